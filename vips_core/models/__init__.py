@@ -1,0 +1,1 @@
+"""The models that the loop can train, each one file."""

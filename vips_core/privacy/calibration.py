@@ -1,0 +1,71 @@
+"""Inverting the accountants: the noise, steps or batch that spend a given ε."""
+
+import math
+from collections.abc import Callable
+
+from scipy.optimize import brentq
+
+from vips_core.privacy import accountants, gaussian
+from vips_core.privacy.events import SampledGaussian
+
+_LEAST, _MOST = 1e-2, 1e7  # noise multipliers worth looking at
+_TOLERANCE = 1e-5  # relative, on the noise multiplier
+
+
+def noise_multiplier(
+    sampling_rate: float, steps: int, epsilon: float, delta: float, accountant: str
+) -> float:
+    """Smallest noise multiplier whose ε is at most `epsilon`, to a relative 1e-4."""
+    if sampling_rate == 1 and accountant in ("pld", "gaussian"):
+        return math.sqrt(steps) / gaussian.mu(epsilon, delta)
+
+    def excess(log_noise: float) -> float:
+        events = [SampledGaussian(sampling_rate, math.exp(log_noise), steps)]
+        value = accountants.epsilon(events, delta, accountant)
+        return math.log(max(value, 1e-300) / epsilon)
+
+    start = math.log(_start(sampling_rate, steps, epsilon, delta, accountant))
+    low, high = _bracket(excess, start, epsilon)
+    if low == high:
+        return math.exp(low)
+    found = float(brentq(excess, low, high, xtol=_TOLERANCE, rtol=1e-12))
+    while excess(found) > 0:  # the root finder may stop on the expensive side
+        found += _TOLERANCE
+    return math.exp(found)
+
+
+def largest(fits: Callable[[int], bool], most: int) -> int:
+    """Largest whole number up to `most` that fits, 0 for none; a predicate true up to somewhere."""
+    good, bad = 0, 1
+    while bad <= most and fits(bad):
+        good, bad = bad, bad * 2
+    bad = min(bad, most + 1)
+    while bad - good > 1:
+        middle = (good + bad) // 2
+        good, bad = (middle, bad) if fits(middle) else (good, middle)
+    return good
+
+
+def _start(rate: float, steps: int, epsilon: float, delta: float, accountant: str) -> float:
+    """Where to start looking: PLD's answer lies just below RDP's, which costs little."""
+    if accountant != "pld":
+        return 1.0
+    return noise_multiplier(rate, steps, epsilon, delta, "rdp")
+
+
+def _bracket(excess: Callable[[float], float], start: float, epsilon: float) -> tuple[float, float]:
+    """Two log noise multipliers with the answer between them."""
+    factor = 0.25
+    if excess(start) > 0:
+        low = high = start
+        while excess(high) > 0:
+            low, high, factor = high, high + factor, factor * 2
+            if high > math.log(_MOST):
+                raise ValueError(f"no noise_multiplier up to {_MOST:g} reaches epsilon = {epsilon:g}")
+        return low, high
+    high = low = start
+    while excess(low) <= 0:
+        if low == math.log(_LEAST):  # even this little noise costs less: use it
+            return low, low
+        high, low, factor = low, max(low - factor, math.log(_LEAST)), factor * 2
+    return low, high

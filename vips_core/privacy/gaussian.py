@@ -1,0 +1,51 @@
+"""The Gaussian mechanism, exactly: δ(ε), ε(δ) and μ(ε, δ) of Balle and Wang (2018), and zCDP."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import log_ndtr
+
+Array = npt.NDArray[np.float64]
+
+
+def delta(epsilon: npt.ArrayLike, mu: npt.ArrayLike) -> Array:
+    """δ of a Gaussian mechanism with sensitivity over noise `mu` (Balle and Wang 2018, Theorem 8)."""
+    epsilon, mu = np.asarray(epsilon, float), np.asarray(mu, float)
+    log_first = log_ndtr(mu / 2 - epsilon / mu)
+    log_second = epsilon + log_ndtr(-mu / 2 - epsilon / mu)
+    return np.asarray(np.exp(log_first) * -np.expm1(np.minimum(log_second - log_first, 0)))
+
+
+def epsilon(mu: npt.ArrayLike, target_delta: npt.ArrayLike) -> Array:
+    """Smallest ε ≥ 0 with δ(ε) ≤ `target_delta`, rounded up by bisection."""
+    mu, target = np.broadcast_arrays(np.asarray(mu, float), np.asarray(target_delta, float))
+    reachable = np.minimum(target, 1.0)  # a δ of 1 or more promises nothing: ε = 0
+    upper = zcdp_epsilon(mu**2 / 2, reachable)
+    found = _bisect(lambda value: delta(value, mu) <= reachable, np.zeros_like(upper), upper)
+    return np.where(delta(0.0, mu) <= reachable, 0.0, found)
+
+
+def mu(epsilon: float, target_delta: float) -> float:
+    """Largest μ whose Gaussian mechanism is (ε, δ)-private: the budget in units of signal over noise."""
+    upper = 1.0
+    while delta(epsilon, upper) <= target_delta:
+        upper *= 2
+    found = _bisect(lambda value: delta(epsilon, value) > target_delta, np.array(0.0), np.array(upper))
+    return float(found)
+
+
+def zcdp_epsilon(rho: npt.ArrayLike, target_delta: npt.ArrayLike) -> Array:
+    """ε of ρ-zCDP (Bun and Steinke 2016, Proposition 1.3)."""
+    rho = np.asarray(rho, float)
+    return np.asarray(rho + 2 * np.sqrt(rho * -np.log(target_delta)))
+
+
+def _bisect(holds: Callable[[Array], Any], lower: Array, upper: Array) -> Array:
+    """Smallest value for which `holds`, a rising predicate that is true at `upper`; always the true side."""
+    for _ in range(70):
+        middle = (lower + upper) / 2
+        true = holds(middle)
+        lower, upper = np.where(true, lower, middle), np.where(true, middle, upper)
+    return upper

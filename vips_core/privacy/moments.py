@@ -1,0 +1,91 @@
+"""The moments accountant (paper §3.2; Abadi et al. 2016) and its continuation to real orders, RDP."""
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from vips_core.kernels.moments import MAX_LAMBDA, moments_epsilon, moments_surface, renyi
+from vips_core.kernels.pool import map_chunks
+from vips_core.privacy.events import SampledGaussian
+
+Array = npt.NDArray[np.float64]
+
+
+def epsilon(
+    events: Sequence[SampledGaussian], delta: float, max_lambda: int = MAX_LAMBDA
+) -> tuple[float, int]:
+    """ε by the best integer moment λ up to `max_lambda`, and that λ (equation 4 of the paper)."""
+    value, best = moments_epsilon(*_columns(events), -math.log(delta), max_lambda)
+    return float(value), int(best)
+
+
+def paper_max_lambda(sampling_rate: float, noise_multiplier: float) -> int:
+    """⌊σ² ln(1/(qσ))⌋: the range of an asymptotic lemma that the paper's experiments kept to."""
+    return math.floor(noise_multiplier**2 * -math.log(sampling_rate * noise_multiplier))
+
+
+def surface(sampling_rates: Array, steps: Array, noise_multipliers: Array, delta: float) -> Array:
+    """ε for every pair of a row (sampling rate, steps) and a noise multiplier, in threads."""
+    out = np.empty((sampling_rates.size, noise_multipliers.size))
+    rates, counts, noise = (
+        np.ascontiguousarray(a, float) for a in (sampling_rates, steps, noise_multipliers)
+    )
+
+    def rows(start: int, stop: int) -> None:
+        part = slice(start, stop)
+        moments_surface(rates[part], counts[part], noise, -math.log(delta), MAX_LAMBDA, out[part])
+
+    map_chunks(rows, rates.size, 8)
+    return out
+
+
+def renyi_divergence(events: Sequence[SampledGaussian], order: float) -> float:
+    """Rényi divergence of the whole composition at one real order."""
+    return float(sum(e.count * renyi(e.sampling_rate, e.noise_multiplier, order) for e in events))
+
+
+def rdp_to_epsilon(order: float, divergence: float, delta: float) -> float:
+    """The improved conversion (Canonne, Kamath and Steinke 2020, Proposition 12)."""
+    excess = math.log1p(-1 / order) - math.log(delta * order) / (order - 1)
+    return max(0.0, divergence + excess)
+
+
+def rdp_epsilon(events: Sequence[SampledGaussian], delta: float) -> tuple[float, float]:
+    """ε by the best real order, and that order; every order is valid, so a search can only be loose."""
+    narrowest = min((e.noise_multiplier for e in events if e.sampling_rate < 1), default=math.inf)
+    top = math.log(min(1e7, max(256.0, 2000 * narrowest)))  # the quadrature's cost grows with order/σ
+
+    def loss(log_excess_order: float) -> float:
+        order = 1 + math.exp(log_excess_order)
+        return rdp_to_epsilon(order, renyi_divergence(events, order), delta)
+
+    grid = np.linspace(math.log(1e-3), top, 40)
+    losses = [loss(x) for x in grid]
+    best = int(np.argmin(losses))
+    x, value = _golden(loss, grid[max(best - 1, 0)], grid[min(best + 1, grid.size - 1)])
+    return (value, 1 + math.exp(x)) if value < losses[best] else (losses[best], 1 + math.exp(grid[best]))
+
+
+def _golden(function: Callable[[float], float], low: float, high: float) -> tuple[float, float]:
+    """Least value of a function with one valley between `low` and `high`: where, and how low."""
+    ratio = (math.sqrt(5) - 1) / 2
+    left, right = high - ratio * (high - low), low + ratio * (high - low)
+    at_left, at_right = function(left), function(right)
+    while high - low > 1e-5:
+        if at_left <= at_right:
+            high, right, at_right = right, left, at_left
+            left = high - ratio * (high - low)
+            at_left = function(left)
+        else:
+            low, left, at_left = left, right, at_right
+            right = low + ratio * (high - low)
+            at_right = function(right)
+    return (left, at_left) if at_left <= at_right else (right, at_right)
+
+
+def _columns(events: Sequence[SampledGaussian]) -> tuple[Array, Array, Array]:
+    rates = np.array([e.sampling_rate for e in events], float)
+    noise = np.array([e.noise_multiplier for e in events], float)
+    return rates, noise, np.array([e.count for e in events], float)

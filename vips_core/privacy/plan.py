@@ -1,0 +1,195 @@
+"""A privacy plan: what will be released how often with how much noise, and what that costs."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from vips_core.privacy import accountants, calibration, gaussian
+from vips_core.privacy.events import SampledGaussian
+from vips_core.privacy.ledger import Sampling
+from vips_core.privacy.tradeoff import AttackRisk
+
+
+@dataclass(frozen=True, init=False)
+class PrivacyPlan:
+    """How a data set will be used: `steps` releases on Poisson batches with Gaussian noise.
+
+    Parameters
+    ----------
+    records
+        N, the public number of records.
+    expected_batch
+        S, the expected number of records in a batch; the sampling rate is q = S/N.
+    epochs, steps
+        Give one: T steps, or passes over the data, of which the largest T within the compute follows.
+    noise_multiplier
+        σ over what one record can move. 0 is a non-private plan (ε = ∞); None has yet to be calibrated.
+    delta
+        δ, to be well below 1/N.
+    sampling
+        "poisson" as the accountants assume, or "fixed" batch sizes, only to reproduce the paper.
+    """
+
+    records: int
+    expected_batch: int
+    steps: int
+    noise_multiplier: float | None
+    delta: float
+    sampling: Sampling
+
+    def __init__(
+        self,
+        *,
+        records: int,
+        expected_batch: int,
+        epochs: float | None = None,
+        steps: int | None = None,
+        noise_multiplier: float | None = None,
+        delta: float,
+        sampling: Sampling = "poisson",
+    ) -> None:
+        records = _whole("records", records)
+        expected_batch = _whole("expected_batch", expected_batch)
+        if expected_batch > records:
+            raise ValueError(f"expected_batch must be at most records ({records}), got {expected_batch}")
+        if (epochs is None) == (steps is None):
+            raise ValueError(f"give either epochs or steps, got epochs={epochs} and steps={steps}")
+        if epochs is not None:
+            steps = _steps_within(epochs, records, expected_batch)
+        if noise_multiplier is not None:
+            noise_multiplier = float(noise_multiplier)
+            if not (math.isfinite(noise_multiplier) and noise_multiplier >= 0):
+                raise ValueError(
+                    f"noise_multiplier must be a finite number of at least 0, got {noise_multiplier}"
+                )
+        accountants.check_delta(delta)
+        if sampling not in get_args(Sampling):
+            raise ValueError(f"sampling must be 'poisson' or 'fixed', got {sampling!r}")
+        for name, value in (
+            ("records", records),
+            ("expected_batch", expected_batch),
+            ("steps", _whole("steps", steps)),
+            ("noise_multiplier", noise_multiplier),
+            ("delta", float(delta)),
+            ("sampling", sampling),
+        ):
+            object.__setattr__(self, name, value)
+
+    @property
+    def sampling_rate(self) -> float:
+        """q = S/N."""
+        return self.expected_batch / self.records
+
+    @property
+    def epochs(self) -> float:
+        """Passes over the data, in expectation."""
+        return self.steps * self.sampling_rate
+
+    def replace(self, **changes: Any) -> "PrivacyPlan":
+        """Return a new plan with some values changed; `epochs` or `steps` replaces the other."""
+        values = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        if "epochs" in changes:
+            del values["steps"]
+        return PrivacyPlan(**{**values, **changes})
+
+    def require_noise_multiplier(self) -> float:
+        """Return the noise multiplier, or a clear error where the plan has none yet."""
+        if self.noise_multiplier is None:
+            raise ValueError("the plan has no noise_multiplier yet: give one or call calibrate(epsilon)")
+        return self.noise_multiplier
+
+    def events(self) -> list[SampledGaussian]:
+        """Return the plan as accountants see it."""
+        return [SampledGaussian(self.sampling_rate, self.require_noise_multiplier(), self.steps)]
+
+    def epsilon(self, accountant: str = "pld") -> float:
+        """ε by one accountant; `ValueError` with the reason where it does not apply."""
+        return accountants.epsilon(self.events(), self.delta, accountant)
+
+    def epsilons(self) -> dict[str, float | None]:
+        """ε by every accountant, None where one does not apply (`accounts` gives the reasons)."""
+        return {name: account.epsilon for name, account in self.accounts().items()}
+
+    def accounts(
+        self, names: Sequence[str] = tuple(accountants.ACCOUNTANTS)
+    ) -> dict[str, accountants.Account]:
+        """ε with reasons and cautions, by every accountant named."""
+        return {name: accountants.account(self.events(), self.delta, name) for name in names}
+
+    def calibrate(
+        self, epsilon: float, accountant: str = "pld", solve: str = "noise_multiplier"
+    ) -> "PrivacyPlan":
+        """Return the plan that spends `epsilon`, by changing `noise_multiplier`, `steps` or `expected_batch`.
+
+        The result never exceeds `epsilon`. `noise_multiplier` is the smallest that will do; `steps` and
+        `expected_batch` (at the same number of steps) are the largest.
+        """
+        accountants.check_accountant(accountant)
+        if not (math.isfinite(epsilon) and epsilon > 0):
+            raise ValueError(f"epsilon must be a finite number above 0, got {epsilon}")
+        if solve == "noise_multiplier":
+            noise = calibration.noise_multiplier(
+                self.sampling_rate, self.steps, epsilon, self.delta, accountant
+            )
+            return self.replace(noise_multiplier=noise)
+        if solve == "steps":
+            steps = calibration.largest(lambda t: self.replace(steps=t).epsilon(accountant) <= epsilon, 10**7)
+            return self.replace(steps=_found(steps, "step", epsilon))
+        if solve == "expected_batch":
+            batch = calibration.largest(
+                lambda size: self.replace(expected_batch=size).epsilon(accountant) <= epsilon, self.records
+            )
+            return self.replace(expected_batch=_found(batch, "record in a batch", epsilon))
+        raise ValueError(f"solve must be noise_multiplier, steps or expected_batch, got {solve!r}")
+
+    @property
+    def signal_to_noise(self) -> float:
+        """q√T/σ: what averaging the steps makes of one record's signal over the noise."""
+        noise = self.require_noise_multiplier()
+        return math.inf if noise == 0 else self.sampling_rate * math.sqrt(self.steps) / noise
+
+    @property
+    def efficiency(self) -> float:
+        """Signal over noise as a share of what full batches would have at the same (ε, δ); 1 for q = 1."""
+        if self.require_noise_multiplier() == 0 or self.sampling_rate == 1:
+            return 1.0
+        return min(1.0, self.signal_to_noise / gaussian.mu(self.epsilon("pld"), self.delta))
+
+    def risk(self) -> AttackRisk:
+        """What an attacker who wants to know whether one person took part can do at best."""
+        return AttackRisk(self.events())
+
+    def warnings(self) -> list[str]:
+        """Plain words for settings that weaken or void the guarantee."""
+        found = []
+        if self.delta >= 1 / self.records:
+            found.append(
+                f"δ = {self.delta:g} is not below 1/N = {1 / self.records:.3g}: publishing one person's "
+                "record outright would be allowed. Choose δ well below 1/N."
+            )
+        if self.sampling == "fixed" and self.sampling_rate < 1:
+            found.append("Batches of fixed size are used, but ε is computed for Poisson sampling.")
+        if self.noise_multiplier == 0:
+            found.append("Without noise there is no privacy guarantee.")
+        return found
+
+
+def _whole(name: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | float) and not hasattr(value, "__index__"):
+        raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}")
+    if not math.isfinite(value) or value != int(value) or value < 1:
+        raise ValueError(f"{name} must be a whole number of at least 1, got {value}")
+    return int(value)
+
+
+def _steps_within(epochs: float, records: int, expected_batch: int) -> int:
+    if not (math.isfinite(epochs) and epochs > 0):
+        raise ValueError(f"epochs must be a finite number above 0, got {epochs}")
+    return max(1, math.floor(epochs * records / expected_batch + 1e-9))
+
+
+def _found(value: int, what: str, epsilon: float) -> int:
+    if value < 1:
+        raise ValueError(f"not even one {what} fits in epsilon = {epsilon:g} with this noise_multiplier")
+    return value
