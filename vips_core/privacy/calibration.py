@@ -3,8 +3,6 @@
 import math
 from collections.abc import Callable
 
-from scipy.optimize import brentq
-
 from vips_core.privacy import accountants, gaussian
 from vips_core.privacy.events import SampledGaussian
 
@@ -15,7 +13,7 @@ _TOLERANCE = 1e-5  # relative, on the noise multiplier
 def noise_multiplier(
     sampling_rate: float, steps: int, epsilon: float, delta: float, accountant: str
 ) -> float:
-    """Smallest noise multiplier whose ε is at most `epsilon`, to a relative 1e-4."""
+    """Smallest noise multiplier whose ε is at most `epsilon`, to a relative 1e-5."""
     if sampling_rate == 1 and accountant in ("pld", "gaussian"):
         return math.sqrt(steps) / gaussian.mu(epsilon, delta)
 
@@ -28,10 +26,7 @@ def noise_multiplier(
     low, high = _bracket(excess, start, epsilon)
     if low == high:
         return math.exp(low)
-    found = float(brentq(excess, low, high, xtol=_TOLERANCE, rtol=1e-12))
-    while excess(found) > 0:  # the root finder may stop on the expensive side
-        found += _TOLERANCE
-    return math.exp(found)
+    return math.exp(_root(excess, low, high))
 
 
 def largest(fits: Callable[[int], bool], most: int) -> int:
@@ -44,6 +39,25 @@ def largest(fits: Callable[[int], bool], most: int) -> int:
         middle = (good + bad) // 2
         good, bad = (middle, bad) if fits(middle) else (good, middle)
     return good
+
+
+def _root(excess: Callable[[float], float], low: float, high: float) -> float:
+    """Root of a falling function between `low` and `high`, by the Illinois method, on its negative side."""
+    at_low, at_high = excess(low), excess(high)
+    side = 0
+    while high - low > _TOLERANCE:
+        middle = (low * at_high - high * at_low) / (at_high - at_low)
+        middle = min(max(middle, low + _TOLERANCE / 2), high - _TOLERANCE / 2)
+        value = excess(middle)
+        if value > 0:
+            low, at_low = middle, value
+            at_high, side = (at_high / 2, 1) if side == 1 else (at_high, 1)
+        else:
+            high, at_high = middle, value
+            at_low, side = (at_low / 2, -1) if side == -1 else (at_low, -1)
+        if at_high == 0:
+            break
+    return high
 
 
 def _start(rate: float, steps: int, epsilon: float, delta: float, accountant: str) -> float:
