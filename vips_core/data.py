@@ -5,31 +5,24 @@ batch is drawn. What describes the records (vocabulary, ranges, norm bound, imag
 nothing here is learned from the records.
 """
 
-from __future__ import annotations
-
 import copy
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sized
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from itertools import chain
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy import sparse
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 LETTERS = re.compile(r"[^\W\d_]+")
 
 
-class _Sliceable:
+class _Sliceable(Sized):
     """What the three kinds share: boolean slicing and splitting."""
-
-    def __len__(self) -> int:
-        raise NotImplementedError
 
     def _take(self, mask: NDArray[np.bool_]) -> Mapping[str, Any]:
         """Return the fields of a slice that differ from this data set's."""
@@ -39,22 +32,18 @@ class _Sliceable:
         """Return the records where ``mask`` is true, in their order; there may be none."""
         found = np.asarray(mask)
         if found.dtype != np.bool_ or found.shape != (len(self),):
-            raise ValueError(
-                f"mask must be boolean with shape ({len(self)},), got {found.dtype} {found.shape}"
-            )
+            raise ValueError(f"mask must be boolean of shape ({len(self)},), got {found.dtype} {found.shape}")
         if found.all():
             return self
         part = copy.copy(self)  # not checked again: a slice of valid records is valid, even when empty
-        _set(part, **self._take(found))
+        vars(part).update(self._take(found))
         return part
 
     def split(self, test_share: float, seed: int) -> tuple[Self, Self]:
         """Return disjoint (train, test) records; the test part is drawn without replacement by ``seed``."""
-        if not 0 < test_share < 1:
-            raise ValueError(f"test_share must be in (0, 1), got {test_share}")
-        size = round(len(self) * test_share)
+        size = round(len(self) * test_share) if 0 < test_share < 1 else 0
         if not 0 < size < len(self):
-            raise ValueError(f"test_share {test_share} of {len(self)} records leaves one part empty")
+            raise ValueError(f"test_share must split the {len(self)} records in two, got {test_share}")
         in_test = np.zeros(len(self), dtype=np.bool_)
         in_test[np.random.default_rng(seed).permutation(len(self))[:size]] = True
         return self[~in_test], self[in_test]
@@ -72,34 +61,30 @@ class Corpus(_Sliceable):
     def __post_init__(self) -> None:
         words = _unique_names(self.vocabulary, "vocabulary")
         indptr = _whole(self.indptr, "indptr", np.int64)
-        indices = _whole(self.indices, "indices", np.int32)
-        counts = _whole(self.counts, "counts", np.int32)
+        indices = _whole(self.indices, "indices", np.int32, high=len(words) - 1)
+        counts = _whole(self.counts, "counts", np.int32, low=1)
         if indptr.ndim != 1 or len(indptr) < 2:
             raise ValueError(f"a corpus needs at least one document, got indptr of shape {indptr.shape}")
         if indices.ndim != 1 or indices.shape != counts.shape:
             raise ValueError(f"indices and counts must be equally long, got {indices.shape}, {counts.shape}")
         if indptr[0] != 0 or indptr[-1] != len(indices) or (indptr[1:] < indptr[:-1]).any():
             raise ValueError(f"indptr must rise from 0 to the number of entries, {len(indices)}")
-        if len(indices) and indices.max() >= len(words):
-            raise ValueError(f"indices must be below the vocabulary's {len(words)}, got {indices.max()}")
-        if len(counts) and counts.min() < 1:
-            raise ValueError(f"counts must be at least 1, got {counts.min()}")
         rising = np.ones(len(indices), dtype=np.bool_)
         rising[1:] = indices[1:] > indices[:-1]
         rising[indptr[:-1][indptr[:-1] < len(indices)]] = True
         if not rising.all():
             raise ValueError("indices must increase within each document")
-        _set(self, indptr=indptr, indices=indices, counts=counts, vocabulary=words)
+        vars(self).update(indptr=indptr, indices=indices, counts=counts, vocabulary=words)
 
     @classmethod
     def from_counts(cls, matrix: Any, vocabulary: Iterable[str]) -> Self:
         """Make a corpus from a documents × words matrix of counts, dense or scipy sparse."""
         words = tuple(vocabulary)
-        matrix = matrix if sparse.issparse(matrix) else np.asarray(matrix)
+        matrix = matrix if sparse.issparse(matrix) else _numbers(matrix, "counts")
         if matrix.ndim != 2 or matrix.shape[1] != len(words):
             raise ValueError(f"counts must be documents × {len(words)} words, got shape {matrix.shape}")
-        _whole(matrix.data if sparse.issparse(matrix) else matrix, "counts", np.int32)
-        rows = sparse.csr_array(matrix, dtype=np.int64, copy=True)
+        rows = sparse.csr_array(matrix, copy=True)
+        rows.data = _whole(rows.data, "counts", np.int64, high=np.iinfo(np.int32).max).copy()
         rows.sum_duplicates()
         rows.eliminate_zeros()
         return cls(rows.indptr, rows.indices, rows.data, words)
@@ -114,24 +99,22 @@ class Corpus(_Sliceable):
             if not LETTERS.fullmatch(word) or word != word.lower():
                 raise ValueError(f"vocabulary must hold words of lower-case letters, got {word!r}")
         number = {word: index for index, word in enumerate(words)}
-        indices, counts, lengths = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [0]
+        found = []
         for text in texts:
             if not isinstance(text, str):
                 raise ValueError(f"texts must be strings, got {text!r}")
-            found = [number[token] for token in LETTERS.findall(text.lower()) if token in number]
-            index, count = np.unique(np.array(found, dtype=np.int64), return_counts=True)
-            indices.append(index)
-            counts.append(count)
-            lengths.append(len(index))
-        return cls(np.cumsum(lengths), np.concatenate(indices), np.concatenate(counts), words)
+            found.append([number[token] for token in LETTERS.findall(text.lower()) if token in number])
+        rows = np.repeat(np.arange(len(found)), [len(part) for part in found])
+        columns = np.fromiter(chain.from_iterable(found), dtype=np.int64, count=len(rows))
+        entries = np.ones_like(rows), (rows, columns)
+        return cls.from_counts(sparse.coo_array(entries, (len(found), len(words))), words)
 
     @property
     def words(self) -> NDArray[np.int64]:
         """The number of words in each document."""
         totals = np.zeros(len(self), dtype=np.int64)
         filled = self.indptr[1:] > self.indptr[:-1]
-        if filled.any():
-            totals[filled] = np.add.reduceat(self.counts, self.indptr[:-1][filled], dtype=np.int64)
+        totals[filled] = np.add.reduceat(self.counts, self.indptr[:-1][filled], dtype=np.int64)
         return totals
 
     def __len__(self) -> int:
@@ -160,28 +143,23 @@ class LabelledRows(_Sliceable):
         if not 0 < bound < math.inf:
             raise ValueError(f"norm_bound must be positive and finite, got {self.norm_bound}")
         x = self.x if sparse.issparse(self.x) else _numbers(self.x, "x")
-        y = _numbers(self.y, "labels")
-        if x.ndim != 2 or x.shape[1] != len(names):
-            raise ValueError(f"x must be rows × {len(names)} features, got shape {x.shape}")
-        if not x.shape[0]:
-            raise ValueError("labelled rows need at least one row, got none")
+        y = _whole(_numbers(self.y, "labels"), "labels", np.uint8, high=1)
+        if x.ndim != 2 or x.shape[0] < 1 or x.shape[1] != len(names):
+            raise ValueError(f"x must be one or more rows × {len(names)} features, got shape {x.shape}")
         if y.shape != (x.shape[0],):
             raise ValueError(f"labels must have shape ({x.shape[0]},), got {y.shape}")
-        wrong = (y != 0) & (y != 1)
-        if wrong.any():
-            raise ValueError(f"labels must be 0 or 1, got {y[wrong][0]:g}")
-        _set(self, x=_bounded(x, bound), y=_frozen(y.astype(np.uint8)), feature_names=names, norm_bound=bound)
+        vars(self).update(x=_bounded(x, bound), y=y, feature_names=names, norm_bound=bound)
 
     @classmethod
     def from_frame(
         cls,
-        frame: pd.DataFrame,
+        frame: Any,
         target: str,
         ranges: Mapping[str, tuple[float, float]],
         norm_bound: float | None = None,
         may_be_missing: Collection[str] = (),
     ) -> Self:
-        """Make rows from the columns of a frame that have a public range.
+        """Make rows from the columns of a pandas frame that have a public range.
 
         Each column is mapped from its (low, high) to [0, 1] and clipped. A constant column "intercept" comes
         first. A column in ``may_be_missing`` is 0 where it is missing, and a column "<name> missing" after it
@@ -195,24 +173,21 @@ class LabelledRows(_Sliceable):
         undeclared = [name for name in may_be_missing if name not in ranges]
         if undeclared:
             raise ValueError(f"may_be_missing names columns without a range: {undeclared}")
-        names, columns = ["intercept"], [np.ones(len(frame))]
+        columns = [("intercept", np.ones(len(frame)))]
         for name, (low, high) in ranges.items():
             if not -math.inf < low < high < math.inf:
                 raise ValueError(f"the range of {name!r} must be finite with low < high, got ({low}, {high})")
             values = _numbers(frame[name], f"column {name!r}")
             missing = np.isnan(values)
-            if missing.any() and name not in may_be_missing:
-                raise ValueError(f"column {name!r} has missing values but is not in may_be_missing")
-            if np.isinf(values).any():
-                raise ValueError(f"column {name!r} must be finite, got inf")
-            names.append(name)
-            columns.append(np.where(missing, 0.0, np.clip((values - low) / (high - low), 0.0, 1.0)))
+            if np.isinf(values).any() or (missing.any() and name not in may_be_missing):
+                raise ValueError(f"column {name!r} must be finite, or in may_be_missing if it can be missing")
+            columns.append((name, np.where(missing, 0.0, np.clip((values - low) / (high - low), 0.0, 1.0))))
             if name in may_be_missing:
-                names.append(f"{name} missing")
-                columns.append(missing.astype(np.float64))
+                columns.append((f"{name} missing", missing.astype(np.float64)))
+        names, arrays = zip(*columns, strict=True)
         # A value and its missing indicator are never both non-zero.
         bound = math.sqrt(1 + len(ranges)) if norm_bound is None else norm_bound
-        return cls(np.column_stack(columns), frame[target], tuple(names), bound)
+        return cls(np.column_stack(arrays), frame[target], names, bound)
 
     def __len__(self) -> int:
         return len(self.y)
@@ -234,13 +209,11 @@ class BinaryRows(_Sliceable):
         shape, bits = (int(self.shape[0]), int(self.shape[1])), np.asarray(self.bits)
         pixels = shape[0] * shape[1]
         width = -(-pixels // 8)
-        if bits.dtype != np.uint8 or bits.ndim != 2 or bits.shape[1] != width:
-            raise ValueError(f"bits must be uint8 of images × {width} bytes, got {bits.dtype} {bits.shape}")
-        if not len(bits):
-            raise ValueError("binary rows need at least one image, got none")
+        if bits.dtype != np.uint8 or bits.ndim != 2 or len(bits) < 1 or bits.shape[1] != width:
+            raise ValueError(f"bits must be uint8, one or more × {width}, got {bits.dtype} {bits.shape}")
         if pixels % 8 and (bits[:, -1] & (0xFF >> pixels % 8)).any():
             raise ValueError("bits after the last pixel must be 0")
-        _set(self, bits=_owned(bits, np.uint8), shape=shape)
+        vars(self).update(bits=_owned(bits, np.uint8), shape=shape)
 
     @classmethod
     def from_images(cls, array: ArrayLike, threshold: float) -> Self:
@@ -262,12 +235,6 @@ class BinaryRows(_Sliceable):
 
     def _take(self, mask: NDArray[np.bool_]) -> Mapping[str, Any]:
         return {"bits": _frozen(self.bits[mask])}
-
-
-def _set(instance: Any, **fields: Any) -> None:
-    """Store fields in a frozen dataclass."""
-    for name, value in fields.items():
-        object.__setattr__(instance, name, value)
 
 
 def _frozen(array: Any) -> Any:
@@ -302,16 +269,16 @@ def _numbers(values: Any, what: str) -> NDArray[np.float64]:
         raise ValueError(f"{what} must be numbers") from None
 
 
-def _whole(values: ArrayLike, what: str, dtype: type[np.integer[Any]]) -> Any:
-    """Return values as a read-only integer array, if they are whole, not negative and not too large."""
-    array, largest = np.asarray(values), np.iinfo(dtype).max
-    if array.dtype.kind not in "biuf":
+def _whole(values: ArrayLike, what: str, dtype: DTypeLike, low: int = 0, high: int | None = None) -> Any:
+    """Return values as a read-only integer array, if they are whole and from low to high."""
+    array, high = np.asarray(values), np.iinfo(dtype).max if high is None else high
+    if array.size and array.dtype.kind not in "biuf":
         raise ValueError(f"{what} must be whole numbers, got {array.dtype}")
-    wrong = ~((array >= 0) & (array <= largest))  # also true for NaN
+    wrong = ~((array >= low) & (array <= high))  # also true for NaN
     if array.dtype.kind == "f":
         wrong |= array != np.floor(array)
     if wrong.any():
-        raise ValueError(f"{what} must be whole numbers from 0 to {largest}, got {array[wrong][0]:g}")
+        raise ValueError(f"{what} must be whole numbers from {low} to {high}, got {array[wrong][0]:g}")
     return _owned(array, dtype)
 
 

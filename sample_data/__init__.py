@@ -1,0 +1,118 @@
+"""Real, small data sets with their loaders; `generate` makes larger ones with known truth. See README.md."""
+
+from importlib import resources
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from vips_core.data import BinaryRows, Corpus, LabelledRows
+
+__all__ = [
+    "NAMES",
+    "NHANES_MAY_BE_MISSING",
+    "NHANES_NORM_BOUND",
+    "NHANES_RANGES",
+    "english_words",
+    "load",
+    "load_digit_labels",
+]
+
+NAMES = ("sotu", "nhanes-stroke", "mnist", "mnist-test")
+
+_YES_NO = (0.0, 1.0)  # the questionnaire's answers
+NHANES_RANGES = {
+    "age": (20.0, 80.0),  # the question is put to adults from 20; the survey writes 80 for 80 and over
+    "male": _YES_NO,
+    "race Black": _YES_NO,
+    "race Asian": _YES_NO,
+    "race Mexican American": _YES_NO,
+    "race other Hispanic": _YES_NO,
+    "race other": _YES_NO,
+    "income to poverty ratio": (0.0, 5.0),  # the survey writes 5 for 5 and over
+    "college": _YES_NO,
+    "systolic pressure": (80.0, 220.0),  # mmHg, shock to hypertensive crisis
+    "diastolic pressure": (40.0, 130.0),  # mmHg, likewise
+    "pulse": (40.0, 140.0),  # beats per minute, a resting heart
+    "body mass index": (15.0, 60.0),  # kg/m², severe thinness to far beyond obesity of class III
+    "total cholesterol": (80.0, 400.0),  # mg/dl, the span of common laboratory charts
+    "HDL cholesterol": (15.0, 120.0),  # mg/dl, likewise
+    "glycohaemoglobin": (4.0, 14.0),  # per cent, the span of common bedside analysers
+    "diabetes": _YES_NO,  # borderline is one half
+    "insulin": _YES_NO,
+    "heart attack": _YES_NO,
+    "smoked 100 cigarettes": _YES_NO,
+    "smokes now": _YES_NO,
+    "blood lead": (0.0, 5.0),  # µg/dl, up to the reference level for action
+    "vigorous recreation": _YES_NO,
+    "moderate recreation": _YES_NO,
+    "minutes sedentary": (0.0, 1320.0),  # per day, the largest answer that the questionnaire takes
+    "hours of sleep": (2.0, 14.0),  # the questionnaire's lowest and highest answer
+    "difficulty walking": _YES_NO,
+    "arthritis": _YES_NO,
+}
+# Answers that can be refused and measurements that can fail, by the survey's design.
+NHANES_MAY_BE_MISSING = frozenset(
+    {
+        "income to poverty ratio",
+        "systolic pressure",
+        "diastolic pressure",
+        "pulse",
+        "body mass index",
+        "total cholesterol",
+        "HDL cholesterol",
+        "glycohaemoglobin",
+        "diabetes",
+        "insulin",
+        "heart attack",
+        "blood lead",
+        "minutes sedentary",
+        "hours of sleep",
+        "difficulty walking",
+        "arthritis",
+    }
+)
+# The intercept and all predictors at their largest, where at most one of the five races can be 1.
+NHANES_NORM_BOUND = (1 + len(NHANES_RANGES) - 4) ** 0.5
+
+
+def load(name: str) -> Any:
+    """Return one of the data sets in `NAMES`.
+
+    "sotu" is a `Corpus`, "nhanes-stroke" are `LabelledRows`, "mnist" and "mnist-test" are `BinaryRows`.
+    """
+    if name == "sotu":
+        arrays = _arrays("sotu.npz")
+        indptr = np.concatenate([[0], np.cumsum(arrays["lengths"], dtype=np.int64)])
+        return Corpus(indptr, arrays["indices"], arrays["counts"], tuple(arrays["vocabulary"].tolist()))
+    if name == "nhanes-stroke":
+        with (resources.files(__name__) / "nhanes_stroke.csv.gz").open("rb") as file:
+            frame = pd.read_csv(file, compression="gzip")
+        return LabelledRows.from_frame(
+            frame, "stroke", NHANES_RANGES, NHANES_NORM_BOUND, NHANES_MAY_BE_MISSING
+        )
+    if name in ("mnist", "mnist-test"):
+        part = "train" if name == "mnist" else "test"
+        return BinaryRows(_arrays("mnist.npz")[f"{part}_images"], (28, 28))
+    raise ValueError(f"name must be one of {', '.join(NAMES)}, got {name!r}")
+
+
+def load_digit_labels(name: str = "mnist") -> NDArray[np.uint8]:
+    """Return the digits that the images of "mnist" or "mnist-test" show."""
+    if name not in ("mnist", "mnist-test"):
+        raise ValueError(f"name must be mnist or mnist-test, got {name!r}")
+    return _arrays("mnist.npz")["train_labels" if name == "mnist" else "test_labels"]
+
+
+def english_words() -> tuple[str, ...]:
+    """Return the public English vocabulary, most frequent first, without stop words."""
+    return tuple((resources.files(__name__) / "english.txt").read_text(encoding="utf-8").split())
+
+
+def _arrays(file_name: str) -> dict[str, NDArray[Any]]:
+    with (
+        (resources.files(__name__) / file_name).open("rb") as file,
+        np.load(file, allow_pickle=False) as arrays,
+    ):
+        return dict(arrays)

@@ -1,0 +1,240 @@
+"""Data with known truth, of any size, the same for the same seed."""
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+import sample_data
+from sample_data.themes import THEMES
+from vips_core.data import BinaryRows, Corpus, LabelledRows
+
+FloatArray = NDArray[np.float64]
+
+TOPIC_CONCENTRATION = 0.1  # of the Dirichlet over topics in a document, per topic
+THEME_MASS = 0.6  # share of a topic's words that come from its theme; the rest are common words
+DOCUMENT_CHUNK = 4_000
+PATIENT_CHUNK = 1_000
+IMAGE_CHUNK = 1_000
+SIDE = 28
+
+AGE_BANDS = {
+    "age under 45": 0.15,
+    "age 45-54": 0.15,
+    "age 55-64": 0.22,
+    "age 65-74": 0.25,
+    "age 75-84": 0.16,
+    "age 85 and over": 0.07,
+}
+RECORDED_CAP = 97  # public: at most so many drugs and conditions of one patient count in full
+COHORT_NORM_BOUND = (RECORDED_CAP + 3) ** 0.5  # with the intercept, the sex and one age band
+POSITIVE_SHARE = 0.14
+RISK_SPREAD = 0.9  # standard deviation of the patients' true log-odds
+COMORBIDITY_GROUPS = 20
+
+
+@dataclass(frozen=True)
+class Topics:
+    """The truth behind a generated corpus."""
+
+    names: tuple[str, ...]
+    word_probabilities: FloatArray  # (topics, words), rows sum to 1
+    concentration: float
+
+
+def corpus(
+    documents: int, words_per_document: int, topics: int, vocabulary_size: int, seed: int
+) -> tuple[Corpus, Topics]:
+    """Draw a corpus from latent Dirichlet allocation with readable topics."""
+    _at_least_one(documents=documents, words_per_document=words_per_document, topics=topics)
+    rng = np.random.default_rng(seed)
+    truth, vocabulary = _topics(topics, vocabulary_size, rng)
+    cumulative = np.cumsum(truth.word_probabilities, axis=1)
+    cumulative[:, -1] = 1.0
+    lengths, indices, counts = [], [], []
+    for start in range(0, documents, DOCUMENT_CHUNK):
+        rows = min(DOCUMENT_CHUNK, documents - start)
+        mixtures = rng.dirichlet(np.full(topics, TOPIC_CONCENTRATION), size=rows)
+        words_by_topic = rng.multinomial(words_per_document, mixtures)
+        cells = [
+            np.repeat(np.arange(rows) * vocabulary_size, words_by_topic[:, k])
+            + np.searchsorted(cumulative[k], rng.random(words_by_topic[:, k].sum()), side="right")
+            for k in range(topics)
+        ]
+        cell, count = np.unique(np.concatenate(cells), return_counts=True)
+        lengths.append(np.bincount(cell // vocabulary_size, minlength=rows))
+        indices.append((cell % vocabulary_size).astype(np.int32))
+        counts.append(count.astype(np.int32))
+    indptr = np.concatenate([[0], *lengths]).cumsum()
+    # Joined one by one and read-only, so that the corpus takes them over without a copy.
+    all_indices = _joined(indices)
+    all_counts = _joined(counts)
+    return Corpus(indptr, all_indices, all_counts, vocabulary), truth
+
+
+def _joined(parts: list[NDArray[np.int32]]) -> NDArray[np.int32]:
+    whole = np.concatenate(parts)
+    parts.clear()
+    whole.setflags(write=False)
+    return whole
+
+
+def _topics(topics: int, vocabulary_size: int, rng: np.random.Generator) -> tuple[Topics, tuple[str, ...]]:
+    """Give each topic one theme, then, when the themes are used up, halves of two themes."""
+    pairs = [(name,) for name in THEMES] + list(itertools.combinations(THEMES, 2))
+    if topics > len(pairs):
+        raise ValueError(f"topics must be at most {len(pairs)}, got {topics}")
+    chosen = pairs[:topics]
+    theme_words = dict.fromkeys(word for names in chosen for name in names for word in THEMES[name])
+    vocabulary = tuple(dict.fromkeys([*theme_words, *sample_data.english_words()]))
+    if not len(theme_words) <= vocabulary_size <= len(vocabulary):
+        raise ValueError(
+            f"vocabulary_size must be from {len(theme_words)} to {len(vocabulary)} for {topics} topics, "
+            f"got {vocabulary_size}"
+        )
+    vocabulary = vocabulary[:vocabulary_size]
+    number = {word: index for index, word in enumerate(vocabulary)}
+    # Zipf's law over a shuffled vocabulary for common words, with a preference of each topic.
+    common = rng.permutation(1.0 / (10.0 + np.arange(vocabulary_size)))
+    beta = common * rng.gamma(0.5, size=(topics, vocabulary_size))
+    beta *= (1 - THEME_MASS) / beta.sum(axis=1, keepdims=True)
+    for k, names in enumerate(chosen):
+        for part, name in enumerate(names):
+            words = THEMES[name][part :: len(names)]
+            weight = 1.0 / (5.0 + np.arange(len(words)))
+            beta[k, [number[word] for word in words]] += THEME_MASS / len(names) * weight / weight.sum()
+    return Topics(tuple(" and ".join(names) for names in chosen), beta, TOPIC_CONCENTRATION), vocabulary
+
+
+def stroke_cohort(
+    patients: int = 12_586, features: int = 4_146, seed: int = 0
+) -> tuple[LabelledRows, FloatArray]:
+    """Draw patients with drugs and conditions, and whether a stroke followed; the shape is the paper's.
+
+    The columns are "intercept", "male", the age bands, then drugs and conditions, from common to rare. Latent
+    comorbidity makes the features of a group occur together. One patient in seven has a stroke, by a logistic
+    model whose weights are returned.
+    """
+    _at_least_one(patients=patients)
+    names = ["intercept", "male", *AGE_BANDS]
+    recorded = features - len(names)
+    if recorded < 10:
+        raise ValueError(f"features must be at least {len(names) + 10}, got {features}")
+    rng = np.random.default_rng(seed)
+    names += [f"{('drug', 'condition')[j % 2]} {j // 2 + 1}" for j in range(recorded)]
+    prevalence = 0.25 * (1.0 + np.arange(recorded) / 10.0) ** -0.85
+    log_odds = np.log(prevalence / (1 - prevalence))
+    group = rng.integers(COMORBIDITY_GROUPS, size=recorded)
+    loading = rng.gamma(4.0, 0.2, size=recorded)
+
+    weights = np.zeros(features)
+    weights[1] = 0.2
+    weights[2 : 2 + len(AGE_BANDS)] = np.linspace(-0.8, 0.8, len(AGE_BANDS))
+    relevant = rng.random(recorded) < 0.1
+    weights[2 + len(AGE_BANDS) :] = relevant * rng.normal(0.05, 0.42, size=recorded)
+
+    blocks = []
+    for start in range(0, patients, PATIENT_CHUNK):
+        rows = min(PATIENT_CHUNK, patients - start)
+        age = rng.choice(len(AGE_BANDS), size=rows, p=list(AGE_BANDS.values()))
+        frailty = rng.normal(0.2 * (age[:, None] - 2.5), 0.5, size=(rows, 1))
+        comorbidity = rng.normal(0.0, 1.0, size=(rows, COMORBIDITY_GROUPS)) - 0.5
+        logits = log_odds + frailty + loading * comorbidity[:, group]
+        has = rng.random((rows, recorded)) < 1.0 / (1.0 + np.exp(-logits))
+        personal = np.column_stack([np.ones(rows), rng.random(rows) < 0.5, np.eye(len(AGE_BANDS))[age]])
+        blocks.append(sparse.csr_array(np.hstack([personal, has])))
+    x = sparse.vstack(blocks, format="csr")
+    # The few common features would otherwise make the task easy or hard by the luck of their weights.
+    weights *= RISK_SPREAD / max(float(np.std(x @ weights)), 1e-3)
+    risk = x @ weights
+    weights[0] = _intercept(risk, POSITIVE_SHARE)
+    y = rng.random(patients) < 1.0 / (1.0 + np.exp(-(risk + weights[0])))
+    return LabelledRows(x, y, tuple(names), COHORT_NORM_BOUND), weights
+
+
+def _intercept(risk: FloatArray, share: float) -> float:
+    """Return the constant to add to the log-odds so that their mean probability is the share."""
+    low, high = -50.0, 50.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        too_many = np.mean(1.0 / (1.0 + np.exp(-(risk + middle)))) > share
+        low, high = (low, middle) if too_many else (middle, high)
+    return low
+
+
+def digits(images: int, seed: int) -> tuple[BinaryRows, NDArray[np.uint8]]:
+    """Draw 28 × 28 images of handwritten-looking digits, and the digits that they show."""
+    _at_least_one(images=images)
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(10, size=images).astype(np.uint8)
+    bits = np.empty((images, SIDE * SIDE // 8), dtype=np.uint8)
+    for start in range(0, images, IMAGE_CHUNK):
+        chunk = labels[start : start + IMAGE_CHUNK]
+        pixels = np.empty((len(chunk), SIDE * SIDE), dtype=np.bool_)
+        for digit in range(10):
+            shown = chunk == digit
+            pixels[shown] = _drawn(digit, int(shown.sum()), rng)
+        bits[start : start + IMAGE_CHUNK] = np.packbits(pixels, axis=1)
+    return BinaryRows(bits, (SIDE, SIDE)), labels
+
+
+def _drawn(digit: int, images: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Draw one digit several times with random size, slant, turn, shift, thickness and wobble."""
+    steps = (np.arange(SIDE) + 0.5 - SIDE / 2) / 10.0  # a digit reaches from -1 to 1: 20 pixels
+    x, y = (axis.reshape(-1) for axis in np.meshgrid(steps, steps))
+    size = rng.uniform(0.8, 1.05, size=(images, 1, 2)) * [0.9, 1.0]
+    shift = rng.normal(0.0, 0.1, size=(images, 1, 2))
+    slant = rng.normal(0.15, 0.2, size=(images, 1))
+    thickness = rng.uniform(0.1, 0.2, size=(images, 1))
+    drawn = np.zeros((images, SIDE * SIDE), dtype=np.bool_)
+    for stroke in _strokes(digit):
+        points = stroke * size + shift + rng.normal(0.0, 0.025, size=(images, len(stroke), 2))
+        points[:, :, 0] -= slant * points[:, :, 1]  # y points down, so the top leans right
+        for start, stop in itertools.pairwise(np.moveaxis(points, 1, 0)[..., None]):
+            drawn |= _squared_distance(x, y, start, stop) < thickness**2
+    return drawn
+
+
+def _squared_distance(x: FloatArray, y: FloatArray, start: FloatArray, stop: FloatArray) -> FloatArray:
+    """Return the squared distance of each point to each image's line segment; ends are (images, 2, 1)."""
+    along_x, along_y = stop[:, 0] - start[:, 0], stop[:, 1] - start[:, 1]
+    from_x, from_y = x - start[:, 0], y - start[:, 1]
+    position = (from_x * along_x + from_y * along_y) / np.maximum(along_x**2 + along_y**2, 1e-12)
+    np.clip(position, 0.0, 1.0, out=position)
+    distance: FloatArray = (from_x - position * along_x) ** 2 + (from_y - position * along_y) ** 2
+    return distance
+
+
+def _strokes(digit: int) -> list[FloatArray]:
+    """Return the pen strokes of a digit as polylines of (x, y) with y pointing down."""
+
+    def arc(x: float, y: float, width: float, height: float, start: float, stop: float) -> FloatArray:
+        angle = np.radians(np.linspace(start, stop, 2 + round(abs(stop - start) / 30)))
+        return np.column_stack([x + width * np.cos(angle), y + height * np.sin(angle)])
+
+    def line(*points: tuple[float, float]) -> FloatArray:
+        return np.array(points)
+
+    strokes = {
+        0: [arc(0, 0, 0.6, 1, 0, 360)],
+        1: [line((-0.3, -0.6), (0.05, -1), (0.05, 1))],
+        2: [np.vstack([arc(0, -0.5, 0.55, 0.5, -170, 30), line((-0.6, 0.95), (0.65, 0.95))])],
+        3: [arc(-0.05, -0.5, 0.55, 0.5, -150, 90), arc(-0.05, 0.5, 0.6, 0.5, -90, 150)],
+        4: [line((-0.1, -1), (-0.6, 0.2), (0.65, 0.2)), line((0.3, -0.5), (0.25, 1))],
+        5: [
+            np.vstack([line((0.55, -0.95), (-0.4, -0.95), (-0.45, -0.1)), arc(0, 0.4, 0.55, 0.58, -120, 140)])
+        ],
+        6: [np.vstack([line((0.4, -1), (-0.2, -0.45)), arc(0, 0.45, 0.55, 0.55, 190, -170)])],
+        7: [line((-0.55, -0.9), (0.6, -0.9), (0, 1))],
+        8: [arc(0, -0.5, 0.45, 0.48, 90, 450), arc(0, 0.5, 0.55, 0.5, -90, 270)],
+        9: [np.vstack([arc(0, -0.45, 0.5, 0.52, 0, -360), line((0.45, 0.1), (0.3, 1))])],
+    }
+    return strokes[digit]
+
+
+def _at_least_one(**sizes: int) -> None:
+    for name, value in sizes.items():
+        if value < 1:
+            raise ValueError(f"{name} must be at least 1, got {value}")
