@@ -18,7 +18,7 @@ class Progress(Generic[Params]):
     """Where a run stands after a step: all of it is public."""
 
     step: int
-    steps: int
+    plan: PrivacyPlan
     params: Params
     ledger: Ledger
 
@@ -65,7 +65,7 @@ def fit(
     for step in range(plan.steps):
         released = release(model, params, data, plan, step, wall_rng, ledger)
         params = model.m_step(params, released, step)
-        if on_step is not None and on_step(Progress(step + 1, plan.steps, params, ledger)) is True:
+        if on_step is not None and on_step(Progress(step + 1, plan, params, ledger)) is True:
             break
     return Fit(model, params, ledger, plan)
 

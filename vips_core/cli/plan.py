@@ -1,55 +1,20 @@
-"""The command `vips-explorer`."""
+"""`vips-explorer plan` and `audit`: what a plan, or a ledger of what was released, costs."""
 
 import argparse
 import json
 import math
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from vips_core.privacy.accountants import ACCOUNTANTS, Account, account
 from vips_core.privacy.ledger import Ledger
 from vips_core.privacy.plan import PrivacyPlan
 from vips_core.privacy.tradeoff import AttackRisk
 
-BAD_INPUT = 2
 
-
-class _Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line on stderr, without the usage."""
-
-    def error(self, message: str) -> NoReturn:
-        self.exit(BAD_INPUT, f"{self.prog}: {message}\n")
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; 0 when it worked, 2 for bad input."""
-    options = _parser().parse_args(arguments)
-    try:
-        options.run(options)
-    except (ValueError, OSError) as error:
-        print(f"vips-explorer {options.command}: {error}", file=sys.stderr)
-        return BAD_INPUT
-    except KeyboardInterrupt:
-        return 130
-    return 0
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="vips-explorer", description="Differentially private variational Bayes.")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    _add_plan(commands)
-    _add_audit(commands)
-    dashboard = commands.add_parser("dashboard", help="open the dashboard in a browser")
-    dashboard.add_argument(
-        "--port", type=int, help="port on 127.0.0.1 (default: the first free one from 8501)"
-    )
-    dashboard.set_defaults(run=_dashboard)
-    return parser
-
-
-def _add_plan(commands: Any) -> None:
+def add_plan(commands: Any) -> None:
+    """Declare the options of `plan`."""
     plan = commands.add_parser("plan", help="what a plan costs: ε, attack risk, efficiency")
     plan.add_argument("--records", type=int, required=True, help="N, number of records")
     plan.add_argument("--batch", type=int, required=True, help="S, expected batch size")
@@ -65,7 +30,8 @@ def _add_plan(commands: Any) -> None:
     plan.set_defaults(run=_plan)
 
 
-def _add_audit(commands: Any) -> None:
+def add_audit(commands: Any) -> None:
+    """Declare the options of `audit`."""
     audit = commands.add_parser("audit", help="recompute ε from a ledger file alone")
     audit.add_argument("ledger", type=Path, help="ledger written as JSON")
     audit.add_argument("--delta", type=float, required=True, help="δ, well below 1/N")
@@ -133,12 +99,6 @@ def _audit(options: argparse.Namespace) -> None:
     _print_notes(ledger.cautions())
 
 
-def _dashboard(options: argparse.Namespace) -> None:
-    from dashboard.launch import serve  # here: the core does not need the dashboard
-
-    serve(options.port)
-
-
 def _print_json(accounts: Mapping[str, Account], risk: AttackRisk, **content: Any) -> None:
     """Print an object in which ε is null where it is infinite or does not apply; `reasons` says which."""
     finite = {
@@ -171,7 +131,3 @@ def _print_risk(risk: AttackRisk) -> None:
 def _print_notes(notes: Sequence[str]) -> None:
     for note in notes:
         print(f"\nWarning: {note}")
-
-
-if __name__ == "__main__":
-    sys.exit(main())

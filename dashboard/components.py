@@ -1,0 +1,186 @@
+"""Pieces that pages share: inputs, numbers for people, charts with their tables."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from dashboard import charts, formats, session, words
+from dashboard.session import Choice, Number
+
+# A bell curve behind a wall, in a blue that reads on light and dark; inline, so that nothing is fetched.
+_BELL = (
+    '<path d="M3 26C10 26 11 6 16 6S22 26 29 26" fill="none" stroke="#1F83C4" stroke-width="3.4" '
+    'stroke-linecap="round"/><path d="M16 2V30" stroke="#D55E00" stroke-width="3" stroke-linecap="round"/>'
+)
+MARK = f'<svg viewBox="0 0 32 32" xmlns="http://www.w3.org/2000/svg">{_BELL}</svg>'
+LOGO = (
+    f'<svg viewBox="0 0 190 32" width="190" height="32" xmlns="http://www.w3.org/2000/svg">{_BELL}'
+    '<text x="40" y="23" font-family="Helvetica, Arial, Liberation Sans, DejaVu Sans, sans-serif" '
+    'font-size="19" font-weight="700" fill="#1F83C4">VIPS Explorer</text></svg>'
+)
+
+# Columns get a least width, below which they wrap, so that pages read well beside the sidebar at 800 px.
+_STYLE = """<style>
+[data-testid="stMain"] [data-testid="stColumn"] { min-width: min(100%, 20rem); }
+[data-testid="stMain"] [class*="st-key-narrow"] [data-testid="stColumn"] { min-width: 8rem; }
+.st-key-narrow-headline [data-testid="stMetricValue"] { font-size: 3rem; line-height: 1.2; }
+[data-testid="stMainBlockContainer"] { padding-top: 3rem; padding-bottom: 3rem; max-width: 90rem; }
+</style>"""
+
+
+def header(title: str, introduction: str) -> None:
+    """Show the page's title, and what was wrong with the values it was given."""
+    st.html(_STYLE)
+    st.title(title, anchor=False)
+    st.caption(introduction)
+    for sentence in session.problems():
+        problem(sentence)
+
+
+def card(title: str, caption: str = "") -> Any:
+    """Return a bordered container with a heading, for a `with` block."""
+    container = st.container(border=True, height="stretch")
+    container.subheader(title, anchor=False)
+    if caption:
+        container.caption(caption)
+    return container
+
+
+def metric(label: str, value: str | None, place: Any = st) -> None:
+    """Show a large number, or that it is being computed."""
+    place.metric(label, "…" if value is None else value)
+
+
+def narrow_columns(
+    name: str, spec: int | list[int], gap: str = "small", vertical_alignment: str = "top"
+) -> Any:
+    """Return columns for short numbers, which stay beside each other for longer than charts do."""
+    return st.container(key=f"narrow-{name}").columns(spec, gap=gap, vertical_alignment=vertical_alignment)
+
+
+def number_with_slider(parameter: Number, most: float | None = None) -> float:
+    """Show a slider on a logarithmic scale with exact entry beside it; both follow the value of the visit."""
+    high = parameter.high if most is None else most
+    value = session.get(parameter.name)
+    if value > high:
+        value = high
+        session.put(parameter.name, value)
+        for widget in ("slider", "number"):
+            _renew(widget, parameter.name)
+        session.complain(f"{parameter.label} cannot be more than {high:,}, so it was lowered to that.")
+    slider_key, number_key = (_fresh_key(kind, parameter.name, high) for kind in ("slider", "number"))
+    stops = _stops(parameter, value, high)
+    for key in (slider_key, number_key):
+        if key not in st.session_state:
+            st.session_state[key] = value
+    kind = int if parameter.whole else float
+
+    def take(key: str, other: str) -> Callable[[], None]:
+        def changed() -> None:
+            session.change(parameter.name, kind(st.session_state[key]))
+            _renew(other, parameter.name)
+
+        return changed
+
+    left, right = narrow_columns(parameter.name, [3, 2], vertical_alignment="bottom")
+    left.select_slider(
+        parameter.label,
+        stops,
+        key=slider_key,
+        help=parameter.help,
+        on_change=take(slider_key, "number"),
+        format_func=formats.brief,
+    )
+    right.number_input(
+        f"{parameter.label}, exact", kind(parameter.low), kind(high), key=number_key,
+        step=kind(1) if parameter.whole else value / 10, format="%d" if parameter.whole else "%g",
+        on_change=take(number_key, "slider"), label_visibility="collapsed",
+    )  # fmt: skip
+    return value
+
+
+def choice(parameter: Choice, widget: Callable[..., Any], **options: Any) -> str:
+    """Show a choice by any of Streamlit's widgets for one option."""
+    key = f"choice:{parameter.name}"
+    value = session.get(parameter.name)
+    if st.session_state.get(key) != value:
+        st.session_state[key] = value
+    widget(
+        parameter.label, list(parameter.options), key=key, help=parameter.help,
+        format_func=lambda name: parameter.options[name],
+        on_change=lambda: session.change(parameter.name, st.session_state[key] or value), **options,
+    )  # fmt: skip
+    return session.get(parameter.name)
+
+
+def plot(figure: dict[str, Any], name: str, alt: str) -> None:
+    """Show a chart alone."""
+    st.plotly_chart(figure, key=f"chart:{name}", config={"displayModeBar": False}, alt=alt)
+
+
+def chart(figure: dict[str, Any] | None, name: str, alt: str, table: Callable[[], pd.DataFrame]) -> None:
+    """Show a chart, and its numbers as a table and CSV when asked for; None is being computed."""
+    if figure is None:
+        waiting(charts.HEIGHT)
+        return
+    plot(figure, name, alt)
+    twin = st.expander("As a table", key=f"table:{name}", on_change="rerun", type="compact")
+    if twin.open:
+        rows = table()
+        with twin:
+            st.dataframe(rows, hide_index=True, height=min(300, 38 + 35 * len(rows)), alt=alt)
+            csv_button(rows, name)
+
+
+def text_table(rows: pd.DataFrame) -> None:
+    """Show a short table with sentences in it, which wrap."""
+    st.table(rows, border="horizontal", hide_index=True)
+
+
+def csv_button(rows: pd.DataFrame, name: str) -> None:
+    """Offer a table as CSV."""
+    st.download_button(
+        "Download CSV", lambda: rows.to_csv(index=False).encode(), f"{name}.csv", "text/csv",
+        key=f"csv:{name}", icon=":material/download:", on_click="ignore",
+    )  # fmt: skip
+
+
+def waiting(height: int) -> None:
+    """Keep the place of something that is being computed."""
+    st.skeleton(height=height)
+    st.caption(words.WAITING)
+
+
+def problem(sentence: str) -> None:
+    """Show one sentence about what cannot be done; it may quote the visitor, so nothing in it is markup."""
+    plain = re.sub(r"([^\w\s,;.'])", r"\\\1", sentence[:1].upper() + sentence[1:])
+    st.error(plain.replace("_", "\\_"), icon=":material/error:")
+
+
+def _fresh_key(widget: str, name: str, high: float) -> str:
+    """Return the key of the present slider or entry of a number.
+
+    When one of the two changes, the other gets a new key and starts from the new value. Setting it under its
+    old key would race: a message that the browser sent before it heard of the new value reports the old one,
+    which looks like a visitor changing it back.
+    """
+    return f"{widget}:{name}:{st.session_state.get(f'renewed:{widget}:{name}', 0)}:{high}"
+
+
+def _renew(widget: str, name: str) -> None:
+    key = f"renewed:{widget}:{name}"
+    st.session_state[key] = st.session_state.get(key, 0) + 1
+
+
+def _stops(parameter: Number, value: float, high: float) -> list[float]:
+    """Return the slider's stops and all values typed so far: options that change drop a moving thumb."""
+    typed = st.session_state.setdefault(f"typed:{parameter.name}", set())
+    if value not in parameter.stops:
+        typed.add(value)
+    stops = {*parameter.stops, *typed}
+    if high < parameter.high:
+        stops = {stop for stop in stops if stop < high} | {high}
+    return sorted(stops)

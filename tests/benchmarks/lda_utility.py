@@ -1,0 +1,109 @@
+"""Held-out perplexity at equal (ε, δ): python -m tests.benchmarks.lda_utility [--data COUNTS.npz]
+
+Rows: the unigram line, scikit-learn, non-private, the paper's variant, strong composition, refined. The unigram
+line and the non-private rows look at the training records and are for comparison on public data only.
+"""
+
+import argparse
+import time
+
+import numpy as np
+import scipy.sparse as sp
+
+import sample_data
+import vips_core as vips
+from vips_core.data import Corpus
+from vips_core.metrics_text import perplexity, topic_perplexity, unigram_perplexity
+from vips_core.models.lda import LDA
+
+PAPER_NOISE, STRONG_NOISE = 1.24, 4.337  # errata §2: strong composition at the paper's settings
+
+
+def load(path):
+    if path == "sotu":
+        return sample_data.load("sotu")
+    with np.load(path) as arrays:
+        return Corpus(
+            arrays["indptr"], arrays["indices"], arrays["counts"], tuple(map(str, arrays["vocabulary"]))
+        )
+
+
+def scikit_learn(train, test, topics, passes, seed):
+    from sklearn.decomposition import LatentDirichletAllocation
+
+    model = LatentDirichletAllocation(topics, learning_method="online", max_iter=passes, random_state=seed)
+    model.fit(
+        sp.csr_matrix((train.counts, train.indices, train.indptr), shape=(len(train), len(train.vocabulary)))
+    )
+    return [topic_perplexity(model.components_, 1 / topics, test, kind) for kind in ("bound", "completion")]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", default="sotu")
+    parser.add_argument("--topics", type=int, default=20)
+    parser.add_argument("--words", type=int, default=50, help="words per document")
+    parser.add_argument("--held-out", type=int, default=2000)
+    parser.add_argument("--epsilon", type=float, default=2.44)
+    parser.add_argument("--delta", type=float, default=1e-4)
+    parser.add_argument("--epochs", type=float, default=20)
+    parser.add_argument("--batch", type=int, default=1000, help="of the non-private online run")
+    parser.add_argument(
+        "--passes", type=int, default=5, help="of scikit-learn and the online run; 0 skips both"
+    )
+    parser.add_argument("--seeds", type=int, default=3)
+    options = parser.parse_args()
+    corpus = load(options.data)
+    train, test = corpus.split(options.held_out / len(corpus), 0)
+    unigram = np.bincount(train.indices, train.counts, len(corpus.vocabulary))
+    refined = LDA(options.topics, corpus.vocabulary, options.words)
+    paper = LDA(options.topics, corpus.vocabulary, options.words, method="paper")
+    best = refined.recommend(
+        records=len(train), epsilon=options.epsilon, delta=options.delta, epochs=options.epochs
+    )
+    fifth = vips.PrivacyPlan(
+        records=len(train), expected_batch=round(0.05 * len(train)), epochs=1, delta=options.delta
+    )
+    print(f"{len(train)} documents, {len(test)} held out, K = {options.topics}, N = {options.words}")
+    print(f"{'':44} {'bound':>8} {'completion':>11} {'± seeds':>8} {'seconds':>8} {'ε (PLD)':>8}")
+
+    def line(name, scores, seconds=0.0, epsilon=""):
+        mean, spread = np.mean(scores, axis=0), np.std(scores, axis=0)
+        print(
+            f"{name:44} {mean[0]:8.0f} {mean[1]:11.0f} {spread[1]:8.1f} {seconds:8.1f} {epsilon:>8}",
+            flush=True,
+        )
+        return mean
+
+    def fitted(name, model, plan):
+        start, scores = time.perf_counter(), []
+        for seed in range(options.seeds):
+            fit = vips.fit(model, train, plan, seed=seed)
+            scores.append([perplexity(fit, test, kind) for kind in ("bound", "completion")])
+        epsilon = f"{fit.epsilon():.3f}" if plan.noise_multiplier else "∞"
+        return line(name, scores, (time.perf_counter() - start) / options.seeds, epsilon)
+
+    line("unigram", [[unigram_perplexity(unigram, test, kind) for kind in ("bound", "completion")]])
+    if options.passes:
+        start = time.perf_counter()
+        scores = scikit_learn(train, test, options.topics, options.passes, 0)
+        line(f"scikit-learn online, {options.passes} passes", [scores], time.perf_counter() - start)
+        online = vips.PrivacyPlan(
+            records=len(train),
+            expected_batch=options.batch,
+            epochs=options.passes,
+            noise_multiplier=0,
+            delta=options.delta,
+        )
+        fitted(f"non-private, {options.passes} passes, batches of {options.batch}", refined, online)
+    floor = fitted("non-private, the refined plan", refined, best.replace(noise_multiplier=0))
+    top = fitted("paper, σ = 1.24, 5 %, one epoch", paper, fifth.replace(noise_multiplier=PAPER_NOISE))
+    fitted("paper, calibrated by PLD", paper, fifth.calibrate(options.epsilon))
+    fitted("strong composition, σ = 4.337", paper, fifth.replace(noise_multiplier=STRONG_NOISE))
+    got = fitted("refined", refined, best)
+    share = (got - floor) / (top - floor)
+    print(f"refined gap over paper's gap to non-private: bound {share[0]:.0%}, completion {share[1]:.0%}")
+
+
+if __name__ == "__main__":
+    main()

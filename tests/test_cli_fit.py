@@ -1,0 +1,185 @@
+"""`vips-explorer fit`: from a file or a sample to results that hold nothing un-noised."""
+
+import json
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from sample_data import generate
+from vips_core.cli import main
+
+SPEND = ["--epsilon", "3", "--delta", "1e-5", "--epochs", "4", "--seed", "0"]
+
+
+def run(capsys, *arguments):
+    code = main([str(argument) for argument in arguments])
+    return code, capsys.readouterr()
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return generate.corpus(300, 40, topics=4, vocabulary_size=600, seed=0)[0]
+
+
+@pytest.fixture
+def counts_file(corpus, tmp_path):
+    path = tmp_path / "counts.npz"
+    np.savez(
+        path,
+        indptr=corpus.indptr,
+        indices=corpus.indices,
+        counts=corpus.counts,
+        vocabulary=np.array(corpus.vocabulary),
+    )
+    return path
+
+
+def audited(capsys, out, delta="1e-5"):
+    _, printed = run(capsys, "audit", out / "ledger.json", "--delta", delta, "--json")
+    return json.loads(printed.out)["epsilon"]
+
+
+def test_topics_from_counts(capsys, tmp_path, counts_file):
+    out = tmp_path / "out"
+    code, printed = run(
+        capsys,
+        "fit",
+        "lda",
+        "--data",
+        counts_file,
+        "--topics",
+        4,
+        *SPEND,
+        "--out",
+        out,
+        "--test",
+        counts_file,
+        "--json",
+    )
+    assert code == 0, printed.err
+    result = json.loads(printed.out)
+    assert result == json.loads((out / "result.json").read_text())
+    assert result["epsilon"]["pld"] <= 3 * (1 + 1e-6)
+    assert audited(capsys, out)["pld"] == pytest.approx(result["epsilon"]["pld"])
+    assert result["held_out"]["perplexity (completion)"] > 1
+    assert any("demonstration" in caution for caution in result["cautions"])
+    with np.load(out / "params.npz", allow_pickle=False) as params:
+        assert params["lam"].shape == (4, 600)
+    assert (out / "topics.csv").read_text().startswith("topic,share,rank,word,probability")
+
+
+def test_topics_from_text_lines_and_csv(capsys, tmp_path):
+    words = ["river", "boat", "court", "judge"]
+    (tmp_path / "words.txt").write_text("\n".join(words))
+    lines = ["", "the river and the boat", "judge in court"] * 20
+    (tmp_path / "documents.txt").write_text("\n".join(lines))
+    (tmp_path / "documents.csv").write_text(
+        "id,body\n" + "\n".join(f"{i},{line}" for i, line in enumerate(lines))
+    )
+    shared = ["--topics", 2, "--vocabulary", tmp_path / "words.txt", *SPEND]
+    code, printed = run(
+        capsys, "fit", "lda", "--data", tmp_path / "documents.txt", *shared, "--out", tmp_path / "a"
+    )
+    assert code == 0, printed.err
+    assert "No scores: give public held-out records" in printed.out
+    assert "ε so far" in printed.err
+    code, printed = run(
+        capsys,
+        "fit",
+        "lda",
+        "--data",
+        tmp_path / "documents.csv",
+        "--column",
+        "body",
+        *shared,
+        "--out",
+        tmp_path / "b",
+    )
+    assert code == 0, printed.err
+    both = [np.load(tmp_path / name / "params.npz")["lam"] for name in "ab"]
+    assert np.array_equal(*both)
+
+
+def test_images_from_arrays_and_png(capsys, tmp_path):
+    pixels = (generate.digits(40, seed=0)[0].unpack(np.uint8) * 255).reshape(-1, 28, 28)
+    np.savez(tmp_path / "images.npz", images=pixels)
+    folder = tmp_path / "png"
+    folder.mkdir()
+    for number, image in enumerate(pixels):
+        Image.fromarray(image).save(folder / f"{number:03}.png")
+    found = []
+    for source in (tmp_path / "images.npz", folder):
+        out = tmp_path / f"out-{source.stem}"
+        code, printed = run(
+            capsys,
+            "fit",
+            "sbn",
+            "--data",
+            source,
+            "--hidden",
+            3,
+            *SPEND,
+            "--out",
+            out,
+            "--test",
+            source,
+            "--json",
+        )
+        assert code == 0, printed.err
+        found.append(json.loads(printed.out)["held_out"])
+    assert found[0] == found[1]
+    assert 0.4 < found[0]["pixel accuracy"] <= 1
+
+
+def test_without_noise_and_by_another_accountant(capsys, tmp_path, counts_file):
+    shared = ["fit", "lda", "--data", counts_file, "--topics", 3, "--delta", "1e-5", "--epochs", 2, "--json"]
+    code, printed = run(capsys, *shared, "--noise", 0, "--out", tmp_path / "open")
+    assert code == 0, printed.err
+    assert json.loads(printed.out)["epsilon"] == {"moments": None, "pld": None}
+    assert "no privacy guarantee" in " ".join(json.loads(printed.out)["cautions"])
+    code, printed = run(
+        capsys,
+        *shared,
+        "--epsilon",
+        5,
+        "--accountant",
+        "strong",
+        "--batch",
+        60,
+        "--method",
+        "paper",
+        "--out",
+        tmp_path / "sc",
+    )
+    assert code == 0, printed.err
+    assert audited(capsys, tmp_path / "sc")["strong"] == pytest.approx(5, rel=1e-3)
+    assert json.loads(printed.out)["epsilon"]["pld"] < 5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (
+            ["lda", "--data", "nowhere.txt"],
+            "data must be sotu, nhanes-stroke, mnist or an existing file, got 'nowhere.txt'",
+        ),
+        (["lda", "--data", "mnist"], "the sample 'mnist' is not a Corpus, which this model needs"),
+        (["lda", "--data", "COUNTS", "--topics", "1"], "topics must be a whole number of at least 2, got 1"),
+        (["lda", "--data", "COUNTS", "--epsilon", "-1"], "epsilon must be a finite number above 0, got -1.0"),
+        (["lda", "--data", "BROKEN"], "broken.npz is not a readable .npz of plain arrays"),
+        (["sbn", "--data", "COUNTS"], "counts.npz must hold an array named images"),
+        (["sbn", "--data", "FOLDER"], "must hold PNG images, got none"),
+    ],
+)
+def test_bad_input_gets_one_line_and_trains_nothing(capsys, tmp_path, counts_file, arguments, sentence):
+    (tmp_path / "broken.npz").write_bytes(b"PK nonsense")
+    (tmp_path / "empty").mkdir()
+    names = {"COUNTS": counts_file, "BROKEN": tmp_path / "broken.npz", "FOLDER": tmp_path / "empty"}
+    out = tmp_path / "out"
+    spend = ["--delta", "1e-5", "--out", out] + ([] if "--epsilon" in arguments else ["--epsilon", "1"])
+    code, printed = run(capsys, "fit", *[names.get(argument, argument) for argument in arguments], *spend)
+    assert code == 2
+    assert sentence in printed.err
+    assert printed.err.count("\n") == 1
+    assert not out.exists()

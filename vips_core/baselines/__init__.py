@@ -1,0 +1,1 @@
+"""Rivals of Bayesian logistic regression: non-private ERM, objective perturbation, DP-SGD."""

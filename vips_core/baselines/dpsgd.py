@@ -1,0 +1,107 @@
+"""Logistic regression by differentially private gradient descent (Abadi et al. 2016), on the same wall.
+
+| symbol | code      | shape |
+|--------|-----------|-------|
+| w      | `weights` | (d,)  |
+| w̄      | `mean`    | (d,), average of the iterates of the second half |
+| C      | `clip`    | scalar, norm to which a record's gradient is clipped |
+
+Nothing is tuned on private data. The clip (a third of the norm bound, against two thirds), the learning rate
+(4/C², from 0.1/C² to 16/C²) and the batches (a twentieth of the records, against a fifth and all) did best by
+AUC on generated cohorts: `stroke_cohort`, 4,000 patients with 60 and with 1,000 features, seeds 100 to 102.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit
+
+from vips_core.data import LabelledRows
+from vips_core.fit import Fit
+from vips_core.models.base import Block, FloatArray, Raw, Released
+from vips_core.models.logistic_statistics import clipped_gradient
+from vips_core.privacy.plan import PrivacyPlan
+
+STEPS_PER_EPOCH = 20
+
+
+@dataclass(frozen=True)
+class GradientParams:
+    """The current iterate and the average of the iterates so far in the second half."""
+
+    records: int
+    steps: int
+    weights: FloatArray
+    mean: FloatArray
+
+
+@dataclass(frozen=True)
+class PrivateGradientDescent:
+    """DP-SGD: clipped gradient sums on Poisson batches, averaged iterates.
+
+    Parameters
+    ----------
+    features
+        Names of the columns.
+    norm_bound
+        Public bound on the L2 norm of a row.
+    clip
+        Norm to which each record's gradient is clipped; None is a third of norm_bound.
+    learning_rate
+        Step on the average gradient, in units of 1/clip².
+    """
+
+    features: tuple[str, ...]
+    norm_bound: float = 1.0
+    clip: float | None = None
+    learning_rate: float = 4.0
+
+    def __post_init__(self) -> None:
+        if not self.features:
+            raise ValueError(f"features must be at least one name, got {self.features!r}")
+        clip = self.norm_bound if self.clip is None else self.clip
+        for name, value in (
+            ("norm_bound", self.norm_bound),
+            ("clip", clip),
+            ("learning_rate", self.learning_rate),
+        ):
+            if not (math.isfinite(value) and value > 0):
+                raise ValueError(f"{name} must be a finite number above 0, got {value}")
+
+    def recommend(self, records: int, epsilon: float, delta: float, epochs: float) -> PrivacyPlan:
+        """Batches of a twentieth of the records, as many as `epochs` allows, calibrated by PLD."""
+        batch = max(1, records // STEPS_PER_EPOCH)
+        plan = PrivacyPlan(records=records, expected_batch=batch, epochs=epochs, delta=delta)
+        return plan.calibrate(epsilon)
+
+    def init(self, plan: PrivacyPlan, rng: np.random.Generator) -> GradientParams:
+        """Zero weights."""
+        zeros = np.zeros(len(self.features))
+        return GradientParams(plan.records, plan.steps, zeros, zeros)
+
+    def blocks(self, plan: PrivacyPlan, step: int) -> Mapping[str, Block]:
+        """One block, the gradient."""
+        return {"gradient": Block(self._clip)}
+
+    def e_step(self, params: GradientParams, batch: LabelledRows, blocks: Mapping[str, Block]) -> Raw:
+        """Sum of clipped gradients at the current weights."""
+        y = batch.y.astype(np.float64)
+        return Raw({"gradient": clipped_gradient(batch.x, y, params.weights, blocks["gradient"].bound)})
+
+    def m_step(self, params: GradientParams, released: Released, step: int) -> GradientParams:
+        """One gradient step; iterates of the second half are averaged."""
+        rate = self.learning_rate / self._clip**2
+        weights = params.weights + rate * released.total("gradient") / params.records
+        counted = max(step + 1 - params.steps // 2, 1)
+        mean = params.mean + (weights - params.mean) / counted
+        return GradientParams(params.records, params.steps, weights, mean)
+
+    def predict_probability(self, fit: Fit[GradientParams], rows: LabelledRows) -> FloatArray:
+        """P(y = 1 | x) at the averaged weights."""
+        return np.asarray(expit(rows.x @ fit.params.mean))
+
+    @property
+    def _clip(self) -> float:
+        return self.norm_bound / 3 if self.clip is None else self.clip

@@ -1,0 +1,7 @@
+"""`python -m vips_core.cli`, the same as `vips-explorer`."""
+
+import sys
+
+from vips_core.cli import main
+
+sys.exit(main())

@@ -1,0 +1,151 @@
+"""Mean-field updates of the hidden units of a sigmoid belief network, one image after the other.
+
+symbol          code      shape
+--------------  --------  ------------------------------------------------------------------------
+d without μ     field     (n, K): b + Σ_j (y_j − ½ − ⟨ξ_j⟩c_j)⟨w_j⟩, what does not depend on q(z)
+Σ_j⟨ξ_j w wᵀ⟩   gram      (K, K) shared by all images, or (n, K(K+1)/2) upper triangles, one per image
+⟨z⟩             mu        (n, K), changed in place
+
+An image's hidden units depend on that image alone, so that chunks of a batch may be cut anywhere.
+"""
+
+import math
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from vips_core.kernels.pool import map_chunks
+
+GROUPS = 8
+
+Array = npt.NDArray[np.float64]
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """Keep BLAS to one thread: threads of ours are enough, and its bits then depend on nothing else."""
+    limits: AbstractContextManager[Any] = threadpool_limits(1, user_api="blas")
+    return limits
+
+
+def grouped_sums(
+    chunk_sums: Callable[[int, int], tuple[Array, ...]],
+    zeros: Callable[[], tuple[Array, ...]],
+    items: int,
+    chunk: int,
+) -> tuple[Array, ...]:
+    """Add `chunk_sums(start, stop)` over chunks of at most `chunk` items, in threads.
+
+    The chunks lie in a fixed number of groups, each with its own sums from `zeros()`, so that memory does
+    not grow with the items and bits do not depend on the number of threads.
+    """
+
+    def group_sums(start: int, stop: int) -> tuple[Array, ...]:
+        sums = zeros()
+        for first in range(start, stop, chunk):
+            for total, part in zip(sums, chunk_sums(first, min(first + chunk, stop)), strict=True):
+                total += part
+        return sums
+
+    sums = zeros()
+    with one_blas_thread():
+        for group in map_chunks(group_sums, items, max(1, -(-items // GROUPS))):
+            for total, part in zip(sums, group, strict=True):
+                total += part
+    return sums
+
+
+def concatenated(
+    chunk_rows: Callable[[int, int], tuple[Array, ...]], items: int, chunk: int
+) -> tuple[Array, ...]:
+    """Compute rows `start` to `stop` of some arrays chunk by chunk, in threads, and join them."""
+    with one_blas_thread():
+        parts = map_chunks(chunk_rows, items, chunk)
+    return tuple(np.concatenate(part) for part in zip(*parts, strict=True))
+
+
+@njit(nogil=True, cache=True)
+def _settle(field: Array, gram: Array, mu: Array, sweeps: int, tolerance: float) -> None:
+    """Sweep over the hidden units of one image until none moves by more than `tolerance`.
+
+    The paper's d_{n,k}: field_k − Σ_{l≠k} gram_kl μ_l − ½ gram_kk. `rest` holds field − gram·μ throughout, so
+    that a unit that does not move costs nothing.
+    """
+    units = mu.size
+    rest = field.copy()
+    for k in range(units):
+        for other in range(units):
+            rest[other] -= gram[k, other] * mu[k]
+    for _ in range(sweeps):
+        largest = 0.0
+        for k in range(units):
+            logit = rest[k] + gram[k, k] * (mu[k] - 0.5)
+            change = 1.0 / (1.0 + math.exp(-logit)) - mu[k]
+            if abs(change) < 0.1 * tolerance:
+                continue
+            mu[k] += change
+            largest = max(largest, abs(change))
+            for other in range(units):
+                rest[other] -= gram[k, other] * change
+        if largest < tolerance:
+            return
+
+
+@njit(nogil=True, cache=True)
+def settle_shared(field: Array, gram: Array, mu: Array, sweeps: int, tolerance: float) -> None:
+    """Update every image's hidden units under one Gram matrix."""
+    for n in range(field.shape[0]):
+        _settle(field[n], gram, mu[n], sweeps, tolerance)
+
+
+@njit(nogil=True, cache=True)
+def settle_each(field: Array, triangles: Array, mu: Array, sweeps: int, tolerance: float) -> None:
+    """Update every image's hidden units under its own Gram matrix, given as upper triangles by rows."""
+    images, units = field.shape
+    gram = np.empty((units, units))
+    for n in range(images):
+        index = 0
+        for k in range(units):
+            for other in range(k, units):
+                gram[k, other] = triangles[n, index]
+                gram[other, k] = triangles[n, index]
+                index += 1
+        _settle(field[n], gram, mu[n], sweeps, tolerance)
+
+
+@njit(nogil=True, cache=True)
+def second_moments(mu: Array, out: Array) -> None:
+    """Fill `out` with the upper triangles of ⟨zzᵀ⟩ = μμᵀ + diag(μ(1 − μ)), whose diagonal is μ (z² = z)."""
+    images, units = mu.shape
+    for n in range(images):
+        index = 0
+        for k in range(units):
+            out[n, index] = mu[n, k]
+            index += 1
+            for other in range(k + 1, units):
+                out[n, index] = mu[n, k] * mu[n, other]
+                index += 1
+
+
+def triangle_scale(units: int) -> Array:
+    """1 on the diagonal and √2 off it: a scaled upper triangle has the Frobenius norm of its matrix."""
+    return np.asarray(np.where(np.equal(*np.triu_indices(units)), 1.0, math.sqrt(2)))
+
+
+def triangles(matrices: Array) -> Array:
+    """Return the upper triangles of symmetric matrices, by rows."""
+    rows, columns = np.triu_indices(matrices.shape[-1])
+    return np.asarray(matrices[..., rows, columns])
+
+
+def symmetric(upper: Array, units: int) -> Array:
+    """Return the symmetric matrices of upper triangles, for any leading axes."""
+    rows, columns = np.triu_indices(units)
+    matrices = np.empty((*upper.shape[:-1], units, units))
+    matrices[..., rows, columns] = upper
+    matrices[..., columns, rows] = upper
+    return matrices

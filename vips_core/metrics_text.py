@@ -1,0 +1,177 @@
+"""How good topics are, on documents that were not trained on.
+
+A perplexity is exp(- mean log probability per word). Never give training records to these functions.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+from scipy.special import digamma, gammaln
+
+from vips_core.data import Corpus
+from vips_core.kernels.lda import expected_rows, infer_gammas
+
+KINDS = ("bound", "completion")
+PIECE = 4096  # entries scored at a time, so that memory stays small
+
+
+def perplexity(fit: Any, corpus: Corpus, kind: str = "completion", seed: int = 0) -> float:
+    """Held-out perplexity of a fitted topic model (anything with `params.lam` and `model.alpha`).
+
+    Parameters
+    ----------
+    fit
+        Result of `fit(LDA(...), ...)`.
+    corpus
+        Documents that were not trained on. Empty documents are left out.
+    kind
+        ``"bound"``: the paper's upper bound, from the evidence bound of each document given λ.
+        ``"completion"``: θ is inferred on a random half of each document's words, the other half is scored.
+    seed
+        Chooses the halves; compare models with the same seed.
+    """
+    return topic_perplexity(fit.params.lam, fit.model.alpha, corpus, kind, seed)
+
+
+def topic_perplexity(
+    lam: NDArray[np.floating], alpha: float, corpus: Corpus, kind: str = "completion", seed: int = 0
+) -> float:
+    """Return `perplexity` of the topics × words posterior `lam`."""
+    if kind not in KINDS:
+        raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
+    _check_words(corpus, lam.shape[1])
+    return _bound(lam, alpha, corpus) if kind == "bound" else _completion(lam, alpha, corpus, seed)
+
+
+def unigram_perplexity(
+    word_counts: NDArray[np.floating], corpus: Corpus, kind: str = "completion", seed: int = 0
+) -> float:
+    """Perplexity of one word distribution for all documents, on the same words as `perplexity`.
+
+    `word_counts` come from a public corpus, from another part of the held-out documents or from a release;
+    0.5 is added to each.
+    """
+    if kind not in KINDS:
+        raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
+    _check_words(corpus, len(word_counts))
+    scored = corpus if kind == "bound" else halves(corpus, seed)[1]
+    smoothed = np.maximum(word_counts, 0) + 0.5
+    logs = np.log(smoothed / smoothed.sum())
+    return math.exp(-float(logs[scored.indices] @ scored.counts) / _words(scored))
+
+
+def halves(corpus: Corpus, seed: int) -> tuple[Corpus, Corpus]:
+    """Split each document's words at random into two halves; the first gets the odd word."""
+    documents = np.repeat(np.arange(len(corpus)), np.diff(corpus.indptr))
+    owner = np.repeat(documents, corpus.counts)
+    entry = np.repeat(np.arange(len(corpus.indices)), corpus.counts)
+    order = np.lexsort((np.random.default_rng(seed).random(len(owner)), owner))
+    sizes = np.bincount(owner, minlength=len(corpus))
+    rank = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    first = np.bincount(entry[order[2 * rank < sizes[owner]]], minlength=len(corpus.indices))
+    return _with_counts(corpus, documents, first), _with_counts(corpus, documents, corpus.counts - first)
+
+
+def npmi_coherence(
+    topics: NDArray[np.floating], reference: Corpus, top: int = 10, smoothing: float = 1.0
+) -> NDArray[np.float64]:
+    """Return each topic's mean normalised pointwise mutual information over pairs of its `top` words.
+
+    Words count as together when they are in the same document of `reference`, a public corpus or the
+    held-out part. The number of documents of each pair is raised by `smoothing`/number of documents, so
+    that pairs which never meet get a finite value near -1.
+    """
+    _check_words(reference, topics.shape[1])
+    if not 2 <= top <= topics.shape[1]:
+        raise ValueError(f"top must be from 2 to the {topics.shape[1]} words, got {top}")
+    best = np.argsort(-topics, axis=1, kind="stable")[:, :top]
+    words, columns = np.unique(best, return_inverse=True)
+    place = np.full(topics.shape[1], -1)
+    place[words] = np.arange(len(words))
+    kept = place[reference.indices] >= 0
+    documents = np.repeat(np.arange(len(reference)), np.diff(reference.indptr))[kept]
+    present = np.zeros((len(reference), len(words)), np.float32)
+    present[documents, place[reference.indices[kept]]] = 1
+    together = (present.T @ present).astype(np.float64)
+    size = len(reference)
+    joint = (together + smoothing / size) / size
+    single = np.maximum(np.diag(together), smoothing / size) / size
+    score = np.log(joint / np.outer(single, single)) / np.maximum(-np.log(joint), 1e-12)
+    pairs = np.triu_indices(top, 1)
+    return np.array([score[np.ix_(c, c)][pairs].mean() for c in columns.reshape(best.shape)])
+
+
+def match_topics(
+    first: NDArray[np.floating], second: NDArray[np.floating]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Pair the topics of two models so that their word distributions overlap most (Hungarian method).
+
+    Returns
+    -------
+    partner, overlap
+        For each topic of `first` its topic in `second`, and the probability mass that the two share,
+        1 minus the total variation distance.
+    """
+    if first.shape != second.shape:
+        raise ValueError(f"both models need the same topics and words, got {first.shape} and {second.shape}")
+    a = first / first.sum(axis=1, keepdims=True)
+    b = second / second.sum(axis=1, keepdims=True)
+    shared = np.array([np.minimum(row, b).sum(axis=1) for row in a])
+    rows, partner = linear_sum_assignment(-shared)
+    return partner, shared[rows, partner]
+
+
+def _bound(lam: NDArray[np.floating], alpha: float, corpus: Corpus) -> float:
+    """exp of minus the documents' evidence bound per word (paper §4.3): Σ_d <ln p(w, θ, z | λ)> - <ln q>."""
+    gammas = infer_gammas(corpus, expected_rows(lam), lam.shape[0], alpha)
+    log_beta = digamma(lam) - digamma(lam.sum(axis=1, keepdims=True))
+    log_theta = digamma(gammas) - digamma(gammas.sum(axis=1, keepdims=True))
+    topics = lam.shape[0]
+    # With the best φ, <ln p(w|z)> + <ln p(z|θ)> - <ln q(z)> of a word is ln Σ_k exp(<ln θ> + <ln β>).
+    score = _mixture(np.exp(log_theta), np.exp(log_beta), corpus)
+    score += float(((alpha - gammas) * log_theta + gammaln(gammas)).sum() - gammaln(gammas.sum(axis=1)).sum())
+    score += len(corpus) * (math.lgamma(topics * alpha) - topics * math.lgamma(alpha))
+    return math.exp(-score / _words(corpus))
+
+
+def _completion(lam: NDArray[np.floating], alpha: float, corpus: Corpus, seed: int) -> float:
+    seen, scored = halves(corpus, seed)
+    gammas = infer_gammas(seen, expected_rows(lam), lam.shape[0], alpha)
+    theta = gammas / gammas.sum(axis=1, keepdims=True)
+    return math.exp(-_mixture(theta, lam / lam.sum(axis=1, keepdims=True), scored) / _words(scored))
+
+
+def _mixture(theta: NDArray[np.floating], beta: NDArray[np.floating], corpus: Corpus) -> float:
+    """Σ over words of ln Σ_k θ_dk β_kv, without a documents × words table."""
+    documents = np.repeat(np.arange(len(corpus)), np.diff(corpus.indptr))
+    columns = np.ascontiguousarray(beta.T)
+    score = 0.0
+    for start in range(0, len(documents), PIECE):
+        part = slice(start, start + PIECE)
+        mass = np.einsum("nk,nk->n", theta[documents[part]], columns[corpus.indices[part]])
+        score += float(np.log(np.maximum(mass, 1e-300)) @ corpus.counts[part])
+    return score
+
+
+def _with_counts(corpus: Corpus, documents: NDArray[np.int64], counts: NDArray[Any]) -> Corpus:
+    kept = counts > 0
+    sizes = np.bincount(documents[kept], minlength=len(corpus))
+    indptr = np.concatenate([[0], np.cumsum(sizes)])
+    return Corpus(indptr, corpus.indices[kept], counts[kept], corpus.vocabulary)
+
+
+def _words(corpus: Corpus) -> int:
+    total = int(corpus.counts.sum())
+    if not total:
+        raise ValueError("held-out documents must hold words, got none")
+    return total
+
+
+def _check_words(corpus: Corpus, words: int) -> None:
+    if len(corpus.vocabulary) != words:
+        raise ValueError(f"corpus must have the model's {words} words, got {len(corpus.vocabulary)}")
