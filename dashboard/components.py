@@ -73,9 +73,6 @@ def number_with_slider(parameter: Number, most: float | None = None) -> float:
         session.complain(f"{parameter.label} cannot be more than {high:,}, so it was lowered to that.")
     slider_key, number_key = (_fresh_key(kind, parameter.name, high) for kind in ("slider", "number"))
     stops = _stops(parameter, value, high)
-    for key in (slider_key, number_key):
-        if key not in st.session_state:
-            st.session_state[key] = value
     kind = int if parameter.whole else float
 
     def take(key: str, other: str) -> Callable[[], None]:
@@ -87,33 +84,34 @@ def number_with_slider(parameter: Number, most: float | None = None) -> float:
 
     left, right = narrow_columns(parameter.name, [3, 2], vertical_alignment="bottom")
     left.select_slider(
-        parameter.label,
-        stops,
-        key=slider_key,
-        help=parameter.help,
-        on_change=take(slider_key, "number"),
-        format_func=formats.brief,
-    )
+        parameter.label, stops, value, key=slider_key, on_change=take(slider_key, "number"),
+        help=parameter.help, format_func=formats.brief,
+    )  # fmt: skip
     right.number_input(
-        f"{parameter.label}, exact", kind(parameter.low), kind(high), key=number_key,
-        step=kind(1) if parameter.whole else value / 10, format="%d" if parameter.whole else "%g",
-        on_change=take(number_key, "slider"), label_visibility="collapsed",
+        f"{parameter.label}, exact", kind(parameter.low), kind(high), kind(value), key=number_key,
+        on_change=take(number_key, "slider"), step=1 if parameter.whole else parameter.default / 10,
+        format="%d" if parameter.whole else "%g", label_visibility="collapsed",
     )  # fmt: skip
     return value
 
 
-def choice(parameter: Choice, widget: Callable[..., Any], **options: Any) -> str:
-    """Show a choice by any of Streamlit's widgets for one option."""
-    key = f"choice:{parameter.name}"
-    value = session.get(parameter.name)
-    if st.session_state.get(key) != value:
-        st.session_state[key] = value
-    widget(
-        parameter.label, list(parameter.options), key=key, help=parameter.help,
-        format_func=lambda name: parameter.options[name],
-        on_change=lambda: session.change(parameter.name, st.session_state[key] or value), **options,
-    )  # fmt: skip
-    return session.get(parameter.name)
+def choice(parameter: Choice, as_buttons: bool = False) -> str:
+    """Show a choice as a row of buttons or as a list."""
+    value, key = session.get(parameter.name), f"choice:{parameter.name}"
+    options = list(parameter.options)
+    common = {
+        "key": key,
+        "help": parameter.help,
+        "format_func": lambda name: parameter.options[name],
+        "on_change": lambda: session.change(parameter.name, st.session_state[key]),
+    }
+    if as_buttons:
+        st.segmented_control(
+            parameter.label, options, default=value, required=True, width="stretch", **common
+        )
+    else:
+        st.selectbox(parameter.label, options, options.index(value), **common)
+    return value
 
 
 def plot(figure: dict[str, Any], name: str, alt: str) -> None:
@@ -165,7 +163,8 @@ def _fresh_key(widget: str, name: str, high: float) -> str:
 
     When one of the two changes, the other gets a new key and starts from the new value. Setting it under its
     old key would race: a message that the browser sent before it heard of the new value reports the old one,
-    which looks like a visitor changing it back.
+    which looks like a visitor changing it back. For the same reason no widget is set by its key; the value
+    of the visit is always its default.
     """
     return f"{widget}:{name}:{st.session_state.get(f'renewed:{widget}:{name}', 0)}:{high}"
 

@@ -138,7 +138,7 @@ def test_without_noise_the_fit_is_the_polya_gamma_posterior(make):
 def test_the_paper_variant_without_noise_converges_to_the_same_posterior():
     rows, _ = cohort(n=60, d=3)
     mean, covariance, _ = logistic_polya_gamma(rows.x, rows.y.astype(float), rounds=300)
-    found = vips.fit(model_for(rows, "paper"), rows, plan_for(rows, 0.0, steps=12_000), seed=0).params
+    found = vips.fit(model_for(rows, "paper"), rows, plan_for(rows, 0.0, steps=4000), seed=0).params
     np.testing.assert_allclose(found.mean, mean, atol=1e-6)
     np.testing.assert_allclose(found.covariance, covariance, atol=1e-6)
 
@@ -169,19 +169,20 @@ def test_little_noise_gives_the_weighted_optimum():
     np.testing.assert_allclose(found.mean, oracle.coef_[0], atol=5e-3)
 
 
-@pytest.mark.parametrize(("regime", "noise"), [("narrow", 12.0), ("wide", 60.0)])
+@pytest.mark.parametrize(("regime", "noise"), [("narrow", 24.0), ("wide", 60.0)])
 def test_ninety_percent_intervals_cover_about_ninety_percent(regime, noise):
-    hits_private, hits_true = [], []
+    covered = {"weights": [], "non-private": []}
     for seed in range(40):
-        rows, weights = cohort(n=4000, d=5, seed=seed, scale=0.7)
+        rows, weights = cohort(n=8000, d=6, seed=seed, scale=0.3)
         model, plan = model_for(rows), plan_for(rows, noise, steps=16)
         assert model.regime(plan) == regime
-        low, high = model.credible_intervals(vips.fit(model, rows, plan, seed=seed), 0.9).T
-        target = LogisticRegression(C=1.0, fit_intercept=False).fit(rows.x, rows.y).coef_[0]
-        hits_private += list((low <= target) & (target <= high))
-        hits_true += list((low <= weights) & (weights <= high))
-    assert 0.85 <= np.mean(hits_private) <= 0.98
-    assert 0.84 <= np.mean(hits_true) <= 0.98
+        result = vips.fit(model, rows, plan, seed=seed)
+        erm = LogisticRegression(C=1.0, fit_intercept=False).fit(rows.x, rows.y).coef_[0]
+        for of, target in (("weights", weights), ("non-private", erm)):
+            low, high = model.credible_intervals(result, 0.9, of).T
+            covered[of] += list((low <= target) & (target <= high))
+    assert 0.86 <= np.mean(covered["weights"]) <= 0.995
+    assert 0.84 <= np.mean(covered["non-private"]) <= 0.97
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 10.0])
@@ -193,7 +194,7 @@ def test_the_estimate_stays_finite_from_small_to_large_budgets(epsilon, d):
     probability = model.predict_probability(result, rows)
     assert np.abs(result.params.mean).max() < 30
     assert ((probability > 0) & (probability < 1)).all()
-    assert result.epsilon() <= epsilon
+    assert result.epsilon() <= epsilon * (1 + 1e-6)
 
 
 def test_refined_beats_the_paper_at_the_same_budget():

@@ -28,11 +28,11 @@ def show() -> None:
 
 
 def _inputs() -> planning.Request:
-    solve = components.choice(planning.SOLVE, st.segmented_control, width="stretch")
+    solve = components.choice(planning.SOLVE, as_buttons=True)
     target, accountant = session.get("target"), session.get("accountant")
     if solve != "epsilon":
         target = number_with_slider(planning.TARGET)
-        accountant = components.choice(planning.ACCOUNTANT, st.selectbox)
+        accountant = components.choice(planning.ACCOUNTANT)
     noise = session.get("sigma") if solve == "sigma" else number_with_slider(planning.NOISE)
     batch = number_with_slider(planning.BATCH, most=session.get("n"))
     epochs = session.get("epochs") if solve == "epochs" else number_with_slider(planning.EPOCHS)

@@ -1,7 +1,7 @@
 """Held-out perplexity at equal (ε, δ): python -m tests.benchmarks.lda_utility [--data COUNTS.npz]
 
-Rows: the unigram line, scikit-learn, non-private, the paper's variant, strong composition, refined. The unigram
-line and the non-private rows look at the training records and are for comparison on public data only.
+Rows: the unigram line, scikit-learn, non-private, the paper's variant, strong composition, refined. Unigram
+and non-private rows look at the training records: they are for comparison on public data only.
 """
 
 import argparse

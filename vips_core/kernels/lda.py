@@ -223,10 +223,10 @@ def gather(rows: Float32, word: Int32, count: Float32, used: int, local: Float32
     for u in range(used, padded):
         count[u] = 0
         word[u] = word[0]
-    for u in range(0, padded, 8):
-        for k in range(rows.shape[1]):
-            for j in range(8):
-                local[k, u + j] = rows[word[u + j], k]
+    for u in range(padded):
+        row = rows[word[u]]
+        for k in range(row.size):
+            local[k, u] = row[k]
     return padded
 
 
@@ -257,7 +257,7 @@ def add_documents(
 ) -> None:
     """Add each document's weighted and clipped statistics to `sums`, words × padded topics."""
     width, room = rows.shape[1], room_for(indptr)
-    count, ratio = np.empty(room, np.float32), np.empty(room, np.float32)
+    count, ratio, own = np.empty(room, np.float32), np.empty(room, np.float32), np.empty(room, np.float32)
     word = np.zeros(room, np.int32)
     local = np.empty((width, room), np.float32)
     theta, gamma, total = (
@@ -283,17 +283,22 @@ def add_documents(
                 used += 1
         padded = gather(rows, word, count, used, local)
         infer(local, count, padded, alpha, sweeps, tolerance, theta, gamma, total, ratio)
+        for u in range(padded):
+            ratio[u] = TINY
+            own[u] = 0
+        for k in range(width):
+            for u in range(padded):
+                ratio[u] += theta[k] * local[k, u]
+        for u in range(padded):
+            ratio[u] = np.float32(1) / ratio[u]
+        for k in range(width):
+            for u in range(padded):
+                own[u] += (theta[k] * local[k, u] * ratio[u]) ** 2  # φ² of each word: at most 1, no underflow
         square = np.float32(0)
         for u in range(used):
-            row = rows[word[u]]
-            norm, own = TINY, np.float32(0)
-            for k in range(width):
-                norm += theta[k] * row[k]
-            inverse = np.float32(1) / norm
-            for k in range(width):
-                own += (theta[k] * row[k] * inverse) ** 2  # φ², not unscaled: that would underflow
-            ratio[u] = count[u] * weights[word[u]] * inverse
-            square += (count[u] * weights[word[u]]) ** 2 * own
+            weighted = count[u] * weights[word[u]]
+            ratio[u] *= weighted
+            square += weighted * weighted * own[u]
         scale = np.float32(min(1.0, bound / np.sqrt(square)))
         for u in range(used):
             factor = scale * ratio[u]

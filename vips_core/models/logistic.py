@@ -67,6 +67,7 @@ class LogisticParams:
     mean: FloatArray
     covariance: FloatArray
     precision: float
+    privacy_variance: FloatArray
     point: FloatArray
     average_point: FloatArray
     average_gradient: FloatArray
@@ -142,6 +143,7 @@ class BayesianLogistic:
             mean=zeros,
             covariance=diagonal if regime == "wide" else np.diag(diagonal),
             precision=precision,
+            privacy_variance=zeros,
             point=zeros,
             average_point=zeros,
             average_gradient=zeros,
@@ -178,13 +180,21 @@ class BayesianLogistic:
         """Average the released sums, then solve for the posterior."""
         return _M_STEPS[params.regime](self, params, released, step)
 
-    def credible_intervals(self, fit: Fit[LogisticParams], level: float = 0.9) -> FloatArray:
-        """(d, 2) lower and upper ends per coefficient, wide enough for the privacy noise as well."""
+    def credible_intervals(
+        self, fit: Fit[LogisticParams], level: float = 0.9, of: Literal["weights", "non-private"] = "weights"
+    ) -> FloatArray:
+        """(d, 2) lower and upper ends per coefficient.
+
+        ``of="weights"`` is the posterior, wide enough for sampling and privacy noise; ``"non-private"`` asks
+        only where the estimate of the same data without noise lies.
+        """
         if not 0 < level < 1:
             raise ValueError(f"level must be in (0, 1), got {level}")
+        if of not in ("weights", "non-private"):
+            raise ValueError(f"of must be 'weights' or 'non-private', got {of!r}")
         covariance = fit.params.covariance
-        deviation = np.sqrt(np.diagonal(covariance) if covariance.ndim == 2 else covariance)
-        half = ndtri(0.5 + level / 2) * deviation
+        variance = np.diagonal(covariance) if covariance.ndim == 2 else covariance
+        half = ndtri(0.5 + level / 2) * np.sqrt(variance if of == "weights" else fit.params.privacy_variance)
         return np.stack([fit.params.mean - half, fit.params.mean + half], axis=1)
 
     def predict_probability(self, fit: Fit[LogisticParams], rows: LabelledRows) -> FloatArray:
@@ -217,6 +227,7 @@ def _step_paper(
     found = posterior.projected(
         averaged.average_gradient,
         unpack(averaged.average_curvature, len(model.features)),
+        averaged.gradient_variance,
         params.precision,
         model.prior_shape,
         model.prior_rate,

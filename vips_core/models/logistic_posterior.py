@@ -31,11 +31,16 @@ _SMALLEST_SPREAD = 0.05  # a feature's variance as a share of its mean square, a
 
 @dataclass(frozen=True)
 class Posterior:
-    """Gaussian over the weights (covariance (d, d), or its diagonal (d,)) and ⟨α⟩."""
+    """Gaussian over the weights (covariance (d, d), or its diagonal (d,)) and ⟨α⟩.
+
+    `privacy_variance` (d,) is how far the mean may lie from the estimate that the same data would give
+    without noise.
+    """
 
     mean: FloatArray
     covariance: FloatArray
     precision: float
+    privacy_variance: FloatArray
 
 
 def exact(
@@ -47,11 +52,17 @@ def exact(
     covariance = linalg.cho_solve(factor, np.eye(d))
     mean = covariance @ linear
     precision = (shape + d / 2) / (rate + (mean @ mean + np.trace(covariance)) / 2)
-    return Posterior(mean, (covariance + covariance.T) / 2, float(precision))
+    return Posterior(mean, (covariance + covariance.T) / 2, float(precision), np.zeros(d))
 
 
 def projected(
-    linear: FloatArray, curvature: FloatArray, precision: float, shape: float, rate: float, floor: float
+    linear: FloatArray,
+    curvature: FloatArray,
+    variance: float,
+    precision: float,
+    shape: float,
+    rate: float,
+    floor: float,
 ) -> Posterior:
     """The paper's M-step: negative eigenvalues of the noisy curvature are set to `floor`."""
     values, vectors = np.linalg.eigh(curvature)
@@ -59,7 +70,7 @@ def projected(
     mean = vectors @ ((vectors.T @ linear) / values)
     covariance = (vectors / values) @ vectors.T
     precision = (shape + len(linear) / 2) / (rate + (mean @ mean + (1 / values).sum()) / 2)
-    return Posterior(mean, covariance, float(precision))
+    return Posterior(mean, covariance, float(precision), variance * (covariance**2).sum(axis=1))
 
 
 def noise_aware(
@@ -85,7 +96,9 @@ def noise_aware(
         mean = values * along / (values**2 + precision * (values + variance))
         information = values**2 / (values + variance) + precision
         precision = (2 * shape + d) / (2 * rate + mean @ mean + (1 / information).sum())
-    return Posterior(vectors @ mean, (vectors / information) @ vectors.T, float(precision))
+    covariance = (vectors / information) @ vectors.T
+    privacy_variance = vectors**2 @ _privacy_variance(values, variance, precision)
+    return Posterior(vectors @ mean, covariance, float(precision), privacy_variance)
 
 
 def noise_aware_diagonal(
@@ -125,7 +138,14 @@ def noise_aware_diagonal(
         determined = (1 - precision / information)[shrunk].sum()  # MacKay's count of determined weights
         precision = (2 * shape + determined) / (2 * rate + mean[shrunk] @ mean[shrunk])
         precision = min(max(precision, _PRECISION_RANGE[0]), _PRECISION_RANGE[1])
-    return Posterior(mean, 1 / information, float(precision))
+    privacy_variance = _privacy_variance(curvature, variance, np.where(shrunk, precision, _FLAT))
+    return Posterior(mean, 1 / information, float(precision), privacy_variance)
+
+
+def _privacy_variance(curvature: FloatArray, variance: float, precision: FloatArray | float) -> FloatArray:
+    """Variance of the noise-free estimate given the noisy one: λ²/V from the noise, 1/(1/α + 1/λ) a priori."""
+    estimate = 1 / precision + 1 / curvature
+    return np.asarray(estimate * variance / (variance + estimate * curvature**2))
 
 
 def expected_mass(noisy: FloatArray, noise_std: float, largest: float) -> FloatArray:

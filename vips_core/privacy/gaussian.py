@@ -33,7 +33,7 @@ def mu(epsilon: float, target_delta: float) -> float:
     while delta(epsilon, upper) <= target_delta:
         upper *= 2
     found = _bisect(lambda value: delta(epsilon, value) > target_delta, np.array(0.0), np.array(upper))
-    return float(found)
+    return float(found) * (1 - 1e-12)  # on the private side of the rounding
 
 
 def zcdp_epsilon(rho: npt.ArrayLike, target_delta: npt.ArrayLike) -> Array:

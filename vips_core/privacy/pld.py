@@ -5,7 +5,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from vips_core.privacy import moments
+from vips_core.privacy import gaussian, moments
 from vips_core.privacy.events import SampledGaussian, join_full_batches
 
 _MOST_CELLS = 1e6  # cells of the loss grid: bounds memory and time; a coarser grid is looser, never unsound
@@ -36,10 +36,14 @@ def distribution(events: Sequence[SampledGaussian]) -> Any:
 
 
 def epsilon(events: Sequence[SampledGaussian], delta: float) -> float:
-    """ε of the composition. In extreme plans the grid is coarse; RDP is valid too, so the smaller counts."""
-    return min(
-        float(distribution(events).get_epsilon_for_delta(delta)), moments.rdp_epsilon(events, delta)[0]
-    )
+    """ε of the composition; exact for full batches, which are one Gaussian.
+
+    In extreme plans the grid is coarse; RDP is valid too, so the smaller of the two counts.
+    """
+    joined = join_full_batches(events)
+    if len(joined) == 1 and joined[0].sampling_rate == 1:
+        return float(gaussian.epsilon(1 / joined[0].noise_multiplier, delta))
+    return min(float(distribution(events).get_epsilon_for_delta(delta)), moments.rdp_epsilon(events, delta)[0])
 
 
 def _spacing(events: tuple[SampledGaussian, ...]) -> float:
