@@ -14,7 +14,7 @@ from vips_core.data import Corpus
 from vips_core.kernels.lda import expected_rows, infer_gammas, resample, topic_word_sums, word_sums
 from vips_core.kernels.shrink import shrink
 from vips_core.kernels.special import exp_digamma
-from vips_core.metrics_text import (
+from vips_core.metrics.text import (
     halves,
     match_topics,
     npmi_coherence,

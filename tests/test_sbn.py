@@ -20,7 +20,7 @@ from vips_core.kernels.sbn import (
     triangle_scale,
     triangles,
 )
-from vips_core.metrics_images import pixel_accuracy, reconstruct, reconstruction_log_likelihood
+from vips_core.metrics.images import pixel_accuracy, reconstruct, reconstruction_log_likelihood
 from vips_core.models import sbn_paper, sbn_refined
 from vips_core.models.sbn import SBN
 from vips_core.models.symmetric import unpack

@@ -2,7 +2,20 @@
 
 from vips_core.data import BinaryRows, Corpus, LabelledRows
 from vips_core.fit import Fit, Progress, fit, recommend
+from vips_core.metrics import (
+    auc,
+    calibration,
+    perplexity,
+    pixel_accuracy,
+    reconstruction_log_likelihood,
+    roc,
+)
+from vips_core.metrics.images import reconstruct
+from vips_core.metrics.text import match_topics, npmi_coherence, unigram_perplexity
 from vips_core.models.base import Block, Model, Raw, Released
+from vips_core.models.lda import LDA, infer_topics, top_words, topic_shares, topic_words
+from vips_core.models.logistic import BayesianLogistic
+from vips_core.models.sbn import SBN
 from vips_core.privacy.accountants import ACCOUNTANTS
 from vips_core.privacy.ledger import Ledger, LedgerBlock, LedgerEntry
 from vips_core.privacy.plan import PrivacyPlan
@@ -10,7 +23,10 @@ from vips_core.privacy.tradeoff import AttackRisk
 
 __all__ = [
     "ACCOUNTANTS",
+    "LDA",
+    "SBN",
     "AttackRisk",
+    "BayesianLogistic",
     "BinaryRows",
     "Block",
     "Corpus",
@@ -24,6 +40,20 @@ __all__ = [
     "Progress",
     "Raw",
     "Released",
+    "auc",
+    "calibration",
     "fit",
+    "infer_topics",
+    "match_topics",
+    "npmi_coherence",
+    "perplexity",
+    "pixel_accuracy",
     "recommend",
+    "reconstruct",
+    "reconstruction_log_likelihood",
+    "roc",
+    "top_words",
+    "topic_shares",
+    "topic_words",
+    "unigram_perplexity",
 ]

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 import sample_data
 import vips_core as vips
 from vips_core.data import Corpus
-from vips_core.metrics_text import perplexity, topic_perplexity, unigram_perplexity
+from vips_core.metrics.text import perplexity, topic_perplexity, unigram_perplexity
 from vips_core.models.lda import LDA
 
 PAPER_NOISE, STRONG_NOISE = 1.24, 4.337  # errata §2: strong composition at the paper's settings

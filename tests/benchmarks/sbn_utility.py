@@ -5,7 +5,7 @@ Run: python -m tests.benchmarks.sbn_utility table [--seeds 3] [--epsilons 0.5 1.
      python -m tests.benchmarks.sbn_utility figure [--seeds 10] [--hidden 100] [--batches 400 800 1600 3200]
 
 `table`: the refined variant over ε at δ = 1e-4 (PLD). `non-private`: both variants without noise. `figure`:
-the paper's Figure 7, accuracy on 100 test images per seed against the batch size, one epoch, noise multiplier 1.
+the paper's Figure 7, accuracy on 100 test images per seed against the batch size, one epoch, noise 1.
 """
 
 import argparse
@@ -14,7 +14,7 @@ import numpy as np
 
 import vips_core as vips
 from sample_data import load
-from vips_core.metrics_images import pixel_accuracy, reconstruction_log_likelihood
+from vips_core.metrics.images import pixel_accuracy, reconstruction_log_likelihood
 from vips_core.models.sbn import SBN
 
 DELTA = 1e-4

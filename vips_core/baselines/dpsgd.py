@@ -7,10 +7,10 @@
 | C      | `clip`    | scalar, norm to which a record's gradient is clipped |
 
 Nothing is tuned on the data that are compared. The clip (a third of the norm bound), the batches (a hundredth
-of the records) and the learning rate √(N·μ/d)/(3C²), with N·μ/d from the plan (μ = q√T/noise_multiplier), did
-best by AUC on generated cohorts: `stroke_cohort` with 4,000 patients and 60 or 1,000 features, and with 40,000
-patients and 60 features, seeds 100 to 102. The cap of 16/C² is where a health survey of 200,000 did best, which
-favours this rival.
+of the records) and the learning rate √(N·μ/d)/(3C²), with μ = q√T/noise_multiplier, did best by AUC on
+generated cohorts: `stroke_cohort` with 4,000 patients and 60 or 1,000 features, and with 40,000 patients and
+60 features, seeds 100 to 102. The cap of 16/C² is where a health survey of 200,000 did best, in this rival's
+favour.
 """
 
 import math

@@ -53,11 +53,12 @@ def fit_objective_perturbation(
         Public length that becomes 1; longer rows are scaled down to it. None is a quarter of norm_bound.
     """
     radius = rows.norm_bound / 4 if radius is None else radius
-    n, d = rows.x.shape
-    penalty = public_penalty(n, d, epsilon) if penalty is None else penalty
-    for name, value in (("epsilon", epsilon), ("radius", radius), ("penalty", penalty)):
+    given = {"epsilon": epsilon, "radius": radius, "penalty": 1.0 if penalty is None else penalty}
+    for name, value in given.items():
         if not (math.isfinite(value) and value > 0):
             raise ValueError(f"{name} must be a finite number above 0, got {value}")
+    n, d = rows.x.shape
+    penalty = public_penalty(n, d, epsilon) if penalty is None else penalty
     budget, extra = noise_budget(n, penalty, epsilon)
     direction = rng.standard_normal(d)
     noise = rng.gamma(d, 2 / budget) * direction / np.linalg.norm(direction)

@@ -143,7 +143,7 @@ def noise_aware_diagonal(
 
 
 def _privacy_variance(curvature: FloatArray, variance: float, precision: FloatArray | float) -> FloatArray:
-    """Variance of the noise-free estimate given the noisy one: λ²/V from the noise, 1/(1/α + 1/λ) a priori."""
+    """Variance of the noise-free estimate given the noisy one: λ²/V by noise, 1/(1/α + 1/λ) a priori."""
     estimate = 1 / precision + 1 / curvature
     return np.asarray(estimate * variance / (variance + estimate * curvature**2))
 

@@ -43,7 +43,9 @@ def epsilon(events: Sequence[SampledGaussian], delta: float) -> float:
     joined = join_full_batches(events)
     if len(joined) == 1 and joined[0].sampling_rate == 1:
         return float(gaussian.epsilon(1 / joined[0].noise_multiplier, delta))
-    return min(float(distribution(events).get_epsilon_for_delta(delta)), moments.rdp_epsilon(events, delta)[0])
+    return min(
+        float(distribution(events).get_epsilon_for_delta(delta)), moments.rdp_epsilon(events, delta)[0]
+    )
 
 
 def _spacing(events: tuple[SampledGaussian, ...]) -> float:

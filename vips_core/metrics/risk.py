@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import rankdata
 
 from vips_core.models.base import FloatArray
 
@@ -32,7 +31,9 @@ def auc(labels: ArrayLike, scores: ArrayLike) -> float:
     y, s = _checked(labels, scores)
     positives = int(y.sum())
     negatives = len(y) - positives
-    rank_sum = rankdata(s)[y].sum()
+    _, place, ties = np.unique(s, return_inverse=True, return_counts=True)
+    mean_rank = np.cumsum(ties) - (ties - 1) / 2
+    rank_sum = mean_rank[place][y].sum()
     return float((rank_sum - positives * (positives + 1) / 2) / (positives * negatives))
 
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 from scipy.special import digamma, gammaln
 
 from vips_core.data import Corpus
@@ -117,6 +116,8 @@ def match_topics(
         For each topic of `first` its topic in `second`, and the probability mass that the two share,
         1 minus the total variation distance.
     """
+    from scipy.optimize import linear_sum_assignment  # here: it is slow to import and seldom used
+
     if first.shape != second.shape:
         raise ValueError(f"both models need the same topics and words, got {first.shape} and {second.shape}")
     a = first / first.sum(axis=1, keepdims=True)
