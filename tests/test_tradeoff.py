@@ -51,6 +51,12 @@ def test_no_noise_no_release_and_bad_values():
         nothing.true_positive_rate(2)
 
 
+def test_hopeless_plans_have_a_finite_risk():
+    risk = AttackRisk([SampledGaussian(0.05, 0.3, 2000)])
+    assert risk.true_positive_rate(0.01) == pytest.approx(1, abs=1e-6)
+    assert risk.posterior(0.5) == pytest.approx(1 / 1.01, rel=1e-4)
+
+
 def test_plain_words_hold_the_number():
     risk = AttackRisk([SampledGaussian(1.0, 1.0)])
     assert f"{100 * norm.cdf(norm.ppf(0.01) + 1):.1f}" in risk.sentence()

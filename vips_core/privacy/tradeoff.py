@@ -12,6 +12,8 @@ from vips_core.privacy.events import SampledGaussian, merge
 
 Array = npt.NDArray[np.float64]
 
+_LARGEST_EPSILON = 600.0  # e^ε must stay finite; beyond, the bounds say nothing that these do not
+
 
 class AttackRisk:
     """The strongest test of whether one person's record was used, against any released output.
@@ -29,8 +31,8 @@ class AttackRisk:
     @functools.cached_property
     def _profile(self) -> tuple[Array, Array]:
         """ε ≥ 0 and δ(ε): one line of the trade-off curve's envelope for each."""
-        top = max(moments.rdp_epsilon(self._events, 1e-12)[0], 1e-3)
-        epsilons = np.concatenate([np.linspace(0, top, 2000), [top * 1.5 + 1]])
+        top = min(max(moments.rdp_epsilon(self._events, 1e-12)[0], 1e-3), _LARGEST_EPSILON)
+        epsilons = np.linspace(0, top, 2000)
         deltas = np.asarray(pld.distribution(self._events).get_delta_for_epsilon(list(epsilons)), float)
         return epsilons, np.clip(deltas, 0, 1)
 
@@ -48,8 +50,7 @@ class AttackRisk:
         if not self._events:
             return rate
         epsilon, delta = self._profile
-        with np.errstate(over="ignore"):
-            steep = delta + np.exp(np.minimum(epsilon, 700)) * rate[..., None]
+        steep = delta + np.exp(epsilon) * rate[..., None]
         flat = 1 - np.exp(-epsilon) * (1 - delta - rate[..., None])
         return np.asarray(np.clip(np.minimum(steep, flat).min(axis=-1), rate, 1))
 

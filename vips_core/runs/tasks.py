@@ -207,7 +207,7 @@ class RiskTask:
         return "strong" if options.method == "strong" else str(options.accountant)
 
     def report(self, fit: Fit[Any], test: LabelledRows | None) -> Report:
-        """Return the AUC of held-out rows and the coefficients, with credible intervals where there are some."""
+        """Return the AUC of held-out rows, and coefficients with credible intervals where there are some."""
         columns = {"feature": fit.model.features, "mean": fit.params.mean}
         if isinstance(fit.model, BayesianLogistic):
             low, high = fit.model.credible_intervals(fit).T
