@@ -1,5 +1,6 @@
 """What every model must keep, checked on one list of configurations."""
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import vips_core as vips
+from sample_data import generate
 from tests.toy import BetaBernoulli, coin_flips
+from vips_core.baselines.dpsgd import PrivateGradientDescent
 
 
 @dataclass(frozen=True)
@@ -23,11 +26,57 @@ class Configuration:
     steps: tuple[int, ...] = (0, 1, 3)
 
 
+@functools.cache
+def documents():
+    return generate.corpus(120, 30, topics=3, vocabulary_size=400, seed=0)[0]
+
+
+@functools.cache
+def patients():
+    """Sparse and wide: more features than records."""
+    return generate.stroke_cohort(150, 220, seed=0)[0]
+
+
+@functools.cache
+def answers():
+    """Dense and narrow, with rows up to the norm bound."""
+    rng = np.random.default_rng(0)
+    x = np.column_stack([np.ones(400), rng.random(400)])
+    return vips.LabelledRows(x, rng.random(400) < 0.3, ("intercept", "a"), 2**0.5)
+
+
+@functools.cache
+def drawings():
+    return generate.digits(80, seed=0)[0]
+
+
+def lda(method):
+    return vips.LDA(3, documents().vocabulary, 25, method=method)
+
+
+def regression(rows, method):
+    return vips.BayesianLogistic(rows.feature_names, rows.norm_bound, method)
+
+
 CONFIGURATIONS = [
     Configuration("beta-bernoulli", lambda: BetaBernoulli(12, 2.0), coin_flips),
     Configuration("beta-bernoulli, tight clip", lambda: BetaBernoulli(12, 0.5), coin_flips),
+    Configuration("lda refined", lambda: lda("refined"), documents),
+    Configuration("lda paper", lambda: lda("paper"), documents),
+    Configuration("logistic refined, narrow", lambda: regression(answers(), "refined"), answers),
+    Configuration("logistic refined, wide and sparse", lambda: regression(patients(), "refined"), patients),
+    Configuration("logistic paper", lambda: regression(answers(), "paper"), answers),
+    Configuration("logistic paper, sparse", lambda: regression(patients(), "paper"), patients),
+    Configuration("DP-SGD", lambda: PrivateGradientDescent(patients().feature_names, 10.0), patients),
+    Configuration("sbn refined", lambda: vips.SBN(784, 4, (28, 28)), drawings),
+    Configuration("sbn paper", lambda: vips.SBN(784, 3, (28, 28), method="paper"), drawings),
 ]
 ALL = pytest.mark.parametrize("case", CONFIGURATIONS, ids=lambda case: case.name)
+
+
+def test_both_regimes_of_the_regression_are_covered():
+    for rows, expected in ((answers(), "narrow"), (patients(), "wide")):
+        assert regression(rows, "refined").regime(plan_for(rows)) == expected
 
 
 def plan_for(data, steps=4, noise=1.0):

@@ -2,10 +2,10 @@
 
 Run: python -m tests.benchmarks.sbn_speed [--quick]
 
-The peak of the matrix product is measured in the same run, with as many threads as the E-step uses and in its
-precision. "Share of peak" counts the multiplications of the E-step's products alone, so that sweeps,
-Pólya–Gamma means and the M-step only lower it. "Cores" is the processor time of all threads: over the number of
-threads, it is what a run takes at best on a machine that does nothing else.
+The peak of the matrix product is measured in the same run, in the E-step's precision and with its threads. The
+share of it counts the operations of the E-step's products alone, so that sweeps and Pólya–Gamma means only
+lower it. "Cores" is the processor time of all threads: over their number, it is what a run takes at best on a
+machine that does nothing else.
 """
 
 import argparse
@@ -86,7 +86,8 @@ def main():
         SBN(784, 50, (28, 28)), data, vips.PrivacyPlan(**common, expected_batch=images, steps=passes)
     )
     print(
-        f"refined, K = 50, mean image and one full pass: {total:.1f} s, of which E-steps {e_steps:.1f} s; cores {cores:.1f} s"
+        f"refined, K = 50, mean image and one full pass: {total:.1f} s (cores {cores:.1f} s), "
+        f"of which E-steps {e_steps:.1f} s"
     )
 
     peak = peak_flops()
@@ -95,8 +96,9 @@ def main():
     rate = e_step_flops(plan.steps * plan.expected_batch, 784, 100) / e_steps
     peak = max(peak, peak_flops())
     print(
-        f"paper, K = 100, S = {plan.expected_batch}, one pass of {plan.steps} steps: {total:.1f} s (cores {cores:.1f} s), "
-        f"of which E-steps {e_steps:.1f} s; {rate / 1e9:.0f} of {peak / 1e9:.0f} GFLOP/s, {rate / peak:.0%}"
+        f"paper, K = 100, S = {plan.expected_batch}, one pass of {plan.steps} steps: {total:.1f} s "
+        f"(cores {cores:.1f} s), of which E-steps {e_steps:.1f} s; {rate / 1e9:.0f} of "
+        f"{peak / 1e9:.0f} GFLOP/s, {rate / peak:.0%} of peak"
     )
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(f"largest memory of the process: {memory:.2f} GB")

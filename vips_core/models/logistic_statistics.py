@@ -19,12 +19,14 @@ import numpy as np
 from scipy import sparse
 from scipy.special import expit
 
+from vips_core.kernels import logistic as kernels
 from vips_core.kernels.polya_gamma import pg_means
 from vips_core.kernels.pool import map_chunks
 from vips_core.models.base import FloatArray
 from vips_core.models.symmetric import pack
 
-_CHUNK = 4096  # rows of 22 to 100 columns that stay in a core's cache
+_ROWS = 4096
+_CACHED_CELLS = 32_768  # 256 kB of rows, so that they are still in the core's cache when BLAS reads them
 
 
 def paper_sums(
@@ -39,7 +41,7 @@ def paper_sums(
         linear = rows.T @ (centred * _at_most(bounds["linear"], 0.5 * norm))
         return linear, _gram(rows, xi * _at_most(bounds["curvature"], 0.25 * norm**2))
 
-    linear, curvature = _total(map_chunks(part, len(y), _CHUNK), x.shape[1])
+    linear, curvature = _total(map_chunks(part, len(y), _ROWS), x.shape[1])
     return {"linear": linear, "curvature": pack(curvature)}
 
 
@@ -47,19 +49,22 @@ def gradient_and_hessian(
     x: Any, y: FloatArray, point: FloatArray, radius: float, bounds: Mapping[str, float]
 ) -> dict[str, FloatArray]:
     """Σ w(y − p)x and Σ w p(1 − p)xxᵀ (packed) at `point`: the bound expanded where it is tight."""
+    d = x.shape[1]
+    if sparse.issparse(x):
+        norm = norms(x)
+        weight = _at_most(radius, norm)
+        p = expit(x @ point)
+        within = _at_most(bounds["hessian"], 0.25 * radius * norm)
+        gradient, hessian = x.T @ (weight * (y - p)), _gram(x, weight * within * p * (1.0 - p))
+        return {"gradient": gradient, "hessian": pack(hessian)}
 
     def part(start: int, stop: int) -> tuple[FloatArray, FloatArray]:
-        rows = x[start:stop]
-        norm = norms(rows)
-        weight = _at_most(radius, norm)
-        p = expit(rows @ point)
-        within = _at_most(bounds["hessian"], 0.25 * radius * norm)
-        gradient = rows.T @ (weight * (y[start:stop] - p))
-        return gradient, _gram(rows, weight * within * p * (1.0 - p))
+        gradient, scaled = np.zeros(d), np.empty((stop - start, d))
+        rows, labels = x[start:stop], y[start:stop]
+        kernels.add_gradient_and_scale(rows, labels, point, radius, bounds["hessian"], gradient, scaled)
+        return gradient, scaled.T @ scaled
 
-    # One product for all sparse rows: adding d × d matrices per chunk would cost more than the products.
-    chunk = max(len(y), 1) if sparse.issparse(x) else _CHUNK
-    gradient, hessian = _total(map_chunks(part, len(y), chunk), x.shape[1])
+    gradient, hessian = _total(map_chunks(part, len(y), _cached_rows(d)), d)
     return {"gradient": gradient, "hessian": pack(hessian)}
 
 
@@ -70,16 +75,21 @@ def gradient_and_mass(x: Any, y: FloatArray, point: FloatArray, radius: float) -
     rarely uses all of the bound; the other rows take what is left, √(1−r²), to measure the curvature, at no
     further cost. min(x², |x|) is the square for features in [−1, 1] and never longer than x.
     """
-    weight = _at_most(radius, norms(x))
-    p = expit(x @ point)
-    residual = y - p
-    rest = weight * np.sqrt((1.0 - residual**2) / 2) * 4.0 * p * (1.0 - p)
     if sparse.issparse(x):
+        weight = _at_most(radius, norms(x))
+        p = expit(x @ point)
+        residual = y - p
+        rest = weight * np.sqrt((1.0 - residual**2) / 2) * 4.0 * p * (1.0 - p)
         square = np.minimum(x.data**2, np.abs(x.data))
         squares = sparse.csr_array((square, x.indices, x.indptr), shape=x.shape)
-    else:
-        squares = np.minimum(x**2, np.abs(x))
-    return np.stack([x.T @ (weight * residual), x.T @ rest, squares.T @ rest])
+        return np.stack([x.T @ (weight * residual), x.T @ rest, squares.T @ rest])
+
+    def part(start: int, stop: int) -> FloatArray:
+        sums = np.zeros((3, x.shape[1]))
+        kernels.add_gradient_and_moments(x[start:stop], y[start:stop], point, radius, sums)
+        return sums
+
+    return np.asarray(sum(map_chunks(part, len(y), _ROWS), np.zeros((3, x.shape[1]))))
 
 
 def clipped_gradient(x: Any, y: FloatArray, point: FloatArray, bound: float) -> FloatArray:
@@ -98,7 +108,7 @@ def quadratic_forms(x: Any, matrix: FloatArray) -> FloatArray:
             return np.asarray(rows.multiply(image).sum(axis=1)).ravel()
         return np.asarray(np.einsum("ij,ij->i", rows, image))
 
-    parts = [part(start, start + _CHUNK) for start in range(0, x.shape[0], _CHUNK)]
+    parts = [part(start, start + _ROWS) for start in range(0, x.shape[0], _ROWS)]
     return np.asarray(np.maximum(np.concatenate([np.empty(0), *parts]), 0.0))
 
 
@@ -125,6 +135,10 @@ def _gram(rows: Any, coefficient: FloatArray) -> FloatArray:
         return np.asarray((scaled.T @ scaled).toarray())
     scaled = rows * root[:, None]
     return np.asarray(scaled.T @ scaled)
+
+
+def _cached_rows(d: int) -> int:
+    return max(_CACHED_CELLS // d, 64)
 
 
 def _total(parts: list[tuple[FloatArray, FloatArray]], d: int) -> tuple[FloatArray, FloatArray]:
