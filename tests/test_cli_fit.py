@@ -132,6 +132,60 @@ def test_images_from_arrays_and_png(capsys, tmp_path):
     assert 0.4 < found[0]["pixel accuracy"] <= 1
 
 
+@pytest.fixture
+def survey(tmp_path):
+    """A CSV of 300 people with a schema of public ranges."""
+    rng = np.random.default_rng(0)
+    age, dose = rng.uniform(20, 90, 300), rng.uniform(0, 5, 300)
+    ill = rng.random(300) < 1 / (1 + np.exp(-(age - 55) / 8))
+    lines = [
+        f"{a:.1f},{d if i % 7 else ''},{int(y)}"
+        for i, (a, d, y) in enumerate(zip(age, dose, ill, strict=True))
+    ]
+    (tmp_path / "people.csv").write_text("age,dose,ill\n" + "\n".join(lines))
+    (tmp_path / "schema.toml").write_text(
+        'may_be_missing = ["dose"]\n[ranges]\nage = [18, 100]\ndose = [0, 10]\n'
+    )
+    return tmp_path / "people.csv"
+
+
+@pytest.mark.parametrize("method", ["refined", "paper", "strong", "sgd", "perm"])
+def test_risk_from_csv_by_every_method(capsys, tmp_path, survey, method):
+    out = tmp_path / "out"
+    shared = [
+        "--target",
+        "ill",
+        "--schema",
+        tmp_path / "schema.toml",
+        "--test",
+        survey,
+        "--method",
+        method,
+        *SPEND,
+    ]
+    code, printed = run(capsys, "fit", "logistic", "--data", survey, *shared, "--out", out, "--json")
+    assert code == 0, printed.err
+    result = json.loads(printed.out)
+    assert 0 <= result["held_out"]["AUC"] <= 1
+    coefficients = (out / "coefficients.csv").read_text().splitlines()
+    assert [line.split(",")[0] for line in coefficients] == [
+        "feature",
+        "intercept",
+        "age",
+        "dose",
+        "dose missing",
+    ]
+    if method == "perm":
+        assert result["epsilon"] == {"pure": 3}
+        assert not (out / "ledger.json").exists()
+        return
+    spent = audited(capsys, out)
+    assert spent["strong" if method == "strong" else "pld"] == pytest.approx(3, rel=1e-3)
+    assert ("low (90 %)" in coefficients[0]) == (method != "sgd")
+    if method == "refined":
+        assert result["held_out"]["AUC"] > 0.8
+
+
 def test_without_noise_and_by_another_accountant(capsys, tmp_path, counts_file):
     shared = ["fit", "lda", "--data", counts_file, "--topics", 3, "--delta", "1e-5", "--epochs", 2, "--json"]
     code, printed = run(capsys, *shared, "--noise", 0, "--out", tmp_path / "open")
@@ -168,6 +222,8 @@ def test_without_noise_and_by_another_accountant(capsys, tmp_path, counts_file):
         (["lda", "--data", "COUNTS", "--topics", "1"], "topics must be a whole number of at least 2, got 1"),
         (["lda", "--data", "COUNTS", "--epsilon", "-1"], "epsilon must be a finite number above 0, got -1.0"),
         (["lda", "--data", "BROKEN"], "broken.npz is not a readable .npz of plain arrays"),
+        (["logistic", "--data", "COUNTS"], "a CSV needs --target, the label's column, and --schema"),
+        (["logistic", "--data", "sotu"], "the sample 'sotu' is not a LabelledRows, which this model needs"),
         (["sbn", "--data", "COUNTS"], "counts.npz must hold an array named images"),
         (["sbn", "--data", "FOLDER"], "must hold PNG images, got none"),
     ],

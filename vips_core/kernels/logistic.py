@@ -1,4 +1,4 @@
-"""Logistic regression's passes over dense rows, each reading a row once; w = min(1, radius/‖x‖) throughout."""
+"""Logistic regression's passes over dense rows, each reading a row once; w = min(1, radius/‖x‖)."""
 
 import math
 
@@ -20,20 +20,19 @@ def _norm_and_product(row: Array, point: Array) -> tuple[float, float]:
 
 
 @njit(nogil=True, cache=True)
-def add_gradient_and_scale(
-    x: Array, y: Array, point: Array, radius: float, hessian_bound: float, gradient: Array, scaled: Array
+def weigh_and_scale(
+    x: Array, y: Array, point: Array, radius: float, hessian_bound: float, residual: Array, scaled: Array
 ) -> None:
-    """Add Σ w(y − p)x to `gradient`; write √(w p(1−p))·x to `scaled`, whose Gram matrix is the Hessian."""
+    """Write w(y − p) to `residual`, and √(w p(1−p))·x to `scaled`, whose Gram matrix is the Hessian."""
     for i in range(x.shape[0]):
         row = x[i]
         norm, psi = _norm_and_product(row, point)
         p = 1.0 / (1.0 + math.exp(-psi))
         weight = radius / max(norm, radius)
         within = hessian_bound / max(0.25 * radius * norm, hessian_bound)
-        residual = weight * (y[i] - p)
+        residual[i] = weight * (y[i] - p)
         root = math.sqrt(weight * within * p * (1.0 - p))
         for j in range(row.size):
-            gradient[j] += residual * row[j]
             scaled[i, j] = root * row[j]
 
 

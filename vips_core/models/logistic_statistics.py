@@ -16,14 +16,16 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 from scipy.special import expit
 
 from vips_core.kernels import logistic as kernels
 from vips_core.kernels.polya_gamma import pg_means
 from vips_core.kernels.pool import map_chunks
-from vips_core.models.base import FloatArray
 from vips_core.models.symmetric import pack
+
+FloatArray = npt.NDArray[np.float64]
 
 _ROWS = 4096
 _CACHED_CELLS = 32_768  # 256 kB of rows, so that they are still in the core's cache when BLAS reads them
@@ -59,10 +61,10 @@ def gradient_and_hessian(
         return {"gradient": gradient, "hessian": pack(hessian)}
 
     def part(start: int, stop: int) -> tuple[FloatArray, FloatArray]:
-        gradient, scaled = np.zeros(d), np.empty((stop - start, d))
-        rows, labels = x[start:stop], y[start:stop]
-        kernels.add_gradient_and_scale(rows, labels, point, radius, bounds["hessian"], gradient, scaled)
-        return gradient, scaled.T @ scaled
+        rows, residual = x[start:stop], np.empty(stop - start)
+        scaled = np.empty_like(rows)
+        kernels.weigh_and_scale(rows, y[start:stop], point, radius, bounds["hessian"], residual, scaled)
+        return rows.T @ residual, scaled.T @ scaled
 
     gradient, hessian = _total(map_chunks(part, len(y), _cached_rows(d)), d)
     return {"gradient": gradient, "hessian": pack(hessian)}
@@ -138,7 +140,8 @@ def _gram(rows: Any, coefficient: FloatArray) -> FloatArray:
 
 
 def _cached_rows(d: int) -> int:
-    return max(_CACHED_CELLS // d, 64)
+    """Rows per chunk; not too few where adding d × d matrices would cost more than the cache saves."""
+    return max(_CACHED_CELLS // d, 8 * d)
 
 
 def _total(parts: list[tuple[FloatArray, FloatArray]], d: int) -> tuple[FloatArray, FloatArray]:

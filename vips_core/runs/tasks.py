@@ -80,7 +80,7 @@ class TopicsTask(_OnTheWall):
 
     help = "topics of documents (latent Dirichlet allocation)"
     samples = "sotu"
-    methods = ("refined", "paper")
+    methods: tuple[str, ...] = ("refined", "paper")
     epochs = 20.0
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -143,7 +143,7 @@ class ImagesTask(_OnTheWall):
 
     help = "binary images (sigmoid belief network)"
     samples = "mnist"
-    methods = ("refined", "paper")
+    methods: tuple[str, ...] = ("refined", "paper")
     epochs = 12.0
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -177,7 +177,7 @@ class RiskTask:
 
     help = "risk from features (Bayesian logistic regression)"
     samples = "nhanes-stroke"
-    methods = ("refined", "paper", "strong", "sgd", "perm")
+    methods: tuple[str, ...] = ("refined", "paper", "strong", "sgd", "perm")
     epochs = 16.0
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
