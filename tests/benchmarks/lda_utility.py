@@ -1,7 +1,8 @@
-"""Held-out perplexity at equal (ε, δ): python -m tests.benchmarks.lda_utility [--data COUNTS.npz]
+"""Held-out perplexity of private topics: python -m tests.benchmarks.lda_utility [--data COUNTS.npz]
 
 Rows: the unigram line, scikit-learn, non-private, the paper's variant, strong composition, refined. Unigram
-and non-private rows look at the training records: they are for comparison on public data only.
+and non-private rows look at the training records: they are for comparison on public data only. Gaps are to
+the best non-private row, and the row σ = 1.24 has the refined ε by the paper's accountant, but less by PLD.
 """
 
 import argparse
@@ -28,14 +29,16 @@ def load(path):
         )
 
 
-def scikit_learn(train, test, topics, passes, seed):
+def scikit_learn(train, test, topics, passes, method):
+    """Scores of scikit-learn, which takes batches in order: the documents are shuffled for it."""
     from sklearn.decomposition import LatentDirichletAllocation
 
-    model = LatentDirichletAllocation(topics, learning_method="online", max_iter=passes, random_state=seed)
-    model.fit(
-        sp.csr_matrix((train.counts, train.indices, train.indptr), shape=(len(train), len(train.vocabulary)))
-    )
-    return [topic_perplexity(model.components_, 1 / topics, test, kind) for kind in ("bound", "completion")]
+    shape = (len(train), len(train.vocabulary))
+    matrix = sp.csr_matrix((train.counts, train.indices, train.indptr), shape=shape)
+    shuffled = matrix[np.random.default_rng(0).permutation(len(train))]
+    model = LatentDirichletAllocation(topics, learning_method=method, max_iter=passes, random_state=0)
+    lam = model.fit(shuffled).components_
+    return [topic_perplexity(lam, 1 / topics, test, kind) for kind in ("bound", "completion")]
 
 
 def main():
@@ -47,7 +50,7 @@ def main():
     parser.add_argument("--epsilon", type=float, default=2.44)
     parser.add_argument("--delta", type=float, default=1e-4)
     parser.add_argument("--epochs", type=float, default=20)
-    parser.add_argument("--batch", type=int, default=1000, help="of the non-private online run")
+    parser.add_argument("--batch", type=int, default=2000, help="of the non-private online run")
     parser.add_argument(
         "--passes", type=int, default=5, help="of scikit-learn and the online run; 0 skips both"
     )
@@ -84,10 +87,13 @@ def main():
         return line(name, scores, (time.perf_counter() - start) / options.seeds, epsilon)
 
     line("unigram", [[unigram_perplexity(unigram, test, kind) for kind in ("bound", "completion")]])
+    floors = []
     if options.passes:
-        start = time.perf_counter()
-        scores = scikit_learn(train, test, options.topics, options.passes, 0)
-        line(f"scikit-learn online, {options.passes} passes", [scores], time.perf_counter() - start)
+        for method in ("online", "batch"):
+            start = time.perf_counter()
+            scores = scikit_learn(train, test, options.topics, options.passes, method)
+            name = f"scikit-learn {method}, {options.passes} passes"
+            floors.append(line(name, [scores], time.perf_counter() - start))
         online = vips.PrivacyPlan(
             records=len(train),
             expected_batch=options.batch,
@@ -95,14 +101,17 @@ def main():
             noise_multiplier=0,
             delta=options.delta,
         )
-        fitted(f"non-private, {options.passes} passes, batches of {options.batch}", refined, online)
-    floor = fitted("non-private, the refined plan", refined, best.replace(noise_multiplier=0))
+        name = f"non-private, {options.passes} passes, batches of {options.batch}"
+        floors.append(fitted(name, refined, online))
+    floors.append(fitted("non-private, the refined plan", refined, best.replace(noise_multiplier=0)))
+    floor = np.min(floors, axis=0)  # the best that was reached without privacy, by anyone
     top = fitted("paper, σ = 1.24, 5 %, one epoch", paper, fifth.replace(noise_multiplier=PAPER_NOISE))
-    fitted("paper, calibrated by PLD", paper, fifth.calibrate(options.epsilon))
+    equal = fitted("paper, calibrated by PLD", paper, fifth.calibrate(options.epsilon))
     fitted("strong composition, σ = 4.337", paper, fifth.replace(noise_multiplier=STRONG_NOISE))
     got = fitted("refined", refined, best)
-    share = (got - floor) / (top - floor)
-    print(f"refined gap over paper's gap to non-private: bound {share[0]:.0%}, completion {share[1]:.0%}")
+    for name, other in (("σ = 1.24", top), ("equal ε by PLD", equal)):
+        share = (got - floor) / (other - floor)
+        print(f"refined gap over the gap of paper, {name}: bound {share[0]:.0%}, completion {share[1]:.0%}")
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ from vips_core.models.logistic_statistics import clipped_gradient
 from vips_core.privacy.plan import PrivacyPlan
 
 STEPS_PER_EPOCH = 100
-RATE_RANGE = (0.3, 16.0)
+RATE_RANGE = (1.0, 16.0)
 
 
 @dataclass(frozen=True)

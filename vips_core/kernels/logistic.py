@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-Array = npt.NDArray[np.float64]
+Array = npt.NDArray[np.floating]
 
 
 @njit(nogil=True, cache=True, fastmath={"contract", "reassoc"})

@@ -210,6 +210,10 @@ class BayesianLogistic:
             variance = statistics.quadratic_forms(x, covariance)
         return np.asarray(expit(psi / np.sqrt(1 + math.pi / 8 * variance)))
 
+    def _prior(self, params: LogisticParams) -> tuple[float, float, float]:
+        """⟨α⟩ so far, a₀ and b₀."""
+        return params.precision, self.prior_shape, self.prior_rate
+
     @property
     def _radius(self) -> float:
         return self.norm_bound * RADIUS_SHARE if self.radius is None else self.radius
@@ -223,15 +227,11 @@ def _step_paper(
     model: BayesianLogistic, params: LogisticParams, released: Released, step: int
 ) -> LogisticParams:
     rate = 1.0 if step == 0 else (DELAY + step) ** -FORGETTING
-    averaged = _average(params, released, rate, "linear", "curvature")
+    averaged, prior = _average(params, released, rate, "linear", "curvature"), model._prior(params)
+    curvature = unpack(averaged.average_curvature, len(model.features))
+    floor = EIGENVALUE_FLOOR * params.records
     found = posterior.projected(
-        averaged.average_gradient,
-        unpack(averaged.average_curvature, len(model.features)),
-        averaged.gradient_variance,
-        params.precision,
-        model.prior_shape,
-        model.prior_rate,
-        EIGENVALUE_FLOOR * params.records,
+        averaged.average_gradient, curvature, averaged.gradient_variance, *prior, floor
     )
     return replace(averaged, **vars(found))
 
@@ -241,15 +241,9 @@ def _step_exact(
 ) -> LogisticParams:
     # Without privacy noise only sampling is left to average out.
     rate = 1.0 if released.sampling_rate == 1 else 2 / (step + 2)
-    averaged = _average(params, released, rate, "linear", "curvature")
-    found = posterior.exact(
-        averaged.average_gradient,
-        unpack(averaged.average_curvature, len(model.features)),
-        params.precision,
-        model.prior_shape,
-        model.prior_rate,
-    )
-    return replace(averaged, **vars(found))
+    averaged, prior = _average(params, released, rate, "linear", "curvature"), model._prior(params)
+    curvature = unpack(averaged.average_curvature, len(model.features))
+    return replace(averaged, **vars(posterior.exact(averaged.average_gradient, curvature, *prior)))
 
 
 def _step_narrow(
@@ -262,9 +256,7 @@ def _step_narrow(
         unpack(averaged.average_curvature, len(model.features)),
         averaged.gradient_variance,
         math.sqrt(averaged.curvature_variance),
-        params.precision,
-        model.prior_shape,
-        model.prior_rate,
+        *model._prior(params),
     )
     return replace(averaged, **vars(found), point=found.mean)
 
@@ -283,9 +275,7 @@ def _step_wide(
         math.sqrt(averaged.curvature_variance) * MOMENT_SCALE,
         model.norm_bound * params.records,
         model._intercept,
-        params.precision,
-        model.prior_shape,
-        model.prior_rate,
+        *model._prior(params),
     )
     point = found.mean
     if model._intercept is not None and step + 1 < params.intercept_steps:

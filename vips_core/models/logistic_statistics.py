@@ -16,16 +16,14 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from scipy.special import expit
 
 from vips_core.kernels import logistic as kernels
 from vips_core.kernels.polya_gamma import pg_means
 from vips_core.kernels.pool import map_chunks
+from vips_core.models.base import FloatArray
 from vips_core.models.symmetric import pack
-
-FloatArray = npt.NDArray[np.float64]
 
 _ROWS = 4096
 _CACHED_CELLS = 32_768  # 256 kB of rows, so that they are still in the core's cache when BLAS reads them
