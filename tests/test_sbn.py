@@ -351,7 +351,7 @@ def test_the_filter_brings_a_smooth_covariance_nearer_to_the_truth():
 def test_private_digits_are_described_better_than_by_their_mean(digits):
     train, test = digits
     model = SBN(64, 20, (8, 8))
-    plan = model.recommend(records=len(train), epsilon=4.0, delta=1e-4, epochs=8)
+    plan = model.recommend(records=len(train), epsilon=4.0, delta=1e-4, epochs=12)
     fitted = vips.fit(model, train, plan, seed=0)
     mean = ((train.unpack(np.float64).mean(axis=0) > 0.5) == test.unpack(bool)).mean()
     free = vips.fit(model, train, plan.replace(noise_multiplier=0.0), seed=0)
@@ -456,9 +456,13 @@ def test_dictionary_has_one_image_per_hidden_unit(method):
 def test_recommended_plans():
     refined = SBN(64, 5).recommend(records=1000, epsilon=1.0, delta=1e-4, epochs=50)
     assert (refined.sampling_rate, refined.steps) == (1.0, 12)
+    one_pass = SBN(64, 5).recommend(records=1200, epsilon=1.0, delta=1e-4, epochs=1)
+    assert (one_pass.expected_batch, one_pass.steps) == (100, 12)
     paper = SBN(64, 5, method="paper").recommend(records=10_000, epsilon=1.0, delta=1e-4, epochs=2)
     assert (paper.expected_batch, paper.steps) == (1600, 12)
-    assert max(refined.epsilon(), paper.epsilon()) <= 1.0
+    assert max(refined.epsilon(), one_pass.epsilon(), paper.epsilon()) <= 1.0
+    with pytest.raises(ValueError, match="^epochs must be a finite number above 0, got 0$"):
+        SBN(64, 5).recommend(records=1000, epsilon=1.0, delta=1e-4, epochs=0)
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,7 @@ def main() -> None:
     parser.add_argument("--csv", help="the survey's file")
     parser.add_argument("--target", default="Stroke")
     parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--first-seed", type=int, default=0, help="constants were chosen on cohorts 0 to 3")
     parser.add_argument("--epsilon", type=float, nargs="+", default=[0.5, 1.0, 2.0, 4.0])
     parser.add_argument("--delta", type=float, default=1e-4)
     parser.add_argument("--paper-steps", type=int, default=10, help="1 for wide data: eigenvalues are slow")
@@ -56,7 +57,7 @@ def main() -> None:
         for epsilon in arguments.epsilon:
             start = time.perf_counter()
             found = []
-            for seed in range(arguments.seeds):
+            for seed in range(arguments.first_seed, arguments.first_seed + arguments.seeds):
                 train, test = draw(seed)
                 scores = METHODS[name](train, test, epsilon, arguments.delta, seed, arguments.paper_steps)
                 found.append(auc(test.y, scores))

@@ -14,6 +14,7 @@ variant "refined" learns flat logits, because its bound touches the likelihood a
 public g.
 """
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 Method = Literal["refined", "paper"]
 Prior = Literal["tpbn", "isotropic"]
 Params = RefinedParams | PaperParams
-USEFUL_STEPS = 12  # of the refined variant; more passes gained nothing on MNIST
+REFINED_STEPS = 12
 PAPER_BATCH = 1600
 CHUNK = 256
 
@@ -98,18 +99,22 @@ class SBN:
         return updated
 
     def recommend(self, *, records: int, epsilon: float, delta: float, epochs: float) -> "PrivacyPlan":
-        """Return the plan to use: full batches, few steps; the paper's batch size for the variant "paper"."""
-        from vips_core.fit import most_efficient
+        """Return the plan to use within `epochs`; the variant "paper" keeps the paper's batch size.
+
+        The refined variant takes 12 steps on batches as large as the compute allows. On MNIST at ε = 0.5
+        and 1.3, one pass in 12 steps was better than in 3, 6 or 24; at ε = 0.1, 6 were (.956 against .954).
+        """
         from vips_core.privacy.plan import PrivacyPlan
 
+        if not (math.isfinite(epochs) and epochs > 0):
+            raise ValueError(f"epochs must be a finite number above 0, got {epochs}")
         if self.method == "refined":
-            return most_efficient(
-                records=records, epsilon=epsilon, delta=delta, epochs=min(epochs, USEFUL_STEPS)
-            )
-        batch = min(PAPER_BATCH, records)
-        return PrivacyPlan(records=records, expected_batch=batch, epochs=epochs, delta=delta).calibrate(
-            epsilon
-        )
+            batch = min(records, max(1, math.floor(records * epochs / REFINED_STEPS)))
+            plan = PrivacyPlan(records=records, expected_batch=batch, steps=REFINED_STEPS, delta=delta)
+        else:
+            batch = min(PAPER_BATCH, records)
+            plan = PrivacyPlan(records=records, expected_batch=batch, epochs=epochs, delta=delta)
+        return plan.calibrate(epsilon)
 
     def latents(self, params: Params, rows: BinaryRows) -> Array:
         """Return ⟨z⟩ for each image, (n, K). Never publish it for private records."""

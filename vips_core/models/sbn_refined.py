@@ -15,15 +15,15 @@ z̃ = [1, z − p]    units            (n, K+1)
 With ⟨ξ⟩ fixed at its bound ¼ the lower bound of log p(y|z) is quadratic with the same curvature for every
 pixel, and two blocks are all that the M-step needs: W = 4·cov(y, z)·cov(z)⁻¹. What makes them precise:
 
-- Centring at private means shrinks ‖y − m‖ and ‖z̃‖, and so the noise, by about half each.
+- Centring at private means shrinks ‖y − m‖·‖z̃‖, and so the noise, by about half.
 - A record's weight min(1, bound/norm) is the same in both blocks, so that clipping gives a weighted
   regression instead of a biased one.
 - A dictionary that starts smooth (neighbouring pixels agree: public knowledge about images) needs few steps.
 - Wiener filter of cov(y, z) with the known noise; ridge of half the noise's spectral norm on cov(z).
 
 Tried without gain: tangent points that move with the private parameters (sharper weights trap mean field in
-poor optima: pixel accuracy fell from .963 to .93), a grid of blobs as the first dictionary, a Wiener filter
-in the DCT basis, doing without the mean image (.957 instead of .963), more than 12 steps.
+poor optima: non-private pixel accuracy fell from .963 to .93), a grid of blobs as the first dictionary, a
+Wiener filter in the DCT basis, doing without the mean image (.957 instead of .963), more than 12 steps.
 """
 
 from collections.abc import Mapping
