@@ -8,7 +8,7 @@
 
 Clip (a third of the norm bound), batches (a hundredth of the records) and learning rate √(N·μ/d)/(3C²), with
 μ = q√T/noise_multiplier, were fitted by eye to AUC on generated cohorts (`stroke_cohort`, seeds 100 to 102,
-4,000 or 40,000 patients, 60 or 1,000 features). The limits of the rate, 1/C² and 16/C², were set after looking
+4,000 or 40,000 patients, 60 or 1,000 features). The rate's limits, 1/C² and 16/C², were set after looking
 at two of the compared data sets (a cohort of the paper's shape and a health survey), in this rival's favour.
 """
 
