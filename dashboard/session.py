@@ -3,7 +3,7 @@
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any
 
@@ -149,8 +149,8 @@ _background = Background(threads=2, keep=256)
 class Later:
     """The slow calls of one run of a page: call it for a result or None, and the page follows when ready.
 
-    On leaving the `with` block, calls that only the previous run waited for are dropped, and while
-    something is missing a fragment looks for it and reruns the page once it is there.
+    On leaving the `with` block, calls that only the previous run waited for are dropped, and if something
+    is missing the run, whose fast part is on the page by then, waits for it and starts the page again.
     """
 
     def __init__(self) -> None:
@@ -176,9 +176,15 @@ class Later:
                 _background.ask(*call).cancel()
         st.session_state["waiting"] = self._missing
         if self._missing and kind is None:
-            st.fragment(_rerun_when_ready, run_every=0.2)(self._missing)
+            rerun_when_ready(self._missing)
 
 
-def _rerun_when_ready(calls: Sequence[tuple[Any, ...]]) -> None:
-    if any(_background.ask(*call).done() for call in calls):
-        st.rerun()
+def rerun_when_ready(calls: Sequence[tuple[Any, ...]]) -> None:
+    """Wait for the first of these calls, then run the page again; any input of the visitor ends the wait.
+
+    A polling fragment would send the browser's values with every poll, and a late poll would undo an input.
+    """
+    futures, yield_point = [_background.ask(*call) for call in calls], st.empty()
+    while not wait(futures, timeout=0.1, return_when=FIRST_COMPLETED).done:
+        yield_point.empty()  # Streamlit stops the run here when the visitor asks for another
+    st.rerun()

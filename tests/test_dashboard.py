@@ -32,7 +32,7 @@ def checked(at):
 
 
 def settled(at):
-    """Run until the slow accountants have answered, as the polling fragment does in a browser."""
+    """Run until the slow accountants have answered, as the page does by itself."""
     deadline = time.monotonic() + 60
     while at.session_state["waiting"] and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -85,8 +85,10 @@ def test_slow_parts_fill_in_with_the_core_s_numbers():
 
 
 def test_slow_accountants_do_not_block(monkeypatch):
-    release = threading.Event()
+    """The fast part is on the page before the run waits for the slow one."""
+    release, waited_for = threading.Event(), []
     monkeypatch.setattr(planning, "details", lambda plan: release.wait(20))
+    monkeypatch.setattr(session, "rerun_when_ready", waited_for.extend)
     try:
         at = page(sigma=1.31)
         shown = metrics(at)
@@ -94,6 +96,7 @@ def test_slow_accountants_do_not_block(monkeypatch):
             PLAN.replace(noise_multiplier=1.31).epsilon("moments")
         )
         assert shown["Advantage over guessing"] == "…"
+        assert planning.details in [call[0] for call in waited_for]
     finally:
         release.set()
 
