@@ -131,6 +131,12 @@ class Background:
         self._futures: OrderedDict[Hashable, Future[Any]] = OrderedDict()
         self._lock = threading.Lock()
 
+    def result(self, function: Callable[..., Any], *args: Hashable) -> Any | None:
+        """Return the result of a call that was asked for and has ended, else None; raise what it raised."""
+        with self._lock:
+            future = self._futures.get((function, args))
+        return future.result() if future is not None and future.done() and not future.cancelled() else None
+
     def ask(self, function: Callable[..., Any], *args: Hashable) -> Future[Any]:
         """Return the future of this call, submitted now where it is new or was cancelled."""
         with self._lock:
@@ -161,11 +167,10 @@ class Later:
         """Return the result, or None while it is being computed; raise what the call raised."""
         call = (function, *args)
         self._asked.append(call)
-        future = _background.ask(*call)
-        if future.done() and not future.cancelled():
-            return future.result()
-        self._missing.append(call)
-        return None
+        result = _background.result(*call)
+        if result is None:
+            self._missing.append(call)  # started when the fast part is drawn, which it would slow down
+        return result
 
     def __enter__(self) -> "Later":
         return self
