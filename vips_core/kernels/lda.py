@@ -300,11 +300,12 @@ def add_documents(
             ratio[u] *= weighted
             square += weighted * weighted * own[u]
         scale = np.float32(min(1.0, bound / np.sqrt(square)))
+        for k in range(width):
+            total[k] = theta[k] * scale
         for u in range(used):
-            factor = scale * ratio[u]
             row, target = rows[word[u]], sums[word[u]]
             for k in range(width):
-                target[k] += factor * theta[k] * row[k]
+                target[k] += ratio[u] * (total[k] * row[k])
 
 
 @nb.njit(nogil=True, cache=True, error_model="numpy")
