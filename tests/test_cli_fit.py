@@ -177,6 +177,7 @@ def test_risk_from_csv_by_every_method(capsys, tmp_path, survey, method):
     ]
     if method == "perm":
         assert result["epsilon"] == {"pure": 3}
+        assert any("demonstration" in caution for caution in result["cautions"])
         assert not (out / "ledger.json").exists()
         return
     spent = audited(capsys, out)
@@ -222,6 +223,7 @@ def test_without_noise_and_by_another_accountant(capsys, tmp_path, counts_file):
         (["lda", "--data", "COUNTS", "--topics", "1"], "topics must be a whole number of at least 2, got 1"),
         (["lda", "--data", "COUNTS", "--epsilon", "-1"], "epsilon must be a finite number above 0, got -1.0"),
         (["lda", "--data", "BROKEN"], "broken.npz is not a readable .npz of plain arrays"),
+        (["lda", "--data", "TRUNCATED"], "truncated.npz is not a readable .npz of plain arrays"),
         (["logistic", "--data", "COUNTS"], "a CSV needs --target, the label's column, and --schema"),
         (["logistic", "--data", "sotu"], "the sample 'sotu' is not a LabelledRows, which this model needs"),
         (["sbn", "--data", "COUNTS"], "counts.npz must hold an array named images"),
@@ -230,8 +232,14 @@ def test_without_noise_and_by_another_accountant(capsys, tmp_path, counts_file):
 )
 def test_bad_input_gets_one_line_and_trains_nothing(capsys, tmp_path, counts_file, arguments, sentence):
     (tmp_path / "broken.npz").write_bytes(b"PK nonsense")
+    whole = counts_file.read_bytes()
+    (tmp_path / "truncated.npz").write_bytes(whole[: len(whole) // 2])
     (tmp_path / "empty").mkdir()
-    names = {"COUNTS": counts_file, "BROKEN": tmp_path / "broken.npz", "FOLDER": tmp_path / "empty"}
+    names = {"TRUNCATED": tmp_path / "truncated.npz"} | {
+        "COUNTS": counts_file,
+        "BROKEN": tmp_path / "broken.npz",
+        "FOLDER": tmp_path / "empty",
+    }
     out = tmp_path / "out"
     spend = ["--delta", "1e-5", "--out", out] + ([] if "--epsilon" in arguments else ["--epsilon", "1"])
     code, printed = run(capsys, "fit", *[names.get(argument, argument) for argument in arguments], *spend)

@@ -8,6 +8,7 @@ nothing here is learned from the records.
 import copy
 import math
 import re
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sized
 from dataclasses import dataclass
@@ -24,9 +25,9 @@ LETTERS = re.compile(r"[^\W\d_]+")
 class _Sliceable(Sized):
     """What the three kinds share: boolean slicing and splitting."""
 
+    @abstractmethod
     def _take(self, mask: NDArray[np.bool_]) -> Mapping[str, Any]:
         """Return the fields of a slice that differ from this data set's."""
-        raise NotImplementedError
 
     def __getitem__(self, mask: NDArray[np.bool_]) -> Self:
         """Return the records where ``mask`` is true, in their order; there may be none."""

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from vips_core.fit import Fit, Progress, fit, recommend
+from vips_core.privacy.ledger import SEEDED
 from vips_core.privacy.plan import PrivacyPlan
 from vips_core.runs.tasks import TASKS, Report, Task
 
@@ -71,14 +72,15 @@ def _fit(options: argparse.Namespace) -> None:
 
 
 def _report_rival(options: argparse.Namespace, report: Report) -> None:
+    cautions = ["ε is for replacing one record, at δ = 0, and has no ledger: it is proved as a whole."]
+    if options.seed is not None:
+        cautions.append(SEEDED)
     result = {
         "model": options.model,
         "method": options.method,
         "epsilon": {"pure": options.epsilon},
         "held_out": report.scores,
-        "cautions": [
-            "ε is for replacing one record, with δ = 0, and has no ledger: it is proved as a whole."
-        ],
+        "cautions": cautions,
     }
     options.out.mkdir(parents=True, exist_ok=True)
     _write_report(options.out, report.tables, result)

@@ -11,6 +11,7 @@ from vips_core.privacy.events import SampledGaussian
 
 Sampling = Literal["poisson", "fixed"]
 FORMAT = "vips-ledger/1"
+SEEDED = "A known seed was used: this is a demonstration, and the guarantee does not hold."
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,7 @@ class Ledger:
         """Plain words for whatever in this ledger does not match the accountants' assumptions."""
         found = []
         if self.seeded:
-            found.append("A known seed was used: this is a demonstration, and the guarantee does not hold.")
+            found.append(SEEDED)
         if any(entry.sampling == "fixed" for entry in self.entries):
             found.append("Batches of fixed size were used, but ε is computed for Poisson sampling.")
         if any(entry.noise_multiplier == 0 for entry in self.entries):

@@ -1,6 +1,7 @@
 """Where data come from: the shipped samples, or a user's files with what must be public about them."""
 
 import tomllib
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -93,9 +94,9 @@ def _existing(name: str) -> Path:
 
 def _load_npz(path: Path) -> dict[str, Any]:
     try:
-        with np.load(path, allow_pickle=False) as arrays:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             return dict(arrays)
-    except (OSError, ValueError, EOFError) as error:
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
         raise ValueError(f"{path.name} is not a readable .npz of plain arrays: {error}") from None
 
 
