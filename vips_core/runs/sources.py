@@ -2,40 +2,124 @@
 
 import tomllib
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from vips_core.data import BinaryRows, Corpus, LabelledRows
+from vips_core.runs.options import Option
 
-Kind = TypeVar("Kind", Corpus, LabelledRows, BinaryRows)
-SAMPLE_SPLIT_SEED = 0
+SPLIT_SEED = 0
 
 
-def sample(name: str) -> Any | None:
-    """Return (train, test) of a shipped sample, or None where `name` is not one. Samples are public data."""
+@dataclass(frozen=True)
+class DataSet:
+    """Training records, and public held-out records where there are some.
+
+    Attributes
+    ----------
+    name
+        As the user calls it.
+    private
+        Whether the training records need protection; samples and generated ones do not.
+    """
+
+    name: str
+    train: Any
+    test: Any
+    private: bool
+
+
+@dataclass(frozen=True)
+class BuiltIn:
+    """Public records that come with the project."""
+
+    kind: type
+    help: str
+    load: Callable[[], tuple[Any, Any]]
+
+
+def _split_sample(name: str, share: float) -> tuple[Any, Any]:
     import sample_data  # here: a user with own files does not pay for it
 
-    shares = {"sotu": 0.1, "nhanes-stroke": 0.2}
-    if name in shares:
-        return sample_data.load(name).split(shares[name], SAMPLE_SPLIT_SEED)
-    if name == "mnist":
-        return sample_data.load("mnist"), sample_data.load("mnist-test")
-    return None
+    train, test = sample_data.load(name).split(share, SPLIT_SEED)
+    return train, test
 
 
-def samples_or_files(
-    data: str, test: str | None, kind: type[Kind], read: Callable[[Path], Kind]
-) -> tuple[Kind, Kind | None]:
-    """Return training records, and held-out ones that are public: a sample's, or a file declared as such."""
-    found = sample(data)
-    if found is None:
-        return read(_existing(data)), None if test is None else read(_existing(test))
-    if not isinstance(found[0], kind):
-        raise ValueError(f"the sample {data!r} is not a {kind.__name__}, which this model needs")
-    return found if test is None else (found[0], read(_existing(test)))
+def _mnist() -> tuple[BinaryRows, BinaryRows]:
+    import sample_data
+
+    return sample_data.load("mnist"), sample_data.load("mnist-test")
+
+
+def _generated_documents() -> tuple[Corpus, Corpus]:
+    from sample_data import generate
+
+    return generate.corpus(22_000, 100, topics=20, vocabulary_size=4000, seed=0)[0].split(0.1, SPLIT_SEED)
+
+
+def _generated_cohort() -> tuple[LabelledRows, LabelledRows]:
+    from sample_data import generate
+
+    return generate.stroke_cohort(seed=0)[0].split(0.2, SPLIT_SEED)
+
+
+def _generated_digits() -> tuple[BinaryRows, BinaryRows]:
+    from sample_data import generate
+
+    return generate.digits(12_000, seed=0)[0].split(1 / 6, SPLIT_SEED)
+
+
+BUILT_IN: Mapping[str, BuiltIn] = {
+    "sotu": BuiltIn(Corpus, "State of the Union addresses", lambda: _split_sample("sotu", 0.1)),
+    "nhanes-stroke": BuiltIn(
+        LabelledRows, "NHANES, who had a stroke", lambda: _split_sample("nhanes-stroke", 0.2)
+    ),
+    "mnist": BuiltIn(BinaryRows, "MNIST digits", _mnist),
+    "generated-documents": BuiltIn(Corpus, "22,000 documents with known topics", _generated_documents),
+    "generated-cohort": BuiltIn(
+        LabelledRows, "a cohort of the paper's shape, 10,069 × 4,146", _generated_cohort
+    ),
+    "generated-digits": BuiltIn(BinaryRows, "12,000 drawn digits", _generated_digits),
+}
+
+# What must be said of a file, because it must not be learned from private records.
+FILE_OPTIONS: Mapping[type, Mapping[str, Option]] = {
+    Corpus: {
+        "vocabulary": Option(str, "file of public words, one per line (default: common English)"),
+        "column": Option(str, "column of a CSV with one document per row"),
+    },
+    LabelledRows: {
+        "target": Option(str, "column of a CSV with the 0/1 label"),
+        "schema": Option(str, "TOML file with the public range of each predictor"),
+    },
+    BinaryRows: {"threshold": Option(float, "grey pixels above are 1", 127.0)},
+}
+
+
+def built_in(name: str) -> DataSet:
+    """Return a data set that comes with the project."""
+    train, test = BUILT_IN[name].load()
+    return DataSet(name, train, test, private=False)
+
+
+def read(kind: type, path: Path, options: Mapping[str, Any]) -> Any:
+    """Read a user's file or folder, with what must be public about it."""
+    if not path.exists():
+        names = [name for name, sample in BUILT_IN.items() if sample.kind is kind]
+        raise ValueError(f"data must be {', '.join(names)}, a known data set or a file, got {str(path)!r}")
+    if kind is Corpus:
+        words = options.get("vocabulary")
+        return read_corpus(path, None if words is None else Path(words), options.get("column"))
+    if kind is BinaryRows:
+        return read_images(path, float(options.get("threshold", 127.0)))
+    target, schema = options.get("target"), options.get("schema")
+    if target is None or schema is None:
+        raise ValueError("a CSV needs target, the label's column, and schema, the file of public ranges")
+    return read_rows(path, target, Path(schema))
 
 
 def read_corpus(path: Path, vocabulary: Path | None, column: str | None) -> Corpus:
@@ -83,13 +167,6 @@ def read_images(path: Path, threshold: float) -> BinaryRows:
     if "images" not in arrays:
         raise ValueError(f"{path.name} must hold an array named images, got {sorted(arrays)}")
     return BinaryRows.from_images(arrays["images"], threshold)
-
-
-def _existing(name: str) -> Path:
-    path = Path(name)
-    if not path.exists():
-        raise ValueError(f"data must be sotu, nhanes-stroke, mnist or an existing file, got {name!r}")
-    return path
 
 
 def _load_npz(path: Path) -> dict[str, Any]:

@@ -1,9 +1,7 @@
-"""One task for each model: its options, its data, the model they make, and what is reported of the result."""
+"""One task for each model: its options, the model they make, and what is reported of the result."""
 
-import argparse
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -16,9 +14,12 @@ from vips_core.metrics.text import npmi_coherence
 from vips_core.models.lda import LDA, top_words, topic_shares, topic_words
 from vips_core.models.logistic import BayesianLogistic
 from vips_core.models.sbn import SBN
-from vips_core.runs import sources
+from vips_core.runs.options import Option
 
 TOP = 10  # words of a topic, or coefficients, in a text
+WATCHED = 500  # held-out records that are scored while training
+NON_PRIVATE = "non-private"  # the refined variant without noise
+STRONG = "strong"  # the paper's variant, with the noise that strong composition asks for
 
 
 @dataclass(frozen=True)
@@ -31,46 +32,60 @@ class Report:
 
 
 class Task(Protocol):
-    """What the command line (and a worker) must know of a model."""
+    """What the command line, workers and pages must know of a model.
+
+    Attributes
+    ----------
+    kind
+        Type of its data.
+    watched
+        Name of the score that is followed while training.
+    options
+        What only this model has, besides `SPENDING`.
+    """
 
     help: str
-    samples: str
+    kind: type
     methods: tuple[str, ...]
     epochs: float
+    watched: str
+    options: Mapping[str, Option]
 
-    def add_options(self, parser: argparse.ArgumentParser) -> None:
-        """Declare the options that only this model has."""
-        ...
-
-    def load(self, options: argparse.Namespace) -> tuple[Any, Any]:
-        """Return the training records, and public held-out records or None."""
-        ...
-
-    def model(self, options: argparse.Namespace, train: Any) -> Any:
+    def model(self, method: str, values: Mapping[str, Any], train: Any) -> Any:
         """Return the model, from public properties of the data only."""
         ...
 
-    def accountant(self, options: argparse.Namespace) -> str:
-        """Return the accountant that the plan is calibrated by."""
+    def watch(self, fit: Fit[Any], test: Any) -> float:
+        """Return the score to follow, on public held-out records."""
         ...
 
     def report(self, fit: Fit[Any], test: Any) -> Report:
-        """Return what may be published."""
+        """Return what may be published; `test` is public, or None."""
         ...
 
-    def without_wall(self, options: argparse.Namespace, train: Any, test: Any) -> Report | None:
-        """Return the result of a rival that has a privacy proof of its own, or None for a model of ours."""
+    def without_wall(
+        self, method: str, values: Mapping[str, Any], train: Any, test: Any
+    ) -> tuple[Report, Mapping[str, Any]] | None:
+        """Return report and arrays of a rival with a privacy proof of its own, or None for models of ours."""
         ...
+
+
+def variant(method: str) -> Literal["refined", "paper"]:
+    """Return the model's own variant for a method."""
+    return "paper" if method in ("paper", STRONG) else "refined"
+
+
+def first(records: Any, count: int) -> Any:
+    """Return at most the first `count` records."""
+    return records[np.arange(len(records)) < count]
 
 
 class _OnTheWall:
     """What tasks share whose methods all train behind the wall."""
 
-    def accountant(self, options: argparse.Namespace) -> str:
-        """Return the accountant asked for."""
-        return str(options.accountant)
+    methods: tuple[str, ...] = ("refined", "paper", STRONG, NON_PRIVATE)
 
-    def without_wall(self, options: argparse.Namespace, train: Any, test: Any) -> Report | None:
+    def without_wall(self, method: str, values: Mapping[str, Any], train: Any, test: Any) -> None:
         """Return None: there is no other way."""
         return None
 
@@ -79,31 +94,21 @@ class TopicsTask(_OnTheWall):
     """Latent Dirichlet allocation."""
 
     help = "topics of documents (latent Dirichlet allocation)"
-    samples = "sotu"
-    methods: tuple[str, ...] = ("refined", "paper")
+    kind: type = Corpus
     epochs = 20.0
+    watched = "perplexity (completion)"
+    options: Mapping[str, Option] = {
+        "topics": Option(int, "K, number of topics", 20, low=1, high=1000),
+        "words": Option(int, "N, words that a document may count for", 50, low=1, high=100_000),
+    }
 
-    def add_options(self, parser: argparse.ArgumentParser) -> None:
-        """Declare topics, document length and where documents and words are."""
-        parser.add_argument("--topics", type=int, default=20, help="K, number of topics")
-        parser.add_argument("--words", type=int, default=50, help="N, words that a document may count for")
-        parser.add_argument(
-            "--vocabulary", type=Path, help="public words, one per line (default: common English)"
-        )
-        parser.add_argument("--column", help="column of a CSV with one document per row")
-
-    def load(self, options: argparse.Namespace) -> tuple[Corpus, Corpus | None]:
-        """Return documents of a sample, of `.npz` counts, or of a text or CSV file."""
-        return sources.samples_or_files(
-            options.data,
-            options.test,
-            Corpus,
-            lambda path: sources.read_corpus(path, options.vocabulary, options.column),
-        )
-
-    def model(self, options: argparse.Namespace, train: Corpus) -> LDA:
+    def model(self, method: str, values: Mapping[str, Any], train: Corpus) -> LDA:
         """Return the topic model for the corpus's public vocabulary."""
-        return LDA(options.topics, train.vocabulary, options.words, method=options.method)
+        return LDA(values["topics"], train.vocabulary, values["words"], method=variant(method))
+
+    def watch(self, fit: Fit[Any], test: Corpus) -> float:
+        """Return the completion perplexity of some held-out documents."""
+        return perplexity(fit, first(test, WATCHED), "completion")
 
     def report(self, fit: Fit[Any], test: Corpus | None) -> Report:
         """Return perplexities and coherence of held-out documents, and each topic's first words."""
@@ -142,24 +147,20 @@ class ImagesTask(_OnTheWall):
     """Sigmoid belief network."""
 
     help = "binary images (sigmoid belief network)"
-    samples = "mnist"
-    methods: tuple[str, ...] = ("refined", "paper")
+    kind: type = BinaryRows
     epochs = 12.0
+    watched = "pixel accuracy"
+    options: Mapping[str, Option] = {
+        "hidden": Option(int, "K, number of hidden units", 50, low=1, high=1000),
+    }
 
-    def add_options(self, parser: argparse.ArgumentParser) -> None:
-        """Declare hidden units and the threshold of grey images."""
-        parser.add_argument("--hidden", type=int, default=50, help="K, number of hidden units")
-        parser.add_argument("--threshold", type=float, default=127, help="pixels above are 1 (files only)")
-
-    def load(self, options: argparse.Namespace) -> tuple[BinaryRows, BinaryRows | None]:
-        """Return images of a sample, of an `.npz`, or of a folder of PNG files."""
-        return sources.samples_or_files(
-            options.data, options.test, BinaryRows, lambda path: sources.read_images(path, options.threshold)
-        )
-
-    def model(self, options: argparse.Namespace, train: BinaryRows) -> SBN:
+    def model(self, method: str, values: Mapping[str, Any], train: BinaryRows) -> SBN:
         """Return the network for images of this shape."""
-        return SBN(train.shape[0] * train.shape[1], options.hidden, train.shape, method=options.method)
+        return SBN(train.shape[0] * train.shape[1], values["hidden"], train.shape, method=variant(method))
+
+    def watch(self, fit: Fit[Any], test: BinaryRows) -> float:
+        """Return the pixel accuracy of some held-out images."""
+        return pixel_accuracy(fit, first(test, WATCHED))
 
     def report(self, fit: Fit[Any], test: BinaryRows | None) -> Report:
         """Return the pixel accuracy and likelihood of held-out images."""
@@ -176,35 +177,21 @@ class RiskTask:
     """Bayesian logistic regression and its rivals."""
 
     help = "risk from features (Bayesian logistic regression)"
-    samples = "nhanes-stroke"
-    methods: tuple[str, ...] = ("refined", "paper", "strong", "sgd", "perm")
+    kind: type = LabelledRows
+    methods: tuple[str, ...] = ("refined", "paper", STRONG, NON_PRIVATE, "sgd", "perm")
     epochs = 16.0
+    watched = "AUC"
+    options: Mapping[str, Option] = {}
 
-    def add_options(self, parser: argparse.ArgumentParser) -> None:
-        """Declare the label and the public ranges of a CSV."""
-        parser.add_argument("--target", help="column of a CSV with the 0/1 label")
-        parser.add_argument("--schema", type=Path, help="TOML file with the public range of each predictor")
-
-    def load(self, options: argparse.Namespace) -> tuple[LabelledRows, LabelledRows | None]:
-        """Return rows of a sample, or of a CSV with its schema."""
-
-        def read(path: Path) -> LabelledRows:
-            if options.target is None or options.schema is None:
-                raise ValueError("a CSV needs --target, the label's column, and --schema, the public ranges")
-            return sources.read_rows(path, options.target, options.schema)
-
-        return sources.samples_or_files(options.data, options.test, LabelledRows, read)
-
-    def model(self, options: argparse.Namespace, train: LabelledRows) -> Any:
+    def model(self, method: str, values: Mapping[str, Any], train: LabelledRows) -> Any:
         """Return the regression, or DP-SGD, for these features and this norm bound."""
-        if options.method == "sgd":
+        if method == "sgd":
             return PrivateGradientDescent(train.feature_names, train.norm_bound)
-        method: Literal["refined", "paper"] = "refined" if options.method == "refined" else "paper"
-        return BayesianLogistic(train.feature_names, train.norm_bound, method)
+        return BayesianLogistic(train.feature_names, train.norm_bound, variant(method))
 
-    def accountant(self, options: argparse.Namespace) -> str:
-        """Return the accountant asked for; "strong" is the paper's variant under strong composition."""
-        return "strong" if options.method == "strong" else str(options.accountant)
+    def watch(self, fit: Fit[Any], test: LabelledRows) -> float:
+        """Return the AUC of held-out rows."""
+        return auc(fit, test)
 
     def report(self, fit: Fit[Any], test: LabelledRows | None) -> Report:
         """Return the AUC of held-out rows, and coefficients with credible intervals where there are some."""
@@ -215,18 +202,18 @@ class RiskTask:
         return _coefficients(columns, {} if test is None else {"AUC": auc(fit, test)})
 
     def without_wall(
-        self, options: argparse.Namespace, train: LabelledRows, test: LabelledRows | None
-    ) -> Report | None:
+        self, method: str, values: Mapping[str, Any], train: LabelledRows, test: LabelledRows | None
+    ) -> tuple[Report, Mapping[str, Any]] | None:
         """Return private ERM by objective perturbation: ε-DP for replacing one record."""
-        if options.method != "perm":
+        if method != "perm":
             return None
         from vips_core.baselines.objective_perturbation import fit_objective_perturbation
 
-        if options.epsilon is None:
-            raise ValueError("--method perm needs --epsilon, which its proof is about")
-        weights = fit_objective_perturbation(train, options.epsilon, np.random.default_rng(options.seed))
+        weights = fit_objective_perturbation(
+            train, values["epsilon"], np.random.default_rng(values.get("seed"))
+        )
         scores = {} if test is None else {"AUC": risk.auc(test.y, test.x @ weights)}
-        return _coefficients({"feature": train.feature_names, "mean": weights}, scores)
+        return _coefficients({"feature": train.feature_names, "mean": weights}, scores), {"mean": weights}
 
 
 def _coefficients(columns: Mapping[str, Any], scores: Mapping[str, float]) -> Report:
