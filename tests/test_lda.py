@@ -11,7 +11,8 @@ from scipy.special import digamma
 import vips_core as vips
 from tests import reference
 from vips_core.data import Corpus
-from vips_core.kernels.lda import expected_rows, infer_gammas, resample, topic_word_sums, word_sums
+from vips_core.kernels.lda import expected_rows, infer_gammas, topic_word_sums, word_sums
+from vips_core.kernels.lda_documents import resample
 from vips_core.kernels.shrink import shrink
 from vips_core.kernels.special import exp_digamma
 from vips_core.metrics.text import (
@@ -131,6 +132,17 @@ def test_gammas_match_the_slow_twin():
     found = infer_gammas(corpus_of(matrix), expected_rows(lam), TOPICS, ALPHA, 12, 0.0)
     expected = [reference.lda_document(row, lam, ALPHA, 12)[0] for row in matrix]
     np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("alpha", [0.01, 0.05, 0.08, 0.1, 0.12, 0.5])
+def test_sharp_topics_match_the_slow_twin(alpha):
+    rng = np.random.default_rng(3)
+    lam = rng.gamma(0.2, 50, (9, WORDS)) + 0.01  # sharp topics, of which a document keeps few
+    mixtures = rng.dirichlet(np.full(9, 0.1), 30) @ (lam / lam.sum(axis=1, keepdims=True))
+    matrix = np.array([rng.multinomial(3000, row / row.sum()) for row in mixtures])
+    found = infer_gammas(corpus_of(matrix), expected_rows(lam), 9, alpha, 60, 0.0)
+    expected = [reference.lda_document(row, lam, alpha, 60)[0] for row in matrix]
+    np.testing.assert_allclose(found, expected, rtol=1e-3, atol=2e-3)
 
 
 def test_the_early_end_changes_little():
