@@ -1,6 +1,6 @@
 """Time one E-step against scikit-learn and gensim: python -m tests.benchmarks.lda_estep
 
-K = 50, V = 8,000, documents of 500 words, exactly 20 sweeps. All start from exp<ln β>, which no time includes.
+K = 50, V = 8,000, documents of 500 words, 20 sweeps. All start from exp<ln β>, which no time includes.
 Differences are from scikit-learn's float64 statistics, relative to their norm. gensim starts θ at random, so
 its sums are those of another start.
 """

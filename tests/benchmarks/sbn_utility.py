@@ -2,15 +2,17 @@
 
 Run: python -m tests.benchmarks.sbn_utility table [--seeds 3] [--epsilons 0.5 1.3 2.9] [--epochs 12]
      python -m tests.benchmarks.sbn_utility non-private [--seeds 3] [--methods refined paper]
-     python -m tests.benchmarks.sbn_utility figure [--seeds 10] [--hidden 100] [--batches 400 800 1600 3200]
+     python -m tests.benchmarks.sbn_utility figure --csv FILE [--seeds 10] [--hidden 50] [--batches 400 800]
 
 `table`: the refined variant over ε at δ = 1e-4 (PLD). `non-private`: both variants without noise. `figure`:
 the paper's Figure 7, accuracy on 100 test images per seed against the batch size, one epoch, noise 1.
 """
 
 import argparse
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 import vips_core as vips
 from sample_data import load
@@ -19,6 +21,7 @@ from vips_core.models.sbn import SBN
 
 DELTA = 1e-4
 SHAPE = (28, 28)
+COLUMNS = ["hidden", "batch", "run", "seed", "accuracy", "log_likelihood"]
 STRONG_NOISE = {400: 3.495, 800: 4.067, 1600: 4.144, 3200: 3.960}  # strong composition at the published ε
 
 
@@ -57,29 +60,40 @@ def non_private(train, test, seeds, methods):
             row(f"{method}, K = {hidden}, not private, {steps} full batches", results)
 
 
-def figure(train, test, seeds, hidden, batches):
-    print(f"K = {hidden}, one epoch, {seeds} seeds, 100 test images each")
-    for batch in batches:
-        plan = vips.PrivacyPlan(
-            records=len(train), expected_batch=batch, epochs=1, noise_multiplier=1.0, delta=DELTA
-        )
-        epsilon = plan.epsilon("moments")
-        print(f"S = {batch}, T = {plan.steps}: moments ε = {epsilon:.4f}, PLD ε = {plan.epsilon('pld'):.4f}")
-        paper, refined = SBN(784, hidden, SHAPE, "paper"), SBN(784, hidden, SHAPE)
-        one_pass, twelve = (
-            refined.recommend(records=len(train), epsilon=epsilon, delta=DELTA, epochs=epochs)
-            for epochs in (1, 12)
-        )
-        runs = {
-            "paper, not private": (paper, plan.replace(noise_multiplier=0.0)),
-            "paper, moments": (paper, plan),
-            "paper, strong composition": (paper, plan.replace(noise_multiplier=STRONG_NOISE[batch])),
-            "refined, same S and T, PLD": (refined, plan.calibrate(epsilon)),
-            "refined, one pass in 12 steps": (refined, one_pass),
-            "refined, 12 full batches": (refined, twelve),
-        }
-        for name, (model, run_plan) in runs.items():
-            row(f"  {name}", [hundred(model, run_plan, train, test, seed) for seed in range(seeds)])
+def figure(train, test, seeds, hidden, batches, path):
+    """Append a row per run to the CSV `path`, seed after seed, without those that it has; print the means."""
+    rows = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=COLUMNS)
+    for seed in range(seeds):
+        for batch in batches:
+            for name, (model, plan) in figure_runs(len(train), hidden, batch).items():
+                key = {"hidden": hidden, "batch": batch, "run": name, "seed": seed}
+                if (rows[list(key)] == pd.Series(key)).all(axis=1).any():
+                    continue
+                score, likelihood = hundred(model, plan, train, test, seed)
+                rows.loc[len(rows)] = {**key, "accuracy": score, "log_likelihood": likelihood}
+                rows.to_csv(path, index=False)
+    print(f"K = {hidden}, one epoch, 100 test images for each seed")
+    chosen = rows[rows["hidden"] == hidden].groupby(["batch", "run"])["accuracy"]
+    print(chosen.agg(["mean", "std", "count"]).round(4).to_string())
+
+
+def figure_runs(records, hidden, batch):
+    """Models and plans of Figure 7; refined runs spend the ε by moments of the paper's."""
+    plan = vips.PrivacyPlan(
+        records=records, expected_batch=batch, epochs=1, noise_multiplier=1.0, delta=DELTA
+    )
+    paper, refined = SBN(784, hidden, SHAPE, "paper"), SBN(784, hidden, SHAPE)
+    epsilon = plan.epsilon("moments")
+    return {
+        "paper, not private": (paper, plan.replace(noise_multiplier=0.0)),
+        "paper, moments": (paper, plan),
+        "paper, strong composition": (paper, plan.replace(noise_multiplier=STRONG_NOISE[batch])),
+        "refined, same S and T": (refined, plan.calibrate(epsilon)),
+        "refined, one pass in 12 steps": (
+            refined,
+            refined.recommend(records=records, epsilon=epsilon, delta=DELTA, epochs=1),
+        ),
+    }
 
 
 def hundred(model, plan, train, test, seed):
@@ -95,7 +109,8 @@ def main():
     parser.add_argument("--epsilons", type=float, nargs="+", default=[0.1, 0.3, 0.5, 1.0, 1.3, 2.9])
     parser.add_argument("--epochs", type=float, default=12)
     parser.add_argument("--methods", nargs="+", choices=["refined", "paper"], default=["refined", "paper"])
-    parser.add_argument("--hidden", type=int, default=100)
+    parser.add_argument("--hidden", type=int, default=50)
+    parser.add_argument("--csv", type=Path, default=Path("sbn_figure.csv"))
     parser.add_argument(
         "--batches", type=int, nargs="+", choices=list(STRONG_NOISE), default=list(STRONG_NOISE)
     )
@@ -107,7 +122,7 @@ def main():
     elif options.what == "non-private":
         non_private(train, test, options.seeds or 3, options.methods)
     else:
-        figure(train, test, options.seeds or 10, options.hidden, options.batches)
+        figure(train, test, options.seeds or 10, options.hidden, options.batches, options.csv)
 
 
 if __name__ == "__main__":

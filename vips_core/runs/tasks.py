@@ -18,6 +18,7 @@ from vips_core.runs.options import Option
 
 TOP = 10  # words of a topic, or coefficients, in a text
 WATCHED = 500  # held-out records that are scored while training
+UNCUT_WORDS = 2000  # N without privacy: longer than nearly all documents
 NON_PRIVATE = "non-private"  # the refined variant without noise
 STRONG = "strong"  # the paper's variant, with the noise that strong composition asks for
 
@@ -104,7 +105,10 @@ class TopicsTask(_OnTheWall):
 
     def model(self, method: str, values: Mapping[str, Any], train: Corpus) -> LDA:
         """Return the topic model for the corpus's public vocabulary."""
-        return LDA(values["topics"], train.vocabulary, values["words"], method=variant(method))
+        topics, words = values["topics"], values["words"]
+        if method == NON_PRIVATE:  # nothing to bound: no document is clipped or shortened
+            return LDA(topics, train.vocabulary, max(words, UNCUT_WORDS), clip=1.0)
+        return LDA(topics, train.vocabulary, words, method=variant(method))
 
     def watch(self, fit: Fit[Any], test: Corpus) -> float:
         """Return the completion perplexity of some held-out documents."""
