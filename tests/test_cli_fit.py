@@ -9,7 +9,7 @@ from PIL import Image
 from sample_data import generate
 from vips_core.cli import main
 
-SPEND = ["--epsilon", "3", "--delta", "1e-5", "--epochs", "4", "--seed", "0"]
+SPEND = ["--epsilon", "3", "--delta", "1e-5", "--epochs", "4", "--seed", "0", "--public"]
 
 
 def run(capsys, *arguments):
@@ -188,7 +188,20 @@ def test_risk_from_csv_by_every_method(capsys, tmp_path, survey, method):
 
 
 def test_without_noise_and_by_another_accountant(capsys, tmp_path, counts_file):
-    shared = ["fit", "lda", "--data", counts_file, "--topics", 3, "--delta", "1e-5", "--epochs", 2, "--json"]
+    shared = [
+        "fit",
+        "lda",
+        "--data",
+        counts_file,
+        "--topics",
+        3,
+        "--delta",
+        "1e-5",
+        "--epochs",
+        2,
+        "--public",
+        "--json",
+    ]
     code, printed = run(capsys, *shared, "--noise", 0, "--out", tmp_path / "open")
     assert code == 0, printed.err
     assert json.loads(printed.out)["epsilon"] == {"moments": None, "pld": None}

@@ -5,8 +5,12 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
+from vips_core.cli.data import add_data
 from vips_core.cli.fit import add_fit
+from vips_core.cli.ledger import add_ledger
 from vips_core.cli.plan import add_audit, add_plan
+from vips_core.cli.runs import add_runs
+from vips_core.cli.sweep import add_sweep
 
 BAD_INPUT = 2
 
@@ -22,13 +26,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; 0 when it worked, 2 for bad input."""
     options = _parser().parse_args(arguments)
     try:
-        options.run(options)
+        code: int | None = options.run(options)
     except (ValueError, OSError) as error:
         print(f"vips-explorer {options.command}: {error}", file=sys.stderr)
         return BAD_INPUT
     except KeyboardInterrupt:
         return 130
-    return 0
+    return code or 0
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -37,6 +41,10 @@ def _parser() -> argparse.ArgumentParser:
     add_plan(commands)
     add_audit(commands)
     add_fit(commands)
+    add_sweep(commands)
+    add_runs(commands)
+    add_data(commands)
+    add_ledger(commands)
     dashboard = commands.add_parser("dashboard", help="open the dashboard in a browser")
     dashboard.add_argument(
         "--port", type=int, help="port on 127.0.0.1 (default: the first free one from 8501)"

@@ -51,7 +51,8 @@ def prepare(request: Request, data: DataSet) -> Prepared:
     task, found = request.task, type(data.train)
     if not issubclass(found, task.kind):
         raise ValueError(
-            f"{request.model} needs data of the kind {task.kind.__name__}, but {data.name} is {found.__name__}"
+            f"{request.model} needs data of the kind {task.kind.__name__}, "
+            f"but {data.name} is {found.__name__}"
         )
     model = task.model(request.method, request.values, data.train)
     return Prepared(request, data, model, plan_for(request, model, len(data.train)))
@@ -66,16 +67,17 @@ def run(prepared: Prepared, out: Path, on_step: Callable[[Progress[Any]], object
         report, arrays = rival
         np.savez_compressed(out / "params.npz", **arrays)
         cautions = [PURE] if request.seed is None else [PURE, SEEDED]
-        result = _result(prepared, report, {"pure": request.get("epsilon")}, cautions)
+        result = _result(prepared, report, 1, {"pure": request.get("epsilon")}, cautions)
     else:
         trained = fit(prepared.model, data.train, prepared.plan, seed=request.seed, on_step=on_step)
         _write_release(out, trained)  # first: what was paid for must not be lost to a later mistake
         report = request.task.report(trained, data.test)
         spent = {name: trained.epsilon(name) if request.private else None for name in REPORTED}
         cautions = trained.ledger.cautions() + prepared.plan.warnings()
-        result = _result(prepared, report, spent, cautions)
+        result = _result(prepared, report, trained.ledger.steps, spent, cautions)
     for name, table in report.tables.items():
         table.to_csv(out / f"{name}.csv", index=False)
+    (out / "summary.txt").write_text(report.text, encoding="utf-8")
     (out / "result.json").write_text(
         json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False), encoding="utf-8"
     )
@@ -110,13 +112,18 @@ def restore(prepared: Prepared, out: Path) -> Fit[Any]:
 
 
 def _result(
-    prepared: Prepared, report: Report, spent: Mapping[str, float | None], cautions: list[str]
+    prepared: Prepared,
+    report: Report,
+    releases: int,
+    spent: Mapping[str, float | None],
+    cautions: list[str],
 ) -> dict[str, Any]:
     return {
         "model": prepared.request.model,
         "method": prepared.request.method,
         "data": prepared.data.name,
         "plan": dataclasses.asdict(prepared.plan),
+        "releases": releases,
         "epsilon": dict(spent),
         "held_out": dict(report.scores),
         "cautions": cautions,

@@ -1,5 +1,6 @@
 """A request: everything that says what one run does, as a config file, a command or a page gives it."""
 
+import json
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -132,6 +133,5 @@ def _check_spending(method: str, values: Mapping[str, Any]) -> None:
 
 def _toml(value: Any) -> str:
     if isinstance(value, str):
-        escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-        return f'"{escaped}"'
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # the one that JSON allows
     return repr(value)

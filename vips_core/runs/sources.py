@@ -35,10 +35,11 @@ class DataSet:
 
 @dataclass(frozen=True)
 class BuiltIn:
-    """Public records that come with the project."""
+    """Public records that come with the project; `records` of them are for training."""
 
     kind: type
     help: str
+    records: int
     load: Callable[[], tuple[Any, Any]]
 
 
@@ -74,16 +75,18 @@ def _generated_digits() -> tuple[BinaryRows, BinaryRows]:
 
 
 BUILT_IN: Mapping[str, BuiltIn] = {
-    "sotu": BuiltIn(Corpus, "State of the Union addresses", lambda: _split_sample("sotu", 0.1)),
+    "sotu": BuiltIn(Corpus, "State of the Union addresses", 18_963, lambda: _split_sample("sotu", 0.1)),
     "nhanes-stroke": BuiltIn(
-        LabelledRows, "NHANES, who had a stroke", lambda: _split_sample("nhanes-stroke", 0.2)
+        LabelledRows, "NHANES, who had a stroke", 4_204, lambda: _split_sample("nhanes-stroke", 0.2)
     ),
-    "mnist": BuiltIn(BinaryRows, "MNIST digits", _mnist),
-    "generated-documents": BuiltIn(Corpus, "22,000 documents with known topics", _generated_documents),
+    "mnist": BuiltIn(BinaryRows, "MNIST digits", 60_000, _mnist),
+    "generated-documents": BuiltIn(
+        Corpus, "22,000 documents with known topics", 19_800, _generated_documents
+    ),
     "generated-cohort": BuiltIn(
-        LabelledRows, "a cohort of the paper's shape, 10,069 × 4,146", _generated_cohort
+        LabelledRows, "a cohort of the paper's shape, 10,069 × 4,146", 10_069, _generated_cohort
     ),
-    "generated-digits": BuiltIn(BinaryRows, "12,000 drawn digits", _generated_digits),
+    "generated-digits": BuiltIn(BinaryRows, "12,000 drawn digits", 10_000, _generated_digits),
 }
 
 # What must be said of a file, because it must not be learned from private records.

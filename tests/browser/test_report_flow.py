@@ -1,0 +1,46 @@
+"""A report opens from a file, without network, with its charts drawn."""
+
+import pytest
+
+from tests.test_report import TABLE, rows
+from vips_core.runs import report, worker
+from vips_core.runs.request import Request
+from vips_core.runs.store import Store
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    store = Store(tmp_path_factory.mktemp("home"))
+    store.add_data("small", rows(300, 0), rows(200, 1), private=False, unit="one row")
+    run_id = store.submit(Request.from_mapping(TABLE | {"epsilon": 1.0, "seed": 3}))
+    worker.work(store, run_id)
+    out = tmp_path_factory.mktemp("report")
+    report.write_run(store, run_id, out)
+    return out
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_report_opens_offline_with_charts(chromium, written, scheme):
+    context = chromium.new_context(
+        viewport={"width": 1440, "height": 1000}, color_scheme=scheme, offline=True
+    )
+    page = context.new_page()
+    page.set_default_timeout(120_000)
+    asked, wrong = [], []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
+    page.goto((written / "report.html").as_uri())
+    page.locator(".chart .main-svg").first.wait_for()
+    assert page.locator(".chart").count() == 3  # score per step, ROC, attack
+    for chart in page.locator(".chart").all():
+        assert chart.locator(".scatterlayer path.js-line").count() >= 1
+        box = chart.bounding_box()
+        assert box["width"] > 600
+        assert box["height"] >= 300
+    ink = page.locator(".chart text").first.evaluate("text => getComputedStyle(text).fill")
+    assert (ink == "rgb(230, 234, 238)") == (scheme == "dark")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1440
+    assert not wrong
+    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
+    context.close()

@@ -1,0 +1,108 @@
+"""`vips-explorer runs`: what was trained, what is training, and what came of it."""
+
+import argparse
+import json
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from vips_core.cli.fit import print_result
+from vips_core.runs import lifecycle
+from vips_core.runs.rows import STATUSES, RunRow
+from vips_core.runs.store import Store
+from vips_core.runs.tasks import TASKS
+
+
+def add_runs(commands: Any) -> None:
+    """Declare the options of `runs`."""
+    parser = commands.add_parser("runs", help="runs and their results")
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    known = actions.add_parser("list", help="runs, newest first")
+    known.add_argument("--data", help="only runs on this data set")
+    known.add_argument("--model", choices=tuple(TASKS), help="only runs of this model")
+    known.add_argument("--status", choices=STATUSES, help="only runs that are in this state")
+    known.set_defaults(run=_list)
+    show = actions.add_parser("show", help="one run with its request and results")
+    show.set_defaults(run=_show)
+    cancel = actions.add_parser("cancel", help="stop a run within one step; what it spent is settled")
+    cancel.set_defaults(run=_cancel)
+    export = actions.add_parser("export", help="write a report with everything needed to repeat a run")
+    export.add_argument("--out", type=Path, required=True, metavar="FILE.zip", help="where to write it")
+    export.set_defaults(run=_export)
+    for action in (show, cancel, export):
+        action.add_argument("run_id", metavar="RUN")
+    for action in (known, show, cancel, export):
+        action.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _list(options: argparse.Namespace) -> None:
+    store = Store()
+    lifecycle.bury(store)
+    rows = store.runs(options.data, options.model, options.status)
+    if options.json:
+        _print_json([asdict(row) for row in rows])
+        return
+    print(f"{'run':<10}{'state':<11}{'step':>9}  {'ε':>8}  {'started':<17} what")
+    for row in rows:
+        print(
+            f"{row.id:<10}{row.status:<11}{row.step:>4}/{row.steps:<4}  {_epsilon(row):>8}  "
+            f"{_when(row.started):<17} {_what(row)}"
+        )
+
+
+def _show(options: argparse.Namespace) -> None:
+    store = Store()
+    lifecycle.bury(store)
+    row, folder = store.run(options.run_id), store.folder(options.run_id)
+    file = folder / "result.json"
+    result = json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
+    if options.json:
+        _print_json(asdict(row) | {"folder": str(folder), "result": result})
+        return
+    print(f"Run {row.id}: {_what(row)}, {row.status}, step {row.step} of {row.steps}, ε = {_epsilon(row)}")
+    if row.error:
+        print(f"Error: {row.error}")
+    for name, value in row.request.items():
+        print(f"  {name} = {value}")
+    if result is not None:
+        print_result(result, (folder / "summary.txt").read_text(encoding="utf-8"))
+    print(f"Files: {folder}")
+
+
+def _cancel(options: argparse.Namespace) -> None:
+    store = Store()
+    store.cancel(options.run_id)
+    lifecycle.bury(store)
+    if options.json:
+        _print_json(asdict(store.run(options.run_id)))
+    else:
+        print(f"Run {options.run_id} stops within one step.")
+
+
+def _export(options: argparse.Namespace) -> None:
+    from vips_core.runs import report  # here: plotly takes long to import
+
+    report.write_run(Store(), options.run_id, options.out)
+    if options.json:
+        _print_json({"run": options.run_id, "written": str(options.out)})
+    else:
+        print(f"Written to {options.out}.")
+
+
+def _what(row: RunRow) -> str:
+    if row.kind == "sweep":
+        return f"sweep on {row.data}"
+    return f"{row.request['model']} ({row.request['method']}) on {row.data}"
+
+
+def _epsilon(row: RunRow) -> str:
+    return "∞" if row.epsilon is None else f"{row.epsilon:.4f}"
+
+
+def _when(moment: float | None) -> str:
+    return "–" if moment is None else time.strftime("%Y-%m-%d %H:%M", time.localtime(moment))
+
+
+def _print_json(content: Any) -> None:
+    print(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))
