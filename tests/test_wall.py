@@ -8,6 +8,7 @@ import pytest
 
 import vips_core as vips
 from tests.toy import BetaBernoulli, coin_flips
+from vips_core.privacy.ledger import LedgerBlock, LedgerEntry
 from vips_core.privacy.wall import release
 
 DATA = coin_flips()
@@ -193,3 +194,8 @@ def test_bad_ledgers_get_one_sentence(change, sentence):
 def test_text_that_is_not_json():
     with pytest.raises(ValueError, match="the ledger is not JSON"):
         vips.Ledger.from_json("{")
+
+
+def test_hardly_any_noise_is_no_noise():
+    entry = LedgerEntry(1.0, {"sums": LedgerBlock(bound=1e300, noise_std=1e-300, cells=1)})
+    assert entry.noise_multiplier == 0

@@ -54,7 +54,7 @@ class LedgerEntry:
         """Noise of the joint release over what one record can move: 1/σ² = Σ (bound/noise_std)²."""
         if any(block.noise_std == 0 for block in self.blocks.values()):
             return 0.0
-        return 1 / math.sqrt(sum((block.bound / block.noise_std) ** 2 for block in self.blocks.values()))
+        return 1 / math.hypot(*(block.bound / block.noise_std for block in self.blocks.values()))
 
     def event(self) -> SampledGaussian:
         """Return the entry as accountants see it."""
