@@ -1,14 +1,18 @@
-"""AUC of all logistic methods on one data set, mean ± sd over seeds (each its own split and noise).
+"""AUC of all logistic methods, mean ± sd over seeds (each its own split and noise), and Figure 5 from it.
 
-python -m tests.benchmarks.logistic_utility nhanes-stroke
-python -m tests.benchmarks.logistic_utility cohort --seeds 10
-python -m tests.benchmarks.logistic_utility survey --csv brfss_2015.csv.gz
+Every result is appended to a CSV of (data, method, epsilon, seed, auc) as soon as it is known; a second call
+goes on where the first was stopped. The table and the figure come from that file.
+
+python -m tests.benchmarks.logistic_utility auc.csv --data nhanes-stroke --figure figure5.html
+python -m tests.benchmarks.logistic_utility auc.csv --data survey --survey brfss_2015.csv.gz
+python -m tests.benchmarks.logistic_utility auc.csv --data cohort --first-seed 200 --paper-steps 2
 """
 
 import argparse
 import functools
-import time
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,6 +20,7 @@ import pandas as pd
 import sample_data
 import vips_core as vips
 from sample_data.generate import stroke_cohort
+from tests.benchmarks.logistic_figure import summary, write_figure
 from vips_core.baselines.dpsgd import PrivateGradientDescent
 from vips_core.baselines.erm import fit_erm
 from vips_core.baselines.objective_perturbation import fit_objective_perturbation
@@ -33,72 +38,107 @@ SURVEY_RANGES = {
     "Education": (1, 6),
     "Income": (1, 8),
 }
+COLUMNS = ["data", "method", "epsilon", "seed", "auc"]
+DELTA = 1e-4
 EPOCHS = 20
 
 
 def main() -> None:
-    """Print one row per method and one column per ε."""
+    """Run what the CSV does not hold yet, print its table, draw its figure."""
+    arguments = parse()
+    if arguments.data:
+        draw = splits(arguments.data, arguments.survey, arguments.target)
+        known = set(read(arguments.rows)[COLUMNS[:-1]].itertuples(index=False, name=None))
+        for method, epsilon, seed in jobs(arguments):
+            if (arguments.data, method, epsilon, seed) not in known:
+                train, test = draw(seed)
+                area = auc(test.y, METHODS[method](train, test, epsilon, seed, arguments.paper_steps))
+                append(arguments.rows, [arguments.data, method, epsilon, seed, area])
+    rows = read(arguments.rows)
+    print(summary(rows).to_string())
+    if arguments.figure:
+        write_figure(rows, arguments.figure)
+
+
+def parse() -> argparse.Namespace:
+    """Command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("data", choices=["nhanes-stroke", "cohort", "survey"])
-    parser.add_argument("--csv", help="the survey's file")
+    parser.add_argument("rows", type=Path, help="CSV to append to")
+    parser.add_argument("--data", choices=["nhanes-stroke", "cohort", "survey"], help="none: only draw")
+    parser.add_argument("--survey", help="the survey's file")
     parser.add_argument("--target", default="Stroke")
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--first-seed", type=int, default=0, help="constants were chosen on cohorts 0 to 3")
     parser.add_argument("--epsilon", type=float, nargs="+", default=[0.5, 1.0, 2.0, 4.0])
-    parser.add_argument("--delta", type=float, default=1e-4)
-    parser.add_argument("--paper-steps", type=int, default=10, help="1 for wide data: eigenvalues are slow")
-    parser.add_argument("--methods", nargs="+", default=list(METHODS))
-    arguments = parser.parse_args()
-    draw = splits(arguments.data, arguments.csv, arguments.target)
-    for name in arguments.methods:
-        row = []
-        for epsilon in arguments.epsilon:
-            start = time.perf_counter()
-            found = []
-            for seed in range(arguments.first_seed, arguments.first_seed + arguments.seeds):
-                train, test = draw(seed)
-                scores = METHODS[name](train, test, epsilon, arguments.delta, seed, arguments.paper_steps)
-                found.append(auc(test.y, scores))
-            row.append(f"{np.mean(found):.4f} ± {np.std(found):.4f} ({time.perf_counter() - start:.0f} s)")
-        print(f"{name:>12}", *row, sep=" | ", flush=True)
+    parser.add_argument("--paper-steps", type=int, default=10, help="few for wide data: eigenvalues are slow")
+    parser.add_argument("--methods", nargs="+", choices=list(METHODS), default=list(METHODS))
+    parser.add_argument("--figure", type=Path, help="HTML to draw to")
+    return parser.parse_args()
 
 
-def splits(name: str, csv: str | None, target: str) -> Callable[[int], tuple]:
+def jobs(arguments: argparse.Namespace) -> Iterator[tuple[str, float, int]]:
+    """Seed by seed, so that a stop leaves whole comparisons; non-private training once, as ε = ∞."""
+    for seed in range(arguments.first_seed, arguments.first_seed + arguments.seeds):
+        for method in arguments.methods:
+            for epsilon in [math.inf] if method == "non-private" else arguments.epsilon:
+                yield method, epsilon, seed
+
+
+def read(path: Path) -> pd.DataFrame:
+    """Rows so far."""
+    return pd.read_csv(path) if path.exists() else pd.DataFrame(columns=COLUMNS)
+
+
+def append(path: Path, row: list) -> None:
+    """Write one row, and the header first."""
+    pd.DataFrame([row], columns=COLUMNS).to_csv(path, mode="a", header=not path.exists(), index=False)
+    print(*row, flush=True)
+
+
+def splits(name: str, survey: str | None, target: str) -> Callable[[int], tuple]:
     """Return a function from seed to (train, test)."""
     if name == "cohort":
-        return functools.cache(lambda seed: stroke_cohort(seed=seed)[0].split(0.2, seed))
+        return functools.lru_cache(1)(lambda seed: stroke_cohort(seed=seed)[0].split(0.2, seed))
     if name == "nhanes-stroke":
         rows = sample_data.load(name)
     else:
-        frame = pd.read_csv(csv)
+        frame = pd.read_csv(survey)
         ranges = {column: SURVEY_RANGES.get(column, (0, 1)) for column in frame.columns if column != target}
         rows = vips.LabelledRows.from_frame(frame, target, ranges)
     return lambda seed: rows.split(0.2, seed)
 
 
-def _bayes(method, accountant="pld"):
-    def scores(train, test, epsilon, delta, seed, paper_steps):
+def _bayes(method, accountant="pld", steps=None):
+    """`steps` full batches, or as many as the command line says for the paper's statistics."""
+
+    def scores(train, test, epsilon, seed, paper_steps):
         model = BayesianLogistic(train.feature_names, train.norm_bound, method)
         if method == "refined":
-            plan = model.recommend(len(train), epsilon, delta, EPOCHS)
+            plan = model.recommend(len(train), epsilon, DELTA, EPOCHS)
         else:
             plan = vips.PrivacyPlan(
-                records=len(train), expected_batch=len(train), steps=paper_steps, delta=delta
+                records=len(train), expected_batch=len(train), steps=steps or paper_steps, delta=DELTA
             ).calibrate(epsilon, accountant)
-        return model.predict_probability(vips.fit(model, train, plan, seed=seed), test)
+        # Log odds: probabilities of the paper's unshrunk weights would round to 0 and 1, and tie.
+        psi, variance = model._log_odds(vips.fit(model, train, plan, seed=seed), test)
+        return psi / np.sqrt(1 + math.pi / 8 * variance)
 
     return scores
 
 
-def _sgd(train, test, epsilon, delta, seed, paper_steps):
+def _sgd(train, test, epsilon, seed, paper_steps):
     model = PrivateGradientDescent(train.feature_names, train.norm_bound)
-    plan = model.recommend(len(train), epsilon, delta, EPOCHS)
+    plan = model.recommend(len(train), epsilon, DELTA, EPOCHS)
     return model.predict_probability(vips.fit(model, train, plan, seed=seed), test)
 
 
-def _ceiling(train, test, epsilon, delta, seed, paper_steps):
+def _perm(train, test, epsilon, seed, paper_steps):
+    return test.x @ fit_objective_perturbation(train, epsilon, np.random.default_rng(seed))
+
+
+def _ceiling(train, test, epsilon, seed, paper_steps):
     """Non-private, with the stronger penalty where there are few records per feature."""
     penalty = 1.0 if len(train) > 10 * train.x.shape[1] else 30.0
     return test.x @ fit_erm(train, penalty)
@@ -107,12 +147,12 @@ def _ceiling(train, test, epsilon, delta, seed, paper_steps):
 METHODS = {
     "non-private": _ceiling,
     "refined": _bayes("refined"),
+    "sgd": _sgd,
+    "perm": _perm,
+    # In one step all of the budget is in one release, and strong composition has nothing to compose.
+    "paper-once": _bayes("paper", steps=1),
     "paper": _bayes("paper"),
     "strong": _bayes("paper", "strong"),
-    "sgd": _sgd,
-    "perm": lambda train, test, epsilon, delta, seed, paper_steps: (
-        test.x @ fit_objective_perturbation(train, epsilon, np.random.default_rng(seed))
-    ),
 }
 
 

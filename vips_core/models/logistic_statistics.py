@@ -41,7 +41,9 @@ def paper_sums(
         linear = rows.T @ (centred * _at_most(bounds["linear"], 0.5 * norm))
         return linear, _gram(rows, xi * _at_most(bounds["curvature"], 0.25 * norm**2))
 
-    linear, curvature = _total(map_chunks(part, len(y), _ROWS), x.shape[1])
+    # A sparse product is small; its dense d × d sum is not, and is made once.
+    chunk = max(len(y), 1) if sparse.issparse(x) else _ROWS
+    linear, curvature = _total(map_chunks(part, len(y), chunk), x.shape[1])
     return {"linear": linear, "curvature": pack(curvature)}
 
 
@@ -59,10 +61,10 @@ def gradient_and_hessian(
         return {"gradient": gradient, "hessian": pack(hessian)}
 
     def part(start: int, stop: int) -> tuple[FloatArray, FloatArray]:
-        rows, residual = x[start:stop], np.empty(stop - start)
+        rows, gradient = x[start:stop], np.zeros(d)
         scaled = np.empty_like(rows)
-        kernels.weigh_and_scale(rows, y[start:stop], point, radius, bounds["hessian"], residual, scaled)
-        return rows.T @ residual, scaled.T @ scaled
+        kernels.weigh_and_scale(rows, y[start:stop], point, radius, bounds["hessian"], gradient, scaled)
+        return gradient, scaled.T @ scaled
 
     gradient, hessian = _total(map_chunks(part, len(y), _cached_rows(d)), d)
     return {"gradient": gradient, "hessian": pack(hessian)}
@@ -99,17 +101,15 @@ def clipped_gradient(x: Any, y: FloatArray, point: FloatArray, bound: float) -> 
 
 
 def quadratic_forms(x: Any, matrix: FloatArray) -> FloatArray:
-    """Return xᵀAx of every row, in chunks, so that no second n × d array is made."""
-
-    def part(start: int, stop: int) -> FloatArray:
-        rows = x[start:stop]
-        image = rows @ matrix
-        if sparse.issparse(rows):
-            return np.asarray(rows.multiply(image).sum(axis=1)).ravel()
-        return np.asarray(np.einsum("ij,ij->i", rows, image))
-
-    parts = [part(start, start + _ROWS) for start in range(0, x.shape[0], _ROWS)]
-    return np.asarray(np.maximum(np.concatenate([np.empty(0), *parts]), 0.0))
+    """Return xᵀAx of every row; dense ones in chunks, so that no second n × d array is made."""
+    found = np.empty(x.shape[0])
+    if sparse.issparse(x):
+        kernels.sparse_quadratic_forms(x.data, x.indices, x.indptr, matrix, found)
+    else:
+        for start in range(0, len(found), _ROWS):
+            rows = x[start : start + _ROWS]
+            found[start : start + _ROWS] = np.einsum("ij,ij->i", rows @ matrix, rows)
+    return np.maximum(found, 0.0)
 
 
 def norms(x: Any) -> FloatArray:
@@ -143,9 +143,9 @@ def _cached_rows(d: int) -> int:
 
 
 def _total(parts: list[tuple[FloatArray, FloatArray]], d: int) -> tuple[FloatArray, FloatArray]:
-    """Sum the chunks in their order; no chunk is an empty batch."""
-    vector, matrix = np.zeros(d), np.zeros((d, d))
-    for part in parts:
+    """Sum the chunks in their order into the first; no chunk is an empty batch."""
+    vector, matrix = parts[0] if parts else (np.zeros(d), np.zeros((d, d)))
+    for part in parts[1:]:
         vector += part[0]
         matrix += part[1]
     return vector, matrix
