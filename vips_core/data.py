@@ -11,7 +11,7 @@ import re
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sized
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Self
 
@@ -137,6 +137,7 @@ class LabelledRows(_Sliceable):
     y: NDArray[np.uint8]
     feature_names: tuple[str, ...]
     norm_bound: float
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # public, of `from_frame`
 
     def __post_init__(self) -> None:
         names = _unique_names(self.feature_names, "feature_names")
@@ -188,7 +189,7 @@ class LabelledRows(_Sliceable):
         names, arrays = zip(*columns, strict=True)
         # A value and its missing indicator are never both non-zero.
         bound = math.sqrt(1 + len(ranges)) if norm_bound is None else norm_bound
-        return cls(np.column_stack(arrays), frame[target], names, bound)
+        return cls(np.column_stack(arrays), frame[target], names, bound, dict(ranges))
 
     def __len__(self) -> int:
         return len(self.y)

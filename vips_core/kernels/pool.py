@@ -1,10 +1,19 @@
 """Threads for kernels: fixed chunks, results in chunk order, the same bits for any thread count."""
 
+import functools
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from contextlib import AbstractContextManager
+from typing import Any, TypeVar
 
+import numpy as np
+import numpy.typing as npt
+from threadpoolctl import ThreadpoolController
+
+GROUPS = 8
+
+Array = npt.NDArray[np.float64]
 Result = TypeVar("Result")
 
 
@@ -30,3 +39,42 @@ def map_chunks(function: Callable[[int, int], Result], items: int, chunk: int) -
         return [function(start, stop) for start, stop in bounds]
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(lambda pair: function(*pair), bounds))
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """Keep BLAS to one thread: threads of ours are enough, and its bits then depend on nothing else."""
+    limits: AbstractContextManager[Any] = _blas().limit(limits=1, user_api="blas")
+    return limits
+
+
+@functools.cache
+def _blas() -> ThreadpoolController:
+    """Find the libraries once: a search takes milliseconds."""
+    return ThreadpoolController()
+
+
+def grouped_sums(
+    chunk_sums: Callable[[int, int], tuple[Array, ...]],
+    zeros: Callable[[], tuple[Array, ...]],
+    items: int,
+    chunk: int,
+) -> tuple[Array, ...]:
+    """Add `chunk_sums(start, stop)` over chunks of at most `chunk` items, in threads.
+
+    The chunks lie in a fixed number of groups, each with its own sums from `zeros()`, so that memory does
+    not grow with the items and bits do not depend on the number of threads.
+    """
+
+    def group_sums(start: int, stop: int) -> tuple[Array, ...]:
+        sums = zeros()
+        for first in range(start, stop, chunk):
+            for total, part in zip(sums, chunk_sums(first, min(first + chunk, stop)), strict=True):
+                total += part
+        return sums
+
+    sums = zeros()
+    with one_blas_thread():
+        for group in map_chunks(group_sums, items, max(1, -(-items // GROUPS))):
+            for total, part in zip(sums, group, strict=True):
+                total += part
+    return sums

@@ -11,52 +11,11 @@ An image's hidden units depend on that image alone, so that chunks of a batch ma
 
 import math
 from collections.abc import Callable
-from contextlib import AbstractContextManager
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
-from threadpoolctl import threadpool_limits
 
-from vips_core.kernels.pool import map_chunks
-
-GROUPS = 8
-
-Array = npt.NDArray[np.float64]
-
-
-def one_blas_thread() -> AbstractContextManager[Any]:
-    """Keep BLAS to one thread: threads of ours are enough, and its bits then depend on nothing else."""
-    limits: AbstractContextManager[Any] = threadpool_limits(1, user_api="blas")
-    return limits
-
-
-def grouped_sums(
-    chunk_sums: Callable[[int, int], tuple[Array, ...]],
-    zeros: Callable[[], tuple[Array, ...]],
-    items: int,
-    chunk: int,
-) -> tuple[Array, ...]:
-    """Add `chunk_sums(start, stop)` over chunks of at most `chunk` items, in threads.
-
-    The chunks lie in a fixed number of groups, each with its own sums from `zeros()`, so that memory does
-    not grow with the items and bits do not depend on the number of threads.
-    """
-
-    def group_sums(start: int, stop: int) -> tuple[Array, ...]:
-        sums = zeros()
-        for first in range(start, stop, chunk):
-            for total, part in zip(sums, chunk_sums(first, min(first + chunk, stop)), strict=True):
-                total += part
-        return sums
-
-    sums = zeros()
-    with one_blas_thread():
-        for group in map_chunks(group_sums, items, max(1, -(-items // GROUPS))):
-            for total, part in zip(sums, group, strict=True):
-                total += part
-    return sums
+from vips_core.kernels.pool import Array, map_chunks, one_blas_thread
 
 
 def concatenated(

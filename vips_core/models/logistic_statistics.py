@@ -21,7 +21,7 @@ from scipy.special import expit
 
 from vips_core.kernels import logistic as kernels
 from vips_core.kernels.polya_gamma import pg_means
-from vips_core.kernels.pool import map_chunks
+from vips_core.kernels.pool import Array, grouped_sums, map_chunks
 from vips_core.models.base import FloatArray
 from vips_core.models.symmetric import pack
 
@@ -60,13 +60,15 @@ def gradient_and_hessian(
         gradient, hessian = x.T @ (weight * (y - p)), _gram(x, weight * within * p * (1.0 - p))
         return {"gradient": gradient, "hessian": pack(hessian)}
 
-    def part(start: int, stop: int) -> tuple[FloatArray, FloatArray]:
+    def part(start: int, stop: int) -> tuple[Array, Array]:
         rows, gradient = x[start:stop], np.zeros(d)
         scaled = np.empty_like(rows)
         kernels.weigh_and_scale(rows, y[start:stop], point, radius, bounds["hessian"], gradient, scaled)
         return gradient, scaled.T @ scaled
 
-    gradient, hessian = _total(map_chunks(part, len(y), _cached_rows(d)), d)
+    gradient, hessian = grouped_sums(
+        part, lambda: (np.zeros(d), np.zeros((d, d))), len(y), max(_CACHED_CELLS // d, 8 * d)
+    )
     return {"gradient": gradient, "hessian": pack(hessian)}
 
 
@@ -135,11 +137,6 @@ def _gram(rows: Any, coefficient: FloatArray) -> FloatArray:
         return np.asarray((scaled.T @ scaled).toarray())
     scaled = rows * root[:, None]
     return np.asarray(scaled.T @ scaled)
-
-
-def _cached_rows(d: int) -> int:
-    """Rows per chunk; not too few where adding d × d matrices would cost more than the cache saves."""
-    return max(_CACHED_CELLS // d, 8 * d)
 
 
 def _total(parts: list[tuple[FloatArray, FloatArray]], d: int) -> tuple[FloatArray, FloatArray]:

@@ -23,7 +23,8 @@ import numpy.typing as npt
 from scipy.special import expit
 
 from vips_core.data import BinaryRows
-from vips_core.kernels.sbn import Array, concatenated, one_blas_thread
+from vips_core.kernels.pool import Array, one_blas_thread
+from vips_core.kernels.sbn import concatenated
 from vips_core.models.base import Block, Raw, Released
 from vips_core.models.sbn_paper import Paper, PaperParams
 from vips_core.models.sbn_refined import Refined, RefinedParams, unpacked

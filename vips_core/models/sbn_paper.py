@@ -26,10 +26,9 @@ import numpy as np
 
 from vips_core.data import BinaryRows
 from vips_core.kernels.polya_gamma import pg_means
+from vips_core.kernels.pool import Array, grouped_sums
 from vips_core.kernels.sbn import (
-    Array,
     concatenated,
-    grouped_sums,
     second_moments,
     settle_each,
     symmetric,

@@ -32,7 +32,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from vips_core.data import BinaryRows
-from vips_core.kernels.sbn import Array, grouped_sums, settle_shared
+from vips_core.kernels.pool import Array, grouped_sums
+from vips_core.kernels.sbn import settle_shared
 from vips_core.models.base import Block, FloatArray, Released
 from vips_core.models.symmetric import pack, unpack
 

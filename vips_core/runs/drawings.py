@@ -83,7 +83,7 @@ def _scores(
     if cells.empty or (x == "epsilon" and cells["epsilon"].isna().all()):
         return []
     at = "expected_batch" if x == "batch" else x
-    named = cells.assign(line=_line_names(cells, at))
+    named = cells.assign(line=line_names(cells, at))
     found = []
     for score, part in named.groupby("score", sort=False):
         summary = sweeps.summarise(part, ["line", "method", at])
@@ -196,7 +196,7 @@ def _accounting(sweep: Sweep) -> list[Drawing]:
     return [Drawing("accounting", title, caption, figures.epsilon_against_noise(curves), pd.DataFrame(rows))]
 
 
-def _line_names(cells: "pd.DataFrame", x: str) -> "pd.Series":
+def line_names(cells: "pd.DataFrame", x: str) -> "pd.Series":
     """Series, and for each what else was varied in it."""
     names = cells["series"].map(lambda name: METHOD_NAMES.get(name, name))
     columns = [

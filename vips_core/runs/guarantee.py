@@ -52,9 +52,9 @@ LIMITS = (
     "one. Time, memory and the size of files are not protected. The number of records N, the vocabulary, "
     "ranges and norm bounds count as public and must not be learned from the private records. Held-out "
     "records count as public: their scores are not protected. Several runs compose as if they had been "
-    "planned together; where a run was chosen after a look at earlier results, that is proved for RDP and for "
-    "full batches, and not, to our knowledge, for PLD on sampled batches. Records that overlap with those of "
-    "another data set are counted there alone."
+    "planned together; where a run was chosen after a look at earlier results, that is proved for RDP and "
+    "for full batches, and not, to our knowledge, for PLD on sampled batches. Records that overlap with "
+    "those of another data set are counted there alone."
 )
 SEED = (
     "The run used a known seed. Whoever knows it can compute the noise and subtract it, so the guarantee "

@@ -118,7 +118,8 @@ class TopicsTask(_OnTheWall):
         """Return perplexities and coherence of held-out documents, and each topic's first words."""
         import pandas as pd
 
-        best = top_words(fit, min(TOP, len(fit.model.vocabulary)))
+        top = min(TOP, len(fit.model.vocabulary))
+        best = top_words(fit, top)
         shares = topic_shares(fit.params)
         table = pd.DataFrame(
             [
@@ -142,7 +143,7 @@ class TopicsTask(_OnTheWall):
             scores = {
                 "perplexity (bound)": perplexity(fit, test, "bound"),
                 "perplexity (completion)": perplexity(fit, test, "completion"),
-                "coherence (NPMI)": float(npmi_coherence(topic_words(fit.params), test).mean()),
+                "coherence (NPMI)": float(npmi_coherence(topic_words(fit.params), test, top).mean()),
             }
         return Report(scores, {"topics": table}, "\n".join(lines))
 

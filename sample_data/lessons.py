@@ -1,0 +1,212 @@
+"""Results for the classroom: the same models trained at several ε with several seeds, ready to be shown.
+
+Made from the public samples through the public names of `vips_core` by::
+
+    python -m sample_data.lessons [risk] [topics] [digits]
+
+which trains on one core in about ten minutes and writes ``lessons.npz`` next to itself; with names, it makes
+these parts again and keeps the others. All runs are the
+refined variants at δ = 1e-5 on full batches, and all scores are of records that were not trained on. Runs
+are seeded, so that the file can be made again: their ε describes the noise, but they protect nobody, and
+need not, because the data are public.
+
+| task   | data                                              | model                          |
+|--------|---------------------------------------------------|--------------------------------|
+| risk   | NHANES stroke, 4,204 people, 1,051 held out       | logistic regression, 16 steps  |
+| topics | State of the Union, 19,070 paragraphs, 2,000 held out | 10 topics, 20 steps        |
+| digits | the first 6,000 images of MNIST, 10,000 test images | 50 hidden units, 12 steps    |
+"""
+
+import math
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import sample_data
+import vips_core as vips
+
+FILE = "lessons.npz"
+EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0, math.inf)  # the last one is training without noise
+DELTA = 1e-5
+RISK_SEEDS, TOPIC_SEEDS, DIGIT_SEEDS = 20, 8, 8
+FALSE_POSITIVES = np.linspace(0, 1, 51)
+TOPICS, WORDS_PER_DOCUMENT, HELD_OUT_DOCUMENTS = 10, 50, 2000
+TOP = 7
+TRAIN_IMAGES, HIDDEN = 6000, 50
+LEVELS = 15  # grey levels of a stored pixel fit in half a byte
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """Everything in the file. The first axes are ε (in the order of `EPSILONS`) and seed.
+
+    Attributes
+    ----------
+    spent
+        ε by PLD from the ledgers, (task, ε), for risk, topics and digits.
+    auc, roc
+        Of held-out people; `roc` holds the true positive rate at `FALSE_POSITIVES`.
+    words, word_shares
+        The likeliest words of every topic, (ε, seed, topic, rank), numbers of `vocabulary`, and their
+        probabilities. Topics are paired with those of the first run without noise.
+    overlap
+        Probability mass that a topic shares with its partner there, (ε, seed, topic).
+    perplexity
+        Of held-out paragraphs, by document completion.
+    digits, reconstructions
+        Ten test images, one of each digit, (10, 28, 28), and what each run makes of them, from 0 to 1.
+    accuracy
+        Share of pixels that are right in all test images.
+    """
+
+    spent: Floats
+    auc: Floats
+    roc: Floats
+    vocabulary: tuple[str, ...]
+    words: NDArray[np.int64]
+    word_shares: Floats
+    overlap: Floats
+    perplexity: Floats
+    digits: Floats
+    reconstructions: Floats
+    accuracy: Floats
+
+
+def load() -> Results:
+    """Return the results that ship with the package."""
+    found = _stored()
+    packed = found.pop("reconstructions")
+    levels = np.stack([packed >> 4, packed & 15], axis=-1).reshape(*packed.shape[:-1], 28, 28)
+    return Results(
+        spent=np.stack([found.pop(f"spent_{name}").astype(np.float64) for name in PARTS]),
+        vocabulary=tuple(found.pop("vocabulary").tolist()),
+        words=found.pop("words").astype(np.int64),
+        digits=np.unpackbits(found.pop("digits"), axis=1).reshape(-1, 28, 28).astype(np.float64),
+        reconstructions=levels / LEVELS,
+        **{name: value.astype(np.float64) for name, value in found.items()},
+    )
+
+
+def risk() -> dict[str, NDArray[Any]]:
+    """Train the risk model; AUC and ROC of held-out people."""
+    train, test = sample_data.load("nhanes-stroke").split(test_share=0.2, seed=0)
+    model = vips.BayesianLogistic(train.feature_names, train.norm_bound)
+    fits = _fits(model, train, 16, RISK_SEEDS)
+    return {
+        "spent_risk": _spent(fits),
+        "auc": _each(fits, lambda fit: vips.auc(fit, test)),
+        "roc": _each(fits, lambda fit: _true_positives(vips.roc(fit, test))),
+    }
+
+
+def topics() -> dict[str, NDArray[Any]]:
+    """Train topics; their first words, paired with the topics of the first run without noise."""
+    corpus = sample_data.load("sotu")
+    train, test = corpus.split(test_share=HELD_OUT_DOCUMENTS / len(corpus), seed=0)
+    model = vips.LDA(TOPICS, corpus.vocabulary, WORDS_PER_DOCUMENT)
+    fits = _fits(model, train, 20, TOPIC_SEEDS)
+    reference = vips.topic_words(fits[-1][0].params)
+    paired = [[_paired(reference, vips.topic_words(fit.params)) for fit in row] for row in fits]
+    best = _each(paired, lambda pair: np.argsort(-pair[0], axis=1, kind="stable")[:, :TOP])
+    shares = _each(paired, lambda pair: -np.sort(-pair[0], axis=1)[:, :TOP])
+    used, words = np.unique(best, return_inverse=True)
+    return {
+        "spent_topics": _spent(fits),
+        "vocabulary": np.array(corpus.vocabulary)[used],
+        "words": words.reshape(best.shape).astype(np.uint16),
+        "word_shares": shares,
+        "overlap": _each(paired, lambda pair: pair[1]),
+        "perplexity": _each(fits, lambda fit: vips.perplexity(fit, test)),
+    }
+
+
+def digits() -> dict[str, NDArray[Any]]:
+    """Train image models; what they make of one test image of each digit."""
+    images, test = sample_data.load("mnist"), sample_data.load("mnist-test")
+    train = images[np.arange(len(images)) < TRAIN_IMAGES]
+    labels = sample_data.load_digit_labels("mnist-test")
+    first = [int(np.flatnonzero(labels == digit)[0]) for digit in range(10)]
+    shown = vips.BinaryRows(test.bits[first], test.shape)
+    model = vips.SBN(28 * 28, HIDDEN, (28, 28))
+    fits = _fits(model, train, 12, DIGIT_SEEDS)
+    grey = _each(fits, lambda fit: _grey(vips.reconstruct(model, fit.params, shown)))
+    return {
+        "spent_digits": _spent(fits),
+        "digits": shown.bits,
+        "reconstructions": grey[..., 0::2] << 4 | grey[..., 1::2],
+        "accuracy": _each(fits, lambda fit: vips.pixel_accuracy(fit, test)),
+    }
+
+
+PARTS: dict[str, Callable[[], dict[str, NDArray[Any]]]] = {"risk": risk, "topics": topics, "digits": digits}
+
+
+def _fits(model: Any, train: Any, steps: int, seeds: int) -> list[list[vips.Fit[Any]]]:
+    """Train at every ε with every seed, on full batches."""
+    open_plan = vips.PrivacyPlan(
+        records=len(train), expected_batch=len(train), steps=steps, noise_multiplier=0.0, delta=DELTA
+    )
+    plans = [open_plan.calibrate(epsilon) if epsilon < math.inf else open_plan for epsilon in EPSILONS]
+    found = []
+    for epsilon, plan in zip(EPSILONS, plans, strict=True):
+        print(f"{type(model).__name__}: ε = {epsilon}, {seeds} seeds", flush=True)
+        found.append([vips.fit(model, train, plan, seed=seed) for seed in range(seeds)])
+    return found
+
+
+def _each(rows: list[list[Any]], function: Any) -> NDArray[Any]:
+    return np.array([[function(item) for item in row] for row in rows])
+
+
+def _spent(fits: list[list[vips.Fit[Any]]]) -> Floats:
+    return np.array([row[0].epsilon("pld") for row in fits])
+
+
+def _true_positives(curve: Any) -> Floats:
+    return np.asarray(np.interp(FALSE_POSITIVES, curve.false_positive_rate, curve.true_positive_rate))
+
+
+def _grey(probability: Floats) -> NDArray[np.uint8]:
+    return np.round(probability * LEVELS).astype(np.uint8)
+
+
+def _paired(reference: Floats, topic_words: Floats) -> tuple[Floats, Floats]:
+    partner, overlap = vips.match_topics(reference, topic_words)
+    return topic_words[partner], overlap
+
+
+def main() -> None:
+    """Train what was asked for, or everything, and write the file."""
+    asked = sys.argv[1:] or list(PARTS)
+    unknown = [name for name in asked if name not in PARTS]
+    if unknown:
+        sys.exit(f"parts must be among {', '.join(PARTS)}, got {unknown[0]!r}")
+    arrays: dict[str, Any] = {} if set(asked) == set(PARTS) else _stored()
+    for name in asked:
+        arrays |= {key: _small(value) for key, value in PARTS[name]().items()}
+    np.savez_compressed(Path(__file__).with_name(FILE), **arrays)
+
+
+def _stored() -> dict[str, NDArray[Any]]:
+    with (
+        (resources.files(sample_data) / FILE).open("rb") as file,
+        np.load(file, allow_pickle=False) as arrays,
+    ):
+        return dict(arrays)
+
+
+def _small(array: NDArray[Any]) -> NDArray[Any]:
+    """Single precision where there are fractions: far finer than anything that is shown."""
+    return array.astype(np.float32) if array.dtype == np.float64 else array
+
+
+if __name__ == "__main__":
+    main()
