@@ -426,3 +426,15 @@ def test_the_home_is_the_users_alone(store, home):
         assert path.stat().st_mode & 0o077 == 0
     for path in (home / "data").iterdir():
         assert path.stat().st_mode & 0o077 == 0
+
+
+def test_held_out_rows_of_one_label_are_refused_before_anything_is_spent(store):
+    rng = np.random.default_rng(0)
+    rows = LabelledRows(rng.random((50, 2)), np.arange(50) % 2, ("a", "b"), 2.0)
+    store.add_data("people", rows, rows[rows.y == 0], cap=CAP, unit="one person")
+    with pytest.raises(ValueError, match="both labels") as error:
+        store.submit(
+            Request.from_mapping({"model": "logistic", "data": "people", "epsilon": 1.0, "delta": 1e-5})
+        )
+    one_sentence(error)
+    assert store.budget("people").left_epsilon == CAP.epsilon

@@ -54,6 +54,8 @@ def prepare(request: Request, data: DataSet) -> Prepared:
             f"{request.model} needs data of the kind {task.kind.__name__}, "
             f"but {data.name} is {found.__name__}"
         )
+    if data.test is not None:
+        task.check(data.test)
     model = task.model(request.method, request.values, data.train)
     return Prepared(request, data, model, plan_for(request, model, len(data.train)))
 

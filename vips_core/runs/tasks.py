@@ -56,6 +56,10 @@ class Task(Protocol):
         """Return the model, from public properties of the data only."""
         ...
 
+    def check(self, test: Any) -> None:
+        """Refuse public held-out records that cannot be scored, before anything is spent."""
+        ...
+
     def watch(self, fit: Fit[Any], test: Any) -> float:
         """Return the score to follow, on public held-out records."""
         ...
@@ -85,6 +89,9 @@ class _OnTheWall:
     """What tasks share whose methods all train behind the wall."""
 
     methods: tuple[str, ...] = ("refined", "paper", STRONG, NON_PRIVATE)
+
+    def check(self, test: Any) -> None:
+        """Take all held-out records."""
 
     def without_wall(self, method: str, values: Mapping[str, Any], train: Any, test: Any) -> None:
         """Return None: there is no other way."""
@@ -193,6 +200,11 @@ class RiskTask:
         if method == "sgd":
             return PrivateGradientDescent(train.feature_names, train.norm_bound)
         return BayesianLogistic(train.feature_names, train.norm_bound, variant(method))
+
+    def check(self, test: LabelledRows) -> None:
+        """Refuse held-out rows of one label, which have no AUC."""
+        if test.y.min() == test.y.max():
+            raise ValueError(f"held-out rows must have both labels, got {test.y[0]} in all of them")
 
     def watch(self, fit: Fit[Any], test: LabelledRows) -> float:
         """Return the AUC of held-out rows."""

@@ -1,0 +1,163 @@
+"""The form for one person's risk: sliders over the public ranges, and what applies or is not known.
+
+A person is a mapping from predictor to value in the units of the range, None where it is not known. The
+address holds where they differ from the person that the form starts with, as "place:value".
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+from scipy import sparse
+
+from dashboard import components, session
+from vips_core import LabelledRows
+
+PARAMETER = session.Text("person", None, r"\d{1,6}:(-|[0-9.e+-]{1,24})", several=True)
+INTERCEPT, MISSING, YES_NO = "intercept", " missing", (0.0, 1.0)
+FEW = 40  # choices that are shown all at once
+STEPS = 100
+LABEL = "\0"  # no predictor is called so
+
+Person = dict[str, float | None]
+
+
+def predictors(rows: LabelledRows) -> dict[str, tuple[float, float]]:
+    """Return what a person is described by, with its public ranges; without a schema, yes or no."""
+    if rows.ranges:
+        return dict(rows.ranges)
+    return {name: YES_NO for name in rows.feature_names if name != INTERCEPT}
+
+
+def optional(rows: LabelledRows) -> list[str]:
+    """Return the predictors that need not be known."""
+    return [name for name in rows.ranges if name + MISSING in rows.feature_names]
+
+
+def usual(rows: LabelledRows, public: LabelledRows | None) -> Person:
+    """Return the person to start with: the median of public people, or the middle of every range."""
+    names = list(rows.feature_names)
+    found: Person = {}
+    for name, (low, high) in predictors(rows).items():
+        if public is None or not rows.ranges:
+            share = 0.0 if (low, high) == YES_NO else 0.5
+        else:
+            column = public.x[:, names.index(name)]
+            known = public.x[:, names.index(name + MISSING)] == 0 if name in optional(rows) else slice(None)
+            share = float(np.median(column[known]))
+        found[name] = float(f"{low + share * (high - low):.4g}")
+    return found
+
+
+def as_row(rows: LabelledRows, person: Person) -> LabelledRows:
+    """Return the person as a row with the features of `rows`."""
+    if rows.ranges:
+        frame = pd.DataFrame([{**person, LABEL: 0}]).astype(float)
+        return LabelledRows.from_frame(frame, LABEL, rows.ranges, rows.norm_bound, optional(rows))
+    values = [[1.0 if name == INTERCEPT else person[name] for name in rows.feature_names]]
+    return LabelledRows(sparse.csr_array(values), [0], rows.feature_names, rows.norm_bound)
+
+
+def from_address(text: str | None, rows: LabelledRows, start: Person) -> Person:
+    """Return the person of the address; `ValueError` with one sentence where there cannot be such a one."""
+    person, ranges, may_be_missing = dict(start), list(predictors(rows).items()), optional(rows)
+    for item in (text or "").split(","):
+        if not item:
+            continue
+        place, _, value = item.partition(":")
+        if int(place) >= len(ranges):
+            raise ValueError(f"person has {len(ranges)} predictors, got number {place}")
+        name, (low, high) = ranges[int(place)]
+        if value == "-":
+            if name not in may_be_missing:
+                raise ValueError(f"{name} must be known")
+            person[name] = None
+        else:
+            person[name] = session.Number(name, name, None, low, high, "", ()).parse(value)
+    return person
+
+
+def to_address(person: Person, start: Person) -> str | None:
+    """Return where the person differs from the start, None where nowhere."""
+    return ",".join(
+        f"{place}:{'-' if value is None else f'{value:.6g}'}"
+        for place, (name, value) in enumerate(person.items())
+        if value != start[name]
+    ) or None  # fmt: skip
+
+
+def form(data: str, rows: LabelledRows, public: LabelledRows | None) -> Person:
+    """Draw the form and return the person that it describes."""
+    start, ranges, may_be_missing = usual(rows, public), predictors(rows), optional(rows)
+    if st.session_state.setdefault("person-data", data) != data:  # a person of other predictors
+        st.session_state["person-data"] = data
+        session.put(PARAMETER.name, None)
+    try:
+        person = from_address(session.get(PARAMETER.name), rows, start)
+    except ValueError as problem:
+        components.problem(f"In the address, {problem}; the usual person is shown instead.")
+        person = start
+
+    def take(changes: Mapping[str, float | None]) -> None:
+        session.change(PARAMETER.name, to_address(person | dict(changes), start))
+
+    turn = f"{data}:{st.session_state.get('person-turn', 0)}"
+    measured = [name for name, ends in ranges.items() if ends != YES_NO]
+    columns = components.narrow_columns("person", 3) if measured else []
+    for place, name in enumerate(measured):
+        with columns[place % 3]:
+            _slider(name, ranges[name], person[name], start[name], f"person:{turn}:{place}", take)
+    known = [name for name, ends in ranges.items() if ends == YES_NO and person[name] is not None]
+    if known:
+        _several(
+            "Applies", known, [name for name in known if person[name]], f"applies:{turn}:{len(known)}",
+            lambda chosen: take({name: float(name in chosen) for name in known}),
+        )  # fmt: skip
+    if may_be_missing:
+        _several(
+            "Not known", may_be_missing, [name for name in may_be_missing if person[name] is None],
+            f"unknown:{turn}", lambda chosen: take(
+                {name: None if name in chosen else start[name] if person[name] is None else person[name]
+                 for name in may_be_missing}
+            ),
+        )  # fmt: skip
+    st.button("Back to the usual person", icon=":material/restart_alt:", key="usual-person", on_click=_reset)
+    return person
+
+
+def _slider(
+    name: str,
+    ends: tuple[float, float],
+    value: float | None,
+    usual_value: float | None,
+    key: str,
+    take: Callable[[Mapping[str, float | None]], None],
+) -> None:
+    (low, high), unknown = ends, value is None
+    key = f"{key}:{unknown}"
+    st.slider(
+        components.plain(name[:1].upper() + name[1:]), low, high, usual_value if unknown else value,
+        (high - low) / STEPS, key=key, disabled=unknown, format="%g",
+        on_change=lambda: take({name: float(f"{st.session_state[key]:.6g}")}),
+    )  # fmt: skip
+
+
+def _several(
+    label: str, options: Sequence[str], chosen: list[str], key: str, changed: Callable[[list[str]], None]
+) -> None:
+    def on_change() -> None:
+        changed(st.session_state[key])
+
+    if len(options) <= FEW:
+        st.pills(
+            label, options, selection_mode="multi", default=chosen, key=key, on_change=on_change,
+            format_func=components.plain,
+        )  # fmt: skip
+    else:
+        st.multiselect(label, options, chosen, key=key, on_change=on_change)
+
+
+def _reset() -> None:
+    session.change(PARAMETER.name, None)
+    st.session_state["person-turn"] = st.session_state.get("person-turn", 0) + 1
