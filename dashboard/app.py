@@ -2,17 +2,24 @@
 
 import streamlit as st
 
-from dashboard import components
-from dashboard.views import plan
+from dashboard import components, library, pages, session
 
-PLAN = st.Page(plan.show, title="Plan", icon=":material/tune:", url_path="plan")
+ALL = {name: pages.page(name) for name in pages.TITLES}
 
 
 def home() -> None:
-    """Lead from the bare address to the first page, so that every page has an address that stays."""
-    st.switch_page(PLAN, query_params=st.query_params.to_dict())
+    """Lead from the bare address to a page, so that each has an address that stays; values are for Plan."""
+    given = st.query_params.to_dict()
+    st.switch_page(ALL["plan" if given else "start"], query_params=given)
 
 
 st.set_page_config(page_title="VIPS Explorer", page_icon=components.MARK, layout="wide")
 st.logo(components.LOGO, icon_image=components.MARK, size="large")
-st.navigation([st.Page(home, default=True, visibility="hidden"), PLAN], position="top").run()
+chosen = st.navigation([st.Page(home, default=True, visibility="hidden"), *ALL.values()], position="top")
+session.enter(chosen.url_path)
+try:
+    library.store()
+except ValueError as problem:  # it cannot be used, and no page works without it
+    components.problem(str(problem))
+    st.stop()
+chosen.run()

@@ -1,28 +1,40 @@
-"""Charts as plain Plotly figures: one palette, no backgrounds, so that they suit light and dark pages.
+"""Charts of the pages as plain Plotly figures; palette and layout are those of reports."""
 
-Fonts, grid and legend take the page's theme in the browser. Colours derive from Okabe and Ito's
-colour-blind-safe set, with contrast of at least 3 against both backgrounds; dashes or labels always say the
-same as the colour.
-"""
-
+import base64
+import functools
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from dashboard.formats import number
+from vips_core.runs.figures import (
+    BLUE,
+    GREEN,
+    GREY,
+    HEIGHT,
+    METHOD_COLOURS,
+    METHOD_SYMBOLS,
+    NO_LEGEND,
+    PURPLE,
+    VERMILION,
+    Array,
+    Figure,
+    attacker_roc,
+    figure,
+    log_axis,
+)
 
-Array = npt.NDArray[np.float64]
-Figure = dict[str, Any]
-
-BLUE, VERMILION, GREEN, PURPLE, GREY = "#1F83C4", "#D55E00", "#009E73", "#B8629B", "#7F8A95"
+__all__ = [
+    "BLUE", "GREEN", "GREY", "HEIGHT", "METHOD_COLOURS", "METHOD_SYMBOLS", "NO_LEGEND", "PURPLE",
+    "VERMILION", "Array", "Figure",
+    "accountants_bars", "attacker_roc", "epsilon_over_steps", "epsilon_surface", "figure", "log_axis",
+    "more_epochs",
+    "scores_over_steps",
+]  # fmt: skip
 _LINES = {"moments": (BLUE, "solid"), "strong": (VERMILION, "dash"), "pld": (GREEN, "dot")}
-HEIGHT = 400
-_CLEAR = "rgba(0,0,0,0)"
 _DECADES_FOR_LOG = 1.0
-_NO_LEGEND = {"l": 8, "r": 8, "t": 8, "b": 8}
 
 
 def accountants_bars(labels: Sequence[str], epsilons: Sequence[float]) -> Figure:
@@ -42,11 +54,9 @@ def accountants_bars(labels: Sequence[str], epsilons: Sequence[float]) -> Figure
         "marker": {"color": [BLUE, VERMILION, *[GREY] * (len(known) - 2)]},
         "hovertemplate": "%{y}: ε = %{text}<extra></extra>",
     }
-    x = _log_axis("ε (log scale)", low - 0.35 * room, high + 0.25 * room)
+    x = log_axis("ε (log scale)", low - 0.35 * room, high + 0.25 * room)
     y = {"autorange": "reversed", "automargin": True, "ticks": "", "showgrid": False}
-    return _figure(
-        [bars], x, y, height=60 + 42 * len(known), showlegend=False, margin=_NO_LEGEND, bargap=0.35
-    )
+    return figure([bars], x, y, height=60 + 42 * len(known), showlegend=False, margin=NO_LEGEND, bargap=0.35)
 
 
 def epsilon_over_steps(
@@ -72,24 +82,59 @@ def epsilon_over_steps(
     spent = np.concatenate([epsilons for _, _, epsilons, _, _ in lines])
     low, high = np.log10(np.clip([spent.min(), spent.max()], 1e-6, None))
     spans = high - low > _DECADES_FOR_LOG
-    y = _log_axis("ε (log scale)", low - 0.1, high + 0.1) if spans else {"title": {"text": "ε"}}
+    y = log_axis("ε (log scale)", low - 0.1, high + 0.1) if spans else {"title": {"text": "ε"}}
     x = {"title": {"text": "Iterations"}, "rangemode": "tozero"}
-    return _figure(traces, x, {"rangemode": "tozero", **y}, hovermode="x unified")
+    return figure(traces, x, {"rangemode": "tozero", **y}, hovermode="x unified")
 
 
-def epsilon_surface(
-    noise: Array, batches: Array, epsilon: Array, point: tuple[float, float, float]
-) -> Figure:
-    """Heat map of ε over noise and batch size, with lines of equal ε and a plan (σ, S, ε) marked."""
+def epsilon_surface(found: Any, point: tuple[float, float, float]) -> Figure:
+    """Heat map of ε over noise and batch size, with lines of equal ε and a plan (σ, S, ε) marked.
+
+    `found` has the arrays noise, batches and epsilon (batch × noise); each of its cells can be clicked.
+    """
     noise_here, batch_here, epsilon_here = point
-    logs = np.log10(np.clip(epsilon, 1e-4, 1e6))
+    logs, cells = _surface_parts(found)
+    level = math.log10(max(epsilon_here, 1e-4))
+    crossing = [np.interp(-level, -row, np.log10(found.noise), np.nan, np.nan) for row in logs]
+    equal = {
+        "type": "scatter",
+        "mode": "lines",
+        "x": 10 ** np.array(crossing),
+        "y": found.batches,
+        "line": {"color": "#FFFFFF", "width": 2.5, "dash": "dash"},
+        "hoverinfo": "skip",
+    }
+    here = {
+        "type": "scatter",
+        "mode": "markers",
+        "x": [noise_here],
+        "y": [batch_here],
+        "marker": {"size": 15, "color": VERMILION, "line": {"color": "#FFFFFF", "width": 2.5}},
+        "hovertemplate": f"This plan: ε = {epsilon_here:.3g}<extra></extra>",
+        "selected": {"marker": {"opacity": 1}},
+        "unselected": {"marker": {"opacity": 1}},
+    }
+    x = log_axis("Noise σ (log scale)", *np.log10(found.noise[[0, -1]]))
+    y = log_axis("Batch size S (log scale)", *np.log10(found.batches[[0, -1]]))
+    labels = _level_labels(found.noise, found.batches, logs)
+    drawn = [cells[0], equal, cells[1], here]
+    return figure(drawn, x, y, showlegend=False, margin=NO_LEGEND, annotations=labels, hovermode="closest")
+
+
+@functools.lru_cache(maxsize=16)
+def _surface_parts(found: Any) -> tuple[Array, tuple[dict[str, Any], dict[str, Any]]]:
+    """Return log ε, the heat map, and its cells as points that can be seen by the mouse alone.
+
+    A visitor who moves σ or S keeps the surface, so that its arrays are packed once.
+    """
+    logs = np.log10(np.clip(found.epsilon, 1e-4, 1e6))
     bottom, top = max(-2.0, float(logs.min())), min(2.0, float(logs.max()))
     ticks = [exponent for exponent in range(-4, 7) if bottom <= exponent <= top]
     heat = {
         "type": "contour",
-        "x": noise,
-        "y": batches,
-        "z": logs.astype(np.float32),
+        "x": _packed(found.noise),
+        "y": _packed(found.batches),
+        "z": _packed(logs),
         "zmin": bottom,
         "zmax": top,
         "colorscale": "Cividis",
@@ -102,69 +147,49 @@ def epsilon_surface(
             "thickness": 14,
             "outlinewidth": 0,
         },
-        "customdata": epsilon.astype(np.float32),
+        "hoverinfo": "skip",
+    }
+    noise, batches = np.meshgrid(found.noise, found.batches)
+    cells = {
+        "type": "scatter",
+        "mode": "markers",
+        "x": _packed(noise.ravel()),
+        "y": _packed(batches.ravel()),
+        "customdata": _packed(found.epsilon.ravel()),
+        "marker": {"size": 14, "opacity": 0},
+        "selected": {"marker": {"opacity": 0}},
+        "unselected": {"marker": {"opacity": 0}},
         "hovertemplate": "σ = %{x:.3g}, S = %{y:,.0f}<br>ε = %{customdata:.3g}<extra></extra>",
     }
-    level = math.log10(max(epsilon_here, 1e-4))
-    crossing = [np.interp(-level, -row, np.log10(noise), np.nan, np.nan) for row in logs]
-    equal = {
-        "type": "scatter",
-        "mode": "lines",
-        "x": 10 ** np.array(crossing),
-        "y": batches,
-        "line": {"color": "#FFFFFF", "width": 2.5, "dash": "dash"},
-        "hoverinfo": "skip",
-    }
-    here = {
-        "type": "scatter",
-        "mode": "markers",
-        "x": [noise_here],
-        "y": [batch_here],
-        "marker": {"size": 15, "color": VERMILION, "line": {"color": "#FFFFFF", "width": 2.5}},
-        "hovertemplate": f"This plan: ε = {epsilon_here:.3g}<extra></extra>",
-    }
-    x = _log_axis("Noise σ (log scale)", *np.log10(noise[[0, -1]]))
-    y = _log_axis("Batch size S (log scale)", *np.log10(batches[[0, -1]]))
-    labels = _level_labels(noise, batches, logs)
-    return _figure([heat, equal, here], x, y, showlegend=False, margin=_NO_LEGEND, annotations=labels)
+    return logs, (heat, cells)
 
 
-def attacker_roc(
-    false_positives: Array, true_positives: Array, marks: Sequence[tuple[float, float]]
-) -> Figure:
-    """Best possible membership test: true against false positive rate, with guessing as reference."""
-    best = {
+def _packed(values: Array) -> dict[str, Any]:
+    """Return an array as Plotly takes it in binary, which is shorter and faster than text."""
+    packed = {"dtype": "f8", "bdata": base64.b64encode(values.astype("<f8").tobytes()).decode()}
+    return packed if values.ndim == 1 else packed | {"shape": ", ".join(map(str, values.shape))}
+
+
+def more_epochs(epochs: Array, factor: Array) -> Figure:
+    """Signal over noise against epochs at the same ε and batch size, as multiples of what it is now."""
+    here = int(np.abs(factor - 1).argmin())
+    line = {
         "type": "scatter",
-        "mode": "lines",
-        "name": "Best attack",
-        "x": false_positives,
-        "y": true_positives,
+        "mode": "lines+markers",
+        "x": epochs,
+        "y": factor,
         "line": {"color": BLUE, "width": 2.5},
-        "fill": "tozeroy",
-        "fillcolor": "rgba(31,131,196,0.10)",
-        "hovertemplate": "false alarms %{x:.1%}, found %{y:.1%}<extra></extra>",
+        "marker": {
+            "size": [13 if index == here else 7 for index in range(epochs.size)],
+            "color": [VERMILION if index == here else BLUE for index in range(epochs.size)],
+            "opacity": 1,
+        },
+        "hovertemplate": "%{x:.3g} epochs: %{y:.3g} times<extra></extra>",
     }
-    guess = {
-        "type": "scatter",
-        "mode": "lines",
-        "name": "Guessing",
-        "x": [0, 1],
-        "y": [0, 1],
-        "line": {"color": GREY, "width": 1.5, "dash": "dash"},
-        "hoverinfo": "skip",
-    }
-    points = {
-        "type": "scatter",
-        "mode": "markers",
-        "name": "0.1, 1 and 5% FPR",
-        "x": [x for x, _ in marks],
-        "y": [y for _, y in marks],
-        "marker": {"size": 9, "color": VERMILION, "symbol": "diamond"},
-        "hovertemplate": "false alarms %{x:.1%}, found %{y:.1%}<extra></extra>",
-    }
-    x = {"title": {"text": "Outsiders falsely accused (FPR)"}, "range": [-0.01, 1], "tickformat": ".0%"}
-    y = {"title": {"text": "Participants found (TPR)"}, "range": [0, 1.02], "tickformat": ".0%"}
-    return _figure([best, guess, points], x, y)
+    x = log_axis("Epochs (log scale)", math.log10(epochs[0] / 1.4), math.log10(epochs[-1] * 1.4))
+    x |= {"tickvals": epochs.tolist(), "ticktext": [f"{value:.3g}" for value in epochs]}
+    y = {"title": {"text": "Signal over noise, × now"}, "rangemode": "tozero"}
+    return figure([line], x, y, height=280, showlegend=False, margin=NO_LEGEND)
 
 
 def _level_labels(noise: Array, batches: Array, logs: Array) -> list[dict[str, Any]]:
@@ -184,29 +209,35 @@ def _level_labels(noise: Array, batches: Array, logs: Array) -> list[dict[str, A
     return labels
 
 
-def _log_axis(title: str, low: float, high: float) -> dict[str, Any]:
-    """Axis from 10^low to 10^high, with 1, 2, 5 named within few decades and powers of 10 within many."""
-    mantissas = (1, 2, 5) if high - low < 2.2 else (1,)
-    powers = range(math.floor(low), math.ceil(high) + 1, max(1, round((high - low) / 8)))
-    ticks = [mantissa * 10.0**power for power in powers for mantissa in mantissas]
-    return {
-        "type": "log",
-        "title": {"text": title},
-        "range": [low, high],
-        "tickvals": ticks,
-        "ticktext": [f"{tick:,.0f}" if 1 <= tick < 1e7 else f"{tick:g}" for tick in ticks],
-    }
-
-
-def _figure(traces: list[dict[str, Any]], x: dict[str, Any], y: dict[str, Any], **layout: Any) -> Figure:
-    base = {
-        "xaxis": {"automargin": True, "zeroline": False, "fixedrange": True, **x},
-        "yaxis": {"automargin": True, "zeroline": False, "fixedrange": True, **y},
-        "height": HEIGHT,
-        "margin": {**_NO_LEGEND, "t": 36},
-        "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
-        "paper_bgcolor": _CLEAR,
-        "plot_bgcolor": _CLEAR,
-        "dragmode": False,
-    }
-    return {"data": traces, "layout": {**base, **layout}}
+def scores_over_steps(
+    scores: Mapping[str, Sequence[tuple[int, float]]],
+    labels: Mapping[str, str],
+    score: str,
+    lines: Mapping[str, float] | None = None,
+) -> Figure:
+    """A held-out score against iterations, one curve for each method, and lines across to compare with."""
+    traces: list[dict[str, Any]] = []
+    for method, points in scores.items():
+        steps, values = zip(*points, strict=True)
+        traces.append(
+            {
+                "type": "scatter",
+                "mode": "lines+markers",
+                "name": labels[method],
+                "x": steps,
+                "y": values,
+                "line": {"color": METHOD_COLOURS[method], "width": 2.5},
+                "marker": {"symbol": METHOD_SYMBOLS[method], "size": 8},
+                "hovertemplate": f"{labels[method]}, iteration %{{x}}: %{{y:.4g}}<extra></extra>",
+            }
+        )
+    ends = [points[-1][0] for points in scores.values()]
+    for name, value in (lines or {}).items():
+        traces.append(
+            {"type": "scatter", "mode": "lines", "name": name, "x": [1, max(ends)], "y": [value, value],
+             "line": {"color": GREY, "width": 2, "dash": "longdash"}, "hoverinfo": "name+y"}
+        )  # fmt: skip
+    x: dict[str, Any] = {"title": {"text": "Iteration"}, "rangemode": "tozero"}
+    if max(ends) > 5 * min(ends):  # methods of very different length
+        x = log_axis("Iteration (log scale)", 0.0, math.log10(max(ends)) + 0.05)
+    return figure(traces, x, {"title": {"text": f"Held-out {score}"}})

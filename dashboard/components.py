@@ -1,13 +1,15 @@
 """Pieces that pages share: inputs, numbers for people, charts with their tables."""
 
+import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
 import pandas as pd
 import streamlit as st
+from plotly.basedatatypes import BaseFigure
 
-from dashboard import charts, formats, session, words
+from dashboard import charts, formats, session, status, words
 from dashboard.session import Choice, Number
 
 # A bell curve behind a wall, in a blue that reads on light and dark; inline, so that nothing is fetched.
@@ -32,12 +34,28 @@ _STYLE = """<style>
 
 
 def header(title: str, introduction: str) -> None:
-    """Show the page's title, and what was wrong with the values it was given."""
+    """Show the status line and the page's title, and what was wrong with the values it was given."""
     st.html(_STYLE)
+    status.show()
     st.title(title, anchor=False)
-    st.caption(introduction)
-    for sentence in session.problems():
-        problem(sentence)
+    if introduction:
+        st.caption(introduction)
+    place = st.empty()  # one place, however many there are: nothing below moves when they come or go
+    if session.problems():
+        with place.container():
+            for sentence in session.problems():
+                problem(sentence)
+
+
+def fresh(name: str, shape: Hashable) -> Any:
+    """Return a container for a `with` block that forgets what was in it when its `shape` has changed.
+
+    While a page waits inside its run, the browser would go on showing what the previous run drew and this one
+    did not replace.
+    """
+    key = f"shape:{name}"
+    changed, st.session_state[key] = st.session_state.get(key) != shape, shape
+    return st.empty().container() if changed else st.container()
 
 
 def card(title: str, caption: str = "") -> Any:
@@ -83,15 +101,17 @@ def number_with_slider(parameter: Number, most: float | None = None) -> float:
         return changed
 
     left, right = narrow_columns(parameter.name, [3, 2], vertical_alignment="bottom")
-    left.select_slider(
-        parameter.label, stops, value, key=slider_key, on_change=take(slider_key, "number"),
-        help=parameter.help, format_func=formats.brief,
-    )  # fmt: skip
-    right.number_input(
-        f"{parameter.label}, exact", kind(parameter.low), kind(high), kind(value), key=number_key,
-        on_change=take(number_key, "slider"), step=1 if parameter.whole else parameter.default / 10,
-        format="%d" if parameter.whole else "%g", label_visibility="collapsed",
-    )  # fmt: skip
+    with left, fresh(f"slider:{parameter.name}", slider_key):
+        st.select_slider(
+            parameter.label, stops, value, key=slider_key, on_change=take(slider_key, "number"),
+            help=parameter.help, format_func=formats.brief,
+        )  # fmt: skip
+    with right, fresh(f"number:{parameter.name}", number_key):
+        st.number_input(
+            f"{parameter.label}, exact", kind(parameter.low), kind(high), kind(value), key=number_key,
+            on_change=take(number_key, "slider"), step=1 if parameter.whole else parameter.default / 10,
+            format="%d" if parameter.whole else "%g", label_visibility="collapsed",
+        )  # fmt: skip
     return value
 
 
@@ -116,7 +136,29 @@ def choice(parameter: Choice, as_buttons: bool = False) -> str:
 
 def plot(figure: dict[str, Any], name: str, alt: str) -> None:
     """Show a chart alone."""
-    st.plotly_chart(figure, key=f"chart:{name}", config={"displayModeBar": False}, alt=alt)
+    st.plotly_chart(Drawn(figure), key=f"chart:{name}", config={"displayModeBar": False}, alt=alt)
+
+
+def clickable(
+    figure: dict[str, Any], name: str, alt: str, take: Callable[[list[Mapping[str, Any]]], None]
+) -> None:
+    """Show a chart whose points can be clicked; `take` gets those that were."""
+    key = f"chart:{name}"
+    st.plotly_chart(
+        Drawn(figure), key=key, config={"displayModeBar": False}, alt=alt, selection_mode="points",
+        on_select=lambda: take(st.session_state[key]["selection"]["points"]),
+    )  # fmt: skip
+
+
+class Drawn(BaseFigure):
+    """A figure of ours, which Plotly takes as it is: checking it again takes longer than drawing the page."""
+
+    def __init__(self, figure: dict[str, Any]) -> None:
+        self._figure = figure
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figure."""
+        return self._figure
 
 
 def chart(figure: dict[str, Any] | None, name: str, alt: str, table: Callable[[], pd.DataFrame]) -> None:
@@ -125,6 +167,11 @@ def chart(figure: dict[str, Any] | None, name: str, alt: str, table: Callable[[]
         waiting(charts.HEIGHT)
         return
     plot(figure, name, alt)
+    table_twin(name, alt, table)
+
+
+def table_twin(name: str, alt: str, table: Callable[[], pd.DataFrame]) -> None:
+    """Show the numbers of a picture as a table and CSV, when asked for."""
     twin = st.expander("As a table", key=f"table:{name}", on_change="rerun", type="compact")
     if twin.open:
         rows = table()
@@ -154,8 +201,12 @@ def waiting(height: int) -> None:
 
 def problem(sentence: str) -> None:
     """Show one sentence about what cannot be done; it may quote the visitor, so nothing in it is markup."""
-    plain = re.sub(r"([^\w\s,;.'])", r"\\\1", sentence[:1].upper() + sentence[1:])
-    st.error(plain.replace("_", "\\_"), icon=":material/error:")
+    st.error(plain(sentence[:1].upper() + sentence[1:]), icon=":material/error:")
+
+
+def plain(text: str) -> str:
+    """Return Markdown that shows a text as it is."""
+    return re.sub(r"([^\w\s,;.'])", r"\\\1", text).replace("_", "\\_")
 
 
 def _fresh_key(widget: str, name: str, high: float) -> str:
@@ -183,3 +234,39 @@ def _stops(parameter: Number, value: float, high: float) -> list[float]:
     if high < parameter.high:
         stops = {stop for stop in stops if stop < high} | {high}
     return sorted(stops)
+
+
+def refresh(name: str) -> None:
+    """Let slider and entry of a number start again from the value of the visit, which the page changed."""
+    for widget in ("slider", "number"):
+        _renew(widget, name)
+
+
+def plain_slider(parameter: Number, step: float) -> float:
+    """Show a slider on a linear scale."""
+    key = f"plain:{parameter.name}"
+    st.slider(
+        parameter.label, parameter.low, parameter.high, float(session.get(parameter.name)), step, key=key,
+        format=f"%.{max(0, -math.floor(math.log10(step)))}f", help=parameter.help,
+        on_change=lambda: session.change(parameter.name, st.session_state[key]),
+    )  # fmt: skip
+    return float(session.get(parameter.name))
+
+
+def one_of(name: str, label: str, options: dict[str, str], value: str) -> None:
+    """Show a list whose options depend on results; the choice becomes the visit's value of that name."""
+    key, names = f"one-of:{name}", list(options)
+    st.selectbox(
+        label, names, names.index(value), key=key, format_func=lambda item: options.get(item, item),
+        on_change=lambda: session.change(name, st.session_state[key]),
+    )  # fmt: skip
+
+
+def twin(name: str, table: Callable[[], pd.DataFrame]) -> None:
+    """Offer the numbers of something drawn as a table and CSV."""
+    place = st.expander("As a table", key=f"table:{name}", on_change="rerun", type="compact")
+    if place.open:
+        rows = table()
+        with place:
+            st.dataframe(rows, hide_index=True, height=min(300, 38 + 35 * len(rows)))
+            csv_button(rows, name)

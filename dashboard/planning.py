@@ -1,11 +1,14 @@
 """What the Plan page asks of the core: its parameters, the plan they make, curves and tables."""
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from dashboard import solving
 from dashboard.formats import number
 from dashboard.session import Choice, Later, Number, log_stops
 from vips_core import ACCOUNTANTS, AttackRisk, PrivacyPlan
@@ -18,6 +21,8 @@ LABELS = {name: accountant.label for name, accountant in ACCOUNTANTS.items()}
 MOST_STEPS = 10**7
 USUAL_NOISE = (0.3, 30.0)
 FALSE_ALARMS = (0.001, 0.01, 0.05)
+_CELLS = (1.0, 1.2, 1.5, 1.8, 2.2, 2.7, 3.3, 3.9, 4.7, 5.6, 6.8, 8.2)  # of a decade of the surface
+_MORE_EPOCHS = (0.25, 0.5, 1, 2, 4, 8, 16, 32)
 
 RECORDS = Number(
     "n", "Records N", 400_000, 10, 10**9, "People in the data, one record each. A public number.",
@@ -51,7 +56,7 @@ PRIOR = Number(
     tuple(round(0.01 * percent, 2) for percent in range(1, 100)),
 )  # fmt: skip
 SOLVE = Choice(
-    "solve", "Solve for", "epsilon", {"epsilon": "ε", "sigma": "σ", "epochs": "Epochs"},
+    "solve", "Solve for", "epsilon", {"epsilon": "ε", "sigma": "σ", "s": "S", "epochs": "Epochs"},
     "The quantity that follows from the others.",
 )  # fmt: skip
 ACCOUNTANT = Choice(
@@ -87,20 +92,44 @@ class Request:
 
 def make_plan(request: Request) -> PrivacyPlan:
     """Solve the request; `ValueError` with one sentence where there is no such plan."""
-    size = {"records": request.records, "expected_batch": request.expected_batch, "delta": request.delta}
     if request.solve == "epochs":
-        plan = PrivacyPlan(**size, steps=1, noise_multiplier=request.noise_multiplier)
+        plan = _plan(request, request.expected_batch, steps=1)
         return plan.calibrate(request.target, request.accountant, solve="steps")
-    steps = request.epochs * request.records / request.expected_batch
+    if request.solve == "s":
+        return _with_largest_batch(request)
+    _check_steps(request, request.expected_batch)
+    plan = _plan(request, request.expected_batch, epochs=request.epochs)
+    return plan.calibrate(request.target, request.accountant) if request.solve == "sigma" else plan
+
+
+def _with_largest_batch(request: Request) -> PrivacyPlan:
+    def make(batch: int) -> PrivacyPlan:
+        _check_steps(request, batch)
+        return _plan(request, batch, epochs=request.epochs)
+
+    found = solving.largest_batch(make, request.epochs, request.records, request.target, request.accountant)
+    if found is None:
+        raise ValueError(
+            f"No batch size meets ε = {request.target:g} with noise σ = {request.noise_multiplier:g} in "
+            f"{request.epochs:g} epochs: choose more noise or fewer epochs."
+        )
+    return found
+
+
+def _plan(request: Request, batch: int, **length: float) -> PrivacyPlan:
+    noise = None if request.solve == "sigma" else request.noise_multiplier
+    return PrivacyPlan(
+        records=request.records, expected_batch=batch, noise_multiplier=noise, delta=request.delta, **length
+    )
+
+
+def _check_steps(request: Request, batch: int) -> None:
+    steps = request.epochs * request.records / batch
     if steps > MOST_STEPS:
         raise ValueError(
             f"This plan would take {steps:,.0f} steps, more than the {MOST_STEPS:,} that are accounted for "
             "here: choose a larger batch or fewer epochs."
         )
-    if request.solve == "sigma":
-        plan = PrivacyPlan(**size, epochs=request.epochs)
-        return plan.calibrate(request.target, request.accountant)
-    return PrivacyPlan(**size, epochs=request.epochs, noise_multiplier=request.noise_multiplier)
 
 
 @dataclass(frozen=True)
@@ -137,22 +166,48 @@ def trajectories(plan: PrivacyPlan, later: Later) -> dict[str, tuple[Array, Arra
     return {name: curve for name, curve in found.items() if curve is not None}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Surface:
-    """ε by moments (batch × noise) for every pair of a batch size and a noise multiplier."""
+    """ε by moments (batch × noise) for every pair of a batch size and a noise multiplier, at round values."""
 
     batches: Array
     noise: Array
     epsilon: Array
 
 
-def surface(records: int, epochs: float, delta: float, wide: bool, points: int = 60) -> Surface:
+def surface(records: int, epochs: float, delta: float, wide: bool) -> Surface:
     """Return the σ–S surface; `wide` covers all σ that the page allows instead of the usual ones."""
-    noise = np.geomspace(*((NOISE.low, NOISE.high) if wide else USUAL_NOISE), points)
-    least = max(1.0, epochs * records / MOST_STEPS)  # no plan of more steps comes here
-    batches = np.geomspace(least, records, points)
+    noise = _cells(*((NOISE.low, NOISE.high) if wide else USUAL_NOISE))
+    least = max(1, math.ceil(epochs * records / MOST_STEPS))  # no plan of more steps comes here
+    batches = np.unique(_cells(least, records).round())
     steps = np.maximum(1, np.floor(epochs * records / batches + 1e-9))
     return Surface(batches, noise, moments.surface(batches / records, steps, noise, delta))
+
+
+def _cells(low: float, high: float) -> Array:
+    """Return round numbers, so that a click on the surface takes round values; fewer where it is wide."""
+    every = 1 if math.log10(high / low) < 6.5 else 2
+    return np.array(log_stops(low, high, mantissas=_CELLS[::every]))
+
+
+@dataclass(frozen=True)
+class Gain:
+    """What other numbers of epochs give at the same ε and S: noise, and signal over noise against now."""
+
+    epochs: Array
+    noise: Array
+    factor: Array
+
+
+def more_epochs(plan: PrivacyPlan) -> Gain:
+    """Return what a quarter to 32 times the epochs would buy, each with the noise that keeps ε by moments."""
+    epsilon, found = plan.epsilon("moments"), []
+    for times in _MORE_EPOCHS:
+        steps = round(times * plan.steps)
+        if 1 <= steps <= MOST_STEPS and epsilon > 0:
+            other = plan if times == 1 else plan.replace(steps=steps).calibrate(epsilon, "moments")
+            found.append((other.epochs, other.noise_multiplier, other.signal_to_noise / plan.signal_to_noise))
+    return Gain(*np.array(found or [(plan.epochs, plan.noise_multiplier, 1.0)]).T)
 
 
 def surface_window(plan: PrivacyPlan, request: Request) -> tuple[int, float, float, bool]:
@@ -204,3 +259,25 @@ def surface_table(found: Surface) -> pd.DataFrame:
     batch, noise = np.meshgrid(found.batches, found.noise, indexing="ij")
     columns = {"Batch size S": batch.ravel(), "Noise σ": noise.ravel(), "ε (moments)": found.epsilon.ravel()}
     return pd.DataFrame(columns)
+
+
+def gain_table(found: Gain) -> pd.DataFrame:
+    """What more epochs would buy, as a table."""
+    columns = {"Epochs": found.epochs, "Noise σ": found.noise, "Signal over noise, against now": found.factor}
+    return pd.DataFrame(columns)
+
+
+def hand_over(plan: PrivacyPlan, request: Request) -> dict[str, str]:
+    """Return the plan as values of a model page's address."""
+    return {
+        "noise": f"{plan.require_noise_multiplier():.6g}",
+        "batch": str(plan.expected_batch),
+        "epochs": f"{plan.epochs if request.solve == 'epochs' else request.epochs:.6g}",
+        "delta": str(plan.delta),
+    }
+
+
+def cautions(plan: PrivacyPlan, accounts: Mapping[str, Account | None]) -> list[str]:
+    """Return what weakens this plan's guarantee or its accounting."""
+    moments = accounts["moments"]
+    return plan.warnings() + ([f"Moments: {moments.note}"] if moments and moments.note else [])

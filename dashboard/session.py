@@ -1,5 +1,6 @@
 """State of one visitor: values from the page's address, cached accounting, slow work in the background."""
 
+import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -21,7 +22,7 @@ class Number:
 
     name: str
     label: str
-    default: float
+    default: float | None
     low: float
     high: float
     help: str
@@ -59,6 +60,26 @@ class Choice:
         return text
 
 
+@dataclass(frozen=True)
+class Text:
+    """A word in the page's address that matches a pattern, or, with `several`, a list of them with commas."""
+
+    name: str
+    default: str | None
+    pattern: str
+    several: bool = False
+
+    def parse(self, text: str) -> str:
+        """Read the text; `ValueError` with one sentence where it does not match."""
+        for word in text.split(",") if self.several else [text]:
+            if not re.fullmatch(self.pattern, word):
+                raise ValueError(f"{self.name} cannot be {text[:40]!r}")
+        return text
+
+
+Parameter = Number | Choice | Text
+
+
 def log_stops(low: float, high: float, whole: bool = False, mantissas: Sequence[float] = _MANTISSAS) -> tuple:
     """Return round numbers from `low` to `high`, about equally far apart in logarithm."""
     numbers = (float(f"{mantissa}e{power}") for power in range(-16, 10) for mantissa in mantissas)
@@ -66,7 +87,7 @@ def log_stops(low: float, high: float, whole: bool = False, mantissas: Sequence[
     return tuple(sorted(int(x) if whole else float(x) for x in inside))
 
 
-def load(parameters: Sequence[Number | Choice]) -> None:
+def load(parameters: Sequence[Parameter]) -> None:
     """Take the values of a new visit from the address, with a complaint for each that cannot be used."""
     for parameter in parameters:
         if _key(parameter.name) in st.session_state:
@@ -76,12 +97,14 @@ def load(parameters: Sequence[Number | Choice]) -> None:
             try:
                 put(parameter.name, parameter.parse(st.query_params[parameter.name]))
             except ValueError as problem:
-                complain(f"In the address, {problem}; {brief(parameter.default)} is used instead.")
+                default = parameter.default
+                instead = "it is left out" if default is None else f"{brief(default)} is used instead"
+                complain(f"In the address, {problem}; {instead}.")
 
 
-def save(parameters: Sequence[Number | Choice]) -> None:
+def save(parameters: Sequence[Parameter]) -> None:
     """Write the values into the address, so that a copy of it restores the page."""
-    values = {parameter.name: str(get(parameter.name)) for parameter in parameters}
+    values = {item.name: str(get(item.name)) for item in parameters if get(item.name) is not None}
     if st.query_params.to_dict() != values:
         st.query_params.from_dict(values)
 
@@ -112,8 +135,19 @@ def problems() -> list[str]:
     return st.session_state.get("problems", [])
 
 
+def enter(page: str) -> None:
+    """Say which page is drawn: each has values of its own, and a link to it that has values sets them all."""
+    if st.session_state.get("page") == page:
+        return
+    st.session_state["page"], st.session_state["problems"] = page, []
+    if st.query_params.to_dict():
+        for name in [name for name in st.session_state if str(name).startswith(_key(""))]:
+            del st.session_state[name]
+
+
 def _key(name: str) -> str:
-    return f"value:{name}"
+    page = st.session_state.get("page")
+    return f"value:{page}/{name}" if page else f"value:{name}"
 
 
 @st.cache_data(max_entries=2000, show_spinner=False)

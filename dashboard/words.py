@@ -1,7 +1,7 @@
 """What pages say: short sentences, with the numbers in them."""
 
 from dashboard.formats import brief, number
-from dashboard.planning import FALSE_ALARMS, Details, Request
+from dashboard.planning import FALSE_ALARMS, Details, Gain, Request
 from vips_core import PrivacyPlan
 
 WAITING = "Being computed."
@@ -18,9 +18,20 @@ ACCOUNTANTS_ALT = (
 TRAJECTORY_CAPTION = "What has been spent after so many steps of this plan."
 TRAJECTORY_ALT = "Lines of ε against iterations by the moments accountant, strong composition and PLD."
 SURFACE_CAPTION = (
-    "By moments, at these epochs, δ and N. Circle: this plan. Dashed line: the same ε as this plan."
+    "By moments, at these epochs, δ and N. Circle: this plan. Dashed line: the same ε. Click a cell to take "
+    "its values."
 )
 SURFACE_ALT = "Heat map of ε over noise and batch size on logarithmic scales, with the current plan marked."
+EPOCHS_ALT = "Signal over noise against epochs at the same ε and batch size; 1 is this plan."
+ASSUMED = (
+    "ε holds for Poisson batches and noise from fresh entropy. Batches of fixed size or a seed that others "
+    "know void it."
+)
+HAND_OVER = (
+    "Train with this noise, batch size, epochs and δ. The model pages compute ε anew for the records of the "
+    "data set that is chosen there."
+)
+GO_ON = {"topics": "Train topics", "risk": "Train a risk model", "images": "Train an image model"}
 ROC_ALT = "Share of participants found against outsiders falsely accused, for the best possible attack."
 
 
@@ -36,6 +47,8 @@ def headline(plan: PrivacyPlan, request: Request, moments: float, strong: float)
         "epsilon": "",
         "sigma": f"Noise **σ = {noise}** meets the target ε = {request.target:g}. ",
         "epochs": f"**{number(plan.epochs)} epochs** fit in the target ε = {request.target:g}. ",
+        "s": f"**S = {plan.expected_batch:,}** is the largest batch size that meets the target "
+        f"ε = {request.target:g} at this noise and these epochs. ",
     }[request.solve]
     ratio = strong / moments if moments > 0 else 1.0
     compared = f"{number(ratio)} times the ε" if ratio > 1.005 else "no more than that"
@@ -74,6 +87,22 @@ def efficiency(details: Details | None) -> str:
     return (
         f"Averaged over all steps, signal over noise is {share:.0%} of what full batches would have at the "
         f"same (ε, δ). Larger batches, for more compute, can gain up to {1 / share:.3g} times."
+    )
+
+
+def more_epochs(gain: Gain | None) -> str:
+    """Say what another number of epochs would buy at the same ε and batch size."""
+    if gain is None:
+        return WAITING
+    here = int(abs(gain.factor - 1).argmin())
+    there = min(here + 2, gain.factor.size - 1)
+    if there == here:
+        return "No more epochs can be accounted for at this batch size."
+    return (
+        f"**More epochs at the same ε and S:** {number(gain.epochs[there])} instead of "
+        f"{number(gain.epochs[here])} need noise σ = {number(gain.noise[there])} and give "
+        f"{number(gain.factor[there])} times the signal over noise, for "
+        f"{number(gain.epochs[there] / gain.epochs[here])} times the compute."
     )
 
 
@@ -117,7 +146,7 @@ def python_code(request: Request, plan: PrivacyPlan) -> str:
         f"    {noise}delta={brief(plan.delta)},",
         ")",
     ]
-    if request.solve != "epsilon":
+    if request.solve in ("sigma", "epochs"):
         solve = ', solve="steps"' if request.solve == "epochs" else ""
         lines.append(
             f'plan = plan.calibrate(epsilon={request.target:g}, accountant="{request.accountant}"{solve})'

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from dashboard import charts, components, planning, session, words
+from dashboard import charts, components, plan_parts, planning, session, words
 from dashboard.components import card, metric, number_with_slider
 from dashboard.formats import number
 from vips_core import PrivacyPlan
@@ -34,7 +34,7 @@ def _inputs() -> planning.Request:
         target = number_with_slider(planning.TARGET)
         accountant = components.choice(planning.ACCOUNTANT)
     noise = session.get("sigma") if solve == "sigma" else number_with_slider(planning.NOISE)
-    batch = number_with_slider(planning.BATCH, most=session.get("n"))
+    batch = session.get("s") if solve == "s" else number_with_slider(planning.BATCH, most=session.get("n"))
     epochs = session.get("epochs") if solve == "epochs" else number_with_slider(planning.EPOCHS)
     delta = number_with_slider(planning.DELTA)
     records = number_with_slider(planning.RECORDS)
@@ -50,8 +50,11 @@ def _results(plan: PrivacyPlan, request: planning.Request, later: session.Later)
         metric("ε by the moments accountant", number(moments), numbers[0])
         metric("ε by strong composition", number(strong), numbers[1])
         numbers[2].markdown(words.headline(plan, request, moments, strong))
-    for sentence in plan.warnings():
-        st.warning(sentence, icon=":material/warning:")
+        numbers[2].caption(words.ASSUMED)
+    cautions = planning.cautions(plan, accounts)
+    with components.fresh("cautions", tuple(cautions)):
+        for sentence in cautions:
+            st.warning(sentence, icon=":material/warning:")
     with card("ε by every accountant", words.ACCOUNTANTS_CAPTION):
         table = planning.accounts_table(accounts)
         bars, rows = st.columns([2, 3], gap="medium")
@@ -69,30 +72,14 @@ def _results(plan: PrivacyPlan, request: planning.Request, later: session.Later)
     with right, card("ε over noise and batch size", words.SURFACE_CAPTION):
         found = later(planning.surface, *planning.surface_window(plan, request))
         here = (plan.noise_multiplier, plan.expected_batch, moments)
-        figure = found and charts.epsilon_surface(found.noise, found.batches, found.epsilon, here)
-        components.chart(figure, "surface", words.SURFACE_ALT, lambda: planning.surface_table(found))
+        plan_parts.surface(found, here, request.solve)
     with card("What an attacker can learn at best"):
-        _risk(details)
-    left, right = st.columns(2, gap="medium")
-    with left, card("Efficiency"):
-        metric("Share of the best signal over noise", details and f"{details.efficiency:.0%}")
-        st.caption(words.efficiency(details))
+        plan_parts.risk(details)
+    left, right = st.columns([2, 1], gap="medium")
+    with left, card("Efficiency, and what more epochs would buy"):
+        plan_parts.efficiency(details, later(planning.more_epochs, plan))
     with right, card("Choosing δ"):
         metric("δ as a share of 1/N", f"{plan.delta * plan.records:.3g}")
         st.caption(words.delta(plan))
-    with card("The same plan elsewhere"):
-        st.code(words.command_line(request, plan), language="bash", wrap_lines=True)
-        st.code(words.python_code(request, plan), language="python", wrap_lines=True)
-
-
-def _risk(details: planning.Details | None) -> None:
-    text, curve = st.columns(2, gap="medium")
-    with text:
-        st.markdown(words.risk(details))
-        columns = components.narrow_columns("attack", 2) * 2
-        for column, (label, value) in zip(columns, words.attack_numbers(details), strict=True):
-            metric(label, value, column)
-        st.markdown(words.posterior(details, number_with_slider(planning.PRIOR)))
-    with curve:
-        figure = details and charts.attacker_roc(*details.roc, details.found)
-        components.chart(figure, "attacker", words.ROC_ALT, lambda: planning.roc_table(details))
+    with card("Go on with this plan", words.HAND_OVER):
+        plan_parts.elsewhere(plan, request)

@@ -1,23 +1,45 @@
 """Server time of a rerun of the Plan page after an input moved: ``python -m tests.benchmarks.plan_page``.
 
-Every move asks for a plan that was not seen before, so nothing comes from a cache but the surface. The slow
-accountants work in the background meanwhile, as they do for a visitor; "quiet" lets them end before the next
-move. Besides the wall time of the page's function, its own thread's CPU time is given, which a busy machine
-distorts less.
+Alone: every move asks for a plan that was not seen before, so nothing comes from a cache but the surface. The
+slow accountants work in the background meanwhile, as they do for a visitor; "quiet" lets them end before the
+next move. Besides the wall time of the page's function, its own thread's CPU time is given, which a busy
+machine distorts less.
+
+Crowded (``crowd``): a served dashboard, two runs that train, and ten browsers that move their own σ every two
+seconds. Each must come to the ε of its own plan, at its own address. What is measured is the time from the
+page's start to the point where its fast part is drawn, in the server. Give it the whole machine: browsers and
+training need cores too.
 """
 
+import os
+import re
+import shutil
+import socket
 import statistics
+import subprocess
+import sys
+import tempfile
 import time
+import urllib.request
 from pathlib import Path
 
+from playwright.sync_api import Page, sync_playwright
 from streamlit.testing.v1 import AppTest
 
 import dashboard
-from dashboard import session
+from dashboard import launch, session
+from dashboard.formats import number
 from dashboard.views import plan
+from vips_core import PrivacyPlan
+from vips_core.runs import supervisor
+from vips_core.runs.request import Request
+from vips_core.runs.store import Store
 
 APP = Path(dashboard.__file__).parent / "app.py"
-MOVES = 30
+MOVES, BROWSERS, ROUNDS = 30, 10, 5
+PAUSE = 2.0  # seconds between two moves of one browser
+FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
+SERVED = PrivacyPlan(records=400_000, expected_batch=20_000, epochs=1, noise_multiplier=1.24, delta=1e-7)
 
 
 class Stopwatch:
@@ -47,7 +69,9 @@ def rerun_times(
     stopwatch: Stopwatch, name: str, first: float, quiet: bool
 ) -> tuple[list[float], list[float]]:
     """Wall and CPU milliseconds of one rerun for each move of one input to new values."""
-    at = AppTest.from_file(APP, default_timeout=60).run()
+    at = AppTest.from_file(APP, default_timeout=600)
+    at.query_params["prior"] = "0.5"  # an address with values leads to Plan
+    at.run()
     settle(at)
     wall, cpu = [], []
     for move in range(MOVES):
@@ -63,19 +87,122 @@ def rerun_times(
     return wall, cpu
 
 
-def main() -> None:
-    """Print median and 95th percentile."""
+def told(times: list[float]) -> str:
+    """Median and 95th percentile in words."""
+    return f"median {statistics.median(times):6.1f} ms, p95 {statistics.quantiles(times, n=20)[-1]:6.1f} ms"
+
+
+def alone() -> None:
+    """Print what one visitor waits for."""
     # The fast part is on the page when the wait begins; the calls are started then, as for a visitor.
     session.rerun_when_ready = lambda calls: [session._background.ask(*call) for call in calls]
     stopwatch = plan.show = Stopwatch()
-    stopwatch.__name__ = "show"
     for quiet, name, first in ((True, "sigma", 1.24), (True, "s", 20_000.0), (False, "sigma", 2.0)):
-        text = f"{'quiet' if quiet else 'busy':<6}{name:<6}"
-        for kind, times in zip(("wall", "cpu"), rerun_times(stopwatch, name, first, quiet), strict=True):
-            high = statistics.quantiles(times, n=20)[-1]
-            text += f"   {kind} median {statistics.median(times):6.1f} ms, p95 {high:6.1f} ms"
-        print(text, flush=True)
+        wall, cpu = rerun_times(stopwatch, name, first, quiet)
+        print(f"{'quiet' if quiet else 'busy':<6}{name:<6}   wall {told(wall)}   cpu {told(cpu)}", flush=True)
+
+
+# What the served dashboard runs instead of app.py: the same, with the time to the wait written to a file.
+TIMED = """
+import runpy, time
+import streamlit as st
+from dashboard import session
+from dashboard.views import plan
+if not hasattr(plan, "timed"):
+    show, plan.timed = plan.show, True
+    def timed():
+        st.session_state["began"] = time.perf_counter()
+        show()
+    plan.show = timed
+    wait = session.rerun_when_ready
+    def told(calls):
+        with open({log!r}, "a") as log:
+            log.write(f"{{1000 * (time.perf_counter() - st.session_state['began'])}}\\n")
+        wait(calls)
+    session.rerun_when_ready = told
+runpy.run_path({app!r}, run_name="__main__")
+"""
+
+
+def serve(folder: Path) -> tuple[subprocess.Popen[bytes], str, Path]:
+    """Start the dashboard on a store of its own; return its process, address and file of times."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    times, script = folder / "times.txt", folder / "timed.py"
+    script.write_text(TIMED.format(log=str(times), app=str(APP)), encoding="utf-8")
+    command = [str(script) if part == str(APP) else part for part in launch.command(port)]
+    environment = os.environ | {"VIPS_HOME": str(folder / "home"), "PYTHONPATH": str(APP.parent.parent)}
+    with (folder / "server.log").open("wb") as log:
+        process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
+    address = f"http://127.0.0.1:{port}"
+    for _ in range(300):
+        try:
+            urllib.request.urlopen(f"{address}/_stcore/health", timeout=1).close()
+            break
+        except OSError:
+            time.sleep(0.2)
+    return process, address, times
+
+
+def train(store: Store) -> list[str]:
+    """Start two runs that last longer than the measurement."""
+    table = {"model": "lda", "data": "generated-documents", "delta": 1e-6, "epsilon": 1.0, "epochs": 200.0}
+    runs = [store.submit(Request.from_mapping(table | {"seed": seed})) for seed in (1, 2)]
+    supervisor.start(store)
+    return runs
+
+
+def crowd() -> None:
+    """Print what each of ten visitors waits for while two runs train."""
+    with tempfile.TemporaryDirectory(prefix="vips-crowd-") as name, sync_playwright() as playwright:
+        folder = Path(name)
+        process, address, times = serve(folder)
+        store = Store(folder / "home")
+        runs = train(store)
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+        try:
+            pages = [browser.new_context().new_page() for _ in range(BROWSERS)]
+            for page in pages:
+                page.set_default_timeout(120_000)
+                page.goto(f"{address}/plan?sigma=1.24")
+            for page in pages:
+                page.get_by_label("Noise σ, exact").wait_for()
+            before = len(times.read_text().splitlines()) if times.exists() else 0
+            for turn in range(ROUNDS):
+                moves(pages, [2 + turn + 0.07 * index for index in range(BROWSERS)])
+            training = sum(store.run(run).status == "running" for run in runs)
+            failed = [page for page in pages if page.get_by_test_id("stException").count()]
+            rerun = [float(line) for line in times.read_text().splitlines()[before:]]
+            print(
+                f"crowd   {BROWSERS} browsers, {training} runs training, {ROUNDS * BROWSERS} moves", end=", "
+            )
+            print(f"{len(failed)} errors, every browser at its own ε and address")
+            print(f"crowd   {len(rerun)} reruns to the wait, in the server: {told(rerun)}")
+        finally:
+            for run in runs:
+                store.cancel(run)
+            browser.close()
+            process.terminate()
+            process.wait(timeout=30)
+            while any(store.run(run).status in ("queued", "running") for run in runs):
+                supervisor.start(store)
+                time.sleep(0.5)
+
+
+def moves(pages: list[Page], noises: list[float]) -> None:
+    """Move every browser's σ; each must come to its own ε, at its own address."""
+    for page, noise in zip(pages, noises, strict=True):
+        box = page.get_by_label("Noise σ, exact").first
+        box.fill(f"{noise:g}")
+        box.press("Enter")
+        page.wait_for_timeout(1000 * PAUSE / len(pages))
+    for page, noise in zip(pages, noises, strict=True):
+        expected = number(SERVED.replace(noise_multiplier=noise).epsilon("moments"))
+        headline = page.get_by_test_id("stMetric").filter(has_text="ε by the moments accountant")
+        headline.filter(has_text=expected).wait_for()
+        page.wait_for_url(re.compile(rf"[?&]sigma={noise:g}(\.0)?&"))
 
 
 if __name__ == "__main__":
-    main()
+    crowd() if "crowd" in sys.argv[1:] else alone()

@@ -11,6 +11,7 @@ import urllib.request
 import pytest
 
 from dashboard import launch
+from vips_core.runs.store import Store
 
 CHROMIUM_FLAGS = [
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
@@ -32,14 +33,23 @@ def chromium():
 
 
 @pytest.fixture(scope="session")
-def server(chromium, tmp_path_factory):
+def shelf(tmp_path_factory):
+    """The server's store, in a folder of its own."""
+    return Store(tmp_path_factory.mktemp("served"))
+
+
+@pytest.fixture(scope="session")
+def server(chromium, shelf, tmp_path_factory):
     """Address of the dashboard, started from another folder with the command that users start."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     log = tmp_path_factory.mktemp("server") / "log.txt"
     root = os.path.dirname(os.path.dirname(launch.__file__))
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([root, os.environ.get("PYTHONPATH", "")])}
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join([root, os.environ.get("PYTHONPATH", "")]),
+        "VIPS_HOME": str(shelf.home),
+    }
     with log.open("w") as output:
         process = subprocess.Popen(
             launch.command(port), cwd=log.parent, env=environment, stdout=output, stderr=output

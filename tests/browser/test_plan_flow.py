@@ -19,12 +19,12 @@ def headline(page):
 
 def settle(page):
     """Wait until the slow accountants have answered and every chart is drawn."""
-    expect(page.locator(".js-plotly-plot")).to_have_count(4)
+    expect(page.locator(".js-plotly-plot")).to_have_count(5)
     expect(page.get_by_text("Being computed.")).to_have_count(0)
 
 
 def test_move_an_input_and_share_the_address(visit):
-    page = visit()
+    page = visit("/plan")
     expect(headline(page)).to_contain_text(number(PLAN.epsilon("moments")))
     box = page.get_by_label("Noise σ, exact")
     box.fill("2")
@@ -74,7 +74,7 @@ def test_bad_address_shows_a_sentence(visit):
 
 
 def test_tables_and_charts_are_there(visit):
-    page = visit()
+    page = visit("/plan")
     settle(page)
     page.get_by_text("As a table").first.click()
     expect(page.get_by_test_id("stDataFrame")).to_be_visible()
@@ -89,7 +89,7 @@ def test_nothing_is_fetched_from_elsewhere(chromium, server):
     page = context.new_page()
     asked = []
     page.on("request", lambda request: asked.append(request.url))
-    page.goto(server)
+    page.goto(f"{server}/plan")
     settle(page)
     context.close()
     assert asked

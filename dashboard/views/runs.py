@@ -1,0 +1,39 @@
+"""Runs: what was trained, side by side; reports; configs; budgets and the ledger."""
+
+import streamlit as st
+
+from dashboard import budgets, components, history, history_parts, library, session
+from dashboard.components import card
+
+_INTRODUCTION = "Everything that was trained here, what it cost, and what is left of each budget."
+
+
+def show() -> None:
+    """Draw the page."""
+    session.load(history.PARAMETERS)
+    runs = library.store().runs()
+    selected = history_parts.chosen(runs)
+    with st.sidebar:
+        part = history_parts.part()
+        shown = history_parts.filters(runs) if part == "history" else []
+    session.save(history.PARAMETERS)
+    components.header("Runs and budgets", _INTRODUCTION)
+    with components.fresh("runs", (part, tuple((run.id, run.status) for run in selected), bool(shown))):
+        if part == "budgets":
+            budgets.show()
+        elif part == "import":
+            history_parts.import_config()
+        else:
+            _history(shown, selected, bool(runs))
+    if part == "history" and any(run.status in library.ALIVE for run in runs):
+        history_parts.wait(runs)
+
+
+def _history(shown: list[library.RunRow], selected: list[library.RunRow], any_runs: bool) -> None:
+    with session.Later() as later:
+        with card("History", history.CAPTION):
+            if shown:
+                history_parts.table(shown, selected)
+            else:
+                st.markdown(history.NOTHING if any_runs else history.NOTHING_YET)
+        history_parts.compare(selected, later)

@@ -1,0 +1,126 @@
+"""Compare runs, export a report and open it, import a config; click the surface; a sweep fills in."""
+
+import re
+import zipfile
+
+import pytest
+from playwright.sync_api import expect
+
+from dashboard.formats import number
+from tests.test_sweep import rows
+from vips_core import PrivacyPlan
+from vips_core.runs import worker
+from vips_core.runs.budget import Cap
+from vips_core.runs.request import Request
+
+expect.set_options(timeout=90_000)  # a busy machine is no failure
+
+BASE = {"model": "logistic", "data": "small-runs", "delta": 1e-3, "epochs": 4.0}
+PLAN = PrivacyPlan(records=400_000, expected_batch=20_000, epochs=1, noise_multiplier=1.24, delta=1e-7)
+
+
+@pytest.fixture(scope="module")
+def runs(shelf):
+    """Two finished runs in the served store, and one on private data."""
+    store = shelf
+    store.add_data("small-runs", rows(300, 0), rows(200, 1), private=False, unit="one row")
+    store.add_data("clinic-runs", rows(300, 2), rows(200, 3), cap=Cap(3.0, 1e-4), unit="one patient")
+    found = []
+    for table in (
+        BASE | {"epsilon": 1.0, "seed": 3},
+        BASE | {"method": "paper", "noise": 4.0, "seed": 3},
+        BASE | {"data": "clinic-runs", "epsilon": 1.0, "delta": 1e-4},
+    ):
+        found.append(store.submit(Request.from_mapping(table)))
+        worker.work(store, found[-1])
+    return found
+
+
+def test_export_a_report_and_open_it_without_network(visit, runs, chromium, tmp_path):
+    page = visit(f"/runs?runs={runs[0]},{runs[1]}")
+    expect(page.get_by_text(f"run {runs[0]}: done")).to_be_visible()
+    expect(page.locator(".js-plotly-plot")).to_have_count(1)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Report").first.click()
+    report = tmp_path / "report.html"
+    download.value.save_as(report)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="ZIP").first.click()
+    assert zipfile.is_zipfile(download.value.path())
+
+    context = chromium.new_context(offline=True)
+    opened, asked = context.new_page(), []
+    opened.on("request", lambda request: asked.append(request.url))
+    opened.goto(report.as_uri())
+    expect(opened.get_by_role("heading", name=re.compile(runs[0]))).to_be_visible()
+    opened.locator(".chart .main-svg").first.wait_for()
+    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
+    context.close()
+
+
+def test_pin_and_delete_with_confirmation(visit, runs, shelf):
+    store = shelf
+    extra = store.submit(Request.from_mapping(BASE | {"epsilon": 2.0, "seed": 4}))
+    worker.work(store, extra)
+    page = visit(f"/runs?runs={extra}")
+    expect(page.locator(".js-plotly-plot")).to_have_count(1)
+    page.get_by_role("button", name="Pin", exact=True).click()
+    expect(page.get_by_role("button", name="Unpin")).to_be_visible()
+    assert store.run(extra).pinned
+    expect(page.get_by_test_id("stStatusWidget")).to_have_count(0)  # what the click asked for is drawn
+    page.get_by_role("button", name="Delete", exact=True).click()
+    page.get_by_role("button", name=f"Delete run {extra}").click()
+    expect(page.get_by_text(f"run {extra}: done")).to_have_count(0)
+    assert extra not in [run.id for run in store.runs()]
+
+
+def test_budget_is_drawn_and_the_ledger_verified(visit, runs):
+    page = visit("/runs?part=budgets")
+    expect(page.get_by_role("heading", name="clinic-runs")).to_be_visible()
+    page.get_by_role("button", name="Verify").click()
+    expect(page.get_by_test_id("stAlert")).to_contain_text("The ledger is whole")
+
+
+def test_an_imported_config_is_trained(visit, runs):
+    page = visit("/runs?part=import")
+    box = page.get_by_label("Or paste it here")
+    box.fill(Request.from_mapping(BASE | {"epsilon": 3.0, "seed": 11}).to_toml())
+    box.press("Control+Enter")
+    expect(page.get_by_text("A run of logistic")).to_be_visible()
+    page.get_by_role("button", name="Submit").click()
+    expect(page).to_have_url(re.compile("runs=[0-9a-f]{8}"))
+    expect(page.get_by_text(re.compile("run [0-9a-f]{8}: done"))).to_be_visible()
+
+
+def test_a_small_sweep_fills_in_and_its_address_restores_it(visit, runs):
+    page = visit(
+        "/frontier?preset=own&model=logistic&data=small-runs&epsilons=0.5,4&seeds=2&methods=refined,non-private"
+    )
+    page.get_by_role("button", name="Start 6 cells").click()
+    expect(page).to_have_url(re.compile("sweep=[0-9a-f]{8}"))
+    expect(page.get_by_text("6 of 6 cells are finished.")).to_be_visible()
+    expect(page.get_by_text("Smallest tested ε from which on 90% of runs")).to_be_visible()
+    other = visit(page.url)
+    expect(other.get_by_text("6 of 6 cells are finished.")).to_be_visible()
+    expect(other.get_by_test_id("stSlider")).to_have_count(2)  # seeds, utility
+
+
+def test_a_click_on_the_surface_takes_its_values_and_the_plan_goes_on(visit):
+    page = visit("/plan?sigma=1.24")
+    expect(page.locator(".js-plotly-plot")).to_have_count(5)
+    expect(page.get_by_text("Being computed.")).to_have_count(0)
+    surface = page.get_by_role("figure", name=re.compile("Heat map of ε")).locator(".js-plotly-plot")
+    surface.scroll_into_view_if_needed()
+    box = surface.locator(".nsewdrag").first.bounding_box()
+    page.mouse.move(box["x"] + 0.6 * box["width"], box["y"] + 0.6 * box["height"], steps=5)
+    page.wait_for_timeout(300)
+    page.mouse.click(box["x"] + 0.6 * box["width"], box["y"] + 0.6 * box["height"])
+    expect(page).not_to_have_url(re.compile(r"[?&]sigma=1\.24"))
+    noise = float(re.search(r"sigma=([\d.]+)", page.url)[1])
+    batch = int(re.search(r"[?&]s=(\d+)", page.url)[1])
+    moved = PLAN.replace(noise_multiplier=noise, expected_batch=batch, epochs=1.0)
+    headline = page.get_by_test_id("stMetric").filter(has_text="ε by the moments accountant")
+    expect(headline).to_contain_text(number(moved.epsilon("moments")))
+    expect(page.get_by_label("Noise σ, exact").first).to_have_value(f"{noise:g}")
+    page.get_by_test_id("stMain").get_by_role("link", name="Train a risk model").click()
+    expect(page).to_have_url(re.compile(rf"/risk\?.*noise={noise:g}"))

@@ -1,0 +1,108 @@
+"""Train topics, watch, cancel, close the page and come back, and run out of budget, in a real browser."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.test_workbench import documents
+from vips_core.runs.budget import Cap
+
+expect.set_options(timeout=120_000)  # a busy machine is no failure
+
+LONG = "methods=paper&epochs=200&noise=15&topics=2"  # thousands of quick steps
+
+
+@pytest.fixture(scope="module", autouse=True)
+def clinic(shelf):
+    for name, seed in (("clinic", 10), ("ward", 20)):
+        shelf.add_data(
+            name, documents(200, seed), documents(40, 1), private=True, cap=Cap(1.0, 1e-4), unit="one person"
+        )
+
+
+def button(page, name):
+    return page.get_by_role("button", name=name, exact=True)
+
+
+def status(page):
+    return page.get_by_role("status").filter(has_text="Data")
+
+
+def test_from_the_start_page_an_example_begins_with_one_click(visit, shelf):
+    page = visit()
+    expect(page.get_by_role("img", name=re.compile("Records stay behind the wall"))).to_be_visible()
+    page.get_by_role("link", name="Find the topics").click()
+    expect(page).to_have_url(re.compile(r"/topics\?.*runs=[0-9a-f]{8}"))
+    expect(status(page)).to_contain_text("Data sotu")
+    runs = re.search(r"runs=([0-9a-f%C,]+)", page.url).group(1).replace("%2C", ",").split(",")
+    assert [shelf.run(run).request["method"] for run in runs] == ["refined", "strong", "non-private"]
+    for run in runs:
+        if shelf.run(run).status in ("queued", "running"):
+            shelf.cancel(run)
+
+
+def test_train_from_sample_data_to_the_picture(visit):
+    page = visit("/topics?data=sotu&topics=3&epochs=0.5&words=10&epsilon=5&seed=1&methods=refined")
+    button(page, "Train").click()
+    expect(page.get_by_text(re.compile(r"Refined.*(waits|step \d+ of 10)"))).to_be_visible()
+    expect(page.get_by_text("Topics side by side")).to_be_visible()
+    expect(page.locator(".js-plotly-plot")).to_have_count(4)
+    rows = page.locator(".vips-topics tbody tr")
+    expect(rows).to_have_count(3)
+    expect(rows.first).to_contain_text("of the words")
+    expect(page.get_by_text("this is a demonstration")).to_be_visible()
+    expect(page.get_by_text("Traceback")).to_have_count(0)
+
+    page.get_by_label("Text", exact=True).fill(
+        "The army and the navy fight the war; taxes pay the public debt."
+    )
+    page.get_by_label("Text", exact=True).press("Control+Enter")
+    expect(page.get_by_text("of its words are in the public vocabulary")).to_be_visible()
+    expect(page.locator(".js-plotly-plot")).to_have_count(5)
+
+    other = visit(page.url)
+    expect(other.locator(".vips-topics tbody tr").first).to_have_text(
+        rows.first.inner_text(), use_inner_text=True
+    )
+    expect(other.get_by_label("Text", exact=True)).to_have_value("")
+
+
+def test_close_the_page_come_back_by_its_address_and_cancel(visit, shelf):
+    page = visit(f"/topics?data=clinic&{LONG}")
+    expect(status(page)).to_contain_text("Private, ε = 1.00 left of 1")
+    button(page, "Train").click()
+    expect(page.get_by_text(re.compile(r"step [1-9]\d* of 4000"))).to_be_visible()
+    address = page.url
+    run = re.search(r"runs=([0-9a-f]{8})", address).group(1)
+    page.close()
+    seen = shelf.run(run).step
+
+    page = visit(address)
+    expect(page.get_by_text(re.compile(r"Paper.*step \d+ of 4000, ε = 0\.\d+ so far"))).to_be_visible()
+    assert shelf.run(run).step > seen
+    expect(status(page)).to_contain_text("reserved")
+    button(page, "Cancel").click()
+    expect(page.get_by_text(re.compile(r"Paper was cancelled after \d+ of 4000 steps"))).to_be_visible()
+    ended = shelf.run(run)
+    assert ended.status == "cancelled"
+    assert ended.step < 4000
+    budget = shelf.budget("clinic")
+    assert 0 < budget.spent_epsilon < 1
+    expect(status(page)).not_to_contain_text("reserved")
+    expect(status(page)).to_contain_text("Private, ε = 0.")
+
+
+def test_run_out_of_budget_and_read_the_refusal(visit, shelf):
+    page = visit("/topics?data=ward&methods=refined&epsilon=0.9&topics=2&epochs=10")
+    expect(page.get_by_text("Non-private")).to_have_count(0)
+    button(page, "Train").click()
+    expect(page.get_by_text("Topics side by side")).to_be_visible()
+    expect(status(page)).to_contain_text("Private, ε = 0.1")
+    expect(page.get_by_text("Held-out perplexity while training")).to_be_visible()
+    button(page, "Train").click()
+    alert = page.get_by_test_id("stAlert").filter(has_text="does not fit in the budget of ward")
+    expect(alert).to_contain_text("above the cap of 1")
+    expect(alert).to_contain_text("what fits is epsilon of at most")
+    assert len(shelf.runs(data="ward")) == 1
+    expect(page.get_by_text("Topics side by side")).to_be_visible()
