@@ -182,7 +182,7 @@ def _progress(bench: Bench, runs: Mapping[str, RunRow]) -> _Live | None:
     bars: dict[str, Any] = {}
     with st.container(border=True):
         for method, run in alive.items():
-            bar, button = st.columns([5, 1], vertical_alignment="center")
+            bar, button = components.narrow_columns(f"run-{run.id}", [5, 1], vertical_alignment="center")
             bars[method] = bar.empty()
             button.button(
                 "Cancel", key=f"cancel:{run.id}", icon=":material/stop_circle:", width="stretch",

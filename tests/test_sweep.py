@@ -265,7 +265,7 @@ def test_summaries_give_the_interval_of_the_mean():
 def lines_of(x, **columns):
     count = len(columns["epsilon"])
     cells = pd.DataFrame({"series": ["a"] * count, "batch": [1] * count, "epochs": [1] * count} | columns)
-    return drawings._line_names(cells.assign(expected_batch=cells["batch"]), x).tolist()
+    return drawings.line_names(cells.assign(expected_batch=cells["batch"]), x).tolist()
 
 
 def test_different_settings_are_never_one_point_of_a_line():

@@ -147,8 +147,8 @@ def serve(folder: Path) -> tuple[subprocess.Popen[bytes], str, Path]:
 
 def train(store: Store) -> list[str]:
     """Start two runs that last longer than the measurement."""
-    table = {"model": "lda", "data": "generated-documents", "delta": 1e-6, "epsilon": 1.0, "epochs": 200.0}
-    runs = [store.submit(Request.from_mapping(table | {"seed": seed})) for seed in (1, 2)]
+    table = {"model": "lda", "data": "generated-documents", "delta": 1e-6, "noise": 2.0, "epochs": 200.0}
+    runs = [store.submit(Request.from_mapping(table | {"batch": 500, "seed": seed})) for seed in (1, 2)]
     supervisor.start(store)
     return runs
 
@@ -181,7 +181,8 @@ def crowd() -> None:
             print(f"crowd   {len(rerun)} reruns to the wait, in the server: {told(rerun)}")
         finally:
             for run in runs:
-                store.cancel(run)
+                if store.run(run).status in ("queued", "running"):
+                    store.cancel(run)
             browser.close()
             process.terminate()
             process.wait(timeout=30)
