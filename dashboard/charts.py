@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dashboard.formats import number
-from vips_core.runs.figures import (
+from vips_core.reports.figures import (
     BLUE,
     GREEN,
     GREY,

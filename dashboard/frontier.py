@@ -12,15 +12,16 @@ import streamlit as st
 from dashboard import library, session, training
 from dashboard.charts import BLUE, GREY, NO_LEGEND, Figure, figure
 from dashboard.session import Choice, Number, Text
-from vips_core.runs import drawings, supervisor
-from vips_core.runs import sweep as sweeps
-from vips_core.runs.drawings import Drawing
-from vips_core.runs.figures import METHOD_NAMES
-from vips_core.runs.grid import Sweep
-from vips_core.runs.presets import PRESETS, SIZES
+from vips_core.reports import drawings
+from vips_core.reports.drawings import Drawing
+from vips_core.reports.figures import METHOD_NAMES
+from vips_core.runs import supervisor
 from vips_core.runs.rows import RunRow
 from vips_core.runs.store import Store
 from vips_core.runs.tasks import NON_PRIVATE, TASKS
+from vips_core.sweeps import sweep as sweeps
+from vips_core.sweeps.grid import Sweep
+from vips_core.sweeps.presets import PRESETS, SIZES
 
 SHARE = 0.9  # of runs that have to reach a utility
 OWN = "own"

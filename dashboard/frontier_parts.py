@@ -11,9 +11,9 @@ import streamlit as st
 from dashboard import components, frontier, library, reports, session, sweep_words
 from dashboard.components import card
 from dashboard.formats import number
+from vips_core.reports.drawings import Drawing
+from vips_core.reports.figures import METHOD_NAMES
 from vips_core.runs import supervisor
-from vips_core.runs.drawings import Drawing
-from vips_core.runs.figures import METHOD_NAMES
 from vips_core.runs.rows import RunRow
 from vips_core.runs.tasks import TASKS
 

@@ -15,12 +15,12 @@ from dashboard.session import Choice, Text
 from vips_core import ACCOUNTANTS, Ledger
 from vips_core.privacy import accountants
 from vips_core.privacy.accountants import Account
-from vips_core.runs.figures import METHOD_NAMES
-from vips_core.runs.grid import Sweep
+from vips_core.reports.figures import METHOD_NAMES
 from vips_core.runs.request import Request, read_toml
 from vips_core.runs.rows import STATUSES, RunRow
 from vips_core.runs.store import Store
 from vips_core.runs.tasks import TASKS
+from vips_core.sweeps.grid import Sweep
 
 ALL = "all"
 MODELS = {"lda": "Topics", "logistic": "Risk", "sbn": "Images"}

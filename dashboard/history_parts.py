@@ -8,10 +8,10 @@ import streamlit as st
 from dashboard import components, history, library, pages, reports, session
 from dashboard.components import card
 from vips_core.runs import supervisor
-from vips_core.runs.grid import Sweep
 from vips_core.runs.request import Request
 from vips_core.runs.rows import RunRow
 from vips_core.runs.tasks import TASKS
+from vips_core.sweeps.grid import Sweep
 
 _POLL, _REDRAW = 0.5, 3.0  # seconds
 

@@ -13,7 +13,7 @@ from dashboard.pixels import Picture
 from dashboard.session import Choice, Number, Text, log_stops
 from dashboard.training import Bench
 from vips_core import BinaryRows, reconstruct
-from vips_core.runs.figures import METHOD_NAMES, Array
+from vips_core.reports.figures import METHOD_NAMES, Array
 
 COLUMNS = 10  # images beside each other
 MOST_UNITS = 60  # hidden units in a picture of the dictionary

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from PIL import Image
 
-from vips_core.runs.figures import BLUE, VERMILION, Array
+from vips_core.reports.figures import BLUE, VERMILION, Array
 
 STYLE = """<style>
 .pixels { border-collapse: separate; border-spacing: 4px; width: 100%; table-layout: fixed; }

@@ -6,7 +6,7 @@ from pathlib import Path
 import streamlit as st
 
 from dashboard import library
-from vips_core.runs import report
+from vips_core.reports import report
 
 
 def buttons(run_id: str) -> None:

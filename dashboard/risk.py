@@ -12,11 +12,11 @@ from dashboard import library
 from dashboard.library import Finished
 from vips_core import BayesianLogistic, LabelledRows
 from vips_core.metrics import risk
-from vips_core.runs import drawings
-from vips_core.runs.figures import METHOD_NAMES, Array
-from vips_core.runs.grid import Sweep
+from vips_core.reports import drawings
+from vips_core.reports.figures import METHOD_NAMES, Array
 from vips_core.runs.request import Request
 from vips_core.runs.rows import DONE
+from vips_core.sweeps.grid import Sweep
 
 LEVEL = 0.9  # of every interval on the page
 RATES = np.linspace(0, 1, 101)

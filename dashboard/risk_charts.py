@@ -9,7 +9,7 @@ import pandas as pd
 
 from dashboard.charts import GREY, HEIGHT, NO_LEGEND, Figure, figure
 from dashboard.risk import RATES, Scored, wilson
-from vips_core.runs.figures import METHOD_COLOURS, METHOD_NAMES, METHOD_SYMBOLS
+from vips_core.reports.figures import METHOD_COLOURS, METHOD_NAMES, METHOD_SYMBOLS
 
 _DASHES = {
     "refined": "solid", "paper": "dash", "strong": "dot",

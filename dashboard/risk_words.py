@@ -8,7 +8,7 @@ import pandas as pd
 from dashboard import person as persons
 from dashboard.risk import GROUPS, Scored
 from dashboard.training import Bench
-from vips_core.runs.figures import METHOD_NAMES
+from vips_core.reports.figures import METHOD_NAMES
 from vips_core.runs.sources import DataSet
 
 BENCH = Bench(

@@ -23,7 +23,7 @@ from vips_core import (
     unigram_perplexity,
 )
 from vips_core.data import LETTERS
-from vips_core.runs.figures import METHOD_NAMES
+from vips_core.reports.figures import METHOD_NAMES
 from vips_core.runs.sources import DataSet
 from vips_core.runs.tasks import NON_PRIVATE, WATCHED, first
 

@@ -8,10 +8,11 @@ from streamlit.testing.v1 import AppTest
 
 from dashboard import frontier, frontier_parts, session, sweep_words
 from tests.test_sweep import rows
-from vips_core.runs import supervisor, sweep, worker
+from vips_core.runs import supervisor, worker
 from vips_core.runs.budget import Cap
-from vips_core.runs.grid import Sweep
 from vips_core.runs.store import Store
+from vips_core.sweeps import sweep
+from vips_core.sweeps.grid import Sweep
 
 TABLE = {
     "title": "Small", "model": "logistic", "data": "small", "delta": 1e-3, "epochs": 2, "seeds": 2,

@@ -11,10 +11,10 @@ from vips_core import LabelledRows, auc
 from vips_core.metrics import risk as measures
 from vips_core.runs import worker
 from vips_core.runs.budget import Cap
-from vips_core.runs.cells import run_cell
 from vips_core.runs.request import Request
 from vips_core.runs.store import Store
-from vips_core.runs.sweep import Sweep, cells_of
+from vips_core.sweeps.cells import run_cell
+from vips_core.sweeps.sweep import Sweep, cells_of
 
 RANGES = {"age": (20.0, 80.0), "pressure": (80.0, 220.0), "smokes": (0.0, 1.0)}
 METHODS = ("refined", "paper", "strong", "non-private", "sgd", "perm")

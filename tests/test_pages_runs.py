@@ -13,9 +13,9 @@ from tests.test_sweep import rows
 from vips_core import Ledger
 from vips_core.runs import supervisor, worker
 from vips_core.runs.budget import Cap
-from vips_core.runs.grid import Sweep
 from vips_core.runs.request import Request
 from vips_core.runs.store import Store
+from vips_core.sweeps.grid import Sweep
 
 BASE = {"model": "logistic", "data": "small", "delta": 1e-3, "epochs": 4.0}
 

@@ -18,7 +18,8 @@ from tests.test_sweep import rows
 from vips_core.baselines.dpsgd import PrivateGradientDescent
 from vips_core.data import BinaryRows, Corpus
 from vips_core.privacy.ledger import Ledger
-from vips_core.runs import execution, figures, page, repeat, report, svg, worker
+from vips_core.reports import figures, page, repeat, report, svg
+from vips_core.runs import execution, worker
 from vips_core.runs.budget import Cap
 from vips_core.runs.request import Request
 from vips_core.runs.sources import DataSet

@@ -19,11 +19,13 @@ import vips_core
 from vips_core.cli import main
 from vips_core.data import LabelledRows
 from vips_core.privacy.plan import PrivacyPlan
-from vips_core.runs import cells as cell_runs
-from vips_core.runs import drawings, presets, sweep, worker
+from vips_core.reports import drawings
+from vips_core.runs import worker
 from vips_core.runs.budget import Cap
-from vips_core.runs.grid import Sweep, canonical
 from vips_core.runs.store import Store
+from vips_core.sweeps import cells as cell_runs
+from vips_core.sweeps import presets, sweep
+from vips_core.sweeps.grid import Sweep, canonical
 
 BASE = {"model": "logistic", "data": "small", "delta": 1e-3, "epochs": 2}
 

@@ -3,7 +3,8 @@
 import pytest
 
 from tests.test_report import TABLE, rows
-from vips_core.runs import report, worker
+from vips_core.reports import report
+from vips_core.runs import worker
 from vips_core.runs.request import Request
 from vips_core.runs.store import Store
 

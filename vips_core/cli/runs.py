@@ -81,7 +81,7 @@ def _cancel(options: argparse.Namespace) -> None:
 
 
 def _export(options: argparse.Namespace) -> None:
-    from vips_core.runs import report  # here: plotly takes long to import
+    from vips_core.reports import report  # here: plotly takes long to import
 
     report.write_run(Store(), options.run_id, options.out)
     if options.json:

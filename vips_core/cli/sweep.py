@@ -6,10 +6,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from vips_core.runs import presets, sweep, worker
+from vips_core.runs import worker
 from vips_core.runs.request import read_config
 from vips_core.runs.rows import FAILED
 from vips_core.runs.store import Store
+from vips_core.sweeps import presets, sweep
 
 _BAR = 24
 
@@ -36,7 +37,7 @@ def _sweep(options: argparse.Namespace) -> None:
     except KeyboardInterrupt:
         print("\nStopped. Finished cells are kept: the same command goes on from here.", file=sys.stderr)
         raise
-    from vips_core.runs import report  # here: plotly takes long to import
+    from vips_core.reports import report  # here: plotly takes long to import
 
     report.write_run(store, run_id, out)
     _tell(options, definition, store, run_id, out)

@@ -78,7 +78,7 @@ class Store(Catalogue):
 
     def submit_sweep(self, sweep: Mapping[str, Any], *, held: bool = False) -> str:
         """Queue a sweep, given as its TOML table, and return its name; `held` as in `submit`."""
-        from vips_core.runs.sweep import Sweep  # here: a sweep needs the store too
+        from vips_core.sweeps.sweep import Sweep  # here: a sweep needs the store too
 
         cells = Sweep.from_mapping(sweep).cells()
         names = {cell.data for cell in cells}

@@ -122,7 +122,7 @@ class _Follower:
 
 
 def _sweep(store: Store, run_id: str, worker: str, on_step: OnStep | None) -> None:
-    from vips_core.runs.sweep import CellProgress, execute  # here: a sweep needs the store too
+    from vips_core.sweeps.sweep import CellProgress, execute  # here: a sweep needs the store too
 
     stopped = False
 

@@ -68,7 +68,7 @@ def sweep_cells() -> list[str]:
     """Return a sweep as pieces of Python, beside its config.toml."""
     return [
         "from pathlib import Path\n\nfrom vips_core.runs.store import Store\n"
-        "from vips_core.runs.sweep import Sweep, frame, run_missing, summarise\n",
+        "from vips_core.sweeps.sweep import Sweep, frame, run_missing, summarise\n",
         'definition = Sweep.from_toml(Path("config.toml").read_text(encoding="utf-8"))\nstore = Store()\n',
         'if __name__ == "__main__":  # processes are started, which read this file\n'
         "    run_missing(definition, store)\n"

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from vips_core.runs import page, repeat, svg
-from vips_core.runs.drawings import Drawing
+from vips_core.reports import page, repeat, svg
+from vips_core.reports.drawings import Drawing
 
 HTML = "report.html"
 Files = dict[str, bytes]

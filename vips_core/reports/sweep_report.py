@@ -2,12 +2,12 @@
 
 import json
 
-from vips_core.runs import bundle, drawings, guarantee, page, repeat
-from vips_core.runs import sweep as sweeps
-from vips_core.runs.drawings import Drawing
-from vips_core.runs.grid import Sweep
+from vips_core.reports import bundle, drawings, guarantee, page, repeat
+from vips_core.reports.drawings import Drawing
 from vips_core.runs.rows import versions
 from vips_core.runs.store import Store
+from vips_core.sweeps import sweep as sweeps
+from vips_core.sweeps.grid import Sweep
 
 
 def html(sweep: Sweep, store: Store, drawn: list[Drawing]) -> str:

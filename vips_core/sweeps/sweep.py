@@ -11,9 +11,9 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from vips_core.runs.cells import Cells, run_cell
-from vips_core.runs.grid import Grid, Sweep, canonical
 from vips_core.runs.request import Request
+from vips_core.sweeps.cells import Cells, run_cell
+from vips_core.sweeps.grid import Grid, Sweep, canonical
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,8 +13,9 @@ from vips_core.metrics import roc
 from vips_core.privacy.accountants import ACCOUNTANTS
 from vips_core.privacy.ledger import Ledger
 from vips_core.privacy.tradeoff import AttackRisk
-from vips_core.runs import bundle, execution, figures, guarantee, page, repeat
-from vips_core.runs.drawings import Drawing
+from vips_core.reports import bundle, figures, guarantee, page, repeat
+from vips_core.reports.drawings import Drawing
+from vips_core.runs import execution
 from vips_core.runs.request import Request
 from vips_core.runs.rows import RunRow
 from vips_core.runs.store import Store

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from vips_core.runs import bundle, drawings, run_report, sweep_report
-from vips_core.runs.grid import Sweep
+from vips_core.reports import bundle, drawings, run_report, sweep_report
 from vips_core.runs.store import Store
+from vips_core.sweeps.grid import Sweep
 
 
 def write_run(store: Store, run_id: str, path: Path) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from vips_core.runs.figures import Figure
+from vips_core.reports.figures import Figure
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from vips_core.privacy.plan import PrivacyPlan
-from vips_core.runs.grid import Sweep
 from vips_core.runs.sources import BUILT_IN
+from vips_core.sweeps.grid import Sweep
 
 Size = Literal["quick", "full"]
 SIZES: tuple[Size, ...] = ("quick", "full")

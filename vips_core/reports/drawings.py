@@ -9,11 +9,12 @@ import numpy as np
 from vips_core.metrics.text import match_topics
 from vips_core.privacy.accountants import ACCOUNTANTS
 from vips_core.privacy.plan import PrivacyPlan
-from vips_core.runs import figures, sources
-from vips_core.runs import sweep as sweeps
-from vips_core.runs.figures import METHOD_NAMES
-from vips_core.runs.grid import Sweep
+from vips_core.reports import figures
+from vips_core.reports.figures import METHOD_NAMES
+from vips_core.runs import sources
 from vips_core.runs.tasks import TASKS, TOP
+from vips_core.sweeps import sweep as sweeps
+from vips_core.sweeps.grid import Sweep
 
 if TYPE_CHECKING:
     import pandas as pd

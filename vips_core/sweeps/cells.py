@@ -16,9 +16,9 @@ import numpy as np
 import vips_core
 from vips_core.fit import Progress
 from vips_core.runs import execution
-from vips_core.runs.grid import canonical
 from vips_core.runs.request import Request
 from vips_core.runs.rows import versions
+from vips_core.sweeps.grid import canonical
 
 FORMAT = "vips-cell/1"
 
