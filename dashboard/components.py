@@ -260,13 +260,3 @@ def one_of(name: str, label: str, options: dict[str, str], value: str) -> None:
         label, names, names.index(value), key=key, format_func=lambda item: options.get(item, item),
         on_change=lambda: session.change(name, st.session_state[key]),
     )  # fmt: skip
-
-
-def twin(name: str, table: Callable[[], pd.DataFrame]) -> None:
-    """Offer the numbers of something drawn as a table and CSV."""
-    place = st.expander("As a table", key=f"table:{name}", on_change="rerun", type="compact")
-    if place.open:
-        rows = table()
-        with place:
-            st.dataframe(rows, hide_index=True, height=min(300, 38 + 35 * len(rows)))
-            csv_button(rows, name)

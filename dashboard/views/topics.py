@@ -22,7 +22,9 @@ def _results(found: dict[str, Finished], data: DataSet) -> None:
     with card("Topics side by side", say.matched(base, len(found))):
         components.plain_slider(topics.RELEVANCE, 0.05)
         st.html(topics_charts.STYLE + topics_charts.topics_html(aligned, words, weight))
-        components.twin("topics", lambda: topics.words_table(aligned, words, weight))
+        components.table_twin(
+            "topics", "Words of each topic, by method.", lambda: topics.words_table(aligned, words, weight)
+        )
     _one_topic(ids, aligned, words, base)
     if data.test is not None:
         _scores(ids, found, aligned, data)
