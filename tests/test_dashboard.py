@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 import dashboard
 from dashboard import charts, formats, launch, planning, session, words
+from tests.pages import address, checked, opened
 from vips_core import ACCOUNTANTS, PrivacyPlan
 
 HOME = Path(dashboard.__file__).parent
@@ -21,14 +22,7 @@ PLAN = PrivacyPlan(records=400_000, expected_batch=20_000, epochs=1, noise_multi
 
 def page(**address):
     at = AppTest.from_file(HOME / "app.py", default_timeout=60)
-    for name, value in ({"prior": 0.5} | address).items():  # an address with values leads to Plan
-        at.query_params[name] = str(value)
-    return checked(at.run())
-
-
-def checked(at):
-    assert not at.exception
-    return at
+    return opened(at, **{"prior": 0.5} | address)  # an address with values leads to Plan
 
 
 def settled(at):
@@ -53,10 +47,6 @@ def metrics(at):
 
 def texts(at):
     return "\n".join(element.value for element in [*at.markdown, *at.caption])
-
-
-def address(at):
-    return {name: value[0] if isinstance(value, list) else value for name, value in at.query_params.items()}
 
 
 def test_headline_and_accountants_are_the_core_s():

@@ -29,6 +29,7 @@ from dashboard.lessons import (
 )
 from dashboard.lessons.base import LETTERS
 from sample_data import lessons as results_file
+from tests.pages import address
 from vips_core import BayesianLogistic, PrivacyPlan, auc, fit
 
 HOME = Path(dashboard.__file__).parent
@@ -70,10 +71,6 @@ def revealed(lesson, /, **address):
 
 def metrics(at):
     return {metric.label: metric.value for metric in at.metric}
-
-
-def address(at):
-    return {name: value[0] if isinstance(value, list) else value for name, value in at.query_params.items()}
 
 
 def defaults(lesson):

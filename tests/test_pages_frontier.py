@@ -7,6 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dashboard import frontier, frontier_parts, session, sweep_words
+from tests.pages import address, opened
 from tests.test_sweep import rows
 from vips_core.runs import supervisor, worker
 from vips_core.runs.budget import Cap
@@ -64,20 +65,11 @@ def page(**address):
 
         frontier.show()
 
-    at = AppTest.from_function(script, default_timeout=120)
-    for name, value in address.items():
-        at.query_params[name] = str(value)
-    at.run()
-    assert not at.exception
-    return at
+    return opened(AppTest.from_function(script, default_timeout=120), **address)
 
 
 def texts(at):
     return "\n".join(element.value for element in [*at.markdown, *at.caption])
-
-
-def address(at):
-    return {name: value[0] if isinstance(value, list) else value for name, value in at.query_params.items()}
 
 
 def button(at, label):

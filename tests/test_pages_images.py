@@ -11,13 +11,13 @@ from scipy.special import expit
 from streamlit.testing.v1 import AppTest
 
 from dashboard import drawing, images, library, pixels
+from tests.pages import address, checked, opened, trained
 from vips_core import BinaryRows, reconstruct
-from vips_core.runs import worker
 from vips_core.runs.budget import Cap
-from vips_core.runs.request import Request
 from vips_core.runs.store import Store
 
 SHAPE = (12, 10)
+BASE = {"model": "sbn", "data": "bars", "delta": 1e-5, "epochs": 3, "hidden": 6}
 METHODS = ("refined", "paper", "strong", "non-private")
 
 
@@ -40,17 +40,9 @@ def shared(tmp_path_factory):
     runs = {}
     for method in METHODS:
         spend = {} if method == "non-private" else {"epsilon": 8.0}
-        runs[method] = trained(store, method=method, **spend)
-    runs["secret"] = trained(store, method="refined", epsilon=2.0, data="secret")
+        runs[method] = trained(store, **BASE | dict(method=method, **spend))
+    runs["secret"] = trained(store, **BASE | dict(method="refined", epsilon=2.0, data="secret"))
     return store, runs
-
-
-def trained(store, **values):
-    shared = {"model": "sbn", "data": "bars", "delta": 1e-5, "epochs": 3, "hidden": 6}
-    run_id = store.submit(Request.from_mapping(shared | values))
-    worker.work(store, run_id)
-    assert store.run(run_id).status == "done", store.run(run_id).error
-    return run_id
 
 
 @pytest.fixture(autouse=True)
@@ -71,14 +63,7 @@ def app():
 
 def page(runs, data="bars", **address):
     at = AppTest.from_function(app, default_timeout=60)
-    for name, value in {"data": data, "runs": ",".join(runs), **address}.items():
-        at.query_params[name] = str(value)
-    return checked(at.run())
-
-
-def checked(at):
-    assert not at.exception
-    return at
+    return opened(at, data=data, runs=",".join(runs), **address)
 
 
 def markup(at):
@@ -87,10 +72,6 @@ def markup(at):
 
 def alts(at):
     return re.findall(r'alt="([^"]+)"', markup(at))
-
-
-def address(at):
-    return {name: value[0] if isinstance(value, list) else value for name, value in at.query_params.items()}
 
 
 def button(at, label):

@@ -7,16 +7,16 @@ from scipy.special import expit
 from streamlit.testing.v1 import AppTest
 
 from dashboard import library, person, risk, risk_charts, risk_words
+from tests.pages import address, checked, opened, trained
 from vips_core import LabelledRows, auc
 from vips_core.metrics import risk as measures
-from vips_core.runs import worker
 from vips_core.runs.budget import Cap
-from vips_core.runs.request import Request
 from vips_core.runs.store import Store
 from vips_core.sweeps.cells import run_cell
 from vips_core.sweeps.sweep import Sweep, cells_of
 
 RANGES = {"age": (20.0, 80.0), "pressure": (80.0, 220.0), "smokes": (0.0, 1.0)}
+BASE = {"model": "logistic", "data": "survey", "delta": 1e-5, "epochs": 4}
 METHODS = ("refined", "paper", "strong", "non-private", "sgd", "perm")
 
 
@@ -31,14 +31,6 @@ def survey(people, seed, missing=True):
     return LabelledRows.from_frame(frame, "sick", RANGES, may_be_missing=["pressure"])
 
 
-def trained(store, **values):
-    shared = {"model": "logistic", "data": "survey", "delta": 1e-5, "epochs": 4}
-    run_id = store.submit(Request.from_mapping(shared | values))
-    worker.work(store, run_id)
-    assert store.run(run_id).status == "done", store.run(run_id).error
-    return run_id
-
-
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory):
     """A store with a public and a private survey, and a run of each method."""
@@ -48,9 +40,9 @@ def shared(tmp_path_factory):
     runs = {}
     for method in METHODS:
         spend = {} if method == "non-private" else {"epsilon": 3.0}
-        runs[method] = trained(store, method=method, **spend)
-    runs["rerun"] = trained(store, method="refined", epsilon=3.0)
-    runs["secret"] = trained(store, method="refined", epsilon=1.0, data="secret")
+        runs[method] = trained(store, **BASE | dict(method=method, **spend))
+    runs["rerun"] = trained(store, **BASE | dict(method="refined", epsilon=3.0))
+    runs["secret"] = trained(store, **BASE | dict(method="refined", epsilon=1.0, data="secret"))
     return store, runs
 
 
@@ -72,22 +64,11 @@ def app():
 
 def page(runs, data="survey", **address):
     at = AppTest.from_function(app, default_timeout=60)
-    for name, value in {"data": data, "runs": ",".join(runs), **address}.items():
-        at.query_params[name] = str(value)
-    return checked(at.run())
-
-
-def checked(at):
-    assert not at.exception
-    return at
+    return opened(at, data=data, runs=",".join(runs), **address)
 
 
 def charts(at):
     return {element.proto.id.rsplit("chart:", 1)[-1] for element in at.get("plotly_chart")}
-
-
-def address(at):
-    return {name: value[0] if isinstance(value, list) else value for name, value in at.query_params.items()}
 
 
 def texts(at):

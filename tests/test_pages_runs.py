@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from dashboard import budgets, history, history_parts, reports
 from dashboard.formats import number
+from tests.pages import address, checked, opened
 from tests.test_sweep import rows
 from vips_core import Ledger
 from vips_core.runs import supervisor, worker
@@ -44,23 +45,11 @@ def page(**address):
 
         runs.show()
 
-    at = AppTest.from_function(script, default_timeout=120)
-    for name, value in address.items():
-        at.query_params[name] = str(value)
-    return checked(at.run())
-
-
-def checked(at):
-    assert not at.exception
-    return at
+    return opened(AppTest.from_function(script, default_timeout=120), **address)
 
 
 def texts(at):
     return "\n".join(element.value for element in [*at.markdown, *at.caption, *at.subheader])
-
-
-def address(at):
-    return {name: value[0] if isinstance(value, list) else value for name, value in at.query_params.items()}
 
 
 def button(at, key):

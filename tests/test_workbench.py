@@ -10,6 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dashboard import library, pages, topics, training, workbench
+from tests.pages import address, checked, opened
 from vips_core import Corpus
 from vips_core.runs import sources, supervisor, worker
 from vips_core.runs.budget import Cap
@@ -48,18 +49,7 @@ def topics_page():
 
 def page(**address):
     at = AppTest.from_function(topics_page, default_timeout=60)
-    for name, value in {"data": "open", "topics": 2, "epochs": 10, **address}.items():
-        at.query_params[name] = str(value)
-    return checked(at.run())
-
-
-def checked(at):
-    assert not at.exception
-    return at
-
-
-def address(at):
-    return {name: value[0] if isinstance(value, list) else value for name, value in at.query_params.items()}
+    return opened(at, **{"data": "open", "topics": 2, "epochs": 10} | address)
 
 
 def errors(at):

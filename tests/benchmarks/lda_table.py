@@ -5,25 +5,17 @@ documents, and of the topics that match them: moments accountant (σ = 1.24, 5 %
 composition at the same ε, and refined at the same ε. Peak memory is that of the whole process.
 """
 
-import argparse
 import resource
 
 import numpy as np
 
 import vips_core as vips
-from tests.benchmarks.lda_utility import PAPER_NOISE, STRONG_NOISE, load, uncut
+from tests.benchmarks.lda_utility import PAPER_NOISE, STRONG_NOISE, load, parser_of, uncut
 from vips_core.models.lda import LDA
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", default="sotu")
-    parser.add_argument("--topics", type=int, default=20)
-    parser.add_argument("--words", type=int, default=50, help="words per document")
-    parser.add_argument("--held-out", type=int, default=2000)
-    parser.add_argument("--epsilon", type=float, default=2.44)
-    parser.add_argument("--delta", type=float, default=1e-4)
-    options = parser.parse_args()
+    options = parser_of(__doc__).parse_args()
     corpus = load(options.data)
     train, test = corpus.split(options.held_out / len(corpus), 0)
     size = {"topics": options.topics, "vocabulary": corpus.vocabulary}

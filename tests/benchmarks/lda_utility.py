@@ -47,14 +47,20 @@ def scikit_learn(train, test, topics, passes, method):
     return [topic_perplexity(lam, 1 / topics, test, kind) for kind in ("bound", "completion")]
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
+def parser_of(description):
+    """Return a parser with what all benchmarks of topics take."""
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--data", default="sotu")
     parser.add_argument("--topics", type=int, default=20)
     parser.add_argument("--words", type=int, default=50, help="words per document")
     parser.add_argument("--held-out", type=int, default=2000)
     parser.add_argument("--epsilon", type=float, default=2.44)
     parser.add_argument("--delta", type=float, default=1e-4)
+    return parser
+
+
+def main():
+    parser = parser_of(__doc__)
     parser.add_argument("--epochs", type=float, default=20)
     parser.add_argument("--batch", type=int, default=2000, help="of the non-private online run")
     parser.add_argument(

@@ -12,6 +12,15 @@ import numpy.typing as npt
 from threadpoolctl import ThreadpoolController
 
 GROUPS = 8
+# What a process reads, when NumPy is imported, of how many threads it may use.
+THREAD_VARIABLES = (
+    "OPENBLAS_NUM_THREADS",
+    "OMP_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "NUMBA_NUM_THREADS",
+    "VIPS_THREADS",
+)
 
 Array = npt.NDArray[np.float64]
 Result = TypeVar("Result")

@@ -33,7 +33,6 @@ Method = Literal["refined", "paper"]
 
 CLIPS = {"refined": 0.01, "paper": 0.1}
 START_SHAPES = {"refined": 30.0, "paper": 100.0}  # of the gamma distribution that topics start from
-SAFE = 1 - 1e-5  # kernels clip in single precision, whose rounding must not pass the bound
 PAPER_DELAY, PAPER_FORGETTING = 1024, 0.7  # τ₀ and κ
 PAPER_BATCH_SHARE = 0.05
 USEFUL_STEPS = 20
@@ -145,9 +144,7 @@ class LDA:
         self._check(batch)
         sums: dict[str, Float64] = {}
         if "words" in blocks:
-            sums["words"] = word_sums(
-                batch, words=self.words_per_document, bound=SAFE * blocks["words"].bound
-            )
+            sums["words"] = word_sums(batch, words=self.words_per_document, bound=blocks["words"].bound)
         if "topics" in blocks:
             sums["topics"] = topic_word_sums(
                 batch,
@@ -158,7 +155,7 @@ class LDA:
                 words=self.words_per_document,
                 resampled=self.method == "paper",
                 seed=self.seed,
-                bound=SAFE * blocks["topics"].bound,
+                bound=blocks["topics"].bound,
                 sweeps=self.sweeps,
                 tolerance=self.tolerance,
             )

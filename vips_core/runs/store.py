@@ -31,9 +31,8 @@ class Store(Catalogue):
             _check_private(request)
         plan = execution.prepare(request, self.load(request.data)).plan
         run_id = secrets.token_hex(4)
-        if (
-            row.private
-        ):  # the slow part before the lock; under it the answer is known, unless others were faster
+        if row.private:
+            # The slow part before the lock: under it the answer is known, unless others were faster.
             self._check_budget(self.ledger(request.data), request, plan)
         with self.database.write() as connection:
             if row.private:

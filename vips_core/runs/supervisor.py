@@ -13,18 +13,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from vips_core.kernels.pool import THREAD_VARIABLES
 from vips_core.runs import lifecycle
 from vips_core.runs.rows import QUEUED, RUNNING
 from vips_core.runs.store import Store
 
-_THREADS = (
-    "OPENBLAS_NUM_THREADS",
-    "OMP_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "VECLIB_MAXIMUM_THREADS",
-    "NUMBA_NUM_THREADS",
-    "VIPS_THREADS",
-)
 _POLL = 0.5
 
 
@@ -60,7 +53,7 @@ def launch(store: Store, run_id: str, threads: int) -> Child:
             stdout=log,
             stderr=log,
             start_new_session=True,
-            env=os.environ | dict.fromkeys(_THREADS, str(threads)),  # read when NumPy is imported
+            env=os.environ | dict.fromkeys(THREAD_VARIABLES, str(threads)),
         )
 
 

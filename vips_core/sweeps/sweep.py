@@ -11,6 +11,7 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from vips_core.kernels.pool import THREAD_VARIABLES
 from vips_core.runs.request import Request
 from vips_core.sweeps.cells import Cells, run_cell
 from vips_core.sweeps.grid import Grid, Sweep, canonical
@@ -32,7 +33,6 @@ __all__ = [
     "traces",
 ]
 
-BLAS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VIPS_THREADS")
 POLL = 0.5  # seconds between looks at whether to stop
 CONFIDENCE = 0.95
 
@@ -89,10 +89,12 @@ def run_missing(
         (str(store.home), cells.path(request), request.to_mapping(), canonical(request) in kept)
         for request in missing
     ]
-    with _pool(min(processes or _cores(), len(missing))) as pool:
+    with _interrupts() as interrupted, _pool(min(processes or _cores(), len(missing))) as pool:
         waiting: set[Future[str | None]] = {pool.submit(run_cell, *table) for table in tables}
         while waiting:
             finished, waiting = wait(waiting, POLL, FIRST_COMPLETED)
+            if interrupted.is_set():
+                raise KeyboardInterrupt
             try:
                 errors = [future.result() for future in finished]
             except BrokenProcessPool:
@@ -218,11 +220,25 @@ def summarise(cells: "pd.DataFrame", by: Sequence[str] = ()) -> "pd.DataFrame":
 
 
 @contextlib.contextmanager
+def _interrupts() -> Iterator[threading.Event]:
+    """Note Ctrl-C rather than raise it: inside the pool's code it would leave locks held for ever."""
+    interrupted = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield interrupted  # signals reach the main thread only
+        return
+    before = signal.signal(signal.SIGINT, lambda number, frame: interrupted.set())
+    try:
+        yield interrupted
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextlib.contextmanager
 def _pool(processes: int) -> Iterator[ProcessPoolExecutor]:
     """A pool of new processes, each with one thread; they end with this process, and at once on Ctrl-C."""
     others = set(multiprocessing.active_children())
-    before = {name: os.environ.get(name) for name in BLAS}
-    os.environ.update(dict.fromkeys(BLAS, "1"))  # read when numpy is imported, so before a process starts
+    before = {name: os.environ.get(name) for name in THREAD_VARIABLES}
+    os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))  # before a process starts
     pool = ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), _start)
     try:
         yield pool
