@@ -3,6 +3,7 @@
 import streamlit as st
 
 from dashboard import components, library, pages, session
+from vips_core.runs import supervisor
 
 ALL = {name: pages.page(name) for name in pages.TITLES}
 
@@ -19,7 +20,8 @@ chosen = st.navigation([st.Page(home, default=True, visibility="hidden"), *ALL.v
 session.enter(chosen.url_path)
 try:
     library.store()
-except ValueError as problem:  # it cannot be used, and no page works without it
+    supervisor.limit()
+except ValueError as problem:  # the store or a setting cannot be used, and no page works without it
     components.problem(str(problem))
     st.stop()
 chosen.run()

@@ -7,6 +7,7 @@ import streamlit as st
 
 from dashboard import library
 from dashboard.formats import number
+from vips_core.runs import supervisor
 from vips_core.runs.rows import QUEUED, RUNNING
 
 _STYLE = """<style>
@@ -55,6 +56,7 @@ def _data() -> list[str]:
 
 
 def _jobs() -> str:
+    supervisor.start(library.store())  # those that a restart of the machine left waiting
     running, waiting = (len(library.store().runs(status=status)) for status in (RUNNING, QUEUED))
     if not running and not waiting:
         return "<span>No run is training</span>"

@@ -252,6 +252,14 @@ def test_the_queue_is_first_come_first_served_and_limited(store, few):
     assert launcher.runs == runs[:3]
 
 
+def test_a_worker_starts_the_next_run_at_its_end(store, few):
+    runs, launcher = [store.submit(request()) for _ in range(3)], Launcher()
+    assert supervisor.start(store, launcher) == runs[:2]
+    code = worker.main([runs[0], "--home", str(store.home)], lambda store: supervisor.start(store, launcher))
+    assert code == 0
+    assert launcher.runs == runs
+
+
 def test_supervisors_at_once_start_each_run_once(store, few, monkeypatch):
     monkeypatch.setenv("VIPS_WORKERS", "100")
     runs, launcher = [store.submit(request()) for _ in range(12)], Launcher()
@@ -311,9 +319,9 @@ def test_processes_train_stop_when_asked_and_are_buried_when_killed(store, home,
     loop = subprocess.Popen([sys.executable, "-m", "vips_core.runs.supervisor", "--home", str(home)])
     try:
         wait_for(lambda: store.run(stopped).step > 2)
-        os.kill(supervised(loop.pid, stopped), signal.SIGTERM)
+        os.kill(worker_of(stopped), signal.SIGTERM)
         wait_for(lambda: store.run(killed).step > 2)
-        os.kill(supervised(loop.pid, killed), signal.SIGKILL)
+        os.kill(worker_of(killed), signal.SIGKILL)
         assert loop.wait(60) == 0
     finally:
         if loop.poll() is None:
@@ -326,10 +334,10 @@ def test_processes_train_stop_when_asked_and_are_buried_when_killed(store, home,
     assert store.verify() == []
 
 
-def supervised(parent, run_id):
-    """The process that the supervisor started for a run."""
-    found = subprocess.run(["ps", "-o", "pid=,args=", "--ppid", str(parent)], capture_output=True, text=True)
-    (line,) = [line for line in found.stdout.splitlines() if run_id in line]
+def worker_of(run_id):
+    """The process that trains a run, whoever started it."""
+    found = subprocess.run(["ps", "-eo", "pid=,args="], capture_output=True, text=True)
+    (line,) = [line for line in found.stdout.splitlines() if f"vips_core.runs.worker {run_id}" in line]
     return int(line.split()[0])
 
 

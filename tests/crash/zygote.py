@@ -56,7 +56,7 @@ def launch(store: Store, run_id: str, threads: int) -> Fork:
         for descriptor in (1, 2):
             os.dup2(log, descriptor)
         log_releases(store.home / "released" / run_id)
-        code = worker.main([run_id, "--home", str(store.home)])
+        code = worker.main([run_id, "--home", str(store.home)], then=lambda store: None)
     except BaseException:
         traceback.print_exc()
     finally:

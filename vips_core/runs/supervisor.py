@@ -1,7 +1,7 @@
 """Starts waiting runs as processes of their own and notices those that died.
 
-There is no process in charge: whoever calls `start` (a page at each poll, a command, the loop below) does
-what is due, in transactions that let several callers act at once. Workers outlive their starter.
+There is no process in charge: whoever calls `start` (a page, a command, a worker at its end, the loop below)
+does what is due, in transactions that let several callers act at once. Workers outlive their starter.
 """
 
 import argparse

@@ -14,7 +14,7 @@ from typing import Any
 
 from vips_core.fit import Progress
 from vips_core.privacy.ledger import Ledger
-from vips_core.runs import alive, execution, lifecycle
+from vips_core.runs import alive, execution, lifecycle, supervisor
 from vips_core.runs.lifecycle import GivenUpError
 from vips_core.runs.request import Request
 from vips_core.runs.rows import CANCELLED, DONE, FAILED
@@ -161,8 +161,8 @@ def _log(store: Store, run_id: str) -> None:
         print(f"the log cannot be written: {error}", file=sys.stderr)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Do one run; SIGTERM asks it to stop within one step."""
+def main(arguments: Sequence[str] | None = None, then: Callable[[Store], object] = supervisor.start) -> int:
+    """Do one run, `then` start those that wait; SIGTERM asks it to stop within one step."""
     parser = argparse.ArgumentParser(prog="python -m vips_core.runs.worker", description=__doc__)
     parser.add_argument("run_id", metavar="RUN_ID")
     parser.add_argument("--home", type=Path, help="folder of the store (default: VIPS_HOME)")
@@ -170,7 +170,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         asked = threading.Event()
         signal.signal(signal.SIGTERM, lambda number, frame: asked.set())
-        work(Store(options.home), options.run_id, lambda progress: asked.is_set())
+        store = Store(options.home)
+        work(store, options.run_id, lambda progress: asked.is_set())
+        then(store)
     except (ValueError, OSError) as error:
         print(error, file=sys.stderr)
         return 2
