@@ -30,6 +30,7 @@ _STYLE = """<style>
 [data-testid="stMain"] [class*="st-key-narrow"] [data-testid="stColumn"] { min-width: 8rem; }
 .st-key-narrow-headline [data-testid="stMetricValue"] { font-size: 3rem; line-height: 1.2; }
 [data-testid="stMainBlockContainer"] { padding-top: 3rem; padding-bottom: 3rem; max-width: 90rem; }
+@media (max-width: 1000px) { [data-testid="stTable"] :is(td, th) { padding: 0.3rem; font-size: 0.8rem; } }
 </style>"""
 
 
@@ -260,3 +261,9 @@ def one_of(name: str, label: str, options: dict[str, str], value: str) -> None:
         label, names, names.index(value), key=key, format_func=lambda item: options.get(item, item),
         on_change=lambda: session.change(name, st.session_state[key]),
     )  # fmt: skip
+
+
+def take_one_of(name: str, value: str) -> None:
+    """Choose from such a list elsewhere on the page, in a callback."""
+    st.session_state[f"one-of:{name}"] = value
+    session.change(name, value)

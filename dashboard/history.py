@@ -88,7 +88,8 @@ def table(runs: Sequence[RunRow]) -> pd.DataFrame:
         }
         for run in runs
     ]
-    return pd.DataFrame(rows)
+    found = pd.DataFrame(rows)
+    return found if any(run.pinned for run in runs) else found.drop(columns="Pinned", errors="ignore")
 
 
 def label_of_method(run: RunRow) -> str:
@@ -106,7 +107,7 @@ def score_of(run: RunRow) -> str:
     """Return the last score that was taken, with its name."""
     if run.kind == "sweep" or not run.scores:
         return "–"
-    return f"{TASKS[run.request['model']].watched} {run.scores[-1][1]:.4g}"
+    return f"{TASKS[run.request['model']].watched} {number(run.scores[-1][1])}"
 
 
 def name_of(run: RunRow) -> str:

@@ -47,6 +47,7 @@ def intertopic_map(found: Map, topics: Mapping[str, Topics], chosen: int) -> Fig
                         "width": [4 if number == chosen and not hollow else 1.5 for number in range(size)],
                     },
                 },
+                "unselected": {"marker": {"opacity": 1 if hollow else 0.85}},  # a click dims nothing
                 "customdata": np.round(100 * part.shares, 1),
                 "hovertemplate": f"{LABELS[method]}, topic %{{text}}: %{{customdata}} % of the words"
                 "<extra></extra>",
@@ -177,15 +178,16 @@ def paper_html(topics: Mapping[str, Topics], vocabulary: tuple[str, ...], weight
             for rank in range(next(iter(best.values())).shape[1])
         )
         tables.append(
-            f"<table><caption>Topic {number + 1}</caption><thead><tr>{head}</tr></thead>"
-            f"<tbody>{rows}</tbody></table>"
+            f"<div><table><caption>Topic {number + 1}</caption><thead><tr>{head}</tr></thead>"
+            f"<tbody>{rows}</tbody></table></div>"
         )
-    return f'<div class="vips-paper">{"".join(tables)}</div>'
+    return f'<div class="vips-paper" style="--narrowest: {11 * len(topics)}rem">{"".join(tables)}</div>'
 
 
 STYLE = """<style>
-.vips-paper { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(22rem, 100%), 1fr));
-  gap: 1.5rem; align-items: start; }
+.vips-paper { display: grid; gap: 1.5rem; align-items: start;
+  grid-template-columns: repeat(auto-fit, minmax(min(var(--narrowest), 100%), 1fr)); }
+.vips-paper div { overflow-x: auto; }
 .vips-paper table { border-collapse: collapse; font-size: 0.85rem; }
 .vips-paper caption { text-align: left; font-weight: 600; padding-bottom: 0.25rem; }
 .vips-paper th { text-align: left; font-weight: 600; border-bottom: 2px solid currentColor; padding: 0.2rem; }

@@ -4,7 +4,7 @@ from dashboard.topics import LABELS
 
 MAP_CAPTION = (
     "Near topics have similar words. Area: share of the words. Hollow circles are the reference's topics, "
-    "joined to their partners."
+    "joined to their partners. Click a circle to see its words."
 )
 MAP_ALT = "Topics as numbered circles in the plane, near each other where their words are alike."
 BARS_CAPTION = "Probability of the topic's first words; a tick marks the word's probability in all topics."
