@@ -4,7 +4,7 @@ import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ import streamlit as st
 from dashboard.formats import brief
 from vips_core import ACCOUNTANTS, PrivacyPlan
 
+_POLL, _TOGETHER = 0.1, 4  # seconds between two looks at what is awaited, and looks after the first has come
 _MANTISSAS = (1.0, 1.1, 1.2, 1.3, 1.5, 1.6, 1.8, 2.0, 2.2, 2.4, 2.7, 3.0, 3.3, 3.6, 3.9, 4.3, 4.7, 5.1, 5.6, 6.2, 6.8, 7.5, 8.2, 9.1)  # fmt: skip  # noqa: E501
 
 
@@ -221,9 +222,12 @@ class Later:
 def rerun_when_ready(calls: Sequence[tuple[Any, ...]]) -> None:
     """Wait for the first of these calls, then run the page again; any input of the visitor ends the wait.
 
-    A polling fragment would send the browser's values with every poll, and a late poll would undo an input.
+    A call that ends soon after the first comes with it. (A polling fragment would send the browser's values
+    with every poll, and a late poll would undo an input.)
     """
     futures, yield_point = [_background.ask(*call) for call in calls], st.empty()
-    while not wait(futures, timeout=0.1, return_when=FIRST_COMPLETED).done:
+    polls = 0  # since the first has ended
+    while polls < _TOGETHER and (found := wait(futures, timeout=_POLL)).not_done:
         yield_point.empty()  # Streamlit stops the run here when the visitor asks for another
+        polls += bool(found.done)
     st.rerun()

@@ -2,6 +2,7 @@
 
 import argparse
 import errno
+import os
 import secrets
 import signal
 import sys
@@ -22,6 +23,7 @@ from vips_core.runs.store import Store
 
 OnStep = Callable[[Any], object]  # of a fit's Progress or of a sweep's CellProgress
 _PAUSE = 0.2  # seconds between two computations of ε so far, which a fast step does not wait for
+_NICE = 10  # training gives way to the pages
 _WATCHING = 0.25  # share of the time that may go to scores while training
 
 
@@ -180,4 +182,5 @@ def main(arguments: Sequence[str] | None = None, then: Callable[[Store], object]
 
 
 if __name__ == "__main__":
+    os.nice(_NICE)
     sys.exit(main())
