@@ -6,8 +6,9 @@ from collections.abc import Mapping
 import pandas as pd
 import streamlit as st
 
-from dashboard import components
+from dashboard import components, library, pages
 from dashboard.formats import brief, number
+from dashboard.frontier import OWN
 from dashboard.library import Finished
 from dashboard.training import Bench
 from vips_core.runs.tasks import STRONG
@@ -28,6 +29,10 @@ def show(bench: Bench, done: Mapping[str, Finished]) -> None:
                 "find that much less was spent: the rest of the noise was for nothing."
             )
         components.csv_button(table, "summary")
+        first = next(iter(done.values())).request
+        if not library.store().data_row(first.data).private:
+            values = {"preset": OWN, "model": bench.model, "data": first.data}
+            st.page_link(pages.page("frontier"), label="See what other ε would buy", query_params=values)
     cautions: dict[str, list[str]] = {}
     for method, item in done.items():
         if item.request.private and item.result["cautions"]:

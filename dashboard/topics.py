@@ -25,7 +25,7 @@ from vips_core import (
 from vips_core.data import LETTERS
 from vips_core.reports.figures import METHOD_NAMES
 from vips_core.runs.sources import DataSet
-from vips_core.runs.tasks import NON_PRIVATE, WATCHED, first
+from vips_core.runs.tasks import NON_PRIVATE, WATCHED, some
 
 Array = npt.NDArray[np.float64]
 
@@ -225,7 +225,7 @@ def unigram(run_ids: tuple[str, ...], _topics: Mapping[str, Topics], _data: Data
     else:
         size = len(_data.train.vocabulary)
         words = np.bincount(_data.train.indices, _data.train.counts, minlength=size)
-    return unigram_perplexity(words, first(_data.test, WATCHED))
+    return unigram_perplexity(words, some(_data.test, WATCHED))
 
 
 def text_topics(

@@ -54,6 +54,10 @@ def test_train_from_sample_data_to_the_picture(visit):
     expect(page.get_by_text("this is a demonstration")).to_be_visible()
     expect(page.get_by_text("Traceback")).to_have_count(0)
 
+    circles = page.get_by_role("figure", name=re.compile("numbered circles")).locator(".textpoint text")
+    circles.filter(has_text="2").click(force=True)
+    expect(page).to_have_url(re.compile("topic=2"))
+
     page.get_by_label("Text", exact=True).fill(
         "The army and the navy fight the war; taxes pay the public debt."
     )

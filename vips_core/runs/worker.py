@@ -1,6 +1,7 @@
 """One run in one process: `python -m vips_core.runs.worker RUN_ID`, or `work` in the caller's own process."""
 
 import argparse
+import contextlib
 import errno
 import os
 import secrets
@@ -23,7 +24,7 @@ from vips_core.runs.store import Store
 
 OnStep = Callable[[Any], object]  # of a fit's Progress or of a sweep's CellProgress
 _PAUSE = 0.2  # seconds between two computations of ε so far, which a fast step does not wait for
-_NICE = 10  # training gives way to the pages
+_NICE = 10  # priority of training, where 0 is that of the pages and 19 the lowest
 _WATCHING = 0.25  # share of the time that may go to scores while training
 
 
@@ -181,6 +182,13 @@ def main(arguments: Sequence[str] | None = None, then: Callable[[Store], object]
     return 0
 
 
-if __name__ == "__main__":
+def give_way() -> None:
+    """Let the pages go first. Linux weighs sessions, and a worker has one of its own, before processes."""
     os.nice(_NICE)
+    with contextlib.suppress(OSError):  # other systems, and kernels without groups
+        Path("/proc/self/autogroup").write_text(str(_NICE), encoding="ascii")
+
+
+if __name__ == "__main__":
+    give_way()
     sys.exit(main())
