@@ -7,16 +7,11 @@ from vips_core.runs import supervisor
 
 ALL = {name: pages.page(name) for name in pages.TITLES}
 
-
-def home() -> None:
-    """Lead from the bare address to a page, so that each has an address that stays; values are for Plan."""
-    given = st.query_params.to_dict()
-    st.switch_page(ALL["plan" if given else "start"], query_params=given)
-
-
 st.set_page_config(page_title="VIPS Explorer", page_icon=components.MARK, layout="wide")
 st.logo(components.LOGO, icon_image=components.MARK, size="large")
-chosen = st.navigation([st.Page(home, default=True, visibility="hidden"), *ALL.values()], position="top")
+chosen = st.navigation(list(ALL.values()), position="top")
+if chosen == ALL["start"] and st.query_params:
+    st.switch_page(ALL["plan"], query_params=st.query_params.to_dict())  # values without a page are a plan's
 session.enter(chosen.url_path)
 try:
     library.store()

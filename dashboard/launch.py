@@ -1,9 +1,15 @@
-"""Starting the pages with our settings, from a checkout or an installed wheel."""
+"""The command `vips-explorer`, and starting the pages with our settings, from a checkout or a wheel.
 
+The first page has to show within seconds of the command, so the server starts without waiting for the core,
+which takes a second to load and is loaded while the browser loads the page's own code.
+"""
+
+import importlib
 import json
-import os
 import socket
 import sys
+import threading
+import time
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -11,15 +17,32 @@ from typing import Any, NoReturn
 
 _HERE = Path(__file__).parent
 _FIRST_PORT, _TRIES = 8501, 100
+_PAUSE = 0.02  # seconds between looks at whether the server answers
+_SLOW = "dashboard.views.start"  # takes a second
 
 
-def command(port: int | None = None) -> list[str]:
-    """Return the arguments that start Streamlit with every setting of the packaged file as a flag."""
+def main() -> int:
+    """Open the pages at once where that is all that is asked; the core's command does everything else."""
+    match sys.argv[1:]:
+        case ["dashboard"]:
+            serve()
+        case ["dashboard", "--port", port] if port.isdecimal() and _is_usable(int(port)):
+            serve(int(port))
+    from vips_core.cli import main  # here: it loads the core
+
+    return main()
+
+
+def command(port: int) -> list[str]:
+    """Return the command that starts Streamlit in a process of its own."""
+    return [sys.executable, "-m", "streamlit", *_arguments(port)]
+
+
+def _arguments(port: int) -> list[str]:
+    """Every setting of the packaged file as a flag."""
     settings = tomllib.loads((_HERE / "config.toml").read_text(encoding="utf-8"))
     flags = [f"--{name}={_text(value)}" for name, value in _flatten(settings)]
-    if port is not None:
-        flags.append(f"--server.port={port}")
-    return [sys.executable, "-m", "streamlit", "run", str(_HERE / "app.py"), *flags]
+    return ["run", str(_HERE / "app.py"), *flags, f"--server.port={port}"]
 
 
 def serve(port: int | None = None) -> NoReturn:
@@ -31,8 +54,25 @@ def serve(port: int | None = None) -> NoReturn:
     elif not _is_free(port):
         raise ValueError(f"port must be free, but something on this machine uses {port}")
     print(f"VIPS Explorer: http://127.0.0.1:{port} (stop with Ctrl+C)", flush=True)
-    arguments = command(port)
-    os.execv(arguments[0], arguments)  # signals reach the server itself, and nothing is orphaned
+    from streamlit.web import cli  # here: it takes half a second, and bad input should not wait for it
+
+    threading.Thread(target=_load_behind, args=(port,), daemon=True).start()
+    sys.exit(cli.main(_arguments(port), prog_name="streamlit"))
+
+
+def _load_behind(port: int) -> None:
+    """Load what is slow once the server answers, while the browser is busy with the page's own code."""
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port)).close()
+            break
+        except OSError:
+            time.sleep(_PAUSE)
+    importlib.import_module(_SLOW)
+
+
+def _is_usable(port: int) -> bool:
+    return 1 <= port <= 65535 and _is_free(port)
 
 
 def _is_free(port: int) -> bool:

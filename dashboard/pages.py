@@ -21,7 +21,7 @@ TITLES = {
 def page(name: str) -> Any:
     """Return a page, to register it or to link to it."""
     title, icon = TITLES[name]
-    return st.Page(_drawer(name), title=title, icon=icon, url_path=name)
+    return st.Page(_drawer(name), title=title, icon=icon, url_path=name, default=name == "start")
 
 
 def _drawer(name: str) -> Callable[[], None]:

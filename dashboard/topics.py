@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pandas as pd
 import streamlit as st
 
-from dashboard import session
+from dashboard import components, session
 from dashboard.library import Finished
 from dashboard.session import Choice, Number, Text, log_stops
 from dashboard.training import Bench
@@ -163,6 +163,12 @@ def paper_table(
             columns[head] = [vocabulary[word] for word in best]
             columns[f"{head}, probability"] = [round(float(topics.words[number, word]), 5) for word in best]
     return pd.DataFrame(columns)
+
+
+def take(points: Sequence[Mapping[str, Any]]) -> None:
+    """Choose the topic that was clicked; a second click on it only takes its mark away."""
+    if points:
+        components.take_one_of("topic", str(points[0]["point_index"] + 1))
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,5 @@
 """Topics: what documents are about, learned behind the wall."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
 import streamlit as st
 
 from dashboard import charts, components, session, topics, topics_charts, workbench
@@ -46,7 +43,7 @@ def _one_topic(ids: tuple[str, ...], aligned: dict[str, Topics], words: tuple[st
         components.one_of("shown", "Method", {name: LABELS[name] for name in aligned}, method)
         place = topics.topic_map(ids, pair, aligned)
         figure = topics_charts.intertopic_map(place, aligned, number)
-        components.clickable(figure, "map", say.MAP_ALT, _take_topic)
+        components.clickable(figure, "map", say.MAP_ALT, topics.take)
         components.table_twin("map", say.MAP_ALT, lambda: topics.map_table(place, aligned))
     with bars_side, card("Words of one topic", say.BARS_CAPTION):
         names = topics.names(aligned[method], words, float(session.get("relevance")))
@@ -55,11 +52,6 @@ def _one_topic(ids: tuple[str, ...], aligned: dict[str, Topics], words: tuple[st
         )
         figure, table = topics_charts.word_bars(aligned, words, pair, number, float(session.get("relevance")))
         chart(figure, "bars", say.BARS_ALT, lambda: table)
-
-
-def _take_topic(points: Sequence[Mapping[str, Any]]) -> None:
-    if points:  # a second click on the same circle takes the mark away, and the topic stays
-        components.take_one_of("topic", str(points[0]["point_index"] + 1))
 
 
 def _scores(
