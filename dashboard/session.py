@@ -4,8 +4,9 @@ import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from itertools import chain, repeat
 from typing import Any
 
 import streamlit as st
@@ -13,7 +14,8 @@ import streamlit as st
 from dashboard.formats import brief
 from vips_core import ACCOUNTANTS, PrivacyPlan
 
-_POLL, _TOGETHER = 0.1, 4  # seconds between two looks at what is awaited, and looks after the first has come
+_POLLS = (*(0.1,) * 5, 0.4)  # seconds between looks at what is awaited; each look costs a message
+_TOGETHER = 0.3  # seconds in which results that follow the first come with it
 _MANTISSAS = (1.0, 1.1, 1.2, 1.3, 1.5, 1.6, 1.8, 2.0, 2.2, 2.4, 2.7, 3.0, 3.3, 3.6, 3.9, 4.3, 4.7, 5.1, 5.6, 6.2, 6.8, 7.5, 8.2, 9.1)  # fmt: skip  # noqa: E501
 
 
@@ -184,7 +186,7 @@ class Background:
             return future
 
 
-_background = Background(threads=2, keep=256)
+_background = Background(threads=1, keep=256)  # a second would take turns from the pages
 
 
 class Later:
@@ -226,8 +228,9 @@ def rerun_when_ready(calls: Sequence[tuple[Any, ...]]) -> None:
     with every poll, and a late poll would undo an input.)
     """
     futures, yield_point = [_background.ask(*call) for call in calls], st.empty()
-    polls = 0  # since the first has ended
-    while polls < _TOGETHER and (found := wait(futures, timeout=_POLL)).not_done:
+    for pause in chain(_POLLS, repeat(_POLLS[-1])):
+        if wait(futures, timeout=pause, return_when=FIRST_COMPLETED).done:
+            break
         yield_point.empty()  # Streamlit stops the run here when the visitor asks for another
-        polls += bool(found.done)
+    wait(futures, timeout=_TOGETHER)
     st.rerun()
