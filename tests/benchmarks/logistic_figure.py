@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pandas as pd
 import plotly.graph_objects as go
-import plotly.io
 from plotly.subplots import make_subplots
 
-from dashboard.charts import BLUE, GREEN, GREY, HEIGHT, PURPLE, VERMILION
+from dashboard.charts import BLUE, GREEN, GREY, PURPLE, VERMILION
+from tests.benchmarks.figure_page import write_page
 
 # method: name, colour, dash, symbol
 STYLES = {
@@ -26,16 +26,6 @@ TITLES = {
     "cohort": "Stroke cohort, 10,069 × 4,146",
 }
 _APART = 1.035  # between neighbours on the log axis, so that bars do not hide each other
-# System colours follow the reader's light or dark setting, in the page and in the chart's text.
-_PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>AUC against ε</title><style>
-:root {{ color-scheme: light dark; font: 15px system-ui, sans-serif; }}
-body {{ max-width: 1360px; margin: 2rem auto; padding: 0 1rem; background: Canvas; color: CanvasText; }}
-.main-svg text {{ fill: CanvasText !important; }}
-table {{ border-collapse: collapse; border: 0; }}
-td, th {{ padding: .25rem .75rem; text-align: right; font-variant-numeric: tabular-nums; border: 0; }}
-tbody tr {{ border-top: 1px solid color-mix(in srgb, CanvasText 15%, Canvas); }}
-tbody th {{ text-align: left; font-weight: 500; }}
-</style><h1>AUC against privacy loss ε</h1>{chart}<p>{caption}</p>{table}</html>"""
 
 
 def summary(rows: pd.DataFrame) -> pd.DataFrame:
@@ -54,20 +44,9 @@ def write_figure(rows: pd.DataFrame, path: Path) -> None:
             figure.add_trace(trace, 1, column)
     epsilons = sorted(rows.loc[rows["epsilon"] < math.inf, "epsilon"].unique())
     edges = [math.log10(epsilons[0]) - 0.12, math.log10(epsilons[-1]) + 0.12]
-    line = "rgba(127,138,149,0.25)"
-    figure.update_xaxes(
-        type="log", range=edges, tickvals=epsilons, title="ε (log scale)", gridcolor=line, zeroline=False
-    )
-    figure.update_yaxes(gridcolor=line, zeroline=False, tickformat=".2f")
+    figure.update_xaxes(type="log", range=edges, tickvals=epsilons, title="ε (log scale)")
+    figure.update_yaxes(tickformat=".2f")
     figure.update_yaxes(title="AUC on held-out records", col=1)
-    figure.update_layout(
-        height=HEIGHT + 80,
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
-        legend={"orientation": "h", "x": 0, "y": -0.18, "yanchor": "top"},
-        margin={"l": 8, "r": 8, "t": 40, "b": 8},
-    )
-    chart = plotly.io.to_html(figure, include_plotlyjs=True, full_html=False, config={"displaylogo": False})
     table = summary(rows).rename(index=TITLES, level="data").rename(index=names(), level="method")
     table.columns = [("no privacy" if epsilon == math.inf else f"ε = {epsilon:g}") for epsilon in table]
     table.index.names = [None, None]
@@ -77,7 +56,7 @@ def write_figure(rows: pd.DataFrame, path: Path) -> None:
         "VIPS paper and strong composition release alike in several full-batch steps, accounted differently; "
         "in one step they are the same."
     )
-    path.write_text(_PAGE.format(chart=chart, caption=caption, table=table.to_html(border=0)), "utf-8")
+    write_page(path, "AUC against privacy loss ε", figure, caption, table)
 
 
 def names() -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 Run: python -m tests.benchmarks.sbn_utility table [--seeds 3] [--epsilons 0.5 1.3 2.9] [--epochs 12]
      python -m tests.benchmarks.sbn_utility non-private [--seeds 3] [--methods refined paper]
-     python -m tests.benchmarks.sbn_utility figure --csv FILE [--seeds 10] [--hidden 50] [--batches 400 800]
+     python -m tests.benchmarks.sbn_utility figure --csv FILE [--seeds 10] [--batches 400 800] [--html FILE]
 
 `table`: the refined variant over ε at δ = 1e-4 (PLD). `non-private`: both variants without noise. `figure`:
 the paper's Figure 7, accuracy on 100 test images per seed against the batch size, one epoch, noise 1.
@@ -16,6 +16,7 @@ import pandas as pd
 
 import vips_core as vips
 from sample_data import load
+from tests.benchmarks.sbn_figure import summary, write_figure
 from vips_core.metrics.images import pixel_accuracy, reconstruction_log_likelihood
 from vips_core.models.sbn import SBN
 
@@ -60,8 +61,8 @@ def non_private(train, test, seeds, methods):
             row(f"{method}, K = {hidden}, not private, {steps} full batches", results)
 
 
-def figure(train, test, seeds, hidden, batches, path):
-    """Append a row per run to the CSV `path`, seed after seed, without those that it has; print the means."""
+def figure(train, test, seeds, hidden, batches, path, html):
+    """Append a row per run to the CSV `path`, seed after seed, without those that it has; print and draw."""
     rows = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=COLUMNS)
     for seed in range(seeds):
         for batch in batches:
@@ -73,8 +74,10 @@ def figure(train, test, seeds, hidden, batches, path):
                 rows.loc[len(rows)] = {**key, "accuracy": score, "log_likelihood": likelihood}
                 rows.to_csv(path, index=False)
     print(f"K = {hidden}, one epoch, 100 test images for each seed")
-    chosen = rows[rows["hidden"] == hidden].groupby(["batch", "run"])["accuracy"]
-    print(chosen.agg(["mean", "std", "count"]).round(4).to_string())
+    chosen = rows[rows["hidden"] == hidden]
+    print(summary(chosen).to_string())
+    if html:
+        write_figure(chosen, html)
 
 
 def figure_runs(records, hidden, batch):
@@ -111,6 +114,7 @@ def main():
     parser.add_argument("--methods", nargs="+", choices=["refined", "paper"], default=["refined", "paper"])
     parser.add_argument("--hidden", type=int, default=50)
     parser.add_argument("--csv", type=Path, default=Path("sbn_figure.csv"))
+    parser.add_argument("--html", type=Path, help="page to draw the figure to")
     parser.add_argument(
         "--batches", type=int, nargs="+", choices=list(STRONG_NOISE), default=list(STRONG_NOISE)
     )
@@ -122,7 +126,7 @@ def main():
     elif options.what == "non-private":
         non_private(train, test, options.seeds or 3, options.methods)
     else:
-        figure(train, test, options.seeds or 10, options.hidden, options.batches, options.csv)
+        figure(train, test, options.seeds or 10, options.hidden, options.batches, options.csv, options.html)
 
 
 if __name__ == "__main__":
