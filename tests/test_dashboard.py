@@ -282,6 +282,27 @@ def test_launch_passes_every_setting_as_a_flag():
         launch.serve(0)
 
 
+@pytest.mark.parametrize(("given", "port"), [([], None), (["--port", "8765"], 8765)])
+def test_the_command_opens_the_pages_at_once(given, port, monkeypatch):
+    def serve(port=None):
+        raise SystemExit(f"served at {port}")
+
+    monkeypatch.setattr(launch, "serve", serve)
+    monkeypatch.setattr(launch, "_is_free", lambda port: True)
+    monkeypatch.setattr("sys.argv", ["vips-explorer", "dashboard", *given])
+    with pytest.raises(SystemExit, match=f"served at {port}"):
+        launch.main()
+
+
+@pytest.mark.parametrize("given", [["dashboard", "--port", "0"], ["dashboard", "--port", "99999"]])
+def test_the_command_leaves_the_rest_to_the_core(given, monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["vips-explorer", *given])
+    assert launch.main() == 2
+    assert (
+        capsys.readouterr().err == f"vips-explorer dashboard: port must be from 1 to 65535, got {given[-1]}\n"
+    )
+
+
 def test_checkout_and_wheel_share_one_settings_file():
     checkout = HOME.parent / ".streamlit" / "config.toml"
     assert checkout.resolve() == (HOME / "config.toml").resolve()
