@@ -12,6 +12,7 @@ that the weighted estimating equation Σ w(y − σ(xᵀm))x = 0 keeps the coeff
 | w            | `weight`    | (n,)   |
 """
 
+import threading
 from collections.abc import Mapping
 from typing import Any
 
@@ -60,15 +61,18 @@ def gradient_and_hessian(
         gradient, hessian = x.T @ (weight * (y - p)), _gram(x, weight * within * p * (1.0 - p))
         return {"gradient": gradient, "hessian": pack(hessian)}
 
+    chunk, scratch = max(_CACHED_CELLS // d, 8 * d), threading.local()
+
     def part(start: int, stop: int) -> tuple[Array, Array]:
-        rows, gradient = x[start:stop], np.zeros(d)
-        scaled = np.empty_like(rows)
-        kernels.weigh_and_scale(rows, y[start:stop], point, radius, bounds["hessian"], gradient, scaled)
+        if not hasattr(scratch, "scaled"):  # one array a thread: fresh memory costs as much as the product
+            scratch.scaled = np.empty((min(chunk, len(y)), d))
+        scaled, gradient = scratch.scaled[: stop - start], np.zeros(d)
+        kernels.weigh_and_scale(
+            x[start:stop], y[start:stop], point, radius, bounds["hessian"], gradient, scaled
+        )
         return gradient, scaled.T @ scaled
 
-    gradient, hessian = grouped_sums(
-        part, lambda: (np.zeros(d), np.zeros((d, d))), len(y), max(_CACHED_CELLS // d, 8 * d)
-    )
+    gradient, hessian = grouped_sums(part, lambda: (np.zeros(d), np.zeros((d, d))), len(y), chunk)
     return {"gradient": gradient, "hessian": pack(hessian)}
 
 
