@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from tests.toy import coin_flips
-from vips_core.runs import budget, supervisor
+from vips_core.runs import budget, lifecycle, supervisor
 from vips_core.runs.budget import Cap
 from vips_core.runs.request import Request
 from vips_core.runs.rows import STATUSES
@@ -99,7 +99,7 @@ class Harness:
         assert store.database.read("PRAGMA integrity_check")[0][0] == "ok"
         assert {run.status for run in store.runs()} <= set(STATUSES)
 
-    def drain(self, seconds: float = 60) -> None:
+    def drain(self, seconds: float = 60 + lifecycle.CLAIM) -> None:
         """Wait until everything has ended."""
         store, until = Store(self.home), time.monotonic() + seconds
         while store.runs(status="queued") or store.runs(status="running"):
