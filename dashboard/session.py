@@ -233,4 +233,5 @@ def rerun_when_ready(calls: Sequence[tuple[Any, ...]]) -> None:
             break
         yield_point.empty()  # Streamlit stops the run here when the visitor asks for another
     wait(futures, timeout=_TOGETHER)
+    yield_point.empty()  # what the visitor asked for meanwhile goes first
     st.rerun()
