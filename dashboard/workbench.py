@@ -180,7 +180,7 @@ def _progress(bench: Bench, runs: Mapping[str, RunRow]) -> _Live | None:
     if not alive:
         return None
     bars: dict[str, Any] = {}
-    with st.container(border=True):
+    with components.fresh("progress", tuple(run.id for run in alive.values())), st.container(border=True):
         for method, run in alive.items():
             bar, button = components.narrow_columns(f"run-{run.id}", [5, 1], vertical_alignment="center")
             bars[method] = bar.empty()
