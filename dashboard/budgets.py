@@ -6,10 +6,10 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
-from dashboard import components, library, session
+from dashboard import components, layout, library, session
 from dashboard.charts import BLUE, NO_LEGEND, VERMILION, Figure, figure
-from dashboard.components import card, metric
 from dashboard.formats import brief, number
+from dashboard.layout import card, metric
 from vips_core.runs.budget import Budget, Cap
 from vips_core.runs.chain import LedgerRow
 from vips_core.runs.rows import DataRow
@@ -25,7 +25,7 @@ def show() -> None:
                 "Risk or Images: it is private unless you say otherwise, and gets a cap."
             )
     for row in private:
-        with card(components.plain(row.name)):
+        with card(layout.plain(row.name)):
             _budget(row)
     with card("The ledger", "Everything that was reserved and released, in a chain of hashes."):
         rows = library.store().ledger()
@@ -41,9 +41,9 @@ def show() -> None:
 def _budget(row: DataRow) -> None:
     found = library.store().budget(row.name)
     assert found.cap is not None  # a private data set cannot be registered without one
-    unit = components.plain(row.unit)
+    unit = layout.plain(row.unit)
     st.caption(f"{row.records:,} records, {unit} each. All ε are at δ = {brief(found.cap.delta)}.")
-    numbers = components.narrow_columns(f"budget-{row.fingerprint[:8]}", 3)
+    numbers = layout.narrow_columns(f"budget-{row.fingerprint[:8]}", 3)
     metric("ε spent", number(found.spent_epsilon), numbers[0])
     metric("ε reserved by live runs", number(found.reserved_epsilon), numbers[1])
     metric("ε left", number(found.left_epsilon), numbers[2])
@@ -61,7 +61,7 @@ def _cap(row: DataRow) -> None:
     assert row.cap is not None
     key = f"{row.fingerprint[:8]}:{row.cap.epsilon}:{row.cap.delta}"
     st.caption("A cap is a promise to the people in the data. The ledger keeps every change.")
-    columns = components.narrow_columns(f"cap-{row.fingerprint[:8]}", 3, vertical_alignment="bottom")
+    columns = layout.narrow_columns(f"cap-{row.fingerprint[:8]}", 3, vertical_alignment="bottom")
     epsilon = columns[0].number_input(
         "Cap on ε", 0.001, 1000.0, float(row.cap.epsilon), key=f"cap-epsilon:{key}"
     )

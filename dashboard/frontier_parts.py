@@ -8,9 +8,9 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from dashboard import components, frontier, library, reports, session, sweep_words
-from dashboard.components import card
+from dashboard import components, frontier, layout, library, reports, session, sweep_words
 from dashboard.formats import number
+from dashboard.layout import card
 from vips_core.reports.drawings import Drawing
 from vips_core.reports.figures import METHOD_NAMES
 from vips_core.runs import supervisor
@@ -57,7 +57,7 @@ def new_sweep() -> None:
         sweep = frontier.wanted()
         cells = len(sweep.cells())
     except ValueError as problem:
-        components.problem(str(problem))
+        layout.problem(str(problem))
         return
     st.button(
         f"Start {cells:,} cells", type="primary", icon=":material/play_arrow:", width="stretch",
@@ -112,7 +112,7 @@ def progress(run: RunRow, found: frontier.Standing) -> Any:
         bar = st.empty()
         _bar(bar, run, found)
         for sentence in found.failed:
-            components.problem(f"Some cells failed: {sentence}")
+            layout.problem(f"Some cells failed: {sentence}")
         with st.container(horizontal=True):
             if run.status in library.ALIVE:
                 st.button(

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from dashboard import components
+from dashboard import layout
 from dashboard.formats import brief
 from dashboard.lessons.base import Lesson, Outcome
 from dashboard.session import Choice, Number
@@ -44,7 +44,7 @@ def page(lesson: Lesson, values: Mapping[str, Any], outcome: Outcome, address: s
     title = f"{lesson.number}. {_text(lesson.title)}"
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title><style>{_CSS}</style></head><body>
-<header>{components.MARK}<h1>{title}</h1></header>
+<header>{layout.MARK}<h1>{title}</h1></header>
 <p>{_text(lesson.introduction)}</p>
 <h2>Exercise</h2>
 <p>{_text(lesson.question)}</p><ol>{answers}</ol>

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from dashboard import components, history, library, pages, reports, session
-from dashboard.components import card
+from dashboard import components, history, layout, library, pages, reports, session
+from dashboard.layout import card
 from vips_core.runs import supervisor
 from vips_core.runs.request import Request
 from vips_core.runs.rows import RunRow
@@ -125,12 +125,12 @@ def _scores(fits: Sequence[RunRow], found: Mapping[str, history.Released | None]
 
 
 def _actions(run: RunRow) -> None:
-    about = f"**{history.label_of_method(run)}** on {components.plain(run.data)}, run {run.id}: {run.status}"
+    about = f"**{history.label_of_method(run)}** on {layout.plain(run.data)}, run {run.id}: {run.status}"
     told, buttons = st.columns([2, 3], vertical_alignment="center")
     told.markdown(about)
     if run.error:
         with told:
-            components.problem(run.error)
+            layout.problem(run.error)
     with buttons.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center"):
         if run.kind == "sweep":
             st.page_link(pages.page("frontier"), label="Open", query_params={"sweep": run.id})
@@ -199,9 +199,9 @@ def import_config() -> None:
         try:
             config = history.read_config(text)
         except ValueError as problem:
-            components.problem(str(problem))
+            layout.problem(str(problem))
             return
-        st.success(components.plain(_about(config)), icon=":material/check:")
+        st.success(layout.plain(_about(config)), icon=":material/check:")
         with st.container(horizontal=True):
             st.button(
                 "Submit", type="primary", icon=":material/play_arrow:", key="submit", on_click=_submit,

@@ -1,15 +1,13 @@
 """The command `vips-explorer`, and starting the pages with our settings, from a checkout or a wheel.
 
-The first page has to show within seconds of the command, so the server starts without waiting for the core,
-which takes a second to load and is loaded while the browser loads the page's own code.
+The first page has to show within seconds of the command, so the server starts without the core, which takes a
+second to load: the start page loads it when it is drawn, any other when it is opened.
 """
 
-import importlib
+import gc
 import json
 import socket
 import sys
-import threading
-import time
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -17,8 +15,7 @@ from typing import Any, NoReturn
 
 _HERE = Path(__file__).parent
 _FIRST_PORT, _TRIES = 8501, 100
-_PAUSE = 0.02  # seconds between looks at whether the server answers
-_SLOW = "dashboard.views.start"  # takes a second
+_GARBAGE = 50_000  # new objects between looks for garbage: the usual 700 make loading a third slower
 
 
 def main() -> int:
@@ -54,21 +51,10 @@ def serve(port: int | None = None) -> NoReturn:
     elif not _is_free(port):
         raise ValueError(f"port must be free, but something on this machine uses {port}")
     print(f"VIPS Explorer: http://127.0.0.1:{port} (stop with Ctrl+C)", flush=True)
+    gc.set_threshold(_GARBAGE)
     from streamlit.web import cli  # here: it takes half a second, and bad input should not wait for it
 
-    threading.Thread(target=_load_behind, args=(port,), daemon=True).start()
     sys.exit(cli.main(_arguments(port), prog_name="streamlit"))
-
-
-def _load_behind(port: int) -> None:
-    """Load what is slow once the server answers, while the browser is busy with the page's own code."""
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port)).close()
-            break
-        except OSError:
-            time.sleep(_PAUSE)
-    importlib.import_module(_SLOW)
 
 
 def _is_usable(port: int) -> bool:

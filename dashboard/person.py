@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 from scipy import sparse
 
-from dashboard import components, session
+from dashboard import layout, session
 from vips_core import LabelledRows
 
 PARAMETER = session.Text("person", None, r"\d{1,6}:(-|[0-9.e+-]{1,24})", several=True)
@@ -96,7 +96,7 @@ def form(data: str, rows: LabelledRows, public: LabelledRows | None) -> Person:
     try:
         person = from_address(session.get(PARAMETER.name), rows, start)
     except ValueError as problem:
-        components.problem(f"In the address, {problem}; the usual person is shown instead.")
+        layout.problem(f"In the address, {problem}; the usual person is shown instead.")
         person = start
 
     def take(changes: Mapping[str, float | None]) -> None:
@@ -104,7 +104,7 @@ def form(data: str, rows: LabelledRows, public: LabelledRows | None) -> Person:
 
     turn = f"{data}:{st.session_state.get('person-turn', 0)}"
     measured = [name for name, ends in ranges.items() if ends != YES_NO]
-    columns = components.narrow_columns("person", 3) if measured else []
+    columns = layout.narrow_columns("person", 3) if measured else []
     for place, name in enumerate(measured):
         with columns[place % 3]:
             _slider(name, ranges[name], person[name], start[name], f"person:{turn}:{place}", take)
@@ -137,7 +137,7 @@ def _slider(
     (low, high), unknown = ends, value is None
     key = f"{key}:{unknown}"
     st.slider(
-        components.plain(name[:1].upper() + name[1:]), low, high, usual_value if unknown else value,
+        layout.plain(name[:1].upper() + name[1:]), low, high, usual_value if unknown else value,
         (high - low) / STEPS, key=key, disabled=unknown, format="%g",
         on_change=lambda: take({name: float(f"{st.session_state[key]:.6g}")}),
     )  # fmt: skip
@@ -152,7 +152,7 @@ def _several(
     if len(options) <= FEW:
         st.pills(
             label, options, selection_mode="multi", default=chosen, key=key, on_change=on_change,
-            format_func=components.plain,
+            format_func=layout.plain,
         )  # fmt: skip
     else:
         st.multiselect(label, options, chosen, key=key, on_change=on_change)

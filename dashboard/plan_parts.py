@@ -5,8 +5,9 @@ from typing import Any
 
 import streamlit as st
 
-from dashboard import charts, components, pages, planning, session, words
-from dashboard.components import metric, number_with_slider
+from dashboard import charts, components, layout, pages, planning, session, words
+from dashboard.components import number_with_slider
+from dashboard.layout import metric
 from vips_core import PrivacyPlan
 
 
@@ -32,7 +33,7 @@ def risk(details: planning.Details | None) -> None:
     text, curve = st.columns(2, gap="medium")
     with text:
         st.markdown(words.risk(details))
-        columns = components.narrow_columns("attack", 2) * 2
+        columns = layout.narrow_columns("attack", 2) * 2
         for column, (label, value) in zip(columns, words.attack_numbers(details), strict=True):
             metric(label, value, column)
         st.markdown(words.posterior(details, number_with_slider(planning.PRIOR)))

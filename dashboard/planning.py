@@ -3,10 +3,12 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+import streamlit as st
 
 from dashboard import solving
 from dashboard.formats import number
@@ -88,6 +90,12 @@ class Request:
     def slow(self) -> bool:
         """Whether making the plan may take longer than a visitor wants to wait for."""
         return self.solve != "epsilon" and ACCOUNTANTS[self.accountant].slow
+
+
+@st.cache_data(max_entries=2000, show_spinner=False)
+def fast_accounts(plan: PrivacyPlan) -> dict[str, Any]:
+    """Return what each accountant says that answers at once."""
+    return plan.accounts([name for name, accountant in ACCOUNTANTS.items() if not accountant.slow])
 
 
 def make_plan(request: Request) -> PrivacyPlan:

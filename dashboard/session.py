@@ -1,4 +1,4 @@
-"""State of one visitor: values from the page's address, cached accounting, slow work in the background."""
+"""State of one visitor: values from the page's address, and slow work in the background."""
 
 import re
 import threading
@@ -12,7 +12,6 @@ from typing import Any
 import streamlit as st
 
 from dashboard.formats import brief
-from vips_core import ACCOUNTANTS, PrivacyPlan
 
 _POLLS = (*(0.1,) * 5, 0.4)  # seconds between looks at what is awaited; each look costs a message
 _TOGETHER = 0.3  # seconds in which results that follow the first come with it
@@ -151,12 +150,6 @@ def enter(page: str) -> None:
 def _key(name: str) -> str:
     page = st.session_state.get("page")
     return f"value:{page}/{name}" if page else f"value:{name}"
-
-
-@st.cache_data(max_entries=2000, show_spinner=False)
-def fast_accounts(plan: PrivacyPlan) -> dict[str, Any]:
-    """Return what each accountant says that answers at once."""
-    return plan.accounts([name for name, accountant in ACCOUNTANTS.items() if not accountant.slow])
 
 
 class Background:

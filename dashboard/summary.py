@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import pandas as pd
 import streamlit as st
 
-from dashboard import components, library, pages
+from dashboard import components, layout, library, pages
 from dashboard.formats import brief, number
 from dashboard.frontier import OWN
 from dashboard.library import Finished
@@ -17,7 +17,7 @@ from vips_core.runs.tasks import STRONG
 def show(bench: Bench, done: Mapping[str, Finished]) -> None:
     """Show the table, and what weakens a guarantee."""
     table = spent_table(bench, done)
-    with components.card("What was spent, and what it bought"):
+    with layout.card("What was spent, and what it bought"):
         components.text_table(readable(table))
         st.caption(
             "ε is computed from the ledger of what was really released, at the run's δ. Scores are of "

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from dashboard import components, library, received
+from dashboard import layout, library, received
 from dashboard.formats import brief
 from vips_core.runs.budget import Cap
 from vips_core.runs.tasks import TASKS
@@ -40,7 +40,7 @@ def show(model: str, done: Callable[[str], None], close: Callable[[], None]) -> 
     """Draw the form; `done` gets the name under which the records were registered."""
     record = RECORD[model]
     label, types, help_text = _FILES[model]
-    with components.card("Use your own data", "The file stays on this machine and is never unpickled."):
+    with layout.card("Use your own data", "The file stays on this machine and is never unpickled."):
         files = _file(label, types, help_text, model)
         about = _about(model, files) if files else {}
         held_out = _file(
@@ -85,7 +85,7 @@ def _about(model: str, files: list[Any]) -> dict[str, Any]:
     try:
         columns = received.columns(files[0]) if files[0].name.lower().endswith(".csv") else []
     except ValueError as problem:
-        components.problem(str(problem))
+        layout.problem(str(problem))
         return {}
     return _about_texts(columns) if model == "lda" else _about_rows(columns)
 
@@ -122,7 +122,7 @@ def _protection() -> tuple[bool, Cap | None]:
     if protection == _PUBLIC:
         st.caption("Anyone may see these records: runs without privacy are allowed, and nothing is counted.")
         return False, None
-    left, right = components.narrow_columns("cap", 2)
+    left, right = layout.narrow_columns("cap", 2)
     epsilon = left.number_input("Budget ε", 0.01, 100.0, 3.0, format="%g", key="cap-epsilon", help=_CAP)
     delta = right.number_input(
         "Budget δ", 1e-15, 0.1, 1e-6, format="%g", step=1e-7, key="cap-delta",
@@ -152,7 +152,7 @@ def _add(
                 re.sub(r"\s+", " ", name.strip()), train, test, private=private, cap=cap, unit=unit
             )
     except ValueError as problem:
-        components.problem(str(problem))
+        layout.problem(str(problem))
         return
     done(row.name)
     st.rerun()

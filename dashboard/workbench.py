@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from dashboard import charts, components, library, session, summary, training, upload
+from dashboard import charts, components, layout, library, session, summary, training, upload
 from dashboard.components import number_with_slider
 from dashboard.formats import number
 from dashboard.library import Finished
@@ -29,7 +29,7 @@ def show(bench: Bench, results: Callable[[dict[str, Finished], DataSet], None]) 
         _inputs(bench, row)
     runs = training.runs_of_visit(bench, row)
     session.save(bench.parameters)
-    components.header(bench.title, bench.introduction)
+    layout.header(bench.title, bench.introduction)
     if session.get("upload"):
         upload.show(bench.model, training.choose, lambda: session.put("upload", None))
         return
@@ -43,7 +43,7 @@ def show(bench: Bench, results: Callable[[dict[str, Finished], DataSet], None]) 
             summary.show(bench, done)
             results(done, library.data(row.name))
     except ValueError as problem:
-        components.problem(str(problem))
+        layout.problem(str(problem))
     if live is not None:
         _wait(bench, runs, live)
 
@@ -142,7 +142,7 @@ def _seed() -> None:
 
 
 def _invitation(bench: Bench, row: DataRow) -> None:
-    with components.card("Nothing trained here yet"):
+    with layout.card("Nothing trained here yet"):
         st.markdown(
             "Choose data, methods and a plan on the left, then **Train**. Training runs in the background: "
             "this page shows how far it is, and its address brings you back after closing it."
@@ -172,7 +172,7 @@ def _progress(bench: Bench, runs: Mapping[str, RunRow]) -> _Live | None:
     for method, run in runs.items():
         label = bench.labels[method]
         if run.status == FAILED:
-            components.problem(f"{label} failed: {run.error}")
+            layout.problem(f"{label} failed: {run.error}")
         elif run.status == CANCELLED:
             spent = "" if run.epsilon is None else f" It has spent ε = {number(run.epsilon)}."
             st.info(f"{label} was cancelled after {run.step} of {run.steps} steps.{spent}")
@@ -180,9 +180,9 @@ def _progress(bench: Bench, runs: Mapping[str, RunRow]) -> _Live | None:
     if not alive:
         return None
     bars: dict[str, Any] = {}
-    with components.fresh("progress", tuple(run.id for run in alive.values())), st.container(border=True):
+    with layout.fresh("progress", tuple(run.id for run in alive.values())), st.container(border=True):
         for method, run in alive.items():
-            bar, button = components.narrow_columns(f"run-{run.id}", [5, 1], vertical_alignment="center")
+            bar, button = layout.narrow_columns(f"run-{run.id}", [5, 1], vertical_alignment="center")
             bars[method] = bar.empty()
             button.button(
                 "Cancel", key=f"cancel:{run.id}", icon=":material/stop_circle:", width="stretch",

@@ -2,6 +2,8 @@
 
 import ast
 import math
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -292,6 +294,15 @@ def test_the_command_opens_the_pages_at_once(given, port, monkeypatch):
     monkeypatch.setattr("sys.argv", ["vips-explorer", "dashboard", *given])
     with pytest.raises(SystemExit, match=f"served at {port}"):
         launch.main()
+
+
+def test_the_start_page_shows_before_the_core_is_loaded():
+    code = (
+        "import sys; from dashboard import layout, pages, session; import dashboard.views.start;"
+        "print([name for name in ('vips_core', 'numba', 'pandas') if name in sys.modules])"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert told.stdout == "[]\n"
 
 
 @pytest.mark.parametrize("given", [["dashboard", "--port", "0"], ["dashboard", "--port", "99999"]])

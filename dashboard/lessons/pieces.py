@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from dashboard import components, handout, session
+from dashboard import components, handout, layout, session
 from dashboard.lessons import CURRENT, LESSONS, PRESENT
 from dashboard.lessons.base import LETTERS, Lesson, Outcome, Scale
 from dashboard.session import Choice, Number
@@ -142,9 +142,9 @@ def _slider(parameter: Scale) -> str:
 
 def numbers(outcome: Outcome, revealed: bool) -> None:
     """Show the outcome's large numbers, covered before the reveal."""
-    columns = components.narrow_columns("lesson-numbers", len(outcome.numbers))
+    columns = layout.narrow_columns("lesson-numbers", len(outcome.numbers))
     for column, (label, value) in zip(columns, outcome.numbers, strict=True):
-        components.metric(label, value if revealed else "?", column)
+        layout.metric(label, value if revealed else "?", column)
 
 
 def chart(lesson: Lesson, outcome: Outcome, revealed: bool, present: bool) -> None:

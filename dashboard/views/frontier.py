@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from dashboard import components, frontier, frontier_parts, library, session, sweep_words
-from dashboard.components import card
+from dashboard import frontier, frontier_parts, layout, library, session, sweep_words
+from dashboard.layout import card
 
 
 def show() -> None:
@@ -14,17 +14,17 @@ def show() -> None:
     with st.sidebar:
         frontier_parts.known_sweeps(runs, run)
         frontier_parts.new_sweep()
-    components.header("Privacy against usefulness", sweep_words.INTRODUCTION)
+    layout.header("Privacy against usefulness", sweep_words.INTRODUCTION)
     try:
         found = None if run is None else frontier.standing(run)
     except ValueError as problem:  # its data set is gone
-        components.problem(str(problem))
+        layout.problem(str(problem))
         found = None
     if run is None or found is None:
         session.save(frontier.parameters())
         frontier_parts.invitation()
         return
-    with components.fresh("frontier", (run.id, run.status, bool(found.done))):
+    with layout.fresh("frontier", (run.id, run.status, bool(found.done))):
         place = frontier_parts.progress(run, found)
         frontier_parts.curves(found)
         session.save(frontier.parameters())

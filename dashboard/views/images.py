@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from dashboard import components, drawing, images, pixels, session, workbench
-from dashboard.components import card
+from dashboard import components, drawing, images, layout, pixels, session, workbench
+from dashboard.layout import card
 from dashboard.library import DataSet, Finished
 from vips_core import BinaryRows
 
@@ -62,7 +62,7 @@ def _own(runs: dict[str, Finished], shape: tuple[int, int]) -> None:
                 else:
                     st.html(pixels.tiles(images.of_digit(runs, drawing.as_digit(ink, shape)), large=True))
             except ValueError as problem:
-                components.problem(str(problem))
+                layout.problem(str(problem))
 
 
 def _dictionary(runs: dict[str, Finished]) -> None:

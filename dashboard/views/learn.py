@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from dashboard import components, lessons, session
+from dashboard import layout, lessons, session
 from dashboard.lessons import pieces
 
 
@@ -13,7 +13,7 @@ def show() -> None:
     session.load(lesson.state)
     present = session.get(lessons.PRESENT.name) == "1"
     revealed = session.get(lesson.shown.name) == "1"
-    components.header(f"{lesson.number}. {lesson.title}", lesson.introduction)
+    layout.header(f"{lesson.number}. {lesson.title}", lesson.introduction)
     pieces.style(present)
     pieces.navigation(lesson, present)
     text, picture = st.columns([2, 3], gap="large")

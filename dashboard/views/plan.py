@@ -2,9 +2,10 @@
 
 import streamlit as st
 
-from dashboard import charts, components, plan_parts, planning, session, words
-from dashboard.components import card, metric, number_with_slider
+from dashboard import charts, components, layout, plan_parts, planning, session, words
+from dashboard.components import number_with_slider
 from dashboard.formats import number
+from dashboard.layout import card, metric
 from vips_core import PrivacyPlan
 
 
@@ -14,12 +15,12 @@ def show() -> None:
     with st.sidebar:
         request = _inputs()
     session.save(planning.PARAMETERS)
-    components.header("Plan a privacy budget", words.INTRODUCTION)
+    layout.header("Plan a privacy budget", words.INTRODUCTION)
     with session.Later() as later:
         try:
             plan = later(planning.make_plan, request) if request.slow else planning.make_plan(request)
         except ValueError as error:
-            components.problem(str(error))
+            layout.problem(str(error))
             return
         if plan is None:
             components.waiting(charts.HEIGHT)
@@ -43,16 +44,16 @@ def _inputs() -> planning.Request:
 
 def _results(plan: PrivacyPlan, request: planning.Request, later: session.Later) -> None:
     details = later(planning.details, plan)
-    accounts = session.fast_accounts(plan) | {"pld": details and details.account}
+    accounts = planning.fast_accounts(plan) | {"pld": details and details.account}
     moments, strong = accounts["moments"].epsilon, accounts["strong"].epsilon
     with st.container(border=True):
-        numbers = components.narrow_columns("headline", [2, 2, 3], "medium", "center")
+        numbers = layout.narrow_columns("headline", [2, 2, 3], "medium", "center")
         metric("ε by the moments accountant", number(moments), numbers[0])
         metric("ε by strong composition", number(strong), numbers[1])
         numbers[2].markdown(words.headline(plan, request, moments, strong))
         numbers[2].caption(words.ASSUMED)
     cautions = planning.cautions(plan, accounts)
-    with components.fresh("cautions", tuple(cautions)):
+    with layout.fresh("cautions", tuple(cautions)):
         for sentence in cautions:
             st.warning(sentence, icon=":material/warning:")
     with card("ε by every accountant", words.ACCOUNTANTS_CAPTION):

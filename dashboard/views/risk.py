@@ -3,7 +3,7 @@
 import streamlit as st
 
 from dashboard import components, person, risk, risk_charts, risk_words, workbench
-from dashboard.components import card
+from dashboard.layout import card
 from dashboard.library import DataSet, Finished
 
 

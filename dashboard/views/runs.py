@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from dashboard import budgets, components, history, history_parts, library, session
-from dashboard.components import card
+from dashboard import budgets, history, history_parts, layout, library, session
+from dashboard.layout import card
 
 _INTRODUCTION = "Everything that was trained here, what it cost, and what is left of each budget."
 
@@ -17,8 +17,8 @@ def show() -> None:
         part = history_parts.part()
         shown = history_parts.filters(runs) if part == "history" else []
     session.save(history.PARAMETERS)
-    components.header("Runs and budgets", _INTRODUCTION)
-    with components.fresh("runs", (part, tuple((run.id, run.status) for run in selected), bool(shown))):
+    layout.header("Runs and budgets", _INTRODUCTION)
+    with layout.fresh("runs", (part, tuple((run.id, run.status) for run in selected), bool(shown))):
         if part == "budgets":
             budgets.show()
         elif part == "import":

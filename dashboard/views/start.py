@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from dashboard import components, pages, picture
+from dashboard import layout, pages, picture
 
 _TITLE = "Learn from many, reveal no one"
 _SENTENCES = (
@@ -45,15 +45,16 @@ _STYLE = """<style>
 
 def show() -> None:
     """Draw the page."""
-    components.header(_TITLE, "")
+    line = st.container()
     st.html(_STYLE)
+    st.title(_TITLE, anchor=False)
     text, _ = st.columns([3, 1])
     text.markdown(_SENTENCES)
     with st.container(border=True, key="picture"):
         ink = "#E6EBF0" if st.context.theme.type == "dark" else "#1C2733"
         st.image(picture.wall(ink), width="stretch", alt=picture.ALT)
     st.subheader("Three examples, one click each", anchor=False)
-    columns = components.narrow_columns("examples", 3, "medium")
+    columns = layout.narrow_columns("examples", 3, "medium")
     for column, (name, title, about, action) in zip(columns, _EXAMPLES, strict=True):
         with column.container(border=True, height="stretch"):
             st.markdown(f"**{title}**")
@@ -62,5 +63,8 @@ def show() -> None:
                 pages.page(name), label=action, icon=":material/arrow_forward:", query_params={"example": "1"}
             )
     st.subheader("Or go further", anchor=False)
-    for column, (name, about) in zip(components.narrow_columns("more", 3), _MORE, strict=True):
+    for column, (name, about) in zip(layout.narrow_columns("more", 3), _MORE, strict=True):
         column.page_link(pages.page(name), label=about)
+    with line:  # last: the page shows without waiting for the core
+        layout.check_store()
+        layout.status_line()

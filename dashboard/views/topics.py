@@ -2,9 +2,10 @@
 
 import streamlit as st
 
-from dashboard import charts, components, session, topics, topics_charts, workbench
+from dashboard import charts, components, layout, session, topics, topics_charts, workbench
 from dashboard import topics_words as say
-from dashboard.components import card, chart
+from dashboard.components import chart
+from dashboard.layout import card
 from dashboard.library import DataSet, Finished
 from dashboard.topics import LABELS, Topics
 
@@ -85,7 +86,7 @@ def _own_text(found: dict[str, Finished], aligned: dict[str, Topics], words: tup
     try:
         known, shares = topics.text_topics(found, aligned, text)
     except ValueError as problem:
-        components.problem(str(problem))
+        layout.problem(str(problem))
         return
     st.caption(f"{known:,} of its words are in the public vocabulary; the others are left out.")
     if known:
