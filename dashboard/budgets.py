@@ -71,6 +71,7 @@ def _cap(row: DataRow) -> None:
     columns[2].button("Set the cap", key=f"cap-set:{key}", on_click=_set_cap, args=(row.name, epsilon, delta))
 
 
+@session.whole
 def _set_cap(name: str, epsilon: float, delta: float) -> None:
     try:
         library.store().set_cap(name, Cap(epsilon, delta))

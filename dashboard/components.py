@@ -27,24 +27,22 @@ def number_with_slider(parameter: Number, most: float | None = None) -> float:
     stops = _stops(parameter, value, high)
     kind = int if parameter.whole else float
 
-    def take(key: str, other: str) -> Callable[[], None]:
-        def changed() -> None:
-            session.change(parameter.name, kind(st.session_state[key]))
-            _renew(other, parameter.name)
-
-        return changed
+    @session.whole
+    def take(key: str, other: str) -> None:
+        session.change(parameter.name, kind(session.state[key]))
+        _renew(other, parameter.name)
 
     left, right = narrow_columns(parameter.name, [3, 2], vertical_alignment="bottom")
     with left, fresh(f"slider:{parameter.name}", slider_key):
         st.select_slider(
-            parameter.label, stops, value, key=slider_key, on_change=take(slider_key, "number"),
+            parameter.label, stops, value, key=slider_key, on_change=take, args=(slider_key, "number"),
             help=parameter.help, format_func=formats.brief,
         )  # fmt: skip
     with right, fresh(f"number:{parameter.name}", number_key):
         st.number_input(
             f"{parameter.label}, exact", kind(parameter.low), kind(high), kind(value), key=number_key,
-            on_change=take(number_key, "slider"), step=1 if parameter.whole else parameter.default / 10,
-            format="%d" if parameter.whole else "%g", label_visibility="collapsed",
+            step=1 if parameter.whole else parameter.default / 10, format="%d" if parameter.whole else "%g",
+            on_change=take, args=(number_key, "slider"), label_visibility="collapsed",
         )  # fmt: skip
     return value
 
@@ -57,7 +55,7 @@ def choice(parameter: Choice, as_buttons: bool = False) -> str:
         "key": key,
         "help": parameter.help,
         "format_func": lambda name: parameter.options[name],
-        "on_change": lambda: session.change(parameter.name, st.session_state[key]),
+        "on_change": session.takes(parameter.name, key),
     }
     if as_buttons:
         st.segmented_control(
@@ -80,7 +78,7 @@ def clickable(
     key = f"chart:{name}"
     st.plotly_chart(
         Drawn(figure), key=key, config={"displayModeBar": False}, alt=alt, selection_mode="points",
-        on_select=lambda: take(st.session_state[key]["selection"]["points"]),
+        on_select=session.whole(lambda: take(session.state[key]["selection"]["points"])),
     )  # fmt: skip
 
 
@@ -141,17 +139,17 @@ def _fresh_key(widget: str, name: str, high: float) -> str:
     which looks like a visitor changing it back. For the same reason no widget is set by its key; the value
     of the visit is always its default.
     """
-    return f"{widget}:{name}:{st.session_state.get(f'renewed:{widget}:{name}', 0)}:{high}"
+    return f"{widget}:{name}:{session.state.get(f'renewed:{widget}:{name}', 0)}:{high}"
 
 
 def _renew(widget: str, name: str) -> None:
     key = f"renewed:{widget}:{name}"
-    st.session_state[key] = st.session_state.get(key, 0) + 1
+    session.state[key] = session.state.get(key, 0) + 1
 
 
 def _stops(parameter: Number, value: float, high: float) -> list[float]:
     """Return the slider's stops and all values typed so far: options that change drop a moving thumb."""
-    typed = st.session_state.setdefault(f"typed:{parameter.name}", set())
+    typed = session.state.setdefault(f"typed:{parameter.name}", set())
     if value not in parameter.stops:
         typed.add(value)
     stops = {*parameter.stops, *typed}
@@ -172,7 +170,7 @@ def plain_slider(parameter: Number, step: float) -> float:
     st.slider(
         parameter.label, parameter.low, parameter.high, float(session.get(parameter.name)), step, key=key,
         format=f"%.{max(0, -math.floor(math.log10(step)))}f", help=parameter.help,
-        on_change=lambda: session.change(parameter.name, st.session_state[key]),
+        on_change=session.takes(parameter.name, key),
     )  # fmt: skip
     return float(session.get(parameter.name))
 
@@ -182,11 +180,11 @@ def one_of(name: str, label: str, options: dict[str, str], value: str) -> None:
     key, names = f"one-of:{name}", list(options)
     st.selectbox(
         label, names, names.index(value), key=key, format_func=lambda item: options.get(item, item),
-        on_change=lambda: session.change(name, st.session_state[key]),
+        on_change=session.takes(name, key),
     )  # fmt: skip
 
 
 def take_one_of(name: str, value: str) -> None:
     """Choose from such a list elsewhere on the page, in a callback."""
-    st.session_state[f"one-of:{name}"] = value
+    session.state[f"one-of:{name}"] = value
     session.change(name, value)

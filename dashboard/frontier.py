@@ -95,6 +95,7 @@ def preset(name: str, size: str) -> Sweep:
     return PRESETS[name](size)
 
 
+@session.whole
 def start(table: dict[str, Any]) -> None:
     """Queue a sweep and look at it; a refusal is kept for the page to show."""
     try:

@@ -37,8 +37,9 @@ def known_sweeps(runs: Sequence[RunRow], run: RunRow | None) -> None:
         names = {item.id: sweep_words.label(item) for item in runs}
         key = f"sweep:{len(names)}:{run.id}"
 
+        @session.whole
         def take() -> None:
-            for name, value in (("sweep", st.session_state[key]), ("score", None), ("utility", None)):
+            for name, value in (("sweep", session.state[key]), ("score", None), ("utility", None)):
                 session.change(name, value)
 
         st.selectbox(
@@ -74,7 +75,7 @@ def _own_grid() -> None:
     key = f"sweep-data:{model}"
     st.selectbox(
         "Data", names, names.index(session.get("data")), key=key,
-        on_change=lambda: session.change("data", st.session_state[key]),
+        on_change=session.takes("data", key),
     )  # fmt: skip
     methods = list(TASKS[model].methods)
     kept = [name for name in session.get("methods").split(",") if name in methods] or methods[:1]
@@ -82,7 +83,7 @@ def _own_grid() -> None:
     method_key = f"sweep-methods:{model}"
     st.multiselect(
         "Methods", methods, kept, key=method_key, format_func=lambda name: METHOD_NAMES[name],
-        on_change=lambda: session.change("methods", ",".join(st.session_state[method_key]) or methods[0]),
+        on_change=session.takes("methods", method_key, lambda chosen: ",".join(chosen) or methods[0]),
     )  # fmt: skip
     st.text_input(
         "Values of ε", session.get("epsilons"), key="sweep-epsilons", max_chars=200, on_change=_take_epsilons,
@@ -91,8 +92,9 @@ def _own_grid() -> None:
     components.number_with_slider(frontier.SEEDS)
 
 
+@session.whole
 def _take_epsilons() -> None:
-    text = st.session_state["sweep-epsilons"]
+    text = session.state["sweep-epsilons"]
     try:
         session.change("epsilons", frontier.EPSILONS.parse(text))
     except ValueError:
@@ -140,6 +142,7 @@ def _bar(place: Any, run: RunRow, found: frontier.Standing) -> None:
         place.markdown(sweep_words.state(run, found))
 
 
+@session.whole
 def _cancel(run_id: str) -> None:
     try:
         library.store().cancel(run_id)
@@ -184,8 +187,9 @@ def curves(found: frontier.Standing) -> None:
 
 
 def _score_choice(names: Sequence[str], score: str) -> None:
+    @session.whole
     def take() -> None:
-        session.change("score", st.session_state[f"score:{score}"])
+        session.change("score", session.state[f"score:{score}"])
         session.put("utility", None)
 
     st.selectbox("Utility", names, list(names).index(score), key=f"score:{score}", on_change=take)

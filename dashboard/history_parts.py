@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 from dashboard import components, history, layout, library, pages, reports, session
+from dashboard.background import Later
 from dashboard.layout import card
 from vips_core.runs import supervisor
 from vips_core.runs.request import Request
@@ -18,11 +19,11 @@ _POLL, _REDRAW = 0.5, 3.0  # seconds
 
 def part() -> str:
     """Choose between runs, budgets and configs; an import that was submitted leads back to the runs."""
-    value, key = session.get("part"), f"part:{st.session_state.get('submitted', 0)}"
+    value, key = session.get("part"), f"part:{session.state.get('submitted', 0)}"
     st.segmented_control(
         history.PART.label, list(history.PART.options), default=value, required=True, width="stretch",
         key=key, format_func=history.PART.options.get, help=history.PART.help,
-        on_change=lambda: session.change("part", st.session_state[key]),
+        on_change=session.takes("part", key),
     )  # fmt: skip
     return value
 
@@ -37,7 +38,7 @@ def filters(runs: Sequence[RunRow]) -> list[RunRow]:
     st.selectbox(
         "Data", names, names.index(session.get("data")), key=key,
         format_func=lambda name: "All data sets" if name == history.ALL else name,
-        on_change=lambda: session.change("data", st.session_state[key]),
+        on_change=session.takes("data", key),
     )  # fmt: skip
     components.choice(history.STATUS)
     components.choice(history.METHOD)
@@ -61,10 +62,11 @@ def table(shown: Sequence[RunRow], selected: Sequence[RunRow]) -> None:
     ids, marked = [run.id for run in shown], {run.id for run in selected}
     rows = history.table(shown)
     # Rows that have moved must not stay marked by their place, so that other rows are another widget.
-    key = f"history:{hash(tuple(ids))}:{st.session_state.get('marked', 0)}"
+    key = f"history:{hash(tuple(ids))}:{session.state.get('marked', 0)}"
 
+    @session.whole
     def take() -> None:
-        places = st.session_state[key]["selection"]["rows"]
+        places = session.state[key]["selection"]["rows"]
         session.change("runs", ",".join(ids[place] for place in places if place < len(ids)) or None)
 
     st.dataframe(
@@ -80,7 +82,7 @@ def table(shown: Sequence[RunRow], selected: Sequence[RunRow]) -> None:
     )  # fmt: skip
 
 
-def compare(runs: Sequence[RunRow], later: session.Later) -> None:
+def compare(runs: Sequence[RunRow], later: Later) -> None:
     """Show the chosen runs side by side."""
     for run in runs:
         with st.container(border=True):
@@ -153,6 +155,7 @@ def _actions(run: RunRow) -> None:
             )  # fmt: skip
 
 
+@session.whole
 def _do(action: str, run_id: str, *rest: bool) -> None:
     try:
         getattr(library.store(), action)(run_id, *rest)
@@ -162,7 +165,7 @@ def _do(action: str, run_id: str, *rest: bool) -> None:
     if action == "delete":
         kept = [name for name in (session.get("runs") or "").split(",") if name != run_id]
         session.change("runs", ",".join(kept) or None)
-    st.session_state["marked"] = st.session_state.get("marked", 0) + 1  # the table starts from what is chosen
+    session.state["marked"] = session.state.get("marked", 0) + 1  # the table starts from what is chosen
 
 
 def wait(runs: Sequence[RunRow]) -> None:
@@ -218,6 +221,7 @@ def _about(config: Request | Sweep) -> str:
     return f"A sweep of {config.model} on {config.data} with {len(config.cells()):,} cells."
 
 
+@session.whole
 def _submit(text: str) -> None:
     try:
         config = history.read_config(text)
@@ -231,4 +235,4 @@ def _submit(text: str) -> None:
         return
     session.change("runs", run_id)
     session.put("part", "history")
-    st.session_state["submitted"] = st.session_state.get("submitted", 0) + 1
+    session.state["submitted"] = session.state.get("submitted", 0) + 1

@@ -82,7 +82,7 @@ def shown_units(runs: Mapping[str, Finished]) -> str:
     st.segmented_control(
         UNITS.label, names, default=chosen if chosen in names else names[0], required=True, key=key,
         format_func=METHOD_NAMES.get, label_visibility="collapsed",
-        on_change=lambda: session.change(UNITS.name, st.session_state[key]),
+        on_change=session.takes(UNITS.name, key),
     )  # fmt: skip
     return chosen if chosen in names else names[0]
 

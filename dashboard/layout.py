@@ -72,8 +72,9 @@ def fresh(name: str, shape: Hashable) -> Any:
     did not replace.
     """
     key = f"shape:{name}"
-    changed, st.session_state[key] = st.session_state.get(key) != shape, shape
-    return st.empty().container() if changed else st.container()
+    place = st.empty().container() if session.state.get(key) != shape else st.container()
+    session.state[key] = shape  # last: a run that is abandoned before has forgotten nothing
+    return place
 
 
 def card(title: str, caption: str = "") -> Any:

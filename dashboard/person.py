@@ -90,8 +90,8 @@ def to_address(person: Person, start: Person) -> str | None:
 def form(data: str, rows: LabelledRows, public: LabelledRows | None) -> Person:
     """Draw the form and return the person that it describes."""
     start, ranges, may_be_missing = usual(rows, public), predictors(rows), optional(rows)
-    if st.session_state.setdefault("person-data", data) != data:  # a person of other predictors
-        st.session_state["person-data"] = data
+    if session.state.setdefault("person-data", data) != data:  # a person of other predictors
+        session.state["person-data"] = data
         session.put(PARAMETER.name, None)
     try:
         person = from_address(session.get(PARAMETER.name), rows, start)
@@ -102,7 +102,7 @@ def form(data: str, rows: LabelledRows, public: LabelledRows | None) -> Person:
     def take(changes: Mapping[str, float | None]) -> None:
         session.change(PARAMETER.name, to_address(person | dict(changes), start))
 
-    turn = f"{data}:{st.session_state.get('person-turn', 0)}"
+    turn = f"{data}:{session.state.get('person-turn', 0)}"
     measured = [name for name, ends in ranges.items() if ends != YES_NO]
     columns = layout.narrow_columns("person", 3) if measured else []
     for place, name in enumerate(measured):
@@ -139,15 +139,16 @@ def _slider(
     st.slider(
         layout.plain(name[:1].upper() + name[1:]), low, high, usual_value if unknown else value,
         (high - low) / STEPS, key=key, disabled=unknown, format="%g",
-        on_change=lambda: take({name: float(f"{st.session_state[key]:.6g}")}),
+        on_change=session.whole(lambda: take({name: float(f"{session.state[key]:.6g}")})),
     )  # fmt: skip
 
 
 def _several(
     label: str, options: Sequence[str], chosen: list[str], key: str, changed: Callable[[list[str]], None]
 ) -> None:
+    @session.whole
     def on_change() -> None:
-        changed(st.session_state[key])
+        changed(session.state[key])
 
     if len(options) <= FEW:
         st.pills(
@@ -158,6 +159,7 @@ def _several(
         st.multiselect(label, options, chosen, key=key, on_change=on_change)
 
 
+@session.whole
 def _reset() -> None:
     session.change(PARAMETER.name, None)
-    st.session_state["person-turn"] = st.session_state.get("person-turn", 0) + 1
+    session.state["person-turn"] = session.state.get("person-turn", 0) + 1

@@ -11,8 +11,9 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import solving
+from dashboard.background import Later
 from dashboard.formats import number
-from dashboard.session import Choice, Later, Number, log_stops
+from dashboard.session import Choice, Number, log_stops
 from vips_core import ACCOUNTANTS, AttackRisk, PrivacyPlan
 from vips_core.privacy import moments
 from vips_core.privacy.accountants import Account

@@ -5,7 +5,7 @@ import math
 
 import streamlit as st
 
-from dashboard import library
+from dashboard import library, session
 from dashboard.formats import number
 from vips_core.runs import supervisor
 from vips_core.runs.rows import QUEUED, RUNNING
@@ -33,7 +33,7 @@ def show() -> None:
 
 
 def _data() -> list[str]:
-    name = st.session_state.get("data")
+    name = session.state.get("data")
     try:
         row = library.store().data_row(name) if name else None
     except ValueError:

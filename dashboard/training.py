@@ -5,8 +5,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import streamlit as st
-
 from dashboard import components, library, session
 from dashboard.session import Choice, Number, Parameter, Text, log_stops
 from vips_core import ACCOUNTANTS
@@ -95,6 +93,7 @@ class Bench:
         return [name for name in self.labels if not (row.private and name in NOT_ON_PRIVATE)]
 
 
+@session.whole
 def load(bench: Bench) -> DataRow:
     """Take the values of a new visit from the address, make them agree, and return the data set."""
     session.load(bench.parameters)
@@ -108,7 +107,7 @@ def load(bench: Bench) -> DataRow:
         choose(first)
         session.complain(sentence)
     row = known[session.get("data")]
-    st.session_state["data"] = row.name  # for the header of all pages
+    session.state["data"] = row.name  # for the header of all pages
     if session.get("delta") is None:
         session.put("delta", row.cap.delta if row.cap else suggested_delta(row.records))
     allowed = bench.methods_for(row)

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from dashboard import layout, library, received
+from dashboard import layout, library, received, session
 from dashboard.formats import brief
 from vips_core.runs.budget import Cap
 from vips_core.runs.tasks import TASKS
@@ -65,7 +65,7 @@ def show(model: str, done: Callable[[str], None], close: Callable[[], None]) -> 
         name = st.text_input("Name", max_chars=64, key="data-name", placeholder="clinic-2024")
         left, right = st.container(horizontal=True), st.empty()
         added = left.button("Add data set", type="primary", key="add", icon=":material/add:")
-        left.button("Back", key="back", on_click=close)
+        left.button("Back", key="back", on_click=session.whole(close))
         if added:
             with right:
                 _add(model, files, about, held_out, private=private, cap=cap, unit=unit, name=name, done=done)

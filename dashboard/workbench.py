@@ -55,9 +55,7 @@ def _inputs(bench: Bench, row: DataRow) -> None:
     by = st.segmented_control(
         "Privacy by", ["epsilon", "noise"], default="epsilon" if noise is None else "noise", required=True,
         format_func={"epsilon": "Target ε", "noise": "Noise σ"}.get, key="spend", width="stretch",
-        on_change=lambda: session.change(
-            "noise", _USUAL_NOISE if st.session_state["spend"] == "noise" else None
-        ),
+        on_change=session.takes("noise", "spend", lambda by: _USUAL_NOISE if by == "noise" else None),
         help="Say what the run may cost, and the noise follows; or say the noise, and the cost follows.",
     )  # fmt: skip
     if by == "epsilon":
@@ -73,18 +71,19 @@ def _inputs(bench: Bench, row: DataRow) -> None:
         _batch(row)
         if not row.private:
             _seed()
-    turn = st.session_state.get("turn", 0)
+    turn = session.state.get("turn", 0)
     st.button(
         "Train", type="primary", icon=":material/play_arrow:", width="stretch", key="train",
         on_click=_train, args=(bench, turn),
     )  # fmt: skip
 
 
+@session.whole
 def _train(bench: Bench, turn: int) -> None:
     """Submit once for each time that the button was drawn: a second click on it must not spend again."""
-    if turn == st.session_state.get("turn", 0):
-        st.session_state["turn"] = turn + 1
-        st.session_state["problems"] = []
+    if turn == session.state.get("turn", 0):
+        session.state["turn"] = turn + 1
+        session.state["problems"] = []
         session.put("upload", None)
         training.submit(bench)
 
@@ -95,7 +94,7 @@ def _data_choice(bench: Bench, row: DataRow) -> None:
     key = f"data:{len(names)}:{row.name}"
     st.selectbox(
         "Data", names, names.index(row.name), key=key,
-        on_change=lambda: training.choose(st.session_state[key]),
+        on_change=session.whole(lambda: training.choose(session.state[key])),
         format_func=lambda name: f"{name} (private)" if rows[names.index(name)].private else name,
     )  # fmt: skip
     about = f"{BUILT_IN[row.name].help}. " if row.name in BUILT_IN else ""
@@ -103,16 +102,16 @@ def _data_choice(bench: Bench, row: DataRow) -> None:
     st.caption(f"{about}{row.records:,} records for training, {row.unit} each. {status}.".replace("$", "\\$"))
     st.button(
         "Use your own data", icon=":material/upload_file:", width="stretch", key="own",
-        on_click=lambda: session.change("upload", "1"),
+        on_click=session.sets("upload", "1"),
     )  # fmt: skip
 
 
 def _method_choice(bench: Bench, row: DataRow) -> None:
-    key = f"methods:{row.private}:{st.session_state.get('turn', 0)}:{row.name}"
+    key = f"methods:{row.private}:{session.state.get('turn', 0)}:{row.name}"
     st.multiselect(
         "Methods", bench.methods_for(row), session.get("methods").split(","), key=key,
         format_func=lambda name: bench.labels[name],
-        on_change=lambda: session.change("methods", ",".join(st.session_state[key]) or "refined"),
+        on_change=session.takes("methods", key, lambda chosen: ",".join(chosen) or "refined"),
         help="One run for each. On private data every run spends budget, and nothing may run without noise.",
     )  # fmt: skip
 
@@ -121,7 +120,7 @@ def _batch(row: DataRow) -> None:
     own = session.get("batch") is not None
     st.toggle(
         "Own batch size", own, key="own-batch", help="Otherwise each method takes the batch that suits it.",
-        on_change=lambda: session.change("batch", None if own else max(1, row.records // 20)),
+        on_change=session.sets("batch", None if own else max(1, row.records // 20)),
     )  # fmt: skip
     if own:
         usual = dataclasses.replace(training.BATCH, default=row.records)
@@ -132,12 +131,12 @@ def _seed() -> None:
     own = session.get("seed") is not None
     st.toggle(
         "Demonstration with a seed", own, key="own-seed", help=training.SEED.help,
-        on_change=lambda: session.change("seed", None if own else 1),
+        on_change=session.sets("seed", None if own else 1),
     )  # fmt: skip
     if own:
         st.number_input(
             "Seed", 0, int(training.SEED.high), int(session.get("seed")), key="seed",
-            on_change=lambda: session.change("seed", int(st.session_state["seed"])),
+            on_change=session.takes("seed", "seed", int),
         )  # fmt: skip
 
 
@@ -154,7 +153,7 @@ def _invitation(bench: Bench, row: DataRow) -> None:
             )
         st.button(
             "Show the ready example", icon=":material/auto_awesome:", key="example",
-            on_click=lambda: session.change("example", "1"),
+            on_click=session.sets("example", "1"),
         )  # fmt: skip
 
 
@@ -194,6 +193,7 @@ def _progress(bench: Bench, runs: Mapping[str, RunRow]) -> _Live | None:
     return live
 
 
+@session.whole
 def _cancel(run_id: str) -> None:
     try:
         library.store().cancel(run_id)

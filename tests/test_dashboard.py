@@ -1,19 +1,22 @@
 """The pages' logic, without a browser."""
 
 import ast
+import contextlib
 import math
 import subprocess
 import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from streamlit.runtime.scriptrunner import RerunData, RerunException
 from streamlit.testing.v1 import AppTest
 
 import dashboard
-from dashboard import charts, formats, launch, planning, session, words
+from dashboard import background, charts, formats, launch, planning, session, words
 from tests.pages import address, checked, opened
 from vips_core import ACCOUNTANTS, PrivacyPlan
 
@@ -80,7 +83,7 @@ def test_slow_accountants_do_not_block(monkeypatch):
     """The fast part is on the page before the run waits for the slow one."""
     release, waited_for = threading.Event(), []
     monkeypatch.setattr(planning, "details", lambda plan: release.wait(20))
-    monkeypatch.setattr(session, "rerun_when_ready", waited_for.extend)
+    monkeypatch.setattr(background, "rerun_when_ready", waited_for.extend)
     try:
         at = page(sigma=1.31)
         shown = metrics(at)
@@ -243,13 +246,13 @@ def test_surface_is_not_recomputed_when_noise_or_batch_move():
 
 
 def test_background_shares_cancels_and_resubmits():
-    background = session.Background(threads=1, keep=2)
+    shared = background.Background(threads=1, keep=2)
     gate = threading.Event()
-    blocked = background.ask(gate.wait)
-    queued = background.ask(math.sqrt, 4.0)
-    assert background.ask(math.sqrt, 4.0) is queued
+    blocked = shared.ask(gate.wait)
+    queued = shared.ask(math.sqrt, 4.0)
+    assert shared.ask(math.sqrt, 4.0) is queued
     assert queued.cancel()
-    again = background.ask(math.sqrt, 4.0)
+    again = shared.ask(math.sqrt, 4.0)
     gate.set()
     assert blocked.result(10) is True
     assert again.result(10) == 2.0
@@ -328,3 +331,99 @@ def test_views_are_thin(path):
         names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         for name in names:
             assert name in {"streamlit", "vips_core", "dashboard"} or name.startswith("dashboard."), name
+
+
+WHOLE = {"session.whole", "session.takes", "session.sets"}
+
+
+def test_every_callback_is_finished():
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in sorted(HOME.rglob("*.py"))]
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    whole = {
+        node.name for node in nodes
+        if isinstance(node, ast.FunctionDef) and "session.whole" in map(ast.unparse, node.decorator_list)
+    }  # fmt: skip
+    whole |= {
+        target.id for node in nodes
+        if isinstance(node, ast.Assign) and ast.unparse(getattr(node.value, "func", node)) in WHOLE
+        for target in node.targets
+    }  # fmt: skip
+    callbacks = [
+        node.value for node in nodes
+        if isinstance(node, ast.keyword) and node.arg in ("on_change", "on_click", "on_select")
+    ]  # fmt: skip
+    assert len(callbacks) > 40
+    for callback in callbacks:
+        match callback:
+            case ast.Constant(value="rerun" | "ignore"):
+                pass
+            case ast.Call(func=called):
+                assert ast.unparse(called) in WHOLE, ast.unparse(callback)
+            case _:
+                assert ast.unparse(callback).split(".")[-1] in whole, ast.unparse(callback)
+
+
+class Impatient(dict):
+    """A state where newer input comes at the nth access, as Streamlit's does."""
+
+    def __init__(self, turn):
+        super().__init__()
+        self.left = turn
+
+    def _look(self):
+        self.left -= 1
+        if self.left == 0:
+            raise RerunException(RerunData())
+
+    def __getitem__(self, key):
+        self._look()
+        return super().__getitem__(key)
+
+    def __setitem__(self, key, value):
+        self._look()
+        super().__setitem__(key, value)
+
+    def __contains__(self, key):
+        self._look()
+        return super().__contains__(key)
+
+    def get(self, key, default=None):
+        self._look()
+        return super().get(key, default)
+
+
+@pytest.mark.parametrize("turn", range(1, 6))
+def test_newer_input_waits_for_a_callback(turn, monkeypatch):
+    state = Impatient(turn=0)
+    state.update({"page": "plan", "value:plan/sigma": 1.24, "slider": 2.0, "problems": ["before"]})
+    state.left = turn
+    monkeypatch.setattr(session, "st", SimpleNamespace(session_state=state))
+    try:
+        session.takes("sigma", "slider")()
+        came = False
+    except RerunException:
+        came = True
+    assert came == (turn <= 4)  # what was asked for meanwhile has its turn
+    assert dict(state) == {"page": "plan", "value:plan/sigma": 2.0, "slider": 2.0, "problems": []}
+
+
+@pytest.mark.parametrize("turn", range(1, 25))
+def test_a_run_that_is_abandoned_loses_no_value_of_the_address(turn, monkeypatch):
+    fake = SimpleNamespace(session_state=Impatient(turn), query_params=QueryParams(sigma="2", s="none"))
+    monkeypatch.setattr(session, "st", fake)
+    with contextlib.suppress(RerunException):
+        session.enter("plan")
+        session.load(planning.PARAMETERS)
+    fake.session_state.left = 0
+    session.enter("plan")
+    session.load(planning.PARAMETERS)
+    assert session.get("sigma") == 2.0
+    assert session.get("epochs") == planning.EPOCHS.default
+    assert len(session.problems()) == 1
+
+
+class QueryParams(dict):
+    """The address of a page."""
+
+    def to_dict(self):
+        return dict(self)

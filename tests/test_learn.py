@@ -16,7 +16,8 @@ from streamlit.testing.v1 import AppTest
 
 import dashboard
 import sample_data
-from dashboard import handout, lessons, session
+from dashboard import handout, lessons
+from dashboard.background import Later
 from dashboard.formats import number
 from dashboard.lessons import (
     composition,
@@ -396,7 +397,7 @@ def test_lessons_are_small_and_stay_outside_the_wall(path):
 def test_slow_calls_of_a_lesson_run_in_the_background():
     slow = []
 
-    class Asked(session.Later):
+    class Asked(Later):
         def __call__(self, function, *args):
             slow.append(function)
 

@@ -6,7 +6,7 @@ import plotly.graph_objects as go
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dashboard import frontier, frontier_parts, session, sweep_words
+from dashboard import background, frontier, frontier_parts, sweep_words
 from tests.pages import address, opened
 from tests.test_sweep import rows
 from vips_core.runs import supervisor, worker
@@ -35,7 +35,7 @@ def store(home):
 def _no_processes(monkeypatch):
     monkeypatch.setattr(supervisor, "start", lambda store: [])
     monkeypatch.setattr(frontier_parts, "wait", lambda run, place: None)
-    monkeypatch.setattr(session, "rerun_when_ready", lambda calls: None)
+    monkeypatch.setattr(background, "rerun_when_ready", lambda calls: None)
 
 
 @pytest.fixture

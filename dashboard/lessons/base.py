@@ -6,8 +6,9 @@ from typing import Any
 
 import pandas as pd
 
+from dashboard.background import Later
 from dashboard.charts import Figure
-from dashboard.session import Choice, Later, Number
+from dashboard.session import Choice, Number
 
 LETTERS = "abcd"
 _NO_YES = {"0": "no", "1": "yes"}

@@ -7,10 +7,11 @@ import numpy as np
 import pandas as pd
 
 from dashboard import charts, words
+from dashboard.background import Later
 from dashboard.formats import number
 from dashboard.lessons.base import Formula, Lesson, Outcome
 from dashboard.lessons.figures import figure, line
-from dashboard.session import Later, Number, log_stops
+from dashboard.session import Number, log_stops
 from vips_core import ACCOUNTANTS, PrivacyPlan
 
 RECORDS = 1_000_000  # only the ratio q = S/N counts

@@ -14,10 +14,11 @@ import pandas as pd
 
 import sample_data
 from dashboard import charts
+from dashboard.background import Later
 from dashboard.formats import number
 from dashboard.lessons import figures
 from dashboard.lessons.base import Formula, Lesson, Outcome
-from dashboard.session import Choice, Later, Number, log_stops
+from dashboard.session import Choice, Number, log_stops
 from vips_core import BayesianLogistic, Fit, LabelledRows, PrivacyPlan, fit
 from vips_core.models.symmetric import unpack
 

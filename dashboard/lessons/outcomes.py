@@ -11,10 +11,11 @@ import numpy as np
 import pandas as pd
 
 from dashboard import charts
+from dashboard.background import Later
 from dashboard.formats import number
 from dashboard.lessons import outcome_charts
 from dashboard.lessons.base import Formula, Lesson, Outcome, Scale
-from dashboard.session import Choice, Later, Number
+from dashboard.session import Choice, Number
 from sample_data import lessons as results_file
 from sample_data.lessons import EPSILONS, Results
 

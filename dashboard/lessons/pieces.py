@@ -71,12 +71,12 @@ def navigation(lesson: Lesson, present: bool) -> None:
             st.segmented_control(
                 CURRENT.label, list(CURRENT.options), default=str(lesson.number), required=True,
                 format_func=lambda number: CURRENT.options[number], key=key, label_visibility="collapsed",
-                on_change=lambda: session.change(CURRENT.name, st.session_state[key]),
+                on_change=session.takes(CURRENT.name, key),
             )  # fmt: skip
         _turn("Next", lesson.number + 1, ":material/arrow_forward:", "Right" if present else None)
         st.toggle(
             PRESENT.label, present, key="present", help=PRESENT.help,
-            on_change=lambda: session.change(PRESENT.name, "1" if st.session_state["present"] else "0"),
+            on_change=session.takes(PRESENT.name, "present", lambda on: "1" if on else "0"),
         )  # fmt: skip
 
 
@@ -84,7 +84,7 @@ def _turn(label: str, number: int, icon: str, shortcut: str | None) -> None:
     st.button(
         f"{label} lesson", key=f"turn-{label}", icon=icon, shortcut=shortcut, type="tertiary",
         disabled=not 1 <= number <= len(LESSONS),
-        on_click=lambda: session.change(CURRENT.name, str(number)),
+        on_click=session.sets(CURRENT.name, str(number)),
     )  # fmt: skip
 
 
@@ -105,7 +105,7 @@ def question(lesson: Lesson, outcome: Outcome) -> None:
         st.radio(
             lesson.answer.label, list(letters), None if picked == "none" else letters.index(picked), key=key,
             format_func=lambda letter: lesson.answer.options[letter], label_visibility="collapsed",
-            on_change=lambda: session.change(name, st.session_state[key]),
+            on_change=session.takes(name, key),
         )  # fmt: skip
 
 
@@ -116,7 +116,7 @@ def reveal(lesson: Lesson) -> None:
         "Ask again" if shown else "Reveal", key=f"reveal:{lesson.number}",
         type="secondary" if shown else "primary", disabled=not shown and picked == "none",
         help=None if shown or picked != "none" else "Choose an answer first.",
-        on_click=lambda: session.change(lesson.shown.name, "0" if shown else "1"),
+        on_click=session.sets(lesson.shown.name, "0" if shown else "1"),
     )  # fmt: skip
 
 
@@ -135,7 +135,7 @@ def _slider(parameter: Scale) -> str:
     st.select_slider(
         parameter.label, list(parameter.options), session.get(parameter.name), key=key, help=parameter.help,
         format_func=lambda value: parameter.options[value],
-        on_change=lambda: session.change(parameter.name, st.session_state[key]),
+        on_change=session.takes(parameter.name, key),
     )  # fmt: skip
     return session.get(parameter.name)
 

@@ -8,9 +8,10 @@ import pandas as pd
 from scipy.special import expit
 
 from dashboard import charts
+from dashboard.background import Later
 from dashboard.lessons.base import Formula, Lesson, Outcome
 from dashboard.lessons.figures import line, mark, point, side_by_side
-from dashboard.session import Later, Number
+from dashboard.session import Number
 from vips_core.kernels.polya_gamma import pg_means
 
 LARGEST = 10.0

@@ -9,10 +9,11 @@ import pandas as pd
 from scipy.special import ndtr, ndtri
 
 from dashboard import charts
+from dashboard.background import Later
 from dashboard.formats import brief, number
 from dashboard.lessons.base import Formula, Lesson, Outcome
 from dashboard.lessons.figures import figure, line, point
-from dashboard.session import Later, Number, log_stops
+from dashboard.session import Number, log_stops
 from vips_core.privacy import gaussian
 
 FALSE_ALARMS = 0.01

@@ -8,11 +8,12 @@ import numpy as np
 import pandas as pd
 
 from dashboard import charts, words
+from dashboard.background import Later
 from dashboard.formats import number
 from dashboard.lessons.base import Formula, Lesson, Outcome
 from dashboard.lessons.composition import plan_of
 from dashboard.lessons.figures import line, point, side_by_side
-from dashboard.session import Later, Number, log_stops
+from dashboard.session import Number, log_stops
 
 LEAST_RATE = 1e-3
 RATE = Number(

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from dashboard import frontier, frontier_parts, layout, library, session, sweep_words
+from dashboard.background import Later
 from dashboard.layout import card
 
 
@@ -28,7 +29,7 @@ def show() -> None:
         place = frontier_parts.progress(run, found)
         frontier_parts.curves(found)
         session.save(frontier.parameters())
-        with session.Later() as later:
+        with Later() as later:
             drawn = None if run.status in library.ALIVE else later(frontier.other_drawings, *_key(run))
             for drawing in drawn or []:
                 with card(drawing.title, drawing.caption):

@@ -34,10 +34,10 @@ def _comparison(runs: dict[str, Finished], test: BinaryRows) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             for label, step in (("Earlier", -images.COLUMNS), ("Later", images.COLUMNS)):
                 to = min(max(1, first + step), last)
-                st.button(label, on_click=session.change, args=("first", to), disabled=to == first)
+                st.button(label, on_click=session.sets("first", to), disabled=to == first)
             st.toggle(
                 "Mark wrong pixels", mark, key="mark",
-                on_change=lambda: session.change("wrong", None if mark else "1"),
+                on_change=session.sets("wrong", None if mark else "1"),
             )  # fmt: skip
             _png_button(rows, "reconstructions")
         components.table_twin(
@@ -80,9 +80,8 @@ def _samples(runs: dict[str, Finished]) -> None:
         rows = images.samples(runs, session.get("drawn"))
         st.html(pixels.rows(rows))
         with st.container(horizontal=True):
-            st.button("Draw others", icon=":material/casino:", on_click=lambda: session.change(
-                "drawn", session.get("drawn") + 1
-            ))  # fmt: skip
+            again = session.sets("drawn", session.get("drawn") + 1)
+            st.button("Draw others", icon=":material/casino:", on_click=again)
             _png_button(rows, "samples")
 
 

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from dashboard import layout, lessons, session
+from dashboard.background import Later
 from dashboard.lessons import pieces
 
 
@@ -22,7 +23,7 @@ def show() -> None:
     with controls:
         values = pieces.controls(lesson.parameters)
     session.save((lessons.CURRENT, lessons.PRESENT, *lesson.state))
-    with session.Later() as later:
+    with Later() as later:
         outcome = lesson.look(values, revealed, later)
         with asked:
             pieces.question(lesson, outcome)

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from dashboard import charts, components, layout, plan_parts, planning, session, words
+from dashboard.background import Later
 from dashboard.components import number_with_slider
 from dashboard.formats import number
 from dashboard.layout import card, metric
@@ -16,7 +17,7 @@ def show() -> None:
         request = _inputs()
     session.save(planning.PARAMETERS)
     layout.header("Plan a privacy budget", words.INTRODUCTION)
-    with session.Later() as later:
+    with Later() as later:
         try:
             plan = later(planning.make_plan, request) if request.slow else planning.make_plan(request)
         except ValueError as error:
@@ -42,7 +43,7 @@ def _inputs() -> planning.Request:
     return planning.Request(records, batch, noise, epochs, delta, solve, target, accountant)
 
 
-def _results(plan: PrivacyPlan, request: planning.Request, later: session.Later) -> None:
+def _results(plan: PrivacyPlan, request: planning.Request, later: Later) -> None:
     details = later(planning.details, plan)
     accounts = planning.fast_accounts(plan) | {"pld": details and details.account}
     moments, strong = accounts["moments"].epsilon, accounts["strong"].epsilon

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from dashboard import budgets, history, history_parts, layout, library, session
+from dashboard.background import Later
 from dashboard.layout import card
 
 _INTRODUCTION = "Everything that was trained here, what it cost, and what is left of each budget."
@@ -30,7 +31,7 @@ def show() -> None:
 
 
 def _history(shown: list[library.RunRow], selected: list[library.RunRow], any_runs: bool) -> None:
-    with session.Later() as later:
+    with Later() as later:
         with card("History", history.CAPTION):
             if shown:
                 history_parts.table(shown, selected)

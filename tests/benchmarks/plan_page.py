@@ -28,7 +28,7 @@ from playwright.sync_api import Page, sync_playwright
 from streamlit.testing.v1 import AppTest
 
 import dashboard
-from dashboard import launch, session
+from dashboard import background, launch
 from dashboard.formats import number
 from dashboard.views import plan
 from vips_core import PrivacyPlan
@@ -96,7 +96,7 @@ def told(times: list[float]) -> str:
 def alone() -> None:
     """Print what one visitor waits for."""
     # The fast part is on the page when the wait begins; the calls are started then, as for a visitor.
-    session.rerun_when_ready = lambda calls: [session._background.ask(*call) for call in calls]
+    background.rerun_when_ready = lambda calls: [background._background.ask(*call) for call in calls]
     stopwatch = plan.show = Stopwatch()
     for quiet, name, first in ((True, "sigma", 1.24), (True, "s", 20_000.0), (False, "sigma", 2.0)):
         wall, cpu = rerun_times(stopwatch, name, first, quiet)
@@ -107,7 +107,7 @@ def alone() -> None:
 TIMED = """
 import runpy, time
 import streamlit as st
-from dashboard import session
+from dashboard import background
 from dashboard.views import plan
 if not hasattr(plan, "timed"):
     show, plan.timed = plan.show, True
@@ -115,12 +115,12 @@ if not hasattr(plan, "timed"):
         st.session_state["began"] = time.perf_counter()
         show()
     plan.show = timed
-    wait = session.rerun_when_ready
+    wait = background.rerun_when_ready
     def told(calls):
         with open({log!r}, "a") as log:
             log.write(f"{{1000 * (time.perf_counter() - st.session_state['began'])}}\\n")
         wait(calls)
-    session.rerun_when_ready = told
+    background.rerun_when_ready = told
 runpy.run_path({app!r}, run_name="__main__")
 """
 

@@ -1,0 +1,93 @@
+"""Slow work in the background, which a page follows when it is ready."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from itertools import chain, repeat
+from typing import Any
+
+import streamlit as st
+
+from dashboard.session import state
+
+_POLLS = (*(0.1,) * 5, 0.4)  # seconds between looks at what is awaited; each look costs a message
+_TOGETHER = 0.3  # seconds in which results that follow the first come with it
+
+
+class Background:
+    """Slow pure functions of hashable arguments, computed in threads, once for all visitors."""
+
+    def __init__(self, threads: int, keep: int) -> None:
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="vips-background")
+        self._keep = keep
+        self._futures: OrderedDict[Hashable, Future[Any]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def result(self, function: Callable[..., Any], *args: Hashable) -> Any | None:
+        """Return the result of a call that was asked for and has ended, else None; raise what it raised."""
+        with self._lock:
+            future = self._futures.get((function, args))
+        return future.result() if future is not None and future.done() and not future.cancelled() else None
+
+    def ask(self, function: Callable[..., Any], *args: Hashable) -> Future[Any]:
+        """Return the future of this call, submitted now where it is new or was cancelled."""
+        with self._lock:
+            future = self._futures.pop((function, args), None)
+            if future is None or future.cancelled():
+                future = self._pool.submit(function, *args)
+            self._futures[(function, args)] = future
+            while len(self._futures) > self._keep:
+                self._futures.popitem(last=False)[1].cancel()
+            return future
+
+
+_background = Background(threads=1, keep=256)  # a second would take turns from the pages
+
+
+class Later:
+    """The slow calls of one run of a page: call it for a result or None, and the page follows when ready.
+
+    On leaving the `with` block, calls that only the previous run waited for are dropped, and if something
+    is missing the run, whose fast part is on the page by then, waits for it and starts the page again.
+    """
+
+    def __init__(self) -> None:
+        self._asked: list[tuple[Any, ...]] = []
+        self._missing: list[tuple[Any, ...]] = []
+
+    def __call__(self, function: Callable[..., Any], *args: Hashable) -> Any | None:
+        """Return the result, or None while it is being computed; raise what the call raised."""
+        call = (function, *args)
+        self._asked.append(call)
+        result = _background.result(*call)
+        if result is None:
+            self._missing.append(call)  # started when the fast part is drawn, which it would slow down
+        return result
+
+    def __enter__(self) -> "Later":
+        return self
+
+    def __exit__(self, kind: Any, *_: Any) -> None:
+        for call in state.get("waiting", []):
+            if call not in self._asked:
+                _background.ask(*call).cancel()
+        state["waiting"] = self._missing
+        if self._missing and kind is None:
+            rerun_when_ready(self._missing)
+
+
+def rerun_when_ready(calls: Sequence[tuple[Any, ...]]) -> None:
+    """Wait for the first of these calls, then run the page again; any input of the visitor ends the wait.
+
+    A call that ends soon after the first comes with it. (A polling fragment would send the browser's values
+    with every poll, and a late poll would undo an input.)
+    """
+    futures, yield_point = [_background.ask(*call) for call in calls], st.empty()
+    for pause in chain(_POLLS, repeat(_POLLS[-1])):
+        if wait(futures, timeout=pause, return_when=FIRST_COMPLETED).done:
+            break
+        yield_point.empty()  # Streamlit stops the run here when the visitor asks for another
+    wait(futures, timeout=_TOGETHER)
+    yield_point.empty()  # what the visitor asked for meanwhile goes first
+    st.rerun()
