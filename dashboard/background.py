@@ -1,17 +1,17 @@
 """Slow work in the background, which a page follows when it is ready."""
 
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from itertools import chain, repeat
 from typing import Any
 
 import streamlit as st
 
 from dashboard.session import state
 
-_POLLS = (*(0.1,) * 5, 0.4)  # seconds between looks at what is awaited; each look costs a message
+_LOOK = 0.05  # seconds between looks for newer input while a page waits
 _TOGETHER = 0.3  # seconds in which results that follow the first come with it
 
 
@@ -83,11 +83,25 @@ def rerun_when_ready(calls: Sequence[tuple[Any, ...]]) -> None:
     A call that ends soon after the first comes with it. (A polling fragment would send the browser's values
     with every poll, and a late poll would undo an input.)
     """
-    futures, yield_point = [_background.ask(*call) for call in calls], st.empty()
-    for pause in chain(_POLLS, repeat(_POLLS[-1])):
-        if wait(futures, timeout=pause, return_when=FIRST_COMPLETED).done:
-            break
-        yield_point.empty()  # Streamlit stops the run here when the visitor asks for another
-    wait(futures, timeout=_TOGETHER)
-    yield_point.empty()  # what the visitor asked for meanwhile goes first
+    futures = [_background.ask(*call) for call in calls]
+    while not any(future.done() for future in futures):
+        wait(futures, _LOOK, FIRST_COMPLETED)
+        _look()
+    end = time.monotonic() + _TOGETHER
+    while time.monotonic() < end and not all(future.done() for future in futures):
+        wait(futures, _LOOK)
+        _look()
     st.rerun()
+
+
+def pause(seconds: float) -> None:
+    """Let time pass on a page that follows something; any input of the visitor ends its run."""
+    end = time.monotonic() + seconds
+    while (left := end - time.monotonic()) > 0:
+        time.sleep(min(_LOOK, left))
+        _look()
+
+
+def _look() -> None:
+    """Let Streamlit end this run where the visitor asks for another: it looks at each access to the state."""
+    state.get("page")

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from dashboard import components, frontier, layout, library, reports, session, sweep_words
+from dashboard import background, components, frontier, layout, library, reports, session, sweep_words
 from dashboard.formats import number
 from dashboard.layout import card
 from vips_core.reports.drawings import Drawing
@@ -154,7 +154,7 @@ def wait(run: RunRow, place: Any) -> None:
     """Follow a live sweep, and draw the page again when cells have come; any input ends the wait."""
     start = time.monotonic()
     while True:
-        time.sleep(_POLL)
+        background.pause(_POLL)
         supervisor.start(library.store())
         now = library.store().run(run.id)
         due = now.step != run.step and time.monotonic() - start > _REDRAW

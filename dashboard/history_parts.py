@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from dashboard import components, history, layout, library, pages, reports, session
-from dashboard.background import Later
+from dashboard import background, components, history, layout, library, pages, reports, session
 from dashboard.layout import card
 from vips_core.runs import supervisor
 from vips_core.runs.request import Request
@@ -82,7 +81,7 @@ def table(shown: Sequence[RunRow], selected: Sequence[RunRow]) -> None:
     )  # fmt: skip
 
 
-def compare(runs: Sequence[RunRow], later: Later) -> None:
+def compare(runs: Sequence[RunRow], later: background.Later) -> None:
     """Show the chosen runs side by side."""
     for run in runs:
         with st.container(border=True):
@@ -171,10 +170,8 @@ def _do(action: str, run_id: str, *rest: bool) -> None:
 def wait(runs: Sequence[RunRow]) -> None:
     """Follow live runs, and draw the page again when they have moved on; any input ends the wait."""
     start, before = time.monotonic(), _states(runs)
-    yield_point = st.empty()
     while True:
-        time.sleep(_POLL)
-        yield_point.empty()  # Streamlit stops the run here when the visitor asks for another
+        background.pause(_POLL)
         supervisor.start(library.store())
         now = _states(library.store().runs())
         ended = {key: value[0] for key, value in now.items()} != {

@@ -30,13 +30,8 @@ def main() -> int:
     return main()
 
 
-def command(port: int) -> list[str]:
-    """Return the command that starts Streamlit in a process of its own."""
-    return [sys.executable, "-m", "streamlit", *_arguments(port)]
-
-
-def _arguments(port: int) -> list[str]:
-    """Every setting of the packaged file as a flag."""
+def arguments(port: int) -> list[str]:
+    """Return what Streamlit is told: the script, and every setting of the packaged file as a flag."""
     settings = tomllib.loads((_HERE / "config.toml").read_text(encoding="utf-8"))
     flags = [f"--{name}={_text(value)}" for name, value in _flatten(settings)]
     return ["run", str(_HERE / "app.py"), *flags, f"--server.port={port}"]
@@ -54,7 +49,7 @@ def serve(port: int | None = None) -> NoReturn:
     gc.set_threshold(_GARBAGE)
     from streamlit.web import cli  # here: it takes half a second, and bad input should not wait for it
 
-    sys.exit(cli.main(_arguments(port), prog_name="streamlit"))
+    sys.exit(cli.main(arguments(port), prog_name="streamlit"))
 
 
 def _is_usable(port: int) -> bool:

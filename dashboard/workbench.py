@@ -1,13 +1,12 @@
 """The shape that Topics, Risk and Images share: choose data and plan, train, watch, and see results."""
 
 import dataclasses
-import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import streamlit as st
 
-from dashboard import charts, components, layout, library, session, summary, training, upload
+from dashboard import background, charts, components, layout, library, session, summary, training, upload
 from dashboard.components import number_with_slider
 from dashboard.formats import number
 from dashboard.library import Finished
@@ -228,7 +227,7 @@ def _wait(bench: Bench, runs: Mapping[str, RunRow], live: _Live) -> None:
     """Follow the live runs until one changes its state; Streamlit stops this when the visitor acts."""
     before = {method: run.status for method, run in runs.items()}
     while True:
-        time.sleep(_POLL)
+        background.pause(_POLL)
         supervisor.start(library.store())
         now = {method: library.store().run(run.id) for method, run in runs.items()}
         if {method: run.status for method, run in now.items()} != before:

@@ -277,7 +277,7 @@ def test_log_axis_only_where_epsilon_spans_decades():
 
 
 def test_launch_passes_every_setting_as_a_flag():
-    arguments = launch.command(8765)
+    arguments = launch.arguments(8765)
     assert arguments[-1] == "--server.port=8765"
     for flag in ("--server.address=127.0.0.1", "--browser.gatherUsageStats=false",
                  "--client.showErrorDetails=none", "--server.maxUploadSize=200"):  # fmt: skip

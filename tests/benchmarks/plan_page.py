@@ -132,7 +132,8 @@ def serve(folder: Path) -> tuple[subprocess.Popen[bytes], str, Path]:
         port = probe.getsockname()[1]
     times, script = folder / "times.txt", folder / "timed.py"
     script.write_text(TIMED.format(log=str(times), app=str(APP)), encoding="utf-8")
-    command = [str(script) if part == str(APP) else part for part in launch.command(port)]
+    arguments = [str(script) if part == str(APP) else part for part in launch.arguments(port)]
+    command = [sys.executable, "-m", "streamlit", *arguments]
     environment = os.environ | {"VIPS_HOME": str(folder / "home"), "PYTHONPATH": str(APP.parent.parent)}
     with (folder / "server.log").open("wb") as log:
         process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)

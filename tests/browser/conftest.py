@@ -4,6 +4,7 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 import time
 import urllib.error
 import urllib.request
@@ -13,6 +14,7 @@ import pytest
 from dashboard import launch
 from vips_core.runs.store import Store
 
+COMMAND = "import sys; from dashboard.launch import main; sys.exit(main())"  # of `vips-explorer`
 CHROMIUM_FLAGS = [
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
@@ -51,9 +53,8 @@ def server(chromium, shelf, tmp_path_factory):
         "VIPS_HOME": str(shelf.home),
     }
     with log.open("w") as output:
-        process = subprocess.Popen(
-            launch.command(port), cwd=log.parent, env=environment, stdout=output, stderr=output
-        )
+        command = [sys.executable, "-c", COMMAND, "dashboard", "--port", str(port)]
+        process = subprocess.Popen(command, cwd=log.parent, env=environment, stdout=output, stderr=output)
     try:
         _wait_until_healthy(f"http://127.0.0.1:{port}/_stcore/health", process, log)
         yield f"http://127.0.0.1:{port}"

@@ -44,3 +44,19 @@ def test_train_on_the_survey_and_ask_for_one_person(visit):
         page.get_by_role("button", name="Download CSV").nth(1).click()
     text = download.value.path().read_text(encoding="utf-8")
     assert text.startswith("Method,False positive rate,True positive rate,low (90%),high (90%)\nRefined,0.0,")
+
+
+def test_a_click_right_after_another_is_done_as_well(visit):
+    page = visit("/risk?data=nhanes-stroke&epochs=1&seed=7")
+    train, noise = (
+        page.get_by_role("button", name="Train", exact=True),
+        page.get_by_text("Noise σ", exact=True),
+    )
+    expect(train).to_be_visible()
+    train.evaluate(
+        "button => button.click()"
+    )  # Playwright's own click would wait for the page between the two
+    page.wait_for_timeout(60)
+    noise.first.evaluate("choice => choice.click()")
+    expect(page).to_have_url(re.compile(r"[?&]runs=[0-9a-f]{8}"))
+    expect(page).to_have_url(re.compile(r"[?&]noise=2\.0"))
