@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from dashboard import library
 from dashboard.charts import BLUE, GREEN, GREY, PURPLE, VERMILION, Figure, figure
 from dashboard.formats import brief, number
 from dashboard.session import Choice, Text
@@ -79,7 +80,7 @@ def table(runs: Sequence[RunRow]) -> pd.DataFrame:
             "Method": label_of_method(run),
             "Data": run.data,
             "Status": run.status.capitalize(),
-            "Progress": run.step / max(1, run.steps),
+            "Progress": 100 * run.step // max(1, run.steps),
             "ε": _epsilon(run),
             "Held-out score": score_of(run),
             "Started": pd.Timestamp(run.started or run.created, unit="s"),
@@ -104,10 +105,13 @@ def _epsilon(run: RunRow) -> str:
 
 
 def score_of(run: RunRow) -> str:
-    """Return the last score that was taken, with its name."""
-    if run.kind == "sweep" or not run.scores:
+    """Return the score over all held-out records, while training the last one over some, with its name."""
+    if run.kind == "sweep":
         return "–"
-    return f"{TASKS[run.request['model']].watched} {number(run.scores[-1][1])}"
+    name = TASKS[run.request["model"]].watched
+    last = run.scores[-1][1] if run.scores else None
+    score = library.held_out(run).get(name, last)
+    return "–" if score is None else f"{name} {number(score)}"
 
 
 def name_of(run: RunRow) -> str:

@@ -73,7 +73,7 @@ def table(shown: Sequence[RunRow], selected: Sequence[RunRow]) -> None:
         selection_default={"selection": {"rows": [i for i, name in enumerate(ids) if name in marked]}},
         height=min(420, 40 + 35 * max(1, len(rows))), alt="Runs, newest first",
         column_config={
-            "Progress": st.column_config.ProgressColumn(format="percent", min_value=0, max_value=1, width=80),
+            "Progress": st.column_config.ProgressColumn(format="%d%%", min_value=0, max_value=100, width=80),
             "Held-out score": st.column_config.TextColumn(width=140),
             "Started": st.column_config.DatetimeColumn("Started (UTC)", format="D MMM, HH:mm", width=105),
             "Seconds": st.column_config.NumberColumn(format="%.0f", width=70),

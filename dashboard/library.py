@@ -62,6 +62,11 @@ def has_results(run: RunRow) -> bool:
     return run.status in (DONE, CANCELLED) and (store().folder(run.id) / "result.json").exists()
 
 
+def held_out(run: RunRow) -> Mapping[str, float]:
+    """Return the scores of a run that has ended, over all held-out records."""
+    return _held_out(str(store().home), run.id) if has_results(run) else {}
+
+
 def finished(run_id: str) -> Finished:
     """Return what a run left; `ValueError` where it has no results, or its data set is gone."""
     run = store().run(run_id)
@@ -89,11 +94,17 @@ def _data(home: str, name: str, fingerprint: str) -> DataSet:
     return store().load(name)
 
 
+@st.cache_resource(max_entries=2000, show_spinner=False)
+def _held_out(home: str, run_id: str) -> Mapping[str, float]:
+    found: Mapping[str, float] = _result(store().folder(run_id))["held_out"]
+    return found
+
+
 @st.cache_resource(max_entries=32, show_spinner=False)
 def _finished(home: str, run_id: str, _records: DataSet) -> Finished:
     run, folder = store().run(run_id), store().folder(run_id)
     request = Request.from_mapping(run.request)
-    result = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+    result = _result(folder)
     fit = None
     if (folder / "ledger.json").exists():
         model = request.task.model(request.method, request.values, _records.train)
@@ -101,3 +112,7 @@ def _finished(home: str, run_id: str, _records: DataSet) -> Finished:
         fit = execution.restore(execution.Prepared(request, _records, model, plan), folder)
     tables = {path.stem: pd.read_csv(path) for path in sorted(folder.glob("*.csv"))}
     return Finished(run, request, fit, result, tables, _records)
+
+
+def _result(folder: Path) -> Any:
+    return json.loads((folder / "result.json").read_text(encoding="utf-8"))
