@@ -1,6 +1,8 @@
 """The command line: readable tables, JSON, and one line for bad input."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -101,3 +103,11 @@ def test_audit_recomputes_epsilon_from_the_file_alone(capsys, tmp_path):
     assert "8 × q = 0.25, σ = 1.5, poisson batches of: on, images" in printed.out
     path.write_text("{}", encoding="utf-8")
     assert run(capsys, "audit", str(path), "--delta", "1e-4")[0] == 2
+
+
+def test_a_closed_pipe_is_no_error():
+    command = [sys.executable, "-m", "vips_core.cli", *PLAN, "--noise", "1.24", "--steps", "20"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        process.stdout.close()  # as `head` does when it has seen enough
+        assert process.stderr.read() == ""
+    assert process.returncode == 1

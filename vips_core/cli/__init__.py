@@ -1,6 +1,7 @@
 """The command `vips-explorer`."""
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -27,6 +28,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         code: int | None = options.run(options)
+        sys.stdout.flush()
+    except BrokenPipeError:  # whoever read the output has closed it, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at the very end
+        return 1
     except (ValueError, OSError) as error:
         print(f"vips-explorer {options.command}: {error}", file=sys.stderr)
         return BAD_INPUT
