@@ -427,3 +427,13 @@ class QueryParams(dict):
 
     def to_dict(self):
         return dict(self)
+
+
+@pytest.mark.parametrize("address", [{}, {"prior": 0.5}], ids=["start", "plan"])
+def test_a_setting_that_cannot_be_used_is_said_on_every_page(address, monkeypatch):
+    monkeypatch.setenv("VIPS_WORKERS", "many")
+    at = opened(AppTest.from_file(HOME / "app.py", default_timeout=60), **address)
+    assert "must be a whole number of at least 1" in at.error[0].value
+    assert bool(at.title) == (address == {})  # Start says what VIPS is all the same
+    monkeypatch.setenv("VIPS_WORKERS", "2")
+    assert not checked(at.run()).error
