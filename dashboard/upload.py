@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from dashboard import layout, library, received, session
+from dashboard import background, layout, library, received, session
 from dashboard.formats import brief
 from vips_core.runs.budget import Cap
 from vips_core.runs.tasks import TASKS
@@ -34,6 +34,7 @@ _CAP = (
     "All runs on these records together may spend this much, and no more. You can raise it later, on record."
 )
 _PRIVATE, _PUBLIC = "Private", "Public"
+_LAST_CELL = 0.5  # seconds by which a table may send its last cell later than a click elsewhere
 
 
 def show(model: str, done: Callable[[str], None], close: Callable[[], None]) -> None:
@@ -64,11 +65,25 @@ def show(model: str, done: Callable[[str], None], close: Callable[[], None]) -> 
         private, cap = _protection()
         name = st.text_input("Name", max_chars=64, key="data-name", placeholder="clinic-2024")
         left, right = st.container(horizontal=True), st.empty()
-        added = left.button("Add data set", type="primary", key="add", icon=":material/add:")
-        left.button("Back", key="back", on_click=session.whole(close))
-        if added:
+        left.button(
+            "Add data set", type="primary", key="add", icon=":material/add:", on_click=_ask, args=(True,)
+        )
+        left.button("Back", key="back", on_click=session.whole(lambda: (_ask(False), close())))
+        if session.state.get("adding"):
+            stated = {"private": private, "cap": cap, "unit": unit, "name": name}
+            with right, st.spinner("Reading the file."):
+                background.pause(_LAST_CELL)
+                refusal = _add(model, files, about, held_out, done, **stated)
+            if refusal is None:
+                st.rerun()
             with right:
-                _add(model, files, about, held_out, private=private, cap=cap, unit=unit, name=name, done=done)
+                layout.problem(refusal)
+
+
+@session.whole
+def _ask(add: bool) -> None:
+    """Remember the click: the run that it starts ends early where the table's last cell comes after it."""
+    session.state["adding"] = add
 
 
 def _file(label: str, types: list[str], help_text: str, model: str, key: str = "records") -> list[Any]:
@@ -132,10 +147,13 @@ def _protection() -> tuple[bool, Cap | None]:
     return True, Cap(float(epsilon), float(delta))
 
 
+@session.whole
 def _add(
-    model: str, files: list[Any], about: dict[str, Any], held_out: list[Any], *, private: bool,
-    cap: Cap | None, unit: str | None, name: str, done: Callable[[str], None],
-) -> None:  # fmt: skip
+    model: str, files: list[Any], about: dict[str, Any], held_out: list[Any], done: Callable[[str], None], *,
+    private: bool, cap: Cap | None, unit: str | None, name: str,
+) -> str | None:  # fmt: skip
+    """Register the records, or return what is wrong."""
+    session.state["adding"] = False
     try:
         if not files:
             raise ValueError("choose a file first")
@@ -143,19 +161,17 @@ def _add(
             raise ValueError(f"say whether each {RECORD[model]} is of another person")
         if not name.strip():
             raise ValueError("give the data set a name")
-        with st.spinner("Reading the file."):
-            kind = TASKS[model].kind
-            train = received.read(kind, files, about)
-            test = received.read(kind, held_out, about) if held_out else None
-            _check_delta(cap, len(train))
-            row = library.store().add_data(
-                re.sub(r"\s+", " ", name.strip()), train, test, private=private, cap=cap, unit=unit
-            )
+        kind = TASKS[model].kind
+        train = received.read(kind, files, about)
+        test = received.read(kind, held_out, about) if held_out else None
+        _check_delta(cap, len(train))
+        row = library.store().add_data(
+            re.sub(r"\s+", " ", name.strip()), train, test, private=private, cap=cap, unit=unit
+        )
     except ValueError as problem:
-        layout.problem(str(problem))
-        return
+        return str(problem)
     done(row.name)
-    st.rerun()
+    return None
 
 
 def _check_delta(cap: Cap | None, records: int) -> None:
