@@ -52,8 +52,8 @@ def write_figure(rows: pd.DataFrame, path: Path) -> None:
     table.columns = [f"S = {batch}" for batch in table]
     table.index.name = None
     caption = (
-        f"MNIST, {rows['hidden'].iloc[0]} hidden units, one pass, noise 1 (moments) or what strong composition "
-        "needs at that ε; refined runs spend the same ε by moments. Mean over seeds, each with 100 test images "
-        "of its own; bars are one standard deviation, seeds in brackets. δ = 10⁻⁴."
+        f"MNIST, {rows['hidden'].iloc[0]} hidden units, one pass, noise 1 (moments) or what strong "
+        "composition needs at that ε; refined runs spend the same ε by moments. Mean over seeds, each with "
+        "100 test images of its own; bars are one standard deviation, seeds in brackets. δ = 10⁻⁴."
     )
     write_page(path, "Pixel accuracy against batch size", figure, caption, table)
