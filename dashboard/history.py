@@ -1,5 +1,6 @@
 """What the Runs page asks of the store: the history, comparisons, configs and budgets."""
 
+import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -150,7 +151,7 @@ def released(home: str, run_id: str, status: str) -> Released:
     folder = store.folder(run_id)
     if not (folder / "result.json").exists():
         return Released({}, {})
-    result = library.read_result(folder)
+    result = json.loads((folder / "result.json").read_text(encoding="utf-8"))
     found: dict[str, Account] = {}
     if (folder / "ledger.json").exists():
         events = Ledger.from_json((folder / "ledger.json").read_text(encoding="utf-8")).events()

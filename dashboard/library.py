@@ -96,7 +96,7 @@ def _data(home: str, name: str, fingerprint: str) -> DataSet:
 
 @st.cache_resource(max_entries=2000, show_spinner=False)
 def _held_out(home: str, run_id: str) -> Mapping[str, float]:
-    found: Mapping[str, float] = read_result(store().folder(run_id))["held_out"]
+    found: Mapping[str, float] = _result(store().folder(run_id))["held_out"]
     return found
 
 
@@ -104,7 +104,7 @@ def _held_out(home: str, run_id: str) -> Mapping[str, float]:
 def _finished(home: str, run_id: str, _records: DataSet) -> Finished:
     run, folder = store().run(run_id), store().folder(run_id)
     request = Request.from_mapping(run.request)
-    result = read_result(folder)
+    result = _result(folder)
     fit = None
     if (folder / "ledger.json").exists():
         model = request.task.model(request.method, request.values, _records.train)
@@ -114,6 +114,5 @@ def _finished(home: str, run_id: str, _records: DataSet) -> Finished:
     return Finished(run, request, fit, result, tables, _records)
 
 
-def read_result(folder: Path) -> Any:
-    """Return the scores, ε and cautions that a run left in its folder."""
+def _result(folder: Path) -> Any:
     return json.loads((folder / "result.json").read_text(encoding="utf-8"))

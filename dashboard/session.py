@@ -2,7 +2,7 @@
 
 import re
 import threading
-from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -18,7 +18,7 @@ T = TypeVar("T")
 _newer = threading.local()  # input that came while this thread had something to finish
 
 
-class State(MutableMapping[str, Any]):
+class State:
     """The state of one visitor: `st.session_state`, with which `whole` can finish what it has begun."""
 
     def __getitem__(self, key: str) -> Any:
@@ -30,11 +30,19 @@ class State(MutableMapping[str, Any]):
     def __delitem__(self, key: str) -> None:
         _access(lambda: st.session_state.__delitem__(key))
 
-    def __iter__(self) -> Iterator[str]:
+    def __contains__(self, key: str) -> bool:
+        return _access(lambda: key in st.session_state)
+
+    def __iter__(self) -> Iterator[Any]:
         return _access(lambda: iter(list(st.session_state)))
 
-    def __len__(self) -> int:
-        return _access(lambda: len(st.session_state))
+    def get(self, key: str, default: Any = None) -> Any:
+        """Return a value, or the default where there is none."""
+        return _access(lambda: st.session_state.get(key, default))
+
+    def setdefault(self, key: str, default: Any) -> Any:
+        """Return a value, which is the default from now on where there was none."""
+        return _access(lambda: st.session_state.setdefault(key, default))
 
 
 state = State()
@@ -214,7 +222,7 @@ def enter(page: str) -> None:
 def _begin(page: str, linked: bool) -> None:
     state["page"], state["problems"] = page, []
     if linked:
-        for name in [name for name in state if name.startswith(_key(""))]:
+        for name in [name for name in state if str(name).startswith(_key(""))]:
             del state[name]
 
 

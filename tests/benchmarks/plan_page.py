@@ -15,6 +15,7 @@ twice what the server needs. Give it the whole machine.
 import os
 import re
 import shutil
+import socket
 import statistics
 import subprocess
 import sys
@@ -30,7 +31,6 @@ import dashboard
 from dashboard import background, launch
 from dashboard.formats import number
 from dashboard.views import plan
-from tests.serving import CHROMIUM_FLAGS, free_port
 from vips_core import PrivacyPlan
 from vips_core.runs import supervisor
 from vips_core.runs.request import Request
@@ -39,6 +39,7 @@ from vips_core.runs.store import Store
 APP = Path(dashboard.__file__).parent / "app.py"
 MOVES, BROWSERS, ROUNDS = 30, 10, 5
 PAUSE = 2.0  # seconds between two moves of one browser
+FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
 SERVED = PrivacyPlan(records=400_000, expected_batch=20_000, epochs=1, noise_multiplier=1.24, delta=1e-7)
 
 
@@ -126,7 +127,9 @@ runpy.run_path({app!r}, run_name="__main__")
 
 def serve(folder: Path) -> tuple[subprocess.Popen[bytes], str, Path]:
     """Start the dashboard on a store of its own; return its process, address and file of times."""
-    port = free_port()
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
     times, script = folder / "times.txt", folder / "timed.py"
     script.write_text(TIMED.format(log=str(times), app=str(APP)), encoding="utf-8")
     arguments = [str(script) if part == str(APP) else part for part in launch.arguments(port)]
@@ -169,7 +172,7 @@ def crowd() -> None:
         process, address, times = serve(folder)
         store = Store(folder / "home")
         runs = train(store)
-        browser = playwright.chromium.launch(executable_path=polite_chromium(folder), args=CHROMIUM_FLAGS)
+        browser = playwright.chromium.launch(executable_path=polite_chromium(folder), args=FLAGS)
         try:
             pages = [browser.new_context().new_page() for _ in range(BROWSERS)]
             for page in pages:

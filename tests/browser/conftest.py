@@ -2,7 +2,9 @@
 
 import os
 import shutil
+import socket
 import subprocess
+import sys
 import time
 import urllib.error
 import urllib.request
@@ -10,8 +12,13 @@ import urllib.request
 import pytest
 
 from dashboard import launch
-from tests.serving import CHROMIUM_FLAGS, command, free_port
 from vips_core.runs.store import Store
+
+COMMAND = "import sys; from dashboard.launch import main; sys.exit(main())"  # of `vips-explorer`
+CHROMIUM_FLAGS = [
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+]  # fmt: skip
 
 
 @pytest.fixture(scope="session")
@@ -36,7 +43,9 @@ def shelf(tmp_path_factory):
 @pytest.fixture(scope="session")
 def server(chromium, shelf, tmp_path_factory):
     """Address of the dashboard, started from another folder with the command that users start."""
-    port = free_port()
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
     log = tmp_path_factory.mktemp("server") / "log.txt"
     root = os.path.dirname(os.path.dirname(launch.__file__))
     environment = os.environ | {
@@ -44,9 +53,8 @@ def server(chromium, shelf, tmp_path_factory):
         "VIPS_HOME": str(shelf.home),
     }
     with log.open("w") as output:
-        process = subprocess.Popen(
-            command(port), cwd=log.parent, env=environment, stdout=output, stderr=output
-        )
+        command = [sys.executable, "-c", COMMAND, "dashboard", "--port", str(port)]
+        process = subprocess.Popen(command, cwd=log.parent, env=environment, stdout=output, stderr=output)
     try:
         _wait_until_healthy(f"http://127.0.0.1:{port}/_stcore/health", process, log)
         yield f"http://127.0.0.1:{port}"
