@@ -2,7 +2,8 @@
 
 import streamlit as st
 
-from dashboard import layout, pages, session
+from dashboard import pages, state
+from dashboard.components import layout
 
 ALL = {name: pages.page(name) for name in pages.TITLES}
 
@@ -11,8 +12,11 @@ st.logo(layout.LOGO, icon_image=layout.MARK, size="large")
 chosen = st.navigation(list(ALL.values()), position="top")
 if chosen == ALL["start"] and st.query_params:
     st.switch_page(ALL["plan"], query_params=st.query_params.to_dict())  # values without a page are a plan's
-session.enter(chosen.url_path)
+state.enter(chosen.url_path)
 st.html(layout.STYLE)
+with st.container(horizontal=True, key="pages"):  # shown where the bar on top has no room for them
+    for page in ALL.values():
+        st.page_link(page)
 if chosen != ALL["start"]:  # it does so when it has drawn what needs no core
     layout.check_store()
 chosen.run()

@@ -1,18 +1,21 @@
 """Slow work in the background, which a page follows when it is ready."""
 
+import math
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any
 
 import streamlit as st
 
-from dashboard.session import state
+from dashboard.state import visit
 
 _LOOK = 0.05  # seconds between looks for newer input while a page waits
+_SOON = 0.01  # seconds between looks for a result
 _TOGETHER = 0.3  # seconds in which results that follow the first come with it
+_PATIENCE = 0.1  # seconds after which a page is drawn without what most often comes sooner
 
 
 class Background:
@@ -60,48 +63,50 @@ class Later:
         """Return the result, or None while it is being computed; raise what the call raised."""
         call = (function, *args)
         self._asked.append(call)
-        result = _background.result(*call)
+        result = _background.result(function, *args)
         if result is None:
             self._missing.append(call)  # started when the fast part is drawn, which it would slow down
         return result
+
+    def soon(self, function: Callable[..., Any], *args: Hashable) -> Any | None:
+        """Return as by a call, after waiting a moment: what most often comes at once should not flicker."""
+        wait([_background.ask(function, *args)], _PATIENCE)
+        return self(function, *args)
 
     def __enter__(self) -> "Later":
         return self
 
     def __exit__(self, kind: Any, *_: Any) -> None:
-        for call in state.get("waiting", []):
+        for call in visit.get("waiting", []):
             if call not in self._asked:
                 _background.ask(*call).cancel()
-        state["waiting"] = self._missing
+        visit["waiting"] = self._missing
         if self._missing and kind is None:
             rerun_when_ready(self._missing)
 
 
 def rerun_when_ready(calls: Sequence[tuple[Any, ...]]) -> None:
-    """Wait for the first of these calls, then run the page again; any input of the visitor ends the wait.
-
-    A call that ends soon after the first comes with it. (A polling fragment would send the browser's values
-    with every poll, and a late poll would undo an input.)
-    """
+    """Wait for the first of these calls, and for those that end soon after it, then run the page again."""
     futures = [_background.ask(*call) for call in calls]
-    while not any(future.done() for future in futures):
-        wait(futures, _LOOK, FIRST_COMPLETED)
-        _look()
-    end = time.monotonic() + _TOGETHER
-    while time.monotonic() < end and not all(future.done() for future in futures):
-        wait(futures, _LOOK)
-        _look()
+    wait_until(lambda: any(future.done() for future in futures), every=_SOON)
+    wait_until(lambda: all(future.done() for future in futures), every=_SOON, most=_TOGETHER)
     st.rerun()
 
 
+def wait_until(ready: Callable[[], bool], *, every: float, most: float = math.inf) -> None:
+    """Keep a page until something is ready, looking every so many seconds; any input of the visitor ends it.
+
+    This is the only way in which pages wait. (A polling fragment would send the browser's values with every
+    poll, and a late poll would undo an input.)
+    """
+    end = time.monotonic() + most
+    while not ready() and (left := end - time.monotonic()) > 0:
+        pause(min(every, left))
+
+
 def pause(seconds: float) -> None:
-    """Let time pass on a page that follows something; any input of the visitor ends its run."""
+    """Let time pass on a page; any input of the visitor ends its run."""
     end = time.monotonic() + seconds
     while (left := end - time.monotonic()) > 0:
         time.sleep(min(_LOOK, left))
-        _look()
-
-
-def _look() -> None:
-    """Let Streamlit end this run where the visitor asks for another: it looks at each access to the state."""
-    state.get("page")
+        visit.get("page")  # Streamlit looks for newer input at each access to the state, and ends this run

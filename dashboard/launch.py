@@ -6,6 +6,8 @@ second to load: the start page loads it when it is drawn, any other when it is o
 
 import gc
 import json
+import os
+import signal
 import socket
 import sys
 import tomllib
@@ -15,19 +17,37 @@ from typing import Any, NoReturn
 
 _HERE = Path(__file__).parent
 _FIRST_PORT, _TRIES = 8501, 100
+INTERRUPTED = 130  # what shells call a process that Ctrl-C ended
+_WARM = "2"  # processes that wait for runs, so that two methods start at once
 _GARBAGE = 50_000  # new objects between looks for garbage: the usual 700 make loading a third slower
 
 
 def main() -> int:
-    """Open the pages at once where that is all that is asked; the core's command does everything else."""
-    match sys.argv[1:]:
-        case ["dashboard"]:
-            serve()
-        case ["dashboard", "--port", port] if port.isdecimal() and _is_usable(int(port)):
-            serve(int(port))
-    from vips_core.cli import main  # here: it loads the core
+    """Open the pages at once where that is all that is asked; the core's parser reads everything else."""
+    # While modules load, some would swallow an exception of Ctrl-C, and there is nothing to clean up.
+    before = signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
+    try:
+        match sys.argv[1:]:
+            case ["dashboard"]:
+                serve()
+            case ["dashboard", "--port", port] if port.isdecimal() and _is_usable(int(port)):
+                serve(int(port))
+        from vips_core.cli import main  # here: it loads the core
+    finally:
+        signal.signal(signal.SIGINT, before)
+    try:
+        return main(others=[add_dashboard])
+    except KeyboardInterrupt:  # before its own handler
+        return INTERRUPTED
 
-    return main()
+
+def add_dashboard(commands: Any) -> None:
+    """Declare the options of `dashboard`."""
+    parser = commands.add_parser("dashboard", help="open the dashboard in a browser")
+    parser.add_argument(
+        "--port", type=int, help=f"port on 127.0.0.1 (default: the first free one from {_FIRST_PORT})"
+    )
+    parser.set_defaults(run=lambda options: serve(options.port))
 
 
 def arguments(port: int) -> list[str]:
@@ -47,6 +67,7 @@ def serve(port: int | None = None) -> NoReturn:
         raise ValueError(f"port must be free, but something on this machine uses {port}")
     print(f"VIPS Explorer: http://127.0.0.1:{port} (stop with Ctrl+C)", flush=True)
     gc.set_threshold(_GARBAGE)
+    os.environ.setdefault("VIPS_WARM", _WARM)
     from streamlit.web import cli  # here: it takes half a second, and bad input should not wait for it
 
     sys.exit(cli.main(arguments(port), prog_name="streamlit"))

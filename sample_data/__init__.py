@@ -1,13 +1,15 @@
 """Real, small data sets with their loaders; `generate` makes larger ones with known truth. See README.md."""
 
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from vips_core import validate
 from vips_core.data import BinaryRows, Corpus, LabelledRows
+from vips_core.data.npz import load_arrays
 
 __all__ = [
     "NAMES",
@@ -19,7 +21,9 @@ __all__ = [
     "load_digit_labels",
 ]
 
-NAMES = ("sotu", "nhanes-stroke", "mnist", "mnist-test")
+FOLDER = Path(__file__).parent
+_DIGITS = {"mnist": "train", "mnist-test": "test"}  # names to the prefixes of their arrays
+NAMES = ("sotu", "nhanes-stroke", *_DIGITS)
 
 _YES_NO = (0.0, 1.0)  # the questionnaire's answers
 NHANES_RANGES = {
@@ -78,41 +82,70 @@ NHANES_NORM_BOUND = (1 + len(NHANES_RANGES) - 4) ** 0.5
 
 
 def load(name: str) -> Any:
-    """Return one of the data sets in `NAMES`.
+    """Return a data set.
 
-    "sotu" is a `Corpus`, "nhanes-stroke" are `LabelledRows`, "mnist" and "mnist-test" are `BinaryRows`.
+    Parameters
+    ----------
+    name
+        One of `NAMES`.
+
+    Returns
+    -------
+    Corpus or LabelledRows or BinaryRows
+        "sotu" is a `Corpus`, "nhanes-stroke" are `LabelledRows`, "mnist" and "mnist-test" are `BinaryRows`.
+
+    Examples
+    --------
+    >>> len(load("nhanes-stroke"))
+    5255
     """
+    validate.one_of("name", name, NAMES)
     if name == "sotu":
-        arrays = _arrays("sotu.npz")
+        arrays = load_arrays(FOLDER / "sotu.npz")
         indptr = np.concatenate([[0], np.cumsum(arrays["lengths"], dtype=np.int64)])
         return Corpus(indptr, arrays["indices"], arrays["counts"], tuple(arrays["vocabulary"].tolist()))
     if name == "nhanes-stroke":
-        with (resources.files(__name__) / "nhanes_stroke.csv.gz").open("rb") as file:
-            frame = pd.read_csv(file, compression="gzip")
+        frame = pd.read_csv(FOLDER / "nhanes_stroke.csv.gz")
         return LabelledRows.from_frame(
             frame, "stroke", NHANES_RANGES, NHANES_NORM_BOUND, NHANES_MAY_BE_MISSING
         )
-    if name in ("mnist", "mnist-test"):
-        part = "train" if name == "mnist" else "test"
-        return BinaryRows(_arrays("mnist.npz")[f"{part}_images"], (28, 28))
-    raise ValueError(f"name must be one of {', '.join(NAMES)}, got {name!r}")
+    return BinaryRows(load_arrays(FOLDER / "mnist.npz")[f"{_DIGITS[name]}_images"], (28, 28))
 
 
 def load_digit_labels(name: str = "mnist") -> NDArray[np.uint8]:
-    """Return the digits that the images of "mnist" or "mnist-test" show."""
-    if name not in ("mnist", "mnist-test"):
-        raise ValueError(f"name must be mnist or mnist-test, got {name!r}")
-    return _arrays("mnist.npz")["train_labels" if name == "mnist" else "test_labels"]
+    """Return the digits that images show.
+
+    Parameters
+    ----------
+    name
+        "mnist" or "mnist-test".
+
+    Returns
+    -------
+    numpy.ndarray
+        From 0 to 9, one for each image.
+
+    Examples
+    --------
+    >>> load_digit_labels("mnist-test")[:3]
+    array([7, 2, 1], dtype=uint8)
+    """
+    validate.one_of("name", name, _DIGITS)
+    labels: NDArray[np.uint8] = load_arrays(FOLDER / "mnist.npz")[f"{_DIGITS[name]}_labels"]
+    return labels
 
 
 def english_words() -> tuple[str, ...]:
-    """Return the public English vocabulary, most frequent first, without stop words."""
-    return tuple((resources.files(__name__) / "english.txt").read_text(encoding="utf-8").split())
+    """Return the public English vocabulary, most frequent first, without stop words.
 
+    Returns
+    -------
+    tuple of str
+        10,000 words in small letters.
 
-def _arrays(file_name: str) -> dict[str, NDArray[Any]]:
-    with (
-        (resources.files(__name__) / file_name).open("rb") as file,
-        np.load(file, allow_pickle=False) as arrays,
-    ):
-        return dict(arrays)
+    Examples
+    --------
+    >>> english_words()[:3]
+    ('time', 'new', 'people')
+    """
+    return tuple((FOLDER / "english.txt").read_text(encoding="utf-8").split())

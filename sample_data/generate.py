@@ -5,10 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
+from scipy import optimize, sparse
+from scipy.special import expit
 
 import sample_data
 from sample_data.themes import THEMES
+from vips_core import validate
 from vips_core.data import BinaryRows, Corpus, LabelledRows
 
 FloatArray = NDArray[np.float64]
@@ -37,18 +39,52 @@ COMORBIDITY_GROUPS = 20
 
 @dataclass(frozen=True)
 class Topics:
-    """The truth behind a generated corpus."""
+    """The truth behind a generated corpus.
+
+    Attributes
+    ----------
+    names
+        The theme of each topic, or both themes.
+    word_probabilities
+        (topics, words), rows sum to 1.
+    concentration
+        Of the Dirichlet distribution over topics in a document, per topic.
+    """
 
     names: tuple[str, ...]
-    word_probabilities: FloatArray  # (topics, words), rows sum to 1
+    word_probabilities: FloatArray
     concentration: float
 
 
 def corpus(
     documents: int, words_per_document: int, topics: int, vocabulary_size: int, seed: int
 ) -> tuple[Corpus, Topics]:
-    """Draw a corpus from latent Dirichlet allocation with readable topics."""
-    _at_least_one(documents=documents, words_per_document=words_per_document, topics=topics)
+    """Draw a corpus from latent Dirichlet allocation with readable topics.
+
+    Parameters
+    ----------
+    documents, words_per_document
+        How many, and how long each is.
+    topics
+        At most 210; the first 20 have one theme each, further ones two.
+    vocabulary_size
+        From the words of the themes to these and all common English words.
+    seed
+        The same seed gives the same corpus.
+
+    Returns
+    -------
+    Corpus, Topics
+        The documents, and the truth behind them.
+
+    Examples
+    --------
+    >>> documents, truth = corpus(5, 10, topics=2, vocabulary_size=100, seed=0)
+    >>> len(documents), truth.names
+    (5, ('health', 'law'))
+    """
+    for name, size in (("documents", documents), ("words_per_document", words_per_document)):
+        validate.whole(name, size, low=1)
     rng = np.random.default_rng(seed)
     truth, vocabulary = _topics(topics, vocabulary_size, rng)
     cumulative = np.cumsum(truth.word_probabilities, axis=1)
@@ -74,26 +110,21 @@ def corpus(
     return Corpus(indptr, all_indices, all_counts, vocabulary), truth
 
 
-def _joined(parts: list[NDArray[np.int32]]) -> NDArray[np.int32]:
-    whole = np.concatenate(parts)
-    parts.clear()
-    whole.setflags(write=False)
-    return whole
+def _joined(chunks: list[NDArray[np.int32]]) -> NDArray[np.int32]:
+    joined = np.concatenate(chunks)
+    chunks.clear()
+    joined.setflags(write=False)
+    return joined
 
 
 def _topics(topics: int, vocabulary_size: int, rng: np.random.Generator) -> tuple[Topics, tuple[str, ...]]:
     """Give each topic one theme, then, when the themes are used up, halves of two themes."""
     pairs = [(name,) for name in THEMES] + list(itertools.combinations(THEMES, 2))
-    if topics > len(pairs):
-        raise ValueError(f"topics must be at most {len(pairs)}, got {topics}")
+    validate.whole("topics", topics, low=1, high=len(pairs))
     chosen = pairs[:topics]
     theme_words = dict.fromkeys(word for names in chosen for name in names for word in THEMES[name])
     vocabulary = tuple(dict.fromkeys([*theme_words, *sample_data.english_words()]))
-    if not len(theme_words) <= vocabulary_size <= len(vocabulary):
-        raise ValueError(
-            f"vocabulary_size must be from {len(theme_words)} to {len(vocabulary)} for {topics} topics, "
-            f"got {vocabulary_size}"
-        )
+    validate.whole("vocabulary_size", vocabulary_size, low=len(theme_words), high=len(vocabulary))
     vocabulary = vocabulary[:vocabulary_size]
     number = {word: index for index, word in enumerate(vocabulary)}
     # Zipf's law over a shuffled vocabulary for common words, with a preference of each topic.
@@ -101,8 +132,8 @@ def _topics(topics: int, vocabulary_size: int, rng: np.random.Generator) -> tupl
     beta = common * rng.gamma(0.5, size=(topics, vocabulary_size))
     beta *= (1 - THEME_MASS) / beta.sum(axis=1, keepdims=True)
     for k, names in enumerate(chosen):
-        for part, name in enumerate(names):
-            words = THEMES[name][part :: len(names)]
+        for place, name in enumerate(names):
+            words = THEMES[name][place :: len(names)]
             weight = 1.0 / (5.0 + np.arange(len(words)))
             beta[k, [number[word] for word in words]] += THEME_MASS / len(names) * weight / weight.sum()
     return Topics(tuple(" and ".join(names) for names in chosen), beta, TOPIC_CONCENTRATION), vocabulary
@@ -116,12 +147,28 @@ def stroke_cohort(
     The columns are "intercept", "male", the age bands, then drugs and conditions, from common to rare. Latent
     comorbidity makes the features of a group occur together. One patient in seven has a stroke, by a logistic
     model whose weights are returned.
+
+    Parameters
+    ----------
+    patients, features
+        How many rows and columns.
+    seed
+        The same seed gives the same cohort.
+
+    Returns
+    -------
+    LabelledRows, numpy.ndarray
+        The patients, sparse, with the norm bound `COHORT_NORM_BOUND`, and the true weights.
+
+    Examples
+    --------
+    >>> rows, weights = stroke_cohort(patients=50, features=40, seed=0)
+    >>> rows.x.shape, weights.shape
+    ((50, 40), (40,))
     """
-    _at_least_one(patients=patients)
+    validate.whole("patients", patients, low=1)
     names = ["intercept", "male", *AGE_BANDS]
-    recorded = features - len(names)
-    if recorded < 10:
-        raise ValueError(f"features must be at least {len(names) + 10}, got {features}")
+    recorded = validate.whole("features", features, low=len(names) + 10) - len(names)
     rng = np.random.default_rng(seed)
     names += [f"{('drug', 'condition')[j % 2]} {j // 2 + 1}" for j in range(recorded)]
     prevalence = 0.25 * (1.0 + np.arange(recorded) / 10.0) ** -0.85
@@ -156,17 +203,31 @@ def stroke_cohort(
 
 def _intercept(risk: FloatArray, share: float) -> float:
     """Return the constant to add to the log-odds so that their mean probability is the share."""
-    low, high = -50.0, 50.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        too_many = np.mean(1.0 / (1.0 + np.exp(-(risk + middle)))) > share
-        low, high = (low, middle) if too_many else (middle, high)
-    return low
+    return float(optimize.brentq(lambda constant: np.mean(expit(risk + constant)) - share, -50.0, 50.0))
 
 
 def digits(images: int, seed: int) -> tuple[BinaryRows, NDArray[np.uint8]]:
-    """Draw 28 × 28 images of handwritten-looking digits, and the digits that they show."""
-    _at_least_one(images=images)
+    """Draw 28 × 28 images of handwritten-looking digits.
+
+    Parameters
+    ----------
+    images
+        How many.
+    seed
+        The same seed gives the same images.
+
+    Returns
+    -------
+    BinaryRows, numpy.ndarray
+        The images, and the digits that they show.
+
+    Examples
+    --------
+    >>> drawn, labels = digits(3, seed=0)
+    >>> drawn.shape, labels
+    ((28, 28), array([8, 6, 5], dtype=uint8))
+    """
+    validate.whole("images", images, low=1)
     rng = np.random.default_rng(seed)
     labels = rng.integers(10, size=images).astype(np.uint8)
     bits = np.empty((images, SIDE * SIDE // 8), dtype=np.uint8)
@@ -232,9 +293,3 @@ def _strokes(digit: int) -> list[FloatArray]:
         9: [np.vstack([arc(0, -0.45, 0.5, 0.52, 0, -360), line((0.45, 0.1), (0.3, 1))])],
     }
     return strokes[digit]
-
-
-def _at_least_one(**sizes: int) -> None:
-    for name, value in sizes.items():
-        if value < 1:
-            raise ValueError(f"{name} must be at least 1, got {value}")

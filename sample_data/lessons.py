@@ -5,10 +5,9 @@ Made from the public samples through the public names of `vips_core` by::
     python -m sample_data.lessons [risk] [topics] [digits]
 
 which trains on one core in about ten minutes and writes ``lessons.npz`` next to itself; with names, it makes
-these parts again and keeps the others. All runs are the
-refined variants at δ = 1e-5 on full batches, and all scores are of records that were not trained on. Runs
-are seeded, so that the file can be made again: their ε describes the noise, but they protect nobody, and
-need not, because the data are public.
+these tasks again and keeps the others. All runs are the refined variants at δ = 1e-5 on full batches, and all
+scores are of records that were not trained on. Runs are seeded, so that the file can be made again: their ε
+describes the noise, but they protect nobody, and need not, because the data are public.
 
 | task   | data                                              | model                          |
 |--------|---------------------------------------------------|--------------------------------|
@@ -17,12 +16,11 @@ need not, because the data are public.
 | digits | the first 6,000 images of MNIST, 10,000 test images | 50 hidden units, 12 steps    |
 """
 
+import functools
 import math
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import resources
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,8 +28,10 @@ from numpy.typing import NDArray
 
 import sample_data
 import vips_core as vips
+from vips_core import validate
+from vips_core.data.npz import load_arrays
 
-FILE = "lessons.npz"
+FILE = sample_data.FOLDER / "lessons.npz"
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0, math.inf)  # the last one is training without noise
 DELTA = 1e-5
 RISK_SEEDS, TOPIC_SEEDS, DIGIT_SEEDS = 20, 8, 8
@@ -80,18 +80,30 @@ class Results:
     accuracy: Floats
 
 
+@functools.cache
 def load() -> Results:
-    """Return the results that ship with the package."""
-    found = _stored()
-    packed = found.pop("reconstructions")
+    """Return the results that ship with the package.
+
+    Returns
+    -------
+    Results
+        Of all tasks.
+
+    Examples
+    --------
+    >>> load().auc.shape == (len(EPSILONS), RISK_SEEDS)
+    True
+    """
+    arrays = load_arrays(FILE)
+    packed = arrays.pop("reconstructions")
     levels = np.stack([packed >> 4, packed & 15], axis=-1).reshape(*packed.shape[:-1], 28, 28)
     return Results(
-        spent=np.stack([found.pop(f"spent_{name}").astype(np.float64) for name in PARTS]),
-        vocabulary=tuple(found.pop("vocabulary").tolist()),
-        words=found.pop("words").astype(np.int64),
-        digits=np.unpackbits(found.pop("digits"), axis=1).reshape(-1, 28, 28).astype(np.float64),
+        spent=np.stack([arrays.pop(f"spent_{name}").astype(np.float64) for name in TASKS]),
+        vocabulary=tuple(arrays.pop("vocabulary").tolist()),
+        words=arrays.pop("words").astype(np.int64),
+        digits=np.unpackbits(arrays.pop("digits"), axis=1).reshape(-1, 28, 28).astype(np.float64),
         reconstructions=levels / LEVELS,
-        **{name: value.astype(np.float64) for name, value in found.items()},
+        **{name: value.astype(np.float64) for name, value in arrays.items()},
     )
 
 
@@ -146,7 +158,7 @@ def digits() -> dict[str, NDArray[Any]]:
     }
 
 
-PARTS: dict[str, Callable[[], dict[str, NDArray[Any]]]] = {"risk": risk, "topics": topics, "digits": digits}
+TASKS: dict[str, Callable[[], dict[str, NDArray[Any]]]] = {"risk": risk, "topics": topics, "digits": digits}
 
 
 def _fits(model: Any, train: Any, steps: int, seeds: int) -> list[list[vips.Fit[Any]]]:
@@ -155,11 +167,11 @@ def _fits(model: Any, train: Any, steps: int, seeds: int) -> list[list[vips.Fit[
         records=len(train), expected_batch=len(train), steps=steps, noise_multiplier=0.0, delta=DELTA
     )
     plans = [open_plan.calibrate(epsilon) if epsilon < math.inf else open_plan for epsilon in EPSILONS]
-    found = []
+    fits = []
     for epsilon, plan in zip(EPSILONS, plans, strict=True):
         print(f"{type(model).__name__}: ε = {epsilon}, {seeds} seeds", flush=True)
-        found.append([vips.fit(model, train, plan, seed=seed) for seed in range(seeds)])
-    return found
+        fits.append([vips.fit(model, train, plan, seed=seed) for seed in range(seeds)])
+    return fits
 
 
 def _each(rows: list[list[Any]], function: Any) -> NDArray[Any]:
@@ -185,22 +197,13 @@ def _paired(reference: Floats, topic_words: Floats) -> tuple[Floats, Floats]:
 
 def main() -> None:
     """Train what was asked for, or everything, and write the file."""
-    asked = sys.argv[1:] or list(PARTS)
-    unknown = [name for name in asked if name not in PARTS]
-    if unknown:
-        sys.exit(f"parts must be among {', '.join(PARTS)}, got {unknown[0]!r}")
-    arrays: dict[str, Any] = {} if set(asked) == set(PARTS) else _stored()
-    for name in asked:
-        arrays |= {key: _small(value) for key, value in PARTS[name]().items()}
-    np.savez_compressed(Path(__file__).with_name(FILE), **arrays)
-
-
-def _stored() -> dict[str, NDArray[Any]]:
-    with (
-        (resources.files(sample_data) / FILE).open("rb") as file,
-        np.load(file, allow_pickle=False) as arrays,
-    ):
-        return dict(arrays)
+    wanted = sys.argv[1:] or list(TASKS)
+    for name in wanted:
+        validate.one_of("task", name, TASKS)
+    arrays: dict[str, Any] = {} if set(wanted) == set(TASKS) else load_arrays(FILE)
+    for name in wanted:
+        arrays |= {key: _small(value) for key, value in TASKS[name]().items()}
+    np.savez_compressed(FILE, **arrays)
 
 
 def _small(array: NDArray[Any]) -> NDArray[Any]:
@@ -209,4 +212,7 @@ def _small(array: NDArray[Any]) -> NDArray[Any]:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except ValueError as error:
+        sys.exit(str(error))

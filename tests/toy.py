@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from vips_core import Block, Raw
+from vips_core.kernels.exact import SLACK, cut
 
 
 @dataclass(frozen=True)
@@ -26,14 +27,15 @@ class BetaBernoulli:
 
     def blocks(self, plan, step):
         return {
-            "on": Block(self.clip, (1 - self.size_share**2) ** 0.5),
-            "images": Block(1.0, self.size_share),
+            "on": Block(self.clip, (1 - self.size_share**2) ** 0.5, (self.pixels,)),
+            "images": Block(1.0, self.size_share, (1,)),
         }
 
     def e_step(self, params, batch, blocks):
         y = batch.unpack(np.float64)
-        scale = np.minimum(1, blocks["on"].bound / np.maximum(np.linalg.norm(y, axis=1), 1e-12))
-        return Raw({"on": (scale[:, None] * y).sum(axis=0), "images": np.array([float(len(batch))])})
+        scale = np.minimum(1, SLACK * blocks["on"].bound / np.maximum(np.linalg.norm(y, axis=1), 1e-12))
+        on = cut(scale[:, None] * y, blocks["on"].grid).sum(axis=0)
+        return Raw({"on": on, "images": np.array([float(len(batch))])})
 
     def m_step(self, params, released, step):
         rate = 1 / (step + 1)

@@ -1,7 +1,7 @@
 """Differentially private variational Bayes: plan a budget, train behind a wall, account for what left it."""
 
-from vips_core.data import BinaryRows, Corpus, LabelledRows
-from vips_core.fit import Fit, Progress, fit, recommend
+from vips_core.data import BinaryRows, Corpus, LabelledRows, Sharded
+from vips_core.fit import Fit, Progress, fit, load, recommend
 from vips_core.metrics import (
     auc,
     calibration,
@@ -13,13 +13,13 @@ from vips_core.metrics import (
 from vips_core.metrics.images import reconstruct
 from vips_core.metrics.text import match_topics, npmi_coherence, unigram_perplexity
 from vips_core.models.base import Block, Model, Raw, Released
-from vips_core.models.lda import LDA, infer_topics, top_words, topic_shares, topic_words
-from vips_core.models.logistic import BayesianLogistic
-from vips_core.models.sbn import SBN
+from vips_core.models.lda.model import LDA, infer_topics, top_words, topic_shares, topic_words
+from vips_core.models.logistic.model import BayesianLogistic
+from vips_core.models.sbn.model import SBN
 from vips_core.privacy.accountants import ACCOUNTANTS
 from vips_core.privacy.ledger import Ledger, LedgerBlock, LedgerEntry
 from vips_core.privacy.plan import PrivacyPlan
-from vips_core.privacy.tradeoff import AttackRisk
+from vips_core.privacy.tradeoff import AttackRisk, RiskLimit
 
 __all__ = [
     "ACCOUNTANTS",
@@ -40,10 +40,13 @@ __all__ = [
     "Progress",
     "Raw",
     "Released",
+    "RiskLimit",
+    "Sharded",
     "auc",
     "calibration",
     "fit",
     "infer_topics",
+    "load",
     "match_topics",
     "npmi_coherence",
     "perplexity",

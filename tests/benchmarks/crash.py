@@ -1,4 +1,8 @@
-"""Kill workers and supervisors for as long as wanted: `python -m tests.benchmarks.crash --kills 500`."""
+"""Kill workers, supervisors, registrations and migrations: `python -m tests.benchmarks.crash --kills 500`.
+
+--kills workers at random moments of reservation, release and settlement, with a supervisor for each ten of
+them; --steps registrations and as many migrations.
+"""
 
 import argparse
 import tempfile
@@ -6,13 +10,27 @@ import time
 from pathlib import Path
 
 from tests.crash.harness import Harness
+from tests.crash.killed_steps import kill_migrations, kill_registrations
+
+TOGETHER = 25  # registrations killed in one store, whose chain is verified after each
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=500, help="workers to kill")
+    parser.add_argument("--steps", type=int, default=125, help="registrations, and migrations, to kill")
     parser.add_argument("--seed", type=int, default=int(time.time()))
     options = parser.parse_args()
+    for kill in (kill_registrations, kill_migrations):
+        for part in range(0, options.steps, TOGETHER):
+            with tempfile.TemporaryDirectory() as folder:
+                kill(Path(folder), min(TOGETHER, options.steps - part), options.seed + part)
+        print(f"{kill.__name__}: {options.steps}, the store whole after each", flush=True)
+    if options.kills:
+        kill_workers(options)
+
+
+def kill_workers(options: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory() as folder:
         harness = Harness(Path(folder), options.seed)
         try:

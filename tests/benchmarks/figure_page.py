@@ -6,7 +6,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import plotly.io
 
-from dashboard.charts import HEIGHT
+from vips_core.reports.figures import HEIGHT
 
 # System colours follow the reader's light or dark setting, in the page and in the chart's text.
 _PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title><style>

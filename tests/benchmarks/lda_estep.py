@@ -18,7 +18,7 @@ from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.utils.parallel import Parallel
 
 from vips_core.data import Corpus
-from vips_core.kernels.lda import expected_rows, topic_word_sums
+from vips_core.models.lda.kernels import expected_rows, topic_word_sums
 
 TOPICS, WORDS, LENGTH, SWEEPS, ALPHA = 50, 8000, 500, 20, 0.02
 

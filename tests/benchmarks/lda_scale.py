@@ -11,13 +11,13 @@ import numpy as np
 
 import vips_core as vips
 from vips_core.data import Corpus
-from vips_core.models import lda
+from vips_core.models.lda import paper
 
 TOPICS, WORDS, LENGTH = 50, 8000, 500
 
 
 def generated(documents, rng):
-    """Documents of a few topics each, drawn in pieces so that nothing dense is held."""
+    """Documents of a few topics each, drawn some at a time so that nothing dense is held."""
     beta = np.cumsum(rng.dirichlet(np.full(WORDS, 0.05), TOPICS), axis=1)
     indices, counts, sizes = [], [], [0]
     for start in range(0, documents, 1000):
@@ -49,7 +49,7 @@ def main():
     corpus = generated(options.documents, np.random.default_rng(0))
     print(f"{options.documents} documents, {len(corpus.indices)} entries; peak so far {peak():.2f} GB")
     spent = []
-    inner = lda.topic_word_sums
+    inner = paper.topic_word_sums
 
     def timed(*arguments, **named):
         start = time.perf_counter()
@@ -57,8 +57,8 @@ def main():
         spent.append(time.perf_counter() - start)
         return result
 
-    lda.topic_word_sums = timed
-    model = lda.LDA(TOPICS, corpus.vocabulary, LENGTH, method="paper", sweeps=options.sweeps, tolerance=0.0)
+    paper.topic_word_sums = timed
+    model = vips.LDA(TOPICS, corpus.vocabulary, LENGTH, method="paper", sweeps=options.sweeps, tolerance=0.0)
     plan = vips.PrivacyPlan(
         records=len(corpus), expected_batch=len(corpus) // 20, epochs=1, noise_multiplier=1.24, delta=1e-6
     )

@@ -11,7 +11,7 @@ import numpy as np
 
 import vips_core as vips
 from tests.benchmarks.lda_utility import PAPER_NOISE, STRONG_NOISE, load, parser_of, uncut
-from vips_core.models.lda import LDA
+from vips_core.models.lda.model import LDA
 
 
 def main():

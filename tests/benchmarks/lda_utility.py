@@ -15,8 +15,8 @@ import sample_data
 import vips_core as vips
 from vips_core.data import Corpus
 from vips_core.metrics.text import perplexity, topic_perplexity, unigram_perplexity
-from vips_core.models.lda import LDA
-from vips_core.runs.tasks import UNCUT_WORDS
+from vips_core.models.lda.model import LDA
+from vips_core.tasks import UNCUT_WORDS
 
 PAPER_NOISE, STRONG_NOISE = 1.24, 4.337  # errata §2: strong composition at the paper's settings
 

@@ -7,8 +7,8 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from dashboard.charts import BLUE, GREEN, GREY, PURPLE, VERMILION
 from tests.benchmarks.figure_page import write_page
+from vips_core.reports.figures import BLUE, GREEN, GREY, PURPLE, VERMILION
 
 # method: name, colour, dash, symbol
 STYLES = {

@@ -28,7 +28,7 @@ from vips_core.baselines.dpsgd import PrivateGradientDescent
 from vips_core.baselines.erm import fit_erm
 from vips_core.baselines.objective_perturbation import fit_objective_perturbation
 from vips_core.metrics.risk import auc
-from vips_core.models.logistic import BayesianLogistic
+from vips_core.models.logistic.model import BayesianLogistic
 
 # The answers that the 2015 survey's questionnaire allows; all other columns are yes or no.
 SURVEY_RANGES = {
@@ -119,7 +119,7 @@ def _bayes(method, accountant="pld", steps=None):
     def scores(train, test, epsilon, seed, paper_steps):
         model = BayesianLogistic(train.feature_names, train.norm_bound, method)
         if method == "refined":
-            plan = model.recommend(len(train), epsilon, DELTA, EPOCHS)
+            plan = model.recommend(records=len(train), epsilon=epsilon, delta=DELTA, epochs=EPOCHS)
         else:
             plan = vips.PrivacyPlan(
                 records=len(train), expected_batch=len(train), steps=steps or paper_steps, delta=DELTA
@@ -133,7 +133,7 @@ def _bayes(method, accountant="pld", steps=None):
 
 def _sgd(train, test, epsilon, seed, paper_steps):
     model = PrivateGradientDescent(train.feature_names, train.norm_bound)
-    plan = model.recommend(len(train), epsilon, DELTA, EPOCHS)
+    plan = model.recommend(records=len(train), epsilon=epsilon, delta=DELTA, epochs=EPOCHS)
     return model.predict_probability(vips.fit(model, train, plan, seed=seed), test)
 
 

@@ -29,12 +29,13 @@ from streamlit.testing.v1 import AppTest
 
 import dashboard
 from dashboard import background, launch
-from dashboard.formats import number
-from dashboard.views import plan
+from dashboard.components.formats import number
+from dashboard.views.plan import page as plan
 from vips_core import PrivacyPlan
-from vips_core.runs import supervisor
-from vips_core.runs.request import Request
-from vips_core.runs.store import Store
+from vips_core.jobs import supervisor
+from vips_core.jobs.request import Request
+from vips_core.jobs.submission import submit
+from vips_core.store.store import Store
 
 APP = Path(dashboard.__file__).parent / "app.py"
 MOVES, BROWSERS, ROUNDS = 30, 10, 5
@@ -108,7 +109,7 @@ TIMED = """
 import runpy, time
 import streamlit as st
 from dashboard import background
-from dashboard.views import plan
+from dashboard.views.plan import page as plan
 if not hasattr(plan, "timed"):
     show, plan.timed = plan.show, True
     def timed():
@@ -150,7 +151,7 @@ def serve(folder: Path) -> tuple[subprocess.Popen[bytes], str, Path]:
 def train(store: Store) -> list[str]:
     """Start two runs that last longer than the measurement."""
     table = {"model": "lda", "data": "generated-documents", "delta": 1e-6, "noise": 2.0, "epochs": 200.0}
-    runs = [store.submit(Request.from_mapping(table | {"batch": 500, "seed": seed})) for seed in (1, 2)]
+    runs = [submit(store, Request.from_mapping(table | {"batch": 500, "seed": seed})) for seed in (1, 2)]
     supervisor.start(store)
     return runs
 
@@ -212,7 +213,7 @@ def moves(pages: list[Page], noises: list[float]) -> None:
         page.wait_for_timeout(1000 * PAUSE / len(pages))
     for page, noise in zip(pages, noises, strict=True):
         expected = number(SERVED.replace(noise_multiplier=noise).epsilon("moments"))
-        headline = page.get_by_test_id("stMetric").filter(has_text="ε by the moments accountant")
+        headline = page.get_by_test_id("stMetric").filter(has_text="ε by moments")
         headline.filter(has_text=expected).wait_for()
         page.wait_for_url(re.compile(rf"[?&]sigma={noise:g}(\.0)?&"))
 

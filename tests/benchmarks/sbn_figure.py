@@ -5,8 +5,8 @@ from pathlib import Path
 import pandas as pd
 import plotly.graph_objects as go
 
-from dashboard.charts import BLUE, GREY, PURPLE, VERMILION
 from tests.benchmarks.figure_page import write_page
+from vips_core.reports.figures import BLUE, GREY, PURPLE, VERMILION
 
 # run: name, colour, dash, symbol
 STYLES = {

@@ -18,7 +18,7 @@ import vips_core as vips
 from sample_data import load
 from tests.benchmarks.sbn_figure import summary, write_figure
 from vips_core.metrics.images import pixel_accuracy, reconstruction_log_likelihood
-from vips_core.models.sbn import SBN
+from vips_core.models.sbn.model import SBN
 
 DELTA = 1e-4
 SHAPE = (28, 28)

@@ -12,7 +12,7 @@ import urllib.request
 import pytest
 
 from dashboard import launch
-from vips_core.runs.store import Store
+from vips_core.store.store import Store
 
 COMMAND = "import sys; from dashboard.launch import main; sys.exit(main())"  # of `vips-explorer`
 CHROMIUM_FLAGS = [
@@ -51,6 +51,7 @@ def server(chromium, shelf, tmp_path_factory):
     environment = os.environ | {
         "PYTHONPATH": os.pathsep.join([root, os.environ.get("PYTHONPATH", "")]),
         "VIPS_HOME": str(shelf.home),
+        "VIPS_WARM": "1",
     }
     with log.open("w") as output:
         command = [sys.executable, "-c", COMMAND, "dashboard", "--port", str(port)]

@@ -5,7 +5,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import expect
 
-from dashboard.formats import number
+from dashboard.components.formats import number
 from vips_core import PrivacyPlan
 
 expect.set_options(timeout=60_000)  # a busy machine is no failure
@@ -14,7 +14,7 @@ PLAN = PrivacyPlan(records=400_000, expected_batch=20_000, epochs=1, noise_multi
 
 
 def headline(page):
-    return page.get_by_test_id("stMetric").filter(has_text="ε by the moments accountant")
+    return page.get_by_test_id("stMetric").filter(has_text="ε by moments")
 
 
 def settle(page):
@@ -38,6 +38,7 @@ def test_move_an_input_and_share_the_address(visit):
     slider.press("ArrowRight")
     expect(page).to_have_url(re.compile(r"[?&]epochs=1\.1"))
     settle(page)
+    expect(page).to_have_url(re.compile(r"[?&]sigma=2\.0"))  # what the slider did not touch stays
 
     other = visit(page.url)
     expect(other.get_by_label("Noise σ, exact")).to_have_value("2")
@@ -65,8 +66,8 @@ def test_bad_address_shows_a_sentence(visit):
     alerts = page.get_by_test_id("stAlert")
     expect(alerts).to_contain_text(
         [
-            "s must be from 1 to 1,000,000,000, got -5; 20,000 is used instead.",
-            "sigma must be a number, got 'abc'; 1.24 is used instead.",
+            "of at least 1 and at most 1,000,000,000, got -5; 20,000 is used instead.",
+            "sigma must be a number of at least 0.001 and at most 1e+07, got 'abc'; 1.24 is used instead.",
         ]
     )
     expect(headline(page)).to_contain_text(number(PLAN.epsilon("moments")))
@@ -76,10 +77,10 @@ def test_bad_address_shows_a_sentence(visit):
 def test_tables_and_charts_are_there(visit):
     page = visit("/plan")
     settle(page)
-    page.get_by_text("As a table").first.click()
+    page.get_by_text("As a table").nth(2).click()
     expect(page.get_by_test_id("stDataFrame")).to_be_visible()
     with page.expect_download() as download:
-        page.get_by_role("button", name="Download CSV").nth(1).click()
+        page.get_by_role("button", name="Download CSV").click()
     text = download.value.path().read_text(encoding="utf-8")
     assert text.startswith("Accountant,Iterations,ε\nMoments,1,")
 

@@ -1,19 +1,23 @@
 """A report opens from a file, without network, with its charts drawn."""
 
+import xml.etree.ElementTree as ElementTree
+
 import pytest
 
-from tests.test_report import TABLE, rows
+from tests.reports import TABLE
+from tests.small_rows import rows
+from vips_core.jobs import worker
+from vips_core.jobs.request import Request
+from vips_core.jobs.submission import submit
 from vips_core.reports import report
-from vips_core.runs import worker
-from vips_core.runs.request import Request
-from vips_core.runs.store import Store
+from vips_core.store.store import Store
 
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
     store = Store(tmp_path_factory.mktemp("home"))
     store.add_data("small", rows(300, 0), rows(200, 1), private=False, unit="one row")
-    run_id = store.submit(Request.from_mapping(TABLE | {"epsilon": 1.0, "seed": 3}))
+    run_id = submit(store, Request.from_mapping(TABLE | {"epsilon": 1.0, "seed": 3}))
     worker.work(store, run_id)
     out = tmp_path_factory.mktemp("report")
     report.write_run(store, run_id, out)
@@ -33,7 +37,7 @@ def test_a_report_opens_offline_with_charts(chromium, written, scheme):
     page.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
     page.goto((written / "report.html").as_uri())
     page.locator(".chart .main-svg").first.wait_for()
-    assert page.locator(".chart").count() == 3  # score per step, ROC, attack
+    assert page.locator(".chart").count() == 4  # score per step, ROC, calibration, attack
     for chart in page.locator(".chart").all():
         assert chart.locator(".scatterlayer path.js-line").count() >= 1
         box = chart.bounding_box()
@@ -44,4 +48,23 @@ def test_a_report_opens_offline_with_charts(chromium, written, scheme):
     assert page.evaluate("document.documentElement.scrollWidth") <= 1440
     assert not wrong
     assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
+    context.close()
+
+
+def test_a_chart_can_be_saved_as_svg(chromium, written, tmp_path):
+    context = chromium.new_context(color_scheme="dark", offline=True)
+    page = context.new_page()
+    page.set_default_timeout(120_000)
+    page.goto((written / "report.html").as_uri())
+    chart = page.locator(".chart[data-name=roc]")
+    chart.locator(".main-svg").first.wait_for()
+    with page.expect_download() as download:
+        chart.locator(".modebar-btn").click()
+    assert download.value.suggested_filename == "roc.svg"
+    download.value.save_as(tmp_path / "roc.svg")
+    picture = ElementTree.parse(tmp_path / "roc.svg").getroot()
+    texts = {"".join(text.itertext()) for text in picture.iter("{http://www.w3.org/2000/svg}text")}
+    assert {"False positive rate", "This model", "Guessing"} <= texts
+    background = picture.find("{http://www.w3.org/2000/svg}rect").get("style")
+    assert "rgb(18, 22, 27)" in background  # light text would not be seen on another one
     context.close()

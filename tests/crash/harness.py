@@ -10,11 +10,13 @@ import time
 from pathlib import Path
 
 from tests.toy import coin_flips
-from vips_core.runs import budget, lifecycle, supervisor
-from vips_core.runs.budget import Cap
-from vips_core.runs.request import Request
-from vips_core.runs.rows import STATUSES
-from vips_core.runs.store import Store
+from vips_core.jobs import lifecycle, supervisor
+from vips_core.jobs.request import Request
+from vips_core.jobs.submission import submit
+from vips_core.store import budget
+from vips_core.store.budget import Cap
+from vips_core.store.rows import STATUSES
+from vips_core.store.store import Store
 
 PATIENCE = 2.0  # seconds without the releases waited for
 CAP = Cap(1e6, 1e-5)
@@ -67,7 +69,7 @@ class Harness:
         store = Store(self.home)
         waiting = store.runs(status="queued")
         for _ in range(runs - len(waiting)):
-            store.submit(REQUEST)
+            submit(store, REQUEST)
         running = store.runs(status="running")
         if running and self.random.random() < 0.1:
             with contextlib.suppress(ValueError):  # it may have ended since
@@ -79,12 +81,12 @@ class Harness:
         while self.released() < enough and time.monotonic() < until:
             time.sleep(0.001)
         time.sleep(self.random.uniform(0, 0.02))
-        alive = [int(file.read_text() or 0) for file in (self.home / "pids").iterdir()]
-        alive = [pid for pid in alive if pid and works(pid)]
-        if not alive:
+        workers = [int(file.read_text() or 0) for file in (self.home / "pids").iterdir()]
+        workers = [pid for pid in workers if pid and works(pid)]
+        if not workers:
             return False
         with contextlib.suppress(ProcessLookupError):
-            os.kill(self.random.choice(alive), signal.SIGKILL)
+            os.kill(self.random.choice(workers), signal.SIGKILL)
             return True
         return False
 
@@ -125,7 +127,7 @@ class Harness:
             really.append(released)
             counted.append(recorded)
         plan = budget.from_lists([[1.0, REQUEST.get("noise"), max(1, sum(really))]])
-        assert store.budget("flips").spent_epsilon >= budget.cost(plan, CAP.delta) * (1 - 1e-9)
+        assert store.budget("flips").planned_epsilon >= budget.cost(plan, CAP.delta) * (1 - 1e-9)
         return {"runs": len(really), "released": sum(really), "recorded": sum(counted)}
 
     def close(self) -> None:

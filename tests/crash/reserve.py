@@ -4,34 +4,36 @@ import os
 import sys
 from pathlib import Path
 
-from vips_core.runs.request import Request
-from vips_core.runs.store import Store
+from vips_core.jobs.request import Request
+from vips_core.jobs.submission import submit
+from vips_core.store.store import Store
 
-REQUEST = Request.from_mapping(
-    {"model": "sbn", "data": "flips", "hidden": 2, "epsilon": 0.25, "delta": 1e-5, "epochs": 12}
-)
+REQUEST = {"model": "sbn", "hidden": 2, "epsilon": 0.25, "delta": 1e-5, "epochs": 12}
 
 
-def ask(home: Path, times: int) -> None:
+def ask(home: Path, times: int, data: str) -> None:
     store = Store(home)
-    for _ in range(times):
+    while times:
         try:
-            store.submit(REQUEST)
+            submit(store, Request.from_mapping(REQUEST | {"data": data}))
             answer = b"reserved\n"
         except ValueError as error:
+            if str(error).endswith("seconds: try again"):  # on a loaded machine the others take their time
+                continue
             answer = b"refused\n" if "does not fit in the budget" in str(error) else f"{error}\n".encode()
         os.write(1, answer)
+        times -= 1
 
 
 def main() -> None:
     home, processes, times = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
-    children = []
-    for _ in range(processes):
+    children, names = [], sys.argv[4:] or ["flips"]
+    for number in range(processes):
         pid = os.fork()
         if pid == 0:
             code = 1
             try:
-                ask(home, times)
+                ask(home, times, names[number % len(names)])
                 code = 0
             finally:
                 os._exit(code)

@@ -11,8 +11,8 @@ import time
 import traceback
 from pathlib import Path
 
-from vips_core.runs import supervisor, worker
-from vips_core.runs.store import Store
+from vips_core.jobs import supervisor, worker
+from vips_core.store.store import Store
 
 POLL = 0.02
 

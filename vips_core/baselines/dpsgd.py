@@ -19,10 +19,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
+from vips_core import validate
 from vips_core.data import LabelledRows
-from vips_core.fit import Fit
-from vips_core.models.base import Block, FloatArray, Raw, Released
-from vips_core.models.logistic_statistics import clipped_gradient
+from vips_core.models.base import Block, Fitted, FloatArray, Raw, Released
+from vips_core.models.logistic.statistics import clipped_gradient
 from vips_core.privacy.plan import PrivacyPlan
 
 STEPS_PER_EPOCH = 100
@@ -53,6 +53,15 @@ class PrivateGradientDescent:
         Norm to which each record's gradient is clipped; None is a third of norm_bound.
     learning_rate
         Step on the average gradient, in units of 1/clip²; None follows the plan.
+
+    Examples
+    --------
+    >>> import vips_core as vips
+    >>> rows = LabelledRows([[1.0], [1.0], [-1.0]] * 50, [1, 1, 0] * 50, ("a",), norm_bound=1.0)
+    >>> plan = vips.PrivacyPlan(records=150, expected_batch=30, steps=20, noise_multiplier=1.0, delta=1e-3)
+    >>> fit = vips.fit(PrivateGradientDescent(rows.feature_names), rows, plan, seed=0)
+    >>> bool(fit.params.mean[0] > 0)
+    True
     """
 
     features: tuple[str, ...]
@@ -61,18 +70,16 @@ class PrivateGradientDescent:
     learning_rate: float | None = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "features", tuple(self.features))
         if not self.features:
             raise ValueError(f"features must be at least one name, got {self.features!r}")
-        clip = self.norm_bound if self.clip is None else self.clip
-        for name, value in (
-            ("norm_bound", self.norm_bound),
-            ("clip", clip),
-            ("learning_rate", 1.0 if self.learning_rate is None else self.learning_rate),
-        ):
-            if not (math.isfinite(value) and value > 0):
-                raise ValueError(f"{name} must be a finite number above 0, got {value}")
+        validate.positive("norm_bound", self.norm_bound)
+        if self.clip is not None:
+            validate.positive("clip", self.clip)
+        if self.learning_rate is not None:
+            validate.positive("learning_rate", self.learning_rate)
 
-    def recommend(self, records: int, epsilon: float, delta: float, epochs: float) -> PrivacyPlan:
+    def recommend(self, *, records: int, epsilon: float, delta: float, epochs: float) -> PrivacyPlan:
         """Batches of a hundredth of the records, as many as `epochs` allows, calibrated by PLD."""
         batch = max(1, records // STEPS_PER_EPOCH)
         plan = PrivacyPlan(records=records, expected_batch=batch, epochs=epochs, delta=delta)
@@ -88,12 +95,11 @@ class PrivateGradientDescent:
 
     def blocks(self, plan: PrivacyPlan, step: int) -> Mapping[str, Block]:
         """One block, the gradient."""
-        return {"gradient": Block(self._clip)}
+        return {"gradient": Block(self._clip, shape=(len(self.features),))}
 
     def e_step(self, params: GradientParams, batch: LabelledRows, blocks: Mapping[str, Block]) -> Raw:
         """Sum of clipped gradients at the current weights."""
-        y = batch.y.astype(np.float64)
-        return Raw({"gradient": clipped_gradient(batch.x, y, params.weights, blocks["gradient"].bound)})
+        return Raw({"gradient": clipped_gradient(batch, params.weights, blocks["gradient"])})
 
     def m_step(self, params: GradientParams, released: Released, step: int) -> GradientParams:
         """One gradient step; iterates of the second half are averaged."""
@@ -102,8 +108,21 @@ class PrivateGradientDescent:
         mean = params.mean + (weights - params.mean) / counted
         return GradientParams(params.rate, params.steps, weights, mean)
 
-    def predict_probability(self, fit: Fit[GradientParams], rows: LabelledRows) -> FloatArray:
-        """P(y = 1 | x) at the averaged weights."""
+    def predict_probability(self, fit: Fitted[GradientParams], rows: LabelledRows) -> FloatArray:
+        """Return P(y = 1 | x) at the averaged weights.
+
+        Parameters
+        ----------
+        fit
+            This model, fitted.
+        rows
+            People; their labels are not read.
+
+        Returns
+        -------
+        array
+            One probability a row.
+        """
         return np.asarray(expit(rows.x @ fit.params.mean))
 
     @property

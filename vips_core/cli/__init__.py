@@ -1,17 +1,19 @@
-"""The command `vips-explorer`."""
+"""The command `vips-explorer`, to which others may add subcommands."""
 
 import argparse
 import os
 import sys
-from collections.abc import Sequence
-from typing import NoReturn
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
 
+from vips_core.cli.audit import add_audit
 from vips_core.cli.data import add_data
 from vips_core.cli.fit import add_fit
 from vips_core.cli.ledger import add_ledger
-from vips_core.cli.plan import add_audit, add_plan
+from vips_core.cli.plan import add_plan
 from vips_core.cli.runs import add_runs
 from vips_core.cli.sweep import add_sweep
+from vips_core.store.rows import versions
 
 BAD_INPUT = 2
 
@@ -23,9 +25,32 @@ class _Parser(argparse.ArgumentParser):
         self.exit(BAD_INPUT, f"{self.prog}: {message}\n")
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; 0 when it worked, 2 for bad input."""
-    options = _parser().parse_args(arguments)
+AddCommand = Callable[[Any], None]  # declares a subcommand, given what `add_subparsers` returns
+
+
+def main(arguments: Sequence[str] | None = None, others: Sequence[AddCommand] = ()) -> int:
+    """Run one command.
+
+    Parameters
+    ----------
+    arguments
+        As they are typed after the command's name; by default those of this process.
+    others
+        Add subcommands that the core does not know.
+
+    Returns
+    -------
+    int
+        0 when it worked, 2 for bad input.
+
+    Examples
+    --------
+    >>> main(["ledger", "verify", "--no-such-option"])
+    Traceback (most recent call last):
+    ...
+    SystemExit: 2
+    """
+    options = _parser(others).parse_args(arguments)
     try:
         code: int | None = options.run(options)
         sys.stdout.flush()
@@ -40,25 +65,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code or 0
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(others: Sequence[AddCommand]) -> argparse.ArgumentParser:
     parser = _Parser(prog="vips-explorer", description="Differentially private variational Bayes.")
+    version = f"vips-explorer {versions()['vips-explorer']}"
+    parser.add_argument("--version", action="version", version=version)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    add_plan(commands)
-    add_audit(commands)
-    add_fit(commands)
-    add_sweep(commands)
-    add_runs(commands)
-    add_data(commands)
-    add_ledger(commands)
-    dashboard = commands.add_parser("dashboard", help="open the dashboard in a browser")
-    dashboard.add_argument(
-        "--port", type=int, help="port on 127.0.0.1 (default: the first free one from 8501)"
-    )
-    dashboard.set_defaults(run=_dashboard)
+    for add in (add_plan, add_fit, add_audit, add_sweep, add_runs, add_data, add_ledger, *others):
+        add(commands)
     return parser
-
-
-def _dashboard(options: argparse.Namespace) -> None:
-    from dashboard.launch import serve  # here: the core does not need the dashboard
-
-    serve(options.port)

@@ -1,4 +1,4 @@
-"""`python -m vips_core.cli`, the same as `vips-explorer`."""
+"""`python -m vips_core.cli`: the same as `vips-explorer`, without the dashboard."""
 
 import sys
 

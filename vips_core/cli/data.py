@@ -1,25 +1,27 @@
 """`vips-explorer data`: the data sets that the store knows, and the budgets of the private ones."""
 
 import argparse
-import json
+import dataclasses
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from vips_core.runs import sources
-from vips_core.runs.budget import Budget, Cap
-from vips_core.runs.datasets import UNITS
-from vips_core.runs.options import Option
-from vips_core.runs.rows import DataRow
-from vips_core.runs.store import Store
-from vips_core.runs.tasks import TASKS
+from vips_core.cli.shard import add_shard
+from vips_core.cli.terminal import add_json, answer, print_json
+from vips_core.data import Sharded
+from vips_core.data.sharded import is_sharded
+from vips_core.options import SPENDING, Option
+from vips_core.readers import FILE_OPTIONS, DataSet, read, source_persons, source_rows
+from vips_core.store.budget import Budget, Cap
+from vips_core.store.people import Sources
+from vips_core.store.store import Store
+from vips_core.tasks import TASKS, Task, protected_unit
 
 CAP = {
-    "epsilon": Option(float, "ε that all runs together may spend"),
-    "delta": Option(float, "δ of that, well below 1/N"),
+    "epsilon": dataclasses.replace(SPENDING["epsilon"], help="What all runs together may spend."),
+    "delta": dataclasses.replace(SPENDING["delta"], help="Of that ε. Keep it well below 1/N."),
 }
 
 
@@ -31,56 +33,91 @@ def add_data(commands: Any) -> None:
     known.set_defaults(run=_list)
     add = actions.add_parser("add", help="register a file, as private unless --public")
     models = add.add_subparsers(dest="model", required=True, metavar="MODEL")
-    for model, task in TASKS.items():
-        options = models.add_parser(model, help=f"for {task.help}")
-        options.add_argument("data", metavar="FILE")
+    for name, task in TASKS.items():
+        options = models.add_parser(name, help=f"for {task.help}")
+        options.add_argument("data", metavar="FILE", help="a file, or a folder that data shard wrote")
         options.add_argument("--name", help="what to call it (default: as the file)")
-        options.add_argument(
-            "--unit", default=UNITS[model], help="what one record is of (default: %(default)s)"
-        )
+        options.add_argument("--unit", help="your own words for one record, shown beside what is enforced")
         add_options(options, CAP)
-        add_file_options(options, task.kind)
+        _add_author(options)
+        options.add_argument(
+            "--separate",
+            default="",
+            metavar="REASON",
+            help="why rows that occur elsewhere are of other people",
+        )
+        add_file_options(options, task.data_type)
         options.set_defaults(run=_add)
-        _json(options)
+        add_json(options)
+    add_shard(actions)
     budget = actions.add_parser("budget", help="what was spent on a private data set; or change its cap")
     budget.add_argument("name", metavar="NAME")
     add_options(budget, CAP)
+    _add_author(budget)
     budget.set_defaults(run=_budget)
     remove = actions.add_parser("remove", help="forget the records; what was spent on them is kept")
     remove.add_argument("name", metavar="NAME")
     remove.set_defaults(run=_remove)
-    for options in (known, budget, remove):
-        _json(options)
+    add_json(known, budget, remove)
+
+
+def _add_author(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--by", help="who decides this (default: the user of this process)")
+    parser.add_argument("--reason", default="", help="why; needed where the cap's δ is above 1/(10·N)")
 
 
 def add_options(parser: argparse.ArgumentParser, options: Mapping[str, Option]) -> None:
     """Declare options of a run or a file."""
     for name, option in options.items():
-        parser.add_argument(f"--{name}", type=option.kind, help=option.help)
+        parser.add_argument(f"--{name}", type=option.kind, help=option.short_help.replace("%", "%%"))
 
 
 def add_file_options(parser: argparse.ArgumentParser, kind: type) -> None:
     """Declare what must be said of a file."""
     parser.add_argument("--test", help="file of held-out records that are public; only these are scored")
     parser.add_argument("--public", action="store_true", help="the file needs no protection and no budget")
-    add_options(parser, sources.FILE_OPTIONS[kind])
+    add_options(parser, FILE_OPTIONS[kind])
 
 
-def read_files(options: argparse.Namespace, kind: type) -> sources.DataSet:
+def read_files(options: argparse.Namespace, kind: type) -> DataSet:
     """Read a file and its held-out file, under a name that suits the store."""
-    about = {name: getattr(options, name) for name in sources.FILE_OPTIONS[kind]}
+    sharded = Sharded.open(options.data) if is_sharded(options.data) else None
+    if sharded is not None:
+        if sharded.kind is not kind:
+            raise ValueError(f"{options.data} must hold {kind.__name__}, got {sharded.kind.__name__}")
+        options.person = sharded.person  # what the shards keep together
+    about = {name: getattr(options, name) for name in FILE_OPTIONS[kind]}
     about = {name: value for name, value in about.items() if value is not None}
     path = Path(options.data)
-    train = sources.read(kind, path, about)
-    test = None if options.test is None else sources.read(kind, Path(options.test), about)
-    return sources.DataSet(re.sub(r"[^\w .-]", "-", path.stem), train, test, private=not options.public)
+    train = read(kind, path, about) if sharded is None else sharded
+    test = None if options.test is None else read(kind, Path(options.test), about)
+    return DataSet(re.sub(r"[^\w .-]", "-", path.stem), train, test, private=not options.public)
+
+
+def sources(options: argparse.Namespace, kind: type, store: Store, train: Any) -> Sources:
+    """Return what identifies the people of a file, or of shards, and of its held-out file."""
+    path, test = Path(options.data), None if options.test is None else Path(options.test)
+    person = options.person
+    held_out = Sources(
+        test_rows=() if test is None else source_rows(kind, test),
+        test_persons=() if test is None or person is None else source_persons(test, person),
+    )
+    if isinstance(train, Sharded):
+        return dataclasses.replace(held_out, known=store.people_beside(train).known)
+    return dataclasses.replace(
+        held_out,
+        rows=source_rows(kind, path),
+        persons=() if person is None else source_persons(path, person),
+    )
 
 
 def cap_from(options: argparse.Namespace) -> Cap | None:
     """Return the cap that was given, None where none was."""
     if (options.epsilon is None) != (options.delta is None):
         raise ValueError("a cap needs both epsilon and delta")
-    return None if options.epsilon is None else Cap(options.epsilon, options.delta)
+    if options.epsilon is None:
+        return None
+    return Cap(*(option.check(f"the cap's {name}", getattr(options, name)) for name, option in CAP.items()))
 
 
 def describe_cap(name: str, cap: Cap | None) -> str:
@@ -97,72 +134,93 @@ def _list(options: argparse.Namespace) -> None:
     store = Store()
     rows = [(row, store.budget(row.name) if row.private else None) for row in store.data_sets()]
     if options.json:
-        _print_json([_described(row) | ({"budget": _state(found)} if found else {}) for row, found in rows])
+        print_json(
+            [
+                dataclasses.asdict(row) | ({"budget": _described_budget(state)} if state else {})
+                for row, state in rows
+            ]
+        )
         return
     print(f"{'name':<24}{'for':<10}{'records':>9}  {'held out':<9} budget")
-    for row, found in rows:
-        left = "public" if found is None or found.cap is None else _left(found, found.cap)
+    for row, state in rows:
+        left = "public" if state is None or state.cap is None else _left(state, state.cap)
         held = "yes" if row.has_test else "no"
         print(f"{row.name:<24}{row.kind:<10}{row.records:>9,}  {held:<9} {left}")
+    for note in store.notes():
+        print(note)
 
 
 def _add(options: argparse.Namespace) -> None:
-    data = read_files(options, TASKS[options.model].kind)
-    row = Store().add_data(
+    task = TASKS[options.model]
+    data = read_files(options, task.data_type)
+    store = Store()
+    row = store.add_data(
         options.name or data.name,
         data.train,
         data.test,
         private=data.private,
         cap=cap_from(options),
-        unit=options.unit,
+        unit=_unit(task, options),
+        person_column=options.person,
+        by=options.by,
+        reason=options.reason,
+        sources=sources(options, task.data_type, store, data.train),
+        separate=options.separate,
     )
-    if options.json:
-        _print_json(_described(row))
-    else:
-        print(f"Registered {row.records:,} records as {row.name}. {describe_cap(row.name, row.cap)}")
+    overlaps = store.overlap_sentences(row.name)
+    registered = f"Registered {row.records:,} records as {row.name}. {describe_cap(row.name, row.cap)}"
+    answer(options, dataclasses.asdict(row) | {"overlaps": overlaps}, *overlaps, registered)
+
+
+def _unit(task: Task, options: argparse.Namespace) -> str:
+    enforced = protected_unit(task, options.person)
+    return f"{enforced}, which the steward calls “{options.unit}”" if options.unit else enforced
 
 
 def _budget(options: argparse.Namespace) -> None:
     store, cap = Store(), cap_from(options)
     if cap is not None:
-        store.set_cap(options.name, cap)
-    found = store.budget(options.name)
+        store.set_cap(options.name, cap, by=options.by, reason=options.reason)
+    state = store.budget(options.name)
     if options.json:
-        _print_json({"name": options.name} | _state(found))
+        print_json({"name": options.name} | _described_budget(state))
         return
-    print(describe_cap(options.name, found.cap))
-    if found.cap is not None:
-        print(_left(found, found.cap))
-    for _, run, epsilon in found.history:
-        print(f"  up to and with run {run}: ε = {epsilon:.4f}")
+    print(describe_cap(options.name, state.cap))
+    for sentence in store.overlap_sentences(options.name):
+        print(sentence)
+    if state.cap is not None:
+        print(_left(state, state.cap))
+    for _, run, share in state.history:
+        print(f"  up to and with run {run}: {share:.2%} of the cap")
+    if state.history:
+        print(
+            f"Had all of it been planned as a whole, it would cost ε = {state.planned_epsilon:.4f}: the rest "
+            "of what is taken is the price of choosing each run after the last."
+        )
 
 
 def _remove(options: argparse.Namespace) -> None:
     Store().remove_data(options.name)
-    if options.json:
-        _print_json({"removed": options.name})
-    else:
-        print(f"Removed {options.name}; the ledger keeps what was spent on its records.")
+    kept = f"Removed {options.name}; the ledger keeps what was spent on its records."
+    answer(options, {"removed": options.name}, kept)
 
 
-def _left(found: Budget, cap: Cap) -> str:
+def _left(state: Budget, cap: Cap) -> str:
     return (
-        f"ε {found.spent_epsilon:.4f} spent, {found.reserved_epsilon:.4f} reserved, {found.left_epsilon:.4f} "
-        f"left of {cap.epsilon:g} (δ = {cap.delta:g})"
+        f"{state.spent_share:.2%} spent, {state.reserved_share:.2%} reserved, {state.left_share:.2%} left of "
+        f"ε = {cap.epsilon:g} (δ = {cap.delta:g}); one more run of up to "
+        f"ε = {_rounded_down(state.left_epsilon):g} fits"
     )
 
 
-def _state(found: Budget) -> dict[str, Any]:
-    return asdict(found) | {"left_epsilon": found.left_epsilon if math.isfinite(found.left_epsilon) else None}
+def _rounded_down(epsilon: float) -> float:
+    return math.floor(1e4 * epsilon) / 1e4
 
 
-def _described(row: DataRow) -> dict[str, Any]:
-    return asdict(row)
-
-
-def _json(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print JSON")
-
-
-def _print_json(content: Any) -> None:
-    print(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))
+def _described_budget(state: Budget) -> dict[str, Any]:
+    described = dataclasses.asdict(state)
+    del described["events"]  # the ledger shows them
+    return described | {
+        "left_epsilon": state.left_epsilon if math.isfinite(state.left_epsilon) else None,
+        "planned_epsilon": state.planned_epsilon if math.isfinite(state.planned_epsilon) else None,
+    }

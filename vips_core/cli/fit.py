@@ -11,20 +11,20 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from vips_core.cli.data import add_file_options, add_options, describe_cap, read_files
+from vips_core.cli.cluster import add_cluster_options, chosen_cluster
+from vips_core.cli.data import add_file_options, add_options, describe_cap, read_files, sources
+from vips_core.cli.terminal import add_json, answer, print_json, progress_bar
 from vips_core.fit import Progress
-from vips_core.runs import execution, sources, supervisor, worker
-from vips_core.runs.budget import Cap
-from vips_core.runs.datasets import UNITS
-from vips_core.runs.options import SPENDING
-from vips_core.runs.request import Request, read_config
-from vips_core.runs.rows import CANCELLED, FAILED
-from vips_core.runs.store import Store
-from vips_core.runs.tasks import TASKS
-
-DEFAULT_CAP = 10.0  # ε of a private file that was not registered with another
-_BAR = 24
-_KEPT_BACK = ("alive", "worker.log")  # files of a run that are no results
+from vips_core.jobs import execution, supervisor, worker
+from vips_core.jobs.request import Request
+from vips_core.jobs.submission import submit
+from vips_core.options import SPENDING
+from vips_core.privacy.plan import PrivacyPlan
+from vips_core.readers import BUILT_IN, DataSet
+from vips_core.store.rows import CANCELLED, FAILED
+from vips_core.store.store import Store
+from vips_core.tasks import REFINED, TASKS, Task, protected_unit
+from vips_core.toml import read_toml_file
 
 
 def add_fit(commands: Any) -> None:
@@ -36,91 +36,120 @@ def add_fit(commands: Any) -> None:
     models = parser.add_subparsers(dest="model", metavar="MODEL")
     for name, task in TASKS.items():
         options = models.add_parser(name, help=task.help)
-        samples = [name for name, sample in sources.BUILT_IN.items() if sample.kind is task.kind]
-        options.add_argument(
-            "--data", required=True, help=f"{', '.join(samples)}, a known data set, or a file"
-        )
-        options.add_argument("--method", choices=task.methods, default=task.methods[0])
-        add_options(options, {**SPENDING, **task.options})
-        add_file_options(options, task.kind)
+        add_request(options, task, "a known data set, or a file")
+        add_file_options(options, task.data_type)
         _add_output(options)
         options.set_defaults(run=_fit_options)
+
+
+def add_request(parser: argparse.ArgumentParser, task: Task, other_data: str) -> None:
+    """Declare what a request has; `other_data` says what there is besides the samples."""
+    samples = [name for name, sample in BUILT_IN.items() if sample.data_type is task.data_type]
+    parser.add_argument("--data", required=True, help=f"{', '.join(samples)}, {other_data}")
+    parser.add_argument("--method", choices=task.methods, default=REFINED)
+    add_options(parser, {**SPENDING, **task.options})
+
+
+def requested(options: argparse.Namespace) -> dict[str, Any]:
+    """Return what the options of `add_request` ask for."""
+    names = ("model", "data", "method", *SPENDING, *TASKS[options.model].options)
+    return {name: getattr(options, name) for name in names}
+
+
+def answer_queued(store: Store, run_id: str, options: argparse.Namespace) -> None:
+    """Let a run go on in the background, and say how to follow it."""
+    supervisor.detach(store)
+    answer(options, {"run": run_id}, f"Run {run_id} is queued; see vips-explorer runs show {run_id}")
 
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, help="folder for a copy of the results")
     parser.add_argument("--background", action="store_true", help="queue the run and return at once")
-    parser.add_argument("--json", action="store_true", help="print a JSON object")
+    add_json(parser)
+    add_cluster_options(parser)
 
 
 def _fit_config(options: argparse.Namespace) -> None:
     if options.config is None:
         raise ValueError(f"name a model ({', '.join(TASKS)}) or give --config")
-    _run(Store(), Request.from_mapping(read_config(options.config)), options)
+    table = read_toml_file(options.config)
+    if chosen_cluster(options):
+        table = {**table, "engine": "cluster"}
+    _run(Store(), Request.from_mapping(table), options)
 
 
 def _fit_options(options: argparse.Namespace) -> None:
     task, store = TASKS[options.model], Store()
-    known = ("model", "data", "method", *SPENDING, *task.options)
-    table = {name: getattr(options, name) for name in known}
+    table = requested(options)
+    if chosen_cluster(options):
+        table["engine"] = "cluster"
     request = Request.from_mapping(table)
     if request.data not in {row.name for row in store.data_sets()}:
-        data = read_files(options, task.kind)
+        data = read_files(options, task.data_type)
         request = Request.from_mapping(table | {"data": data.name})
-        execution.prepare(request, data)  # a mistake in the request shows before anything is registered
-        _register(store, data, request)
+        plan = execution.prepare(request, data).plan  # a mistake shows before anything is registered
+        _register(store, data, request, options)
+        _run(store, request, options, plan)
     elif options.test is not None or options.public:
         raise ValueError(f"{request.data} is known already: --test and --public belong to new files")
-    _run(store, request, options)
+    else:
+        _run(store, request, options)
 
 
-def _register(store: Store, data: sources.DataSet, request: Request) -> None:
-    cap = None
-    if data.private:
-        cap = store.known_cap(data.train) or Cap(DEFAULT_CAP, request.get("delta"))
+def _register(store: Store, data: DataSet, request: Request, options: argparse.Namespace) -> None:
+    """Register records that are public, or private and known under another name with their cap."""
+    if data.private and store.known_cap(data.train) is None:
+        raise ValueError(
+            f"{options.data} is private and has no cap yet: first register it with one, by vips-explorer "
+            f"data add {request.model} {options.data} --epsilon E --delta D, or say --public"
+        )
     row = store.add_data(
-        data.name, data.train, data.test, private=data.private, cap=cap, unit=UNITS[request.model]
+        data.name,
+        data.train,
+        data.test,
+        private=data.private,
+        unit=protected_unit(request.task, options.person),
+        person_column=options.person,
+        sources=sources(options, request.task.data_type, store, data.train),
     )
     if row.private:
         print(describe_cap(row.name, row.cap), file=sys.stderr)
 
 
-def _run(store: Store, request: Request, options: argparse.Namespace) -> None:
+def _run(
+    store: Store, request: Request, options: argparse.Namespace, plan: PrivacyPlan | None = None
+) -> None:
     if options.background:
-        _queue(store, request, options)
+        _queue(store, request, options, plan)
         return
-    run_id = store.submit(request, held=True)
+    run_id = submit(store, request, plan=plan, held=True)
     try:
+        steps = store.run(run_id).steps
         if options.out is not None:
             options.out.mkdir(parents=True, exist_ok=True)  # before any budget is spent
-    except OSError:
+    except BaseException:  # a Ctrl-C too: no other process shall start what the user has given up
         store.cancel(run_id)
         raise
-    with _interruptible() as stopped:
+    with _interruptible() as stopped, progress_bar(steps, "step", hidden=options.json) as bar:
 
         def on_step(progress: Progress[Any]) -> bool:
-            if not options.json:
-                _show_progress(progress)
+            if bar.update(progress.step - bar.n) or progress.step == steps:
+                bar.set_postfix_str(f"ε so far {_epsilon(progress)}")
             return stopped.is_set()
 
         worker.work(store, run_id, on_step)
     row = store.run(run_id)
     if row.status == FAILED:
         raise ValueError(f"run {run_id} failed: {row.error}")
-    _print_outcome(store, run_id, options)
+    _print_outcome(store, run_id, request, options)
     if row.status == CANCELLED:
         raise KeyboardInterrupt
 
 
-def _queue(store: Store, request: Request, options: argparse.Namespace) -> None:
+def _queue(store: Store, request: Request, options: argparse.Namespace, plan: PrivacyPlan | None) -> None:
     if options.out is not None:
         raise ValueError("a run in the background cannot have --out: use runs export when it has ended")
-    run_id = store.submit(request)
-    supervisor.detach(store)
-    if options.json:
-        print(json.dumps({"run": run_id}))
-    else:
-        print(f"Run {run_id} is queued; see vips-explorer runs show {run_id}")
+    answer_queued(store, submit(store, request, plan=plan), options)
 
 
 @contextlib.contextmanager
@@ -144,35 +173,27 @@ def _interruptible() -> Iterator[threading.Event]:
         signal.signal(signal.SIGINT, before)
 
 
-def _show_progress(progress: Progress[Any]) -> None:
-    done = progress.step * _BAR // progress.plan.steps
-    spent = "∞" if progress.plan.noise_multiplier == 0 else f"{execution.epsilon_so_far(progress):.3f}"
-    print(
-        f"\r{'█' * done}{'·' * (_BAR - done)} step {progress.step}/{progress.plan.steps}, ε so far {spent}",
-        end="\n" if progress.step == progress.plan.steps else "",
-        file=sys.stderr,
-        flush=True,
-    )
+def _epsilon(progress: Progress[Any]) -> str:
+    return "∞" if progress.plan.noise_multiplier == 0 else f"{execution.epsilon_so_far(progress):.3f}"
 
 
-def _print_outcome(store: Store, run_id: str, options: argparse.Namespace) -> None:
+def _print_outcome(store: Store, run_id: str, request: Request, options: argparse.Namespace) -> None:
     folder = store.folder(run_id)
-    if not (folder / "result.json").exists():
+    if not (folder / execution.RESULT).exists():
         return  # stopped before its first release
     if options.out is not None:
-        for file in folder.iterdir():
-            if file.name not in _KEPT_BACK:
-                shutil.copy(file, options.out)
-    result = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+        for file in execution.published_files(request.task, folder):
+            shutil.copy(file, options.out)
+    result = json.loads((folder / execution.RESULT).read_text(encoding="utf-8"))
     if options.json:
-        print(json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False))
+        print_json(result)
     else:
-        print_result(result, (folder / "summary.txt").read_text(encoding="utf-8"))
+        print_result(result, (folder / execution.SUMMARY).read_text(encoding="utf-8"))
         print(f"Run {run_id}. Results are in {options.out or folder}: result.json, params.npz and more.")
 
 
 def print_result(result: Mapping[str, Any], summary: str) -> None:
-    """Print what a run found and what it cost."""
+    """Print what came of a run and what it cost."""
     plan = result["plan"]
     cost = ", ".join(f"{name} {value:.4f}" for name, value in result["epsilon"].items() if value is not None)
     print(summary)

@@ -1,13 +1,18 @@
-"""`vips-explorer ledger`: everything that was ever reserved or released, and whether the record is whole."""
+"""`vips-explorer ledger`: what was reserved or released, whether the record is whole, ε of a file."""
 
 import argparse
-import json
 import time
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
-from vips_core.runs.chain import LedgerRow
-from vips_core.runs.store import Store
+from vips_core.cli.plan import print_accounts, print_costs_as_json, print_notes, print_risk
+from vips_core.cli.terminal import add_json, answer, print_json
+from vips_core.privacy.accountants import ACCOUNTANTS, account
+from vips_core.privacy.ledger import Ledger
+from vips_core.privacy.tradeoff import AttackRisk
+from vips_core.store.ledger_chain import KINDS
+from vips_core.store.store import Store
 
 NOT_WHOLE = 2
 
@@ -21,40 +26,62 @@ def add_ledger(commands: Any) -> None:
     show.set_defaults(run=_show)
     verify = actions.add_parser("verify", help="find any edit of the ledger")
     verify.set_defaults(run=_verify)
-    for action in (show, verify):
-        action.add_argument("--json", action="store_true", help="print JSON")
+    check = actions.add_parser("check", help="recompute ε from a ledger file alone")
+    check.add_argument("file", type=Path, metavar="FILE", help="ledger written as JSON")
+    check.add_argument("--delta", type=float, required=True, help="δ, well below 1/N")
+    check.set_defaults(run=_check)
+    sign = actions.add_parser("sign", help="sign the ledger with the key of VIPS_LEDGER_KEY")
+    sign.set_defaults(run=_sign)
+    add_json(show, verify, check, sign)
 
 
 def _show(options: argparse.Namespace) -> None:
     rows = Store().ledger(options.data)
     if options.json:
-        print(json.dumps([asdict(row) for row in rows], indent=2, ensure_ascii=False))
+        print_json([asdict(row) for row in rows])
         return
     for row in rows:
         when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(row.time))
-        print(f"{row.number:>5}  {when}  {row.kind:<8} {row.data}: {_says(row)}")
+        run = f"run {row.run}, " if row.run else ""
+        print(f"{row.number:>5}  {when}  {KINDS[row.kind]:<13} {row.data}: {run}{row.describe()}")
 
 
-def _says(row: LedgerRow) -> str:
-    if row.kind == "cap":
-        return f"ε = {row.content['epsilon']:g} at δ = {row.content['delta']:g}"
-    if row.kind == "data":
-        return f"{row.content['records']:,} records, {'private' if row.content['private'] else 'public'}"
-    releases = ", ".join(
-        f"{count} × q = {rate:.4g}, σ = {noise:.5g}" for rate, noise, count in row.content["events"]
-    )
-    return f"run {row.run}, {releases or 'nothing released'}"
+def _sign(options: argparse.Namespace) -> None:
+    store = Store()
+    store.sign()
+    rows = store.ledger()
+    answer(options, {"signed": len(rows)}, f"Signed the ledger of {len(rows)} rows.")
 
 
 def _verify(options: argparse.Namespace) -> int:
     store = Store()
-    wrong, rows = store.verify(), store.ledger()
+    wrong, notes, rows = store.verify(), store.notes(), store.ledger()
     head = rows[-1].hash if rows else None
     if options.json:
-        content = {"whole": not wrong, "rows": len(rows), "head": head, "problems": wrong}
-        print(json.dumps(content, indent=2, ensure_ascii=False))
+        content = {"whole": not wrong, "rows": len(rows), "head": head, "problems": wrong, "notes": notes}
+        print_json(content)
     elif wrong:
         print("\n".join(wrong))
     else:
         print(f"The ledger is whole: {len(rows)} rows" + (f", the last with hash {head}." if head else "."))
+        print_notes(notes)
     return NOT_WHOLE if wrong else 0
+
+
+def _check(options: argparse.Namespace) -> None:
+    ledger = Ledger.from_json(options.file.read_text(encoding="utf-8"))
+    accounts = {name: account(ledger.events(), options.delta, name) for name in ACCOUNTANTS}
+    risk = AttackRisk(ledger.events())
+    if options.json:
+        described = {"records": ledger.records, "steps": ledger.steps, "seeded": ledger.seeded}
+        print_costs_as_json(ledger=described, accounts=accounts, risk=risk, notes=ledger.cautions())
+        return
+    print(f"Ledger: N = {ledger.records:,}, {ledger.steps:,} releases, δ = {options.delta:g}")
+    for entry in ledger:
+        print(
+            f"  {entry.count:,} × q = {entry.sampling_rate:.4g}, σ = {entry.noise_multiplier:.5g}, "
+            f"{entry.sampling} batches of: {', '.join(entry.blocks)}"
+        )
+    print_accounts(accounts)
+    print_risk(risk)
+    print_notes(ledger.cautions())

@@ -1,16 +1,17 @@
-"""`vips-explorer plan` and `audit`: what a plan, or a ledger of what was released, costs."""
+"""`vips-explorer plan`: what a plan costs."""
 
 import argparse
-import json
+import dataclasses
 import math
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-from vips_core.privacy.accountants import ACCOUNTANTS, Account, account
-from vips_core.privacy.ledger import Ledger
+from vips_core import validate
+from vips_core.cli.terminal import add_json, print_json
+from vips_core.engines.cost import RECORD_SECONDS, StepCost, step_cost
+from vips_core.privacy.accountants import ACCOUNTANTS, Account
 from vips_core.privacy.plan import PrivacyPlan
-from vips_core.privacy.tradeoff import AttackRisk
+from vips_core.privacy.tradeoff import AttackRisk, RiskLimit
 
 
 def add_plan(commands: Any) -> None:
@@ -24,19 +25,29 @@ def add_plan(commands: Any) -> None:
     noise = plan.add_mutually_exclusive_group(required=True)
     noise.add_argument("--noise", type=float, help="σ, noise multiplier")
     noise.add_argument("--target-epsilon", type=float, help="find the noise multiplier for this ε")
+    noise.add_argument("--target-tpr", type=float, help="find the noise at which at most this share is found")
+    noise.add_argument("--target-advantage", type=float, help="find the noise for this largest TPR − FPR")
+    noise.add_argument("--target-posterior", type=float, help="find the noise for this largest belief")
+    plan.add_argument(
+        "--at-fpr",
+        type=float,
+        default=0.01,
+        help="false alarm rate of --target-tpr and --target-posterior (default: 0.01)",
+    )
+    plan.add_argument(
+        "--prior", type=float, default=0.5, help="belief before the test of --target-posterior (default: 0.5)"
+    )
     plan.add_argument("--accountant", default="pld", help="accountant for --target-epsilon (default: pld)")
     plan.add_argument("--delta", type=float, required=True, help="δ, well below 1/N")
-    plan.add_argument("--json", action="store_true", help="print a JSON object")
+    plan.add_argument(
+        "--cluster-workers", type=int, nargs="+", metavar="W", help="what a step takes on so many workers"
+    )
+    plan.add_argument("--cells", type=int, default=400_000, help="numbers in a release, K·V for topics")
+    plan.add_argument(
+        "--record-seconds", type=float, default=RECORD_SECONDS, help="of one core for one record"
+    )
+    add_json(plan)
     plan.set_defaults(run=_plan)
-
-
-def add_audit(commands: Any) -> None:
-    """Declare the options of `audit`."""
-    audit = commands.add_parser("audit", help="recompute ε from a ledger file alone")
-    audit.add_argument("ledger", type=Path, help="ledger written as JSON")
-    audit.add_argument("--delta", type=float, required=True, help="δ, well below 1/N")
-    audit.add_argument("--json", action="store_true", help="print a JSON object")
-    audit.set_defaults(run=_audit)
 
 
 def _plan(options: argparse.Namespace) -> None:
@@ -50,20 +61,27 @@ def _plan(options: argparse.Namespace) -> None:
     )
     if options.target_epsilon is not None:
         plan = plan.calibrate(options.target_epsilon, options.accountant)
+    elif options.noise is None:
+        plan = plan.calibrate_to_risk(
+            RiskLimit(
+                options.target_tpr,
+                options.target_advantage,
+                options.target_posterior,
+                options.at_fpr,
+                options.prior,
+            )
+        )
     accounts, risk, efficiency = plan.accounts(), plan.risk(), plan.efficiency
-    described = {
-        "records": plan.records,
-        "expected_batch": plan.expected_batch,
-        "sampling_rate": plan.sampling_rate,
-        "steps": plan.steps,
-        "epochs": plan.epochs,
-        "noise_multiplier": plan.noise_multiplier,
-        "delta": plan.delta,
-        "sampling": plan.sampling,
-    }
+    described = {**dataclasses.asdict(plan), "sampling_rate": plan.sampling_rate, "epochs": plan.epochs}
+    costs = _step_costs(options, plan)
     if options.json:
-        _print_json(
-            plan=described, accounts=accounts, risk=risk, efficiency=efficiency, notes=plan.warnings()
+        print_costs_as_json(
+            cluster={workers: dataclasses.asdict(cost) for workers, cost in costs.items()},
+            plan=described,
+            accounts=accounts,
+            risk=risk,
+            efficiency=efficiency,
+            notes=plan.warnings(),
         )
         return
     print(
@@ -71,54 +89,55 @@ def _plan(options: argparse.Namespace) -> None:
         f"T = {plan.steps:,} steps (epochs: {plan.epochs:.4g}), σ = {plan.noise_multiplier:.5g}, "
         f"δ = {plan.delta:g}"
     )
-    _print_accounts(accounts)
-    _print_risk(risk)
+    print_accounts(accounts)
+    print_risk(risk)
     print(
         f"\nEfficiency {efficiency:.0%}: signal over noise, as a share of what full batches would have "
         "at the same ε and δ."
     )
-    _print_notes(plan.warnings())
+    print_notes(plan.warnings())
+    _print_costs(costs, plan)
 
 
-def _audit(options: argparse.Namespace) -> None:
-    ledger = Ledger.from_json(options.ledger.read_text(encoding="utf-8"))
-    accounts = {name: account(ledger.events(), options.delta, name) for name in ACCOUNTANTS}
-    risk = AttackRisk(ledger.events())
-    if options.json:
-        described = {"records": ledger.records, "steps": ledger.steps, "seeded": ledger.seeded}
-        _print_json(ledger=described, accounts=accounts, risk=risk, notes=ledger.cautions())
+def _step_costs(options: argparse.Namespace, plan: PrivacyPlan) -> dict[int, StepCost]:
+    cells = validate.whole("cells", options.cells, low=1)
+    seconds = validate.positive("record-seconds", options.record_seconds)
+    workers = options.cluster_workers or ()
+    return {count: step_cost(count, plan.expected_batch, cells, seconds) for count in workers}
+
+
+def _print_costs(costs: Mapping[int, StepCost], plan: PrivacyPlan) -> None:
+    if not costs:
         return
-    print(f"Ledger: N = {ledger.records:,}, {ledger.steps:,} releases, δ = {options.delta:g}")
-    for entry in ledger:
-        print(
-            f"  {entry.count:,} × q = {entry.sampling_rate:.4g}, σ = {entry.noise_multiplier:.5g}, "
-            f"{entry.sampling} batches of: {', '.join(entry.blocks)}"
-        )
-    _print_accounts(accounts)
-    _print_risk(risk)
-    _print_notes(ledger.cautions())
+    parts = [field.name for field in dataclasses.fields(StepCost)]
+    print("\nSeconds of a step on a cluster, by a rough model of assumed networks")
+    print("".join(f"{name:>12}" for name in ("workers", *parts, "step", "whole run")) + "   limited by")
+    for workers, cost in costs.items():
+        seconds = (*(getattr(cost, name) for name in parts), cost.total, plan.steps * cost.total)
+        print(f"{workers:>12,}" + "".join(f"{value:>12.3g}" for value in seconds) + f"   {cost.limit}")
 
 
-def _print_json(accounts: Mapping[str, Account], risk: AttackRisk, **content: Any) -> None:
+def print_costs_as_json(accounts: Mapping[str, Account], risk: AttackRisk, **content: Any) -> None:
     """Print an object in which ε is null where it is infinite or does not apply; `reasons` says which."""
     finite = {
-        name: found.epsilon if found.epsilon is not None and math.isfinite(found.epsilon) else None
-        for name, found in accounts.items()
+        name: item.epsilon if item.epsilon is not None and math.isfinite(item.epsilon) else None
+        for name, item in accounts.items()
     }
-    reasons = {name: found.note for name, found in accounts.items() if found.note}
-    content |= {"epsilon": finite, "reasons": reasons, "risk": risk.summary()}
-    print(json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False))
+    reasons = {name: item.note for name, item in accounts.items() if item.note}
+    print_json(content | {"epsilon": finite, "reasons": reasons, "risk": risk.summary()})
 
 
-def _print_accounts(accounts: Mapping[str, Account]) -> None:
+def print_accounts(accounts: Mapping[str, Account]) -> None:
+    """Print ε by every accountant."""
     print(f"\n{'accountant':<28}{'ε':>12}   note")
-    for name, found in accounts.items():
-        value = "–" if found.epsilon is None else f"{found.epsilon:.4f}"
+    for name, item in accounts.items():
+        value = "–" if item.epsilon is None else f"{item.epsilon:.4f}"
         known = ACCOUNTANTS[name]
-        print(f"{known.label:<28}{value:>12}   {found.note or known.why}".rstrip())
+        print(f"{known.label:<28}{value:>12}   {item.note or known.why}".rstrip())
 
 
-def _print_risk(risk: AttackRisk) -> None:
+def print_risk(risk: AttackRisk) -> None:
+    """Print what an attacker can do at best."""
     numbers = risk.summary()
     print(f"\nAttack risk: {risk.sentence()}")
     print(
@@ -128,6 +147,7 @@ def _print_risk(risk: AttackRisk) -> None:
     )
 
 
-def _print_notes(notes: Sequence[str]) -> None:
+def print_notes(notes: Sequence[str]) -> None:
+    """Print what to look out for."""
     for note in notes:
         print(f"\nWarning: {note}")

@@ -7,11 +7,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from vips_core.audits import job
+from vips_core.cli.audit import print_verdict
 from vips_core.cli.fit import print_result
-from vips_core.runs import lifecycle
-from vips_core.runs.rows import STATUSES, RunRow
-from vips_core.runs.store import Store
-from vips_core.runs.tasks import TASKS
+from vips_core.cli.terminal import add_json, answer, print_json
+from vips_core.jobs import execution, lifecycle
+from vips_core.store.rows import AUDIT, STATUSES, SWEEP, RunRow
+from vips_core.store.store import Store
+from vips_core.tasks import TASKS
 
 
 def add_runs(commands: Any) -> None:
@@ -32,16 +35,15 @@ def add_runs(commands: Any) -> None:
     export.set_defaults(run=_export)
     for action in (show, cancel, export):
         action.add_argument("run_id", metavar="RUN")
-    for action in (known, show, cancel, export):
-        action.add_argument("--json", action="store_true", help="print JSON")
+    add_json(known, show, cancel, export)
 
 
 def _list(options: argparse.Namespace) -> None:
     store = Store()
-    lifecycle.bury(store)
+    lifecycle.end_abandoned(store)
     rows = store.runs(options.data, options.model, options.status)
     if options.json:
-        _print_json([asdict(row) for row in rows])
+        print_json([asdict(row) for row in rows])
         return
     print(f"{'run':<10}{'state':<11}{'step':>9}  {'ε':>8}  {'started':<17} what")
     for row in rows:
@@ -53,47 +55,45 @@ def _list(options: argparse.Namespace) -> None:
 
 def _show(options: argparse.Namespace) -> None:
     store = Store()
-    lifecycle.bury(store)
+    lifecycle.end_abandoned(store)
     row, folder = store.run(options.run_id), store.folder(options.run_id)
-    file = folder / "result.json"
+    file = folder / (job.VERDICT if row.kind == AUDIT else execution.RESULT)
     result = json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
     if options.json:
-        _print_json(asdict(row) | {"folder": str(folder), "result": result})
+        print_json(asdict(row) | {"folder": str(folder), "result": result})
         return
     print(f"Run {row.id}: {_what(row)}, {row.status}, step {row.step} of {row.steps}, ε = {_epsilon(row)}")
     if row.error:
         print(f"Error: {row.error}")
     for name, value in row.request.items():
         print(f"  {name} = {value}")
-    if result is not None:
-        print_result(result, (folder / "summary.txt").read_text(encoding="utf-8"))
+    left = job.results(store, row.id) if row.kind == AUDIT else None
+    if left is not None:
+        print_verdict(left[0])
+    elif result is not None:
+        print_result(result, (folder / execution.SUMMARY).read_text(encoding="utf-8"))
     print(f"Files: {folder}")
 
 
 def _cancel(options: argparse.Namespace) -> None:
     store = Store()
     store.cancel(options.run_id)
-    lifecycle.bury(store)
-    if options.json:
-        _print_json(asdict(store.run(options.run_id)))
-    else:
-        print(f"Run {options.run_id} stops within one step.")
+    lifecycle.end_abandoned(store)
+    answer(options, asdict(store.run(options.run_id)), f"Run {options.run_id} stops within one step.")
 
 
 def _export(options: argparse.Namespace) -> None:
     from vips_core.reports import report  # here: plotly takes long to import
 
     report.write_run(Store(), options.run_id, options.out)
-    if options.json:
-        _print_json({"run": options.run_id, "written": str(options.out)})
-    else:
-        print(f"Written to {options.out}.")
+    answer(options, {"run": options.run_id, "written": str(options.out)}, f"Written to {options.out}.")
 
 
 def _what(row: RunRow) -> str:
-    if row.kind == "sweep":
+    if row.kind == SWEEP:
         return f"sweep on {row.data}"
-    return f"{row.request['model']} ({row.request['method']}) on {row.data}"
+    what = f"{row.request['model']} ({row.request['method']}) on {row.data}"
+    return f"audit of {what}" if row.kind == AUDIT else what
 
 
 def _epsilon(row: RunRow) -> str:
@@ -102,7 +102,3 @@ def _epsilon(row: RunRow) -> str:
 
 def _when(moment: float | None) -> str:
     return "–" if moment is None else time.strftime("%Y-%m-%d %H:%M", time.localtime(moment))
-
-
-def _print_json(content: Any) -> None:
-    print(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))

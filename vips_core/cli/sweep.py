@@ -1,18 +1,22 @@
 """`vips-explorer sweep`: run a grid of settings with seeds on public data, and write figures and a report."""
 
 import argparse
+import functools
 import json
 import sys
 from pathlib import Path
 from typing import Any
 
-from vips_core.runs import worker
-from vips_core.runs.request import read_config
-from vips_core.runs.rows import FAILED
-from vips_core.runs.store import Store
-from vips_core.sweeps import presets, sweep
-
-_BAR = 24
+from vips_core.cli.cluster import add_cluster_options, chosen_cluster
+from vips_core.cli.terminal import add_json, print_json, progress_bar
+from vips_core.jobs import worker
+from vips_core.store.rows import FAILED
+from vips_core.store.store import Store
+from vips_core.sweeps import presets, results
+from vips_core.sweeps.execution import CellProgress
+from vips_core.sweeps.grid import Sweep
+from vips_core.sweeps.job import run_sweep, submit_sweep
+from vips_core.toml import read_toml_file
 
 
 def add_sweep(commands: Any) -> None:
@@ -21,19 +25,28 @@ def add_sweep(commands: Any) -> None:
     parser.add_argument("what", metavar="PRESET|FILE.toml", help=f"{', '.join(presets.PRESETS)}, or a file")
     parser.add_argument("--size", choices=presets.SIZES, help="of a preset: minutes, or the paper's grids")
     parser.add_argument("--out", type=Path, help="folder or .zip for report, figures and tables")
-    parser.add_argument("--json", action="store_true", help="print a JSON object")
+    add_json(parser)
+    add_cluster_options(parser)
     parser.set_defaults(run=_sweep)
 
 
 def _sweep(options: argparse.Namespace) -> None:
-    definition, store = _definition(options), Store()
+    cluster, definition, store = chosen_cluster(options), _definition(options), Store()
     if options.out is not None and options.out.suffix != ".zip":
         options.out.mkdir(parents=True, exist_ok=True)  # a mistake shows before the work
-    run_id = store.submit_sweep(definition.to_mapping(), held=True)
+    run_id = submit_sweep(store, definition.to_mapping(), held=True)
     out = options.out or store.folder(run_id) / "report"
-    bar = None if options.json else _Bar()
     try:
-        worker.work(store, run_id, bar)
+        with progress_bar(store.run(run_id).steps, "cell", hidden=options.json) as bar:
+
+            def on_cell(progress: CellProgress) -> None:
+                ended = progress.done + progress.failed - bar.n
+                if ended and progress.failed:
+                    bar.set_postfix_str(f"{progress.failed} failed", refresh=False)
+                if ended:
+                    bar.update(ended)
+
+            worker.work(store, run_id, on_cell, functools.partial(run_sweep, cluster=cluster))
     except KeyboardInterrupt:
         print("\nStopped. Finished cells are kept: the same command goes on from here.", file=sys.stderr)
         raise
@@ -46,7 +59,7 @@ def _sweep(options: argparse.Namespace) -> None:
         raise ValueError(row.error)
 
 
-def _definition(options: argparse.Namespace) -> sweep.Sweep:
+def _definition(options: argparse.Namespace) -> Sweep:
     if options.what in presets.PRESETS:
         return presets.PRESETS[options.what](options.size or "quick")
     if options.size is not None:
@@ -54,50 +67,28 @@ def _definition(options: argparse.Namespace) -> sweep.Sweep:
     path = Path(options.what)
     if not path.exists():
         raise ValueError(f"sweep must be {', '.join(presets.PRESETS)} or a TOML file, got {options.what!r}")
-    return sweep.Sweep.from_mapping(read_config(path))
+    return Sweep.from_mapping(read_toml_file(path))
 
 
-def _tell(options: argparse.Namespace, definition: sweep.Sweep, store: Store, run_id: str, out: Path) -> None:
-    found = sweep.frame(definition, store)
-    summary = (
-        sweep.summarise(found, ["series", "epsilon", "expected_batch", "score"]) if len(found) else found
-    )
+def _tell(options: argparse.Namespace, definition: Sweep, store: Store, run_id: str, out: Path) -> None:
+    cells = results.frame(definition, store)
+    settings = ["series", "epsilon", "expected_batch", "score"]
+    summary = results.summarise(cells, settings) if len(cells) else cells
     if options.json:
         content = {
             "run": run_id,
             "status": store.run(run_id).status,
             "cells": len(definition.cells()),
-            "failed": [error for _, error in sweep.failures(definition, store)],
+            "failed": [error for _, error in results.failures(definition, store)],
             "written": str(out),
             "summary": json.loads(summary.to_json(orient="records")),
         }
-        print(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))
+        print_json(content)
         return
     if len(summary):
         shown = summary.rename(columns={"low": "low (95 %)", "high": "high (95 %)"})
         print(shown.to_string(index=False, na_rep="–", float_format=lambda value: f"{value:.4g}"))
         print("\nMean and sd over seeds, and the 95 % t-interval of the mean.")
-    for request, error in sweep.failures(definition, store):
+    for request, error in results.failures(definition, store):
         print(f"Failed: {request.method}, seed {request.seed}: {error}")
     print(f"Written to {out}: report.html, figures, tables, config, and how to repeat it.")
-
-
-class _Bar:
-    """A line on stderr that says how many cells are done."""
-
-    def __init__(self) -> None:
-        self._shown: sweep.CellProgress | None = None
-
-    def __call__(self, progress: sweep.CellProgress) -> None:
-        if progress == self._shown:
-            return
-        self._shown = progress
-        ended = progress.done + progress.failed
-        filled = ended * _BAR // progress.cells
-        failed = f", {progress.failed} failed" if progress.failed else ""
-        print(
-            f"\r{'█' * filled}{'·' * (_BAR - filled)} {ended}/{progress.cells} cells{failed}",
-            end="\n" if ended == progress.cells else "",
-            file=sys.stderr,
-            flush=True,
-        )

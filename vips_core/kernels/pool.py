@@ -2,9 +2,10 @@
 
 import functools
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
 from typing import Any, TypeVar
 
 import numpy as np
@@ -26,8 +27,23 @@ Array = npt.NDArray[np.float64]
 Result = TypeVar("Result")
 
 
+_ALONE: ContextVar[bool] = ContextVar("alone", default=False)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Keep the kernels that are called here to the caller's thread."""
+    token = _ALONE.set(True)
+    try:
+        yield
+    finally:
+        _ALONE.reset(token)
+
+
 def thread_count() -> int:
     """Threads for kernels: ``VIPS_THREADS`` where set, otherwise the number of cores."""
+    if _ALONE.get():
+        return 1
     text = os.environ.get("VIPS_THREADS", "")
     if not text:
         return os.cpu_count() or 1
@@ -70,20 +86,29 @@ def grouped_sums(
 ) -> tuple[Array, ...]:
     """Add `chunk_sums(start, stop)` over chunks of at most `chunk` items, in threads.
 
-    The chunks lie in a fixed number of groups, each with its own sums from `zeros()`, so that memory does
-    not grow with the items and bits do not depend on the number of threads.
+    The chunks lie in a few groups, each with its own sums from `zeros()`, so that memory does not grow with
+    the items and bits do not depend on the number of threads. All chunks but the last are full.
     """
 
     def group_sums(start: int, stop: int) -> tuple[Array, ...]:
         sums = zeros()
         for first in range(start, stop, chunk):
-            for total, part in zip(sums, chunk_sums(first, min(first + chunk, stop)), strict=True):
-                total += part
+            for total, added in zip(sums, chunk_sums(first, min(first + chunk, stop)), strict=True):
+                total += added
         return sums
 
     sums = zeros()
     with one_blas_thread():
-        for group in map_chunks(group_sums, items, max(1, -(-items // GROUPS))):
-            for total, part in zip(sums, group, strict=True):
-                total += part
+        for group in map_chunks(group_sums, items, chunk * max(1, -(-items // (chunk * GROUPS)))):
+            for total, added in zip(sums, group, strict=True):
+                total += added
     return sums
+
+
+def concatenated(
+    chunk_rows: Callable[[int, int], tuple[Array, ...]], items: int, chunk: int
+) -> tuple[Array, ...]:
+    """Compute rows `start` to `stop` of some arrays chunk by chunk, in threads, and join them."""
+    with one_blas_thread():
+        chunks = map_chunks(chunk_rows, items, chunk)
+    return tuple(np.concatenate(rows) for rows in zip(*chunks, strict=True))

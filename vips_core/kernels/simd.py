@@ -2,8 +2,8 @@
 
 `Lanes` is a value of eight float32 inside numba code: `load` and `store` move it, `splat` and `lane` fill it,
 the others calculate. LLVM lowers it to what the machine has (one AVX register, two of SSE or NEON), so that
-the code stays portable. Arrays are contiguous float32, or float64 for `add_products`; offsets count numbers,
-and the caller keeps them inside the array.
+the code stays portable. Arrays are contiguous float32, or float64 for `add_whole_products`; offsets count
+numbers, and the caller keeps them inside the array.
 """
 
 from collections.abc import Iterable
@@ -52,8 +52,8 @@ def _pointer(context: Any, builder: Any, kind: Any, array: Any, offset: Any, vec
 
 
 def _indices(numbers: Iterable[int]) -> Any:
-    found = list(numbers)
-    return ir.Constant(ir.VectorType(cgutils.int32_t, len(found)), found)
+    values = list(numbers)
+    return ir.Constant(ir.VectorType(cgutils.int32_t, len(values)), values)
 
 
 @intrinsic
@@ -149,17 +149,34 @@ def lane(typing: Any, value: Any, number: Any) -> Any:
 
 
 @intrinsic
-def add_products(
-    typing: Any, array: Any, offset: Any, a: Any, b: Any, c: Any, d: Any, e: Any, f: Any, g: Any, h: Any
+def add_whole_products(
+    typing: Any,
+    array: Any,
+    offset: Any,
+    row: Any,
+    a: Any,
+    b: Any,
+    c: Any,
+    d: Any,
+    e: Any,
+    f: Any,
+    g: Any,
+    h: Any,
 ) -> Any:
-    """Add ab + cd + ef + gh, each product rounded to float32, to eight float64 of an array from `offset`."""
+    """Add abr + cdr + efr + ghr to eight float64 of an array from `offset`, r being `row`.
+
+    Each product is computed in float32 and cut to a whole number, so that the sums are exact.
+    """
 
     def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         address = _pointer(context, builder, signature.args[0], values[0], values[1], _DOUBLES)
+        kind, name = ir.FunctionType(_FLOATS, [_FLOATS]), f"llvm.trunc.v{WIDTH}f32"
+        cut = cgutils.get_or_insert_function(builder.module, kind, name)  # type: ignore[no-untyped-call]
         total = builder.load(address, align=8)
-        for x, y in zip(values[2::2], values[3::2], strict=True):
-            total = builder.fadd(total, builder.fpext(builder.fmul(x, y), _DOUBLES))
+        for x, y in zip(values[3::2], values[4::2], strict=True):
+            product = builder.fmul(builder.fmul(x, y), values[2])
+            total = builder.fadd(total, builder.fpext(builder.call(cut, [product]), _DOUBLES))
         builder.store(total, address, align=8)
         return context.get_dummy_value()
 
-    return types.void(array, types.intp, *[lanes] * 8), code
+    return types.void(array, types.intp, *[lanes] * 9), code

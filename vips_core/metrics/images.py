@@ -4,21 +4,87 @@ import numpy as np
 import numpy.typing as npt
 
 from vips_core.data import BinaryRows
-from vips_core.models.sbn import SBN, Params
+from vips_core.models.sbn.model import SBN, Params
 
 
 def reconstruct(model: SBN, params: Params, rows: BinaryRows) -> npt.NDArray[np.float64]:
-    """Return p(y = 1) of every pixel given the image's own hidden units; in binary, ½ and more is a 1."""
+    """Return p(y = 1) of every pixel given the image's own hidden units; in binary, ½ and more is a 1.
+
+    Parameters
+    ----------
+    model, params
+        A fitted `vips_core.SBN`.
+    rows
+        Images that were not trained on.
+
+    Returns
+    -------
+    array
+        Images × pixels.
+
+    Examples
+    --------
+    >>> import vips_core as vips
+    >>> model, rows = vips.SBN(4, 2, (2, 2)), vips.BinaryRows.from_images(np.eye(4), threshold=0.5)
+    >>> plan = vips.PrivacyPlan(records=4, expected_batch=4, steps=1, noise_multiplier=0, delta=0.1)
+    >>> params = model.init(plan, np.random.default_rng(0))
+    >>> reconstruct(model, params, rows).shape
+    (4, 4)
+    """
     return model.decode(params, model.latents(params, rows))
 
 
 def pixel_accuracy(model: SBN, params: Params, rows: BinaryRows) -> float:
-    """Share of pixels that the binary reconstruction of held-out images gets right (the paper's Figure 7)."""
+    """Return the share of pixels that the binary reconstruction gets right (the paper's Figure 7).
+
+    Parameters
+    ----------
+    model, params
+        A fitted `vips_core.SBN`.
+    rows
+        Images that were not trained on.
+
+    Returns
+    -------
+    float
+        From 0 to 1.
+
+    Examples
+    --------
+    >>> import vips_core as vips
+    >>> model, rows = vips.SBN(4, 2, (2, 2)), vips.BinaryRows.from_images(np.eye(4), threshold=0.5)
+    >>> plan = vips.PrivacyPlan(records=4, expected_batch=4, steps=1, noise_multiplier=0, delta=0.1)
+    >>> params = model.init(plan, np.random.default_rng(0))
+    >>> 0 <= pixel_accuracy(model, params, rows) <= 1
+    True
+    """
     return float(((reconstruct(model, params, rows) >= 0.5) == rows.unpack(np.bool_)).mean())
 
 
 def reconstruction_log_likelihood(model: SBN, params: Params, rows: BinaryRows) -> float:
-    """Mean over held-out images of Σ_j log p(y_j | ⟨z⟩), in nats per image. It is not log p(y)."""
+    """Return the mean over images of Σ_j log p(y_j | ⟨z⟩), in nats per image. It is not log p(y).
+
+    Parameters
+    ----------
+    model, params
+        A fitted `vips_core.SBN`.
+    rows
+        Images that were not trained on.
+
+    Returns
+    -------
+    float
+        At most 0.
+
+    Examples
+    --------
+    >>> import vips_core as vips
+    >>> model, rows = vips.SBN(4, 2, (2, 2)), vips.BinaryRows.from_images(np.eye(4), threshold=0.5)
+    >>> plan = vips.PrivacyPlan(records=4, expected_batch=4, steps=1, noise_multiplier=0, delta=0.1)
+    >>> params = model.init(plan, np.random.default_rng(0))
+    >>> reconstruction_log_likelihood(model, params, rows) <= 0
+    True
+    """
     probability = reconstruct(model, params, rows)
     of_truth = np.where(rows.unpack(np.bool_), probability, 1 - probability)
     return float(np.log(np.maximum(of_truth, np.finfo(np.float64).tiny)).sum(axis=1).mean())

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
+from vips_core import validate
 from vips_core.models.base import FloatArray
 
 
@@ -28,40 +29,129 @@ class Calibration:
 
 
 def auc(labels: ArrayLike, scores: ArrayLike) -> float:
-    """Chance that a positive scores above a negative, ties counting one half (Mann–Whitney)."""
-    y, s = _checked(labels, scores)
-    positives = int(y.sum())
-    negatives = len(y) - positives
-    rank_sum = _mid_ranks(s)[y].sum()
-    return float((rank_sum - positives * (positives + 1) / 2) / (positives * negatives))
+    """Return the area under the ROC curve: the chance that a positive scores above a negative.
+
+    Parameters
+    ----------
+    labels
+        0 or 1, both present.
+    scores
+        Finite numbers; ties count one half.
+
+    Returns
+    -------
+    float
+        From 0 to 1.
+
+    Examples
+    --------
+    >>> auc([0, 0, 1, 1], [0.1, 0.4, 0.4, 0.8])
+    0.875
+    """
+    from sklearn.metrics import roc_auc_score  # here and below: it is slow to import
+
+    return float(roc_auc_score(*_checked(labels, scores)))
 
 
 def auc_interval(labels: ArrayLike, scores: ArrayLike, level: float = 0.9) -> tuple[float, float]:
-    """Confidence interval of the AUC over new people, the model as it is (DeLong et al. 1988)."""
+    """Return a confidence interval of the AUC over new people, the model as it is (DeLong et al. 1988).
+
+    Parameters
+    ----------
+    labels, scores
+        As for `auc`.
+    level
+        Probability that the interval holds the AUC.
+
+    Returns
+    -------
+    low, high
+        Ends, within [0, 1].
+
+    Examples
+    --------
+    >>> low, high = auc_interval([0, 0, 1, 1] * 10, [0.1, 0.4, 0.4, 0.8] * 10)
+    >>> round(low, 2), round(high, 2)
+    (0.81, 0.94)
+    """
+    from scipy.stats import rankdata
+
     y, s = _checked(labels, scores)
-    if not 0 < level < 1:
-        raise ValueError(f"level must be in (0, 1), got {level}")
-    ranks, positives, negatives = _mid_ranks(s), int(y.sum()), int((~y).sum())
-    below = (ranks[y] - _mid_ranks(s[y])) / negatives  # share of negatives under each positive
-    above = 1 - (ranks[~y] - _mid_ranks(s[~y])) / positives
-    variance = sum(float(part.var(ddof=1)) / len(part) for part in (below, above) if len(part) > 1)
+    level = validate.share("level", level)
+    ranks, positives, negatives = rankdata(s), int(y.sum()), int((~y).sum())
+    below = (ranks[y] - rankdata(s[y])) / negatives  # share of negatives under each positive
+    above = 1 - (ranks[~y] - rankdata(s[~y])) / positives
+    variance = sum(float(shares.var(ddof=1)) / len(shares) for shares in (below, above) if len(shares) > 1)
     half = float(ndtri(0.5 + level / 2)) * variance**0.5
     middle = float(below.mean())
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
+def log_loss(labels: ArrayLike, probabilities: ArrayLike) -> float:
+    """Return the mean of −log P(label): what wrong and overconfident probabilities cost.
+
+    Parameters
+    ----------
+    labels
+        0 or 1, both present.
+    probabilities
+        From 0 to 1.
+
+    Returns
+    -------
+    float
+        At least 0; smaller is better.
+
+    Examples
+    --------
+    >>> round(log_loss([0, 1], [0.5, 0.5]), 3)
+    0.693
+    """
+    from sklearn import metrics
+
+    y, p = _checked(labels, probabilities)
+    _check_probabilities(p)
+    return float(metrics.log_loss(y, p))
+
+
+def log_loss_of_one_risk(labels: ArrayLike) -> float:
+    """Return the log loss of giving everyone the share of positives: what a model has to beat.
+
+    Parameters
+    ----------
+    labels
+        0 or 1, both present.
+
+    Examples
+    --------
+    >>> round(log_loss_of_one_risk([0, 1]), 3)
+    0.693
+    """
+    y = np.asarray(labels)
+    return log_loss(y, np.full(y.shape, y.mean()))
+
+
 def roc(labels: ArrayLike, scores: ArrayLike) -> Roc:
-    """ROC curve with one point per distinct score."""
-    y, s = _checked(labels, scores)
-    order = np.argsort(-s, kind="stable")
-    last_of_ties = np.append(np.flatnonzero(np.diff(s[order])), len(s) - 1)
-    hits = np.cumsum(y[order])[last_of_ties]
-    alarms = last_of_ties + 1 - hits
-    return Roc(
-        np.concatenate([[0.0], alarms / (~y).sum()]),
-        np.concatenate([[0.0], hits / y.sum()]),
-        np.concatenate([[np.inf], s[order][last_of_ties]]),
-    )
+    """Return the ROC curve with one point per distinct score.
+
+    Parameters
+    ----------
+    labels, scores
+        As for `auc`.
+
+    Returns
+    -------
+    Roc
+        The points, from (0, 0) to (1, 1).
+
+    Examples
+    --------
+    >>> roc([0, 1, 1], [0.1, 0.4, 0.8]).true_positive_rate
+    array([0. , 0.5, 1. , 1. ])
+    """
+    from sklearn.metrics import roc_curve
+
+    return Roc(*roc_curve(*_checked(labels, scores), drop_intermediate=False))
 
 
 def roc_band(
@@ -72,31 +162,73 @@ def roc_band(
     draws: int = 500,
     seed: int = 0,
 ) -> tuple[FloatArray, FloatArray]:
-    """Pointwise percentile interval of the true positive rate, over people drawn anew from each class.
+    """Return pointwise intervals of the true positive rate, over people drawn anew from each class.
 
     Both classes keep their sizes (stratified bootstrap); the model stays as it is.
+
+    Parameters
+    ----------
+    labels, scores
+        As for `auc`.
+    false_positive_rate
+        Where on the curve.
+    level
+        Share of the draws within the interval.
+    draws, seed
+        Number of the bootstrap's draws, and what repeats them.
+
+    Returns
+    -------
+    low, high
+        One end for each false positive rate.
+
+    Examples
+    --------
+    >>> low, high = roc_band([0, 0, 1, 1] * 10, [0.1, 0.4, 0.4, 0.8] * 10, [0.5])
+    >>> bool(low[0] <= high[0])
+    True
     """
     y, s = _checked(labels, scores)
-    if not 0 < level < 1:
-        raise ValueError(f"level must be in (0, 1), got {level}")
+    level = validate.share("level", level)
     rng, rates = np.random.default_rng(seed), np.asarray(false_positive_rate, dtype=np.float64)
     _, place = np.unique(-s, return_inverse=True)  # of each person's score, the highest first
     size = int(place.max()) + 1
-    found = np.empty((draws, len(rates)))
-    for draw in found:
+    curves = np.empty((draws, len(rates)))
+    for curve in curves:
         hits, alarms = (
-            np.cumsum(np.bincount(rng.choice(part, len(part)), minlength=size)) / len(part)
-            for part in (place[y], place[~y])
+            np.cumsum(np.bincount(rng.choice(people, len(people)), minlength=size)) / len(people)
+            for people in (place[y], place[~y])
         )
-        draw[:] = np.interp(rates, np.append(0.0, alarms), np.append(0.0, hits))
-    low, high = np.quantile(found, [0.5 - level / 2, 0.5 + level / 2], axis=0)
+        curve[:] = np.interp(rates, np.append(0.0, alarms), np.append(0.0, hits))
+    low, high = np.quantile(curves, [0.5 - level / 2, 0.5 + level / 2], axis=0)
     return low, high
 
 
 def calibration(labels: ArrayLike, probabilities: ArrayLike, bins: int = 10) -> Calibration:
-    """Compare predicted with observed shares, bin by bin over [0, 1]."""
+    """Compare predicted with observed shares, bin by bin over [0, 1].
+
+    Parameters
+    ----------
+    labels
+        0 or 1, both present.
+    probabilities
+        From 0 to 1.
+    bins
+        Number of bins of equal width.
+
+    Returns
+    -------
+    Calibration
+        Of the bins that are not empty.
+
+    Examples
+    --------
+    >>> calibration([0, 1, 1], [0.1, 0.8, 0.9], bins=2).observed
+    array([0., 1.])
+    """
     y, p = _checked(labels, probabilities)
-    _check_probabilities(p, bins)
+    bins = validate.whole("bins", bins, low=1)
+    _check_probabilities(p)
     return _binned(y, p, np.minimum((p * bins).astype(np.int64), bins - 1), bins)
 
 
@@ -104,9 +236,29 @@ def calibration_by_rank(labels: ArrayLike, probabilities: ArrayLike, groups: int
     """Compare predicted with observed shares in groups of equal size, from the least to the greatest risk.
 
     Where events are rare, nearly all predictions lie in one bin of equal width.
+
+    Parameters
+    ----------
+    labels
+        0 or 1, both present.
+    probabilities
+        From 0 to 1.
+    groups
+        Number of groups.
+
+    Returns
+    -------
+    Calibration
+        Of the groups, by rising risk.
+
+    Examples
+    --------
+    >>> calibration_by_rank([0, 0, 1, 1], [0.01, 0.02, 0.03, 0.9], groups=2).observed
+    array([0., 1.])
     """
     y, p = _checked(labels, probabilities)
-    _check_probabilities(p, groups)
+    groups = validate.whole("groups", groups, low=1)
+    _check_probabilities(p)
     group = np.empty(len(p), dtype=np.int64)
     group[np.argsort(p, kind="stable")] = np.arange(len(p)) * groups // len(p)
     return _binned(y, p, group, groups)
@@ -120,17 +272,9 @@ def _binned(y: np.ndarray, p: FloatArray, index: np.ndarray, bins: int) -> Calib
     return Calibration(predicted, observed, records[filled].astype(np.float64))
 
 
-def _check_probabilities(p: FloatArray, bins: int) -> None:
-    if bins < 1:
-        raise ValueError(f"bins must be at least 1, got {bins}")
+def _check_probabilities(p: FloatArray) -> None:
     if p.min() < 0 or p.max() > 1:
         raise ValueError(f"probabilities must be in [0, 1], got {p.min():g} to {p.max():g}")
-
-
-def _mid_ranks(scores: FloatArray) -> FloatArray:
-    """Ranks from 1, ties sharing their mean."""
-    _, place, ties = np.unique(scores, return_inverse=True, return_counts=True)
-    return np.asarray((np.cumsum(ties) - (ties - 1) / 2)[place])
 
 
 def _checked(labels: ArrayLike, scores: ArrayLike) -> tuple[np.ndarray, FloatArray]:

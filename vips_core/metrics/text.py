@@ -3,8 +3,6 @@
 A perplexity is exp(- mean log probability per word). Never give training records to these functions.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -12,20 +10,22 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import digamma, gammaln
 
+from vips_core import validate
 from vips_core.data import Corpus
-from vips_core.kernels.lda import expected_rows, infer_gammas
+from vips_core.models.base import Fitted
+from vips_core.models.lda.kernels import expected_rows, infer_gammas
 
 KINDS = ("bound", "completion")
-PIECE = 4096  # entries scored at a time, so that memory stays small
+ENTRIES = 4096  # entries scored at a time, so that memory stays small
 
 
-def perplexity(fit: Any, corpus: Corpus, kind: str = "completion", seed: int = 0) -> float:
-    """Held-out perplexity of a fitted topic model (anything with `params.lam` and `model.alpha`).
+def perplexity(fit: Fitted[Any], corpus: Corpus, kind: str = "completion", seed: int = 0) -> float:
+    """Return the held-out perplexity of a fitted topic model.
 
     Parameters
     ----------
     fit
-        Result of `fit(LDA(...), ...)`.
+        A fitted `vips_core.LDA`.
     corpus
         Documents that were not trained on. Empty documents are left out.
     kind
@@ -33,6 +33,18 @@ def perplexity(fit: Any, corpus: Corpus, kind: str = "completion", seed: int = 0
         ``"completion"``: θ is inferred on a random half of each document's words, the other half is scored.
     seed
         Chooses the halves; compare models with the same seed.
+
+    Returns
+    -------
+    float
+        exp of minus the mean log probability per word: 1 is certainty, V is a guess among all words.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> fit = SimpleNamespace(model=SimpleNamespace(alpha=0.5), params=SimpleNamespace(lam=np.ones((2, 4))))
+    >>> round(perplexity(fit, Corpus.from_counts([[2, 2, 0, 0]], list("abcd"))), 3)
+    4.0
     """
     return topic_perplexity(fit.params.lam, fit.model.alpha, corpus, kind, seed)
 
@@ -40,9 +52,28 @@ def perplexity(fit: Any, corpus: Corpus, kind: str = "completion", seed: int = 0
 def topic_perplexity(
     lam: NDArray[np.floating], alpha: float, corpus: Corpus, kind: str = "completion", seed: int = 0
 ) -> float:
-    """Return `perplexity` of the topics × words posterior `lam`."""
-    if kind not in KINDS:
-        raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
+    """Return the `perplexity` of topics.
+
+    Parameters
+    ----------
+    lam
+        Their posterior, topics × words.
+    alpha
+        Prior of a document's topics.
+    corpus, kind, seed
+        As for `perplexity`.
+
+    Returns
+    -------
+    float
+        The perplexity.
+
+    Examples
+    --------
+    >>> round(topic_perplexity(np.ones((2, 4)), 0.5, Corpus.from_counts([[2, 2, 0, 0]], list("abcd"))), 3)
+    4.0
+    """
+    validate.one_of("kind", kind, KINDS)
     _check_words(corpus, lam.shape[1])
     return _bound(lam, alpha, corpus) if kind == "bound" else _completion(lam, alpha, corpus, seed)
 
@@ -50,13 +81,26 @@ def topic_perplexity(
 def unigram_perplexity(
     word_counts: NDArray[np.floating], corpus: Corpus, kind: str = "completion", seed: int = 0
 ) -> float:
-    """Perplexity of one word distribution for all documents, on the same words as `perplexity`.
+    """Return the perplexity of one word distribution for all documents, on the same words as `perplexity`.
 
-    `word_counts` come from a public corpus, from another part of the held-out documents or from a release;
-    0.5 is added to each.
+    Parameters
+    ----------
+    word_counts
+        Of a public corpus, of another part of the held-out documents or of a release; 0.5 is added to each.
+    corpus, kind, seed
+        As for `perplexity`.
+
+    Returns
+    -------
+    float
+        The perplexity.
+
+    Examples
+    --------
+    >>> round(unigram_perplexity(np.zeros(4), Corpus.from_counts([[2, 2, 0, 0]], list("abcd"))), 3)
+    4.0
     """
-    if kind not in KINDS:
-        raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
+    validate.one_of("kind", kind, KINDS)
     _check_words(corpus, len(word_counts))
     scored = corpus if kind == "bound" else halves(corpus, seed)[1]
     smoothed = np.maximum(word_counts, 0) + 0.5
@@ -65,7 +109,26 @@ def unigram_perplexity(
 
 
 def halves(corpus: Corpus, seed: int) -> tuple[Corpus, Corpus]:
-    """Split each document's words at random into two halves; the first gets the odd word."""
+    """Split each document's words at random into two halves; the first gets the odd word.
+
+    Parameters
+    ----------
+    corpus
+        The documents.
+    seed
+        Chooses the halves.
+
+    Returns
+    -------
+    first, second
+        Corpora of as many documents.
+
+    Examples
+    --------
+    >>> first, second = halves(Corpus.from_counts([[2, 3]], ["milk", "tea"]), seed=0)
+    >>> first.words, second.words
+    (array([3]), array([2]))
+    """
     documents = np.repeat(np.arange(len(corpus)), np.diff(corpus.indptr))
     owner = np.repeat(documents, corpus.counts)
     entry = np.repeat(np.arange(len(corpus.indices)), corpus.counts)
@@ -81,13 +144,31 @@ def npmi_coherence(
 ) -> NDArray[np.float64]:
     """Return each topic's mean normalised pointwise mutual information over pairs of its `top` words.
 
-    Words count as together when they are in the same document of `reference`, a public corpus or the
-    held-out part. The number of documents of each pair is raised by `smoothing`/number of documents, so
-    that pairs which never meet get a finite value near -1.
+    Parameters
+    ----------
+    topics
+        Topics × words.
+    reference
+        A public corpus or the held-out part; words count as together when they are in the same document.
+    top
+        Words per topic.
+    smoothing
+        The number of documents of each pair is raised by `smoothing`/number of documents, so that pairs
+        which never meet get a finite value near -1.
+
+    Returns
+    -------
+    array
+        One number from -1 to 1 a topic.
+
+    Examples
+    --------
+    >>> corpus = Corpus.from_counts([[1, 1, 0, 0], [0, 0, 1, 1]] * 500, list("abcd"))
+    >>> npmi_coherence(np.array([[0.5, 0.5, 0, 0], [0.5, 0, 0.5, 0]]), corpus, top=2).round(1)
+    array([ 1. , -0.9])
     """
     _check_words(reference, topics.shape[1])
-    if not 2 <= top <= topics.shape[1]:
-        raise ValueError(f"top must be from 2 to the {topics.shape[1]} words, got {top}")
+    top = validate.whole("top", top, low=2, high=topics.shape[1])
     best = np.argsort(-topics, axis=1, kind="stable")[:, :top]
     words, columns = np.unique(best, return_inverse=True)
     place = np.full(topics.shape[1], -1)
@@ -110,11 +191,22 @@ def match_topics(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Pair the topics of two models so that their word distributions overlap most (Hungarian method).
 
+    Parameters
+    ----------
+    first, second
+        Topics × words, each.
+
     Returns
     -------
     partner, overlap
         For each topic of `first` its topic in `second`, and the probability mass that the two share,
         1 minus the total variation distance.
+
+    Examples
+    --------
+    >>> partner, overlap = match_topics(np.array([[1.0, 0], [0, 1]]), np.array([[0, 1.0], [0.8, 0.2]]))
+    >>> partner, overlap
+    (array([1, 0]), array([0.8, 1. ]))
     """
     from scipy.optimize import linear_sum_assignment  # here: it is slow to import and seldom used
 
@@ -152,10 +244,10 @@ def _mixture(theta: NDArray[np.floating], beta: NDArray[np.floating], corpus: Co
     documents = np.repeat(np.arange(len(corpus)), np.diff(corpus.indptr))
     columns = np.ascontiguousarray(beta.T)
     score = 0.0
-    for start in range(0, len(documents), PIECE):
-        part = slice(start, start + PIECE)
-        mass = np.einsum("nk,nk->n", theta[documents[part]], columns[corpus.indices[part]])
-        score += float(np.log(np.maximum(mass, 1e-300)) @ corpus.counts[part])
+    for start in range(0, len(documents), ENTRIES):
+        entries = slice(start, start + ENTRIES)
+        mass = np.einsum("nk,nk->n", theta[documents[entries]], columns[corpus.indices[entries]])
+        score += float(np.log(np.maximum(mass, 1e-300)) @ corpus.counts[entries])
     return score
 
 

@@ -1,107 +1,180 @@
-"""What a model must say to be trained behind the wall."""
+"""What a model must say to be trained behind the wall, and the shape that our models share.
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, Self, TypeVar
+`Model` is the protocol. Our models answer it through a `Variant` ("refined" or "paper"), chosen by name from
+a dict: a `VariantModel` looks at the batch and passes the loop's questions on.
+"""
+
+import functools
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
-if TYPE_CHECKING:
-    from vips_core.privacy.plan import PrivacyPlan
+from vips_core import validate
+from vips_core.privacy.blocks import Block, Data, DataIn, FloatArray, Measured, Raw, Released
+from vips_core.privacy.plan import PrivacyPlan
 
-FloatArray = npt.NDArray[np.floating]
+__all__ = [
+    "Block",
+    "Data",
+    "Fitted",
+    "FloatArray",
+    "Method",
+    "Model",
+    "Params",
+    "Raw",
+    "Released",
+    "Variant",
+    "VariantModel",
+    "most_efficient",
+]
+
 Params = TypeVar("Params")
+ParamsOut = TypeVar("ParamsOut", covariant=True)
+Method = Literal["refined", "paper"]
 
 
-class Records(Protocol):
-    """A data set: a sized collection of records that a boolean mask slices."""
-
-    def __len__(self) -> int: ...
-
-    def __getitem__(self, mask: npt.NDArray[np.bool_]) -> Self: ...
-
-
-Data = TypeVar("Data", bound=Records)
-DataIn = TypeVar("DataIn", bound=Records, contravariant=True)
-
-
-@dataclass(frozen=True)
-class Block:
-    """One statistic of a release.
-
-    Attributes
-    ----------
-    bound
-        L2 norm that one record can add to the statistic's sum.
-    share
-        w, the block's part of the step's budget. The squares of a step's shares sum to 1.
-    """
-
-    bound: float
-    share: float = 1.0
-
-    def __post_init__(self) -> None:
-        for name, value in (("bound", self.bound), ("share", self.share)):
-            if not (np.isfinite(value) and value > 0):
-                raise ValueError(f"a block's {name} must be a finite number above 0, got {value}")
-
-
-@dataclass(frozen=True)
-class Raw:
-    """Sums over a batch before noise. They never leave the wall."""
-
-    sums: Mapping[str, FloatArray]
-
-
-@dataclass(frozen=True)
-class Released:
-    """Noisy sums over a batch, with all that is known about their noise. Only the wall makes one.
-
-    Attributes
-    ----------
-    sums
-        Block name to noisy sum over the batch.
-    noise_std
-        Block name to the standard deviation of the noise on each cell of that sum.
-    sampling_rate
-        q, the chance of each record to be in the batch.
-    """
-
-    sums: Mapping[str, FloatArray]
-    noise_std: Mapping[str, float]
-    sampling_rate: float
-
-    def total(self, block: str) -> FloatArray:
-        """Unbiased estimate of the sum over all records: the batch's sum over q, never over its size."""
-        return self.sums[block] / self.sampling_rate
-
-    def total_std(self, block: str) -> float:
-        """Standard deviation of the noise on each cell of `total`."""
-        return self.noise_std[block] / self.sampling_rate
-
-
-class Model(Protocol[Params, DataIn]):
+class Model(Measured[Params, DataIn], Protocol[Params, DataIn]):
     """The four questions that the loop asks a model (the paper's Algorithm 2).
 
     `blocks` may depend on public quantities only. `e_step` computes the blocks that it is given, as sums
     over the batch in which every record is clipped to the block's bound; it keeps no state, draws no
-    random numbers, and one record's share depends on that record and `params` alone. `m_step` sees noisy
-    sums only. A model may also have `recommend(records, epsilon, delta, epochs)`, its own choice of plan.
+    random numbers, and one record's share depends on that record and `params` alone. Where a record is a
+    person with several rows, each row's clipped share is multiplied by its weight in the batch's
+    `row_weights`, so that the average is within the bound. `m_step` sees noisy sums only. A model may also
+    have `recommend(records, epsilon, delta, epochs)`, its own choice of plan.
+    `vips_core.models.check.check_model` tries all of this on a model.
     """
 
-    def init(self, plan: "PrivacyPlan", rng: np.random.Generator) -> Params:
+    def init(self, plan: PrivacyPlan, rng: np.random.Generator) -> Params:
         """Parameters before the first step; may not depend on the records."""
-        ...
-
-    def blocks(self, plan: "PrivacyPlan", step: int) -> Mapping[str, Block]:
-        """Return the statistics that step `step` (from 0) releases, with their bounds and shares."""
-        ...
-
-    def e_step(self, params: Params, batch: DataIn, blocks: Mapping[str, Block]) -> Raw:
-        """Return the sums over the batch of exactly `blocks`, every record clipped to its bound."""
         ...
 
     def m_step(self, params: Params, released: Released, step: int) -> Params:
         """Parameters after the step, from noisy sums only."""
         ...
+
+
+class Fitted(Protocol[ParamsOut]):
+    """A trained model as functions of it see it; `vips_core.fit.Fit` is one."""
+
+    @property
+    def model(self) -> Any:
+        """The model, with its public settings."""
+        ...
+
+    @property
+    def params(self) -> ParamsOut:
+        """What training learned."""
+        ...
+
+
+class Variant(Protocol[Params, DataIn]):
+    """One way to train a model: what it measures, and what it makes of noisy sums."""
+
+    def init(self, plan: PrivacyPlan, rng: np.random.Generator) -> Params:
+        """Parameters before the first step."""
+        ...
+
+    def blocks(self, plan: PrivacyPlan, step: int) -> Mapping[str, Block]:
+        """Return the statistics of a step, with their bounds and shares."""
+        ...
+
+    def sums(self, params: Params, batch: DataIn, blocks: Mapping[str, Block]) -> Mapping[str, FloatArray]:
+        """Return the sums over a batch that has been checked: the E-step."""
+        ...
+
+    def update(self, params: Params, released: Released, step: int) -> Params:
+        """Parameters after a release: the M-step."""
+        ...
+
+    def recommend(self, *, records: int, epsilon: float, delta: float, epochs: float) -> PrivacyPlan:
+        """Return the plan that suits the variant within `epochs` passes."""
+        ...
+
+
+class VariantModel(Generic[Params, DataIn]):
+    """The answers of a model to the loop, given by the variant that its `method` names."""
+
+    VARIANTS: ClassVar[Mapping[str, Callable[[Any], Any]]]
+    method: str
+
+    @functools.cached_property
+    def variant(self) -> Variant[Params, DataIn]:
+        """The variant, made from the model's settings."""
+        chosen: Variant[Params, DataIn] = self.VARIANTS[self.method](self)
+        return chosen
+
+    def check(self, data: DataIn) -> None:
+        """Refuse data of another shape than the model's, in one sentence."""
+        raise NotImplementedError
+
+    def init(self, plan: PrivacyPlan, rng: np.random.Generator) -> Params:
+        """Parameters before the first step; they do not depend on the records."""
+        return self.variant.init(plan, rng)
+
+    def blocks(self, plan: PrivacyPlan, step: int) -> Mapping[str, Block]:
+        """Return the statistics that step `step` (from 0) releases; public quantities decide."""
+        return self.variant.blocks(plan, step)
+
+    def e_step(self, params: Params, batch: DataIn, blocks: Mapping[str, Block]) -> Raw:
+        """Return the sums over the batch, each record clipped to the blocks' bounds."""
+        self.check(batch)
+        return Raw(self.variant.sums(params, batch, blocks))
+
+    def m_step(self, params: Params, released: Released, step: int) -> Params:
+        """Parameters after one release."""
+        return self.variant.update(params, released, step)
+
+    def recommend(self, *, records: int, epsilon: float, delta: float, epochs: float) -> PrivacyPlan:
+        """Return the plan to use within a compute of `epochs` passes; public quantities only.
+
+        Parameters
+        ----------
+        records
+            N.
+        epsilon, delta
+            The budget, by PLD.
+        epochs
+            Passes over the data that may be computed.
+
+        Returns
+        -------
+        PrivacyPlan
+            Calibrated to spend `epsilon`.
+        """
+        epochs = validate.positive("epochs", epochs)
+        return self.variant.recommend(records=records, epsilon=epsilon, delta=delta, epochs=epochs)
+
+
+def most_efficient(*, records: int, epsilon: float, delta: float, epochs: float) -> PrivacyPlan:
+    """Return the plan with the highest efficiency within `epochs`, and with the most steps among equals.
+
+    Full batches lose nothing to subsampling, so they are taken as soon as one pass is allowed; below that,
+    one batch as large as the compute allows.
+
+    Parameters
+    ----------
+    records
+        N.
+    epsilon, delta
+        The budget, by PLD.
+    epochs
+        Passes over the data that may be computed.
+
+    Returns
+    -------
+    PrivacyPlan
+        Calibrated to spend `epsilon`.
+
+    Examples
+    --------
+    >>> plan = most_efficient(records=1000, epsilon=1.0, delta=1e-5, epochs=3.5)
+    >>> plan.expected_batch, plan.steps
+    (1000, 3)
+    """
+    epochs = validate.positive("epochs", epochs)
+    batch = records if epochs >= 1 else max(1, math.floor(epochs * records))
+    steps = math.floor(epochs) if epochs >= 1 else 1
+    return PrivacyPlan(records=records, expected_batch=batch, steps=steps, delta=delta).calibrate(epsilon)

@@ -4,9 +4,17 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from vips_core.kernels.moments import MAX_LAMBDA
+from vips_core import validate
 from vips_core.privacy import gaussian, moments, pld, strong
-from vips_core.privacy.events import SampledGaussian, join_full_batches, merge
+from vips_core.privacy.events import (
+    LEAST_NOISE,
+    SampledGaussian,
+    fewer,
+    join_full_batches,
+    merge,
+    within_range,
+)
+from vips_core.privacy.moment_kernels import MAX_LAMBDA
 
 
 @dataclass(frozen=True)
@@ -135,12 +143,17 @@ def account(events: Sequence[SampledGaussian], delta: float, accountant: str) ->
     """Judge any sequence of releases by one accountant."""
     check_accountant(accountant)
     check_delta(delta)
-    merged = merge(events)
+    merged = merge(within_range(event) for event in events)
     if not merged:
         return Account(0.0, "Nothing was released.")
     if any(event.noise_multiplier == 0 for event in merged):
         return Account(math.inf, "A release without noise has no privacy guarantee.")
-    return ACCOUNTANTS[accountant].judge(merged, delta)
+    if any(event.noise_multiplier < LEAST_NOISE for event in merged):
+        return Account(math.inf, f"A release with less noise than {LEAST_NOISE:g} counts as one without.")
+    judged = ACCOUNTANTS[accountant].judge(fewer(merged), delta)
+    if judged.epsilon is not None and math.isnan(judged.epsilon):
+        return Account(math.inf, "This accountant cannot compute ε here, so nothing is promised.")
+    return judged
 
 
 def epsilon(events: Sequence[SampledGaussian], delta: float, accountant: str) -> float:
@@ -153,11 +166,9 @@ def epsilon(events: Sequence[SampledGaussian], delta: float, accountant: str) ->
 
 def check_accountant(name: str) -> None:
     """Refuse an unknown accountant, naming the known ones."""
-    if name not in ACCOUNTANTS:
-        raise ValueError(f"accountant must be one of {', '.join(ACCOUNTANTS)}, got {name!r}")
+    validate.one_of("accountant", name, ACCOUNTANTS)
 
 
 def check_delta(delta: float) -> None:
     """Refuse a δ outside (0, 1)."""
-    if not 0 < delta < 1:
-        raise ValueError(f"delta must be in (0, 1), got {delta}")
+    validate.share("delta", delta)

@@ -1,85 +1,149 @@
-"""Inverting the accountants: the noise, steps or batch that spend a given ε."""
+"""Inverting the accountants: the noise, steps or batch of a given ε, and the noise of a given attack risk."""
 
+import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+
+import scipy  # its parts load when they are used
 
 from vips_core.privacy import accountants, gaussian
-from vips_core.privacy.events import SampledGaussian
+from vips_core.privacy.events import LEAST_NOISE, MOST_NOISE, SampledGaussian
+from vips_core.privacy.tradeoff import AttackRisk, RiskLimit
 
-_LEAST, _MOST = 1e-2, 1e7  # noise multipliers worth looking at
 _TOLERANCE = 1e-5  # relative, on the noise multiplier
+_COARSE = 1.1  # ratio of batch sizes that are looked at first
 
 
+@functools.lru_cache(maxsize=1024)  # a model that recommends a plan calibrates it, whatever is asked of it
 def noise_multiplier(
     sampling_rate: float, steps: int, epsilon: float, delta: float, accountant: str
 ) -> float:
     """Smallest noise multiplier whose ε is at most `epsilon`, to a relative 1e-5."""
+    target = f"epsilon = {epsilon:g}"
     if sampling_rate == 1 and accountant in ("pld", "gaussian"):
-        return math.sqrt(steps) / gaussian.mu(epsilon, delta)
+        noise = math.sqrt(steps) / gaussian.mu(epsilon, delta)
+        if noise > MOST_NOISE:
+            raise ValueError(_out_of_reach(target))
+        return max(noise, LEAST_NOISE)
 
-    def excess(log_noise: float) -> float:
-        events = [SampledGaussian(sampling_rate, math.exp(log_noise), steps)]
-        value = accountants.epsilon(events, delta, accountant)
-        return math.log(max(value, 1e-300) / epsilon)
+    def above(noise: float) -> float:
+        events = [SampledGaussian(sampling_rate, noise, steps)]
+        accountants.epsilon(events, delta, accountant)  # says why, where it does not apply
+        return excess(events, epsilon, delta, accountant)
 
-    start = math.log(_start(sampling_rate, steps, epsilon, delta, accountant))
-    low, high = _bracket(excess, start, epsilon)
-    if low == high:
-        return math.exp(low)
-    return math.exp(_root(excess, low, high))
-
-
-def largest(fits: Callable[[int], bool], most: int) -> int:
-    """Largest whole number up to `most` that fits, 0 for none; a predicate true up to somewhere."""
-    good, bad = 0, 1
-    while bad <= most and fits(bad):
-        good, bad = bad, bad * 2
-    bad = min(bad, most + 1)
-    while bad - good > 1:
-        middle = (good + bad) // 2
-        good, bad = (middle, bad) if fits(middle) else (good, middle)
-    return good
+    start = 1.0  # PLD's answer lies just below RDP's, which costs little
+    if accountant == "pld":
+        start = noise_multiplier(sampling_rate, steps, epsilon, delta, "rdp")
+    return _least_noise(above, start, target)
 
 
-def _root(excess: Callable[[float], float], low: float, high: float) -> float:
-    """Root of a falling function between `low` and `high`, by the Illinois method, on its negative side."""
-    at_low, at_high = excess(low), excess(high)
-    side = 0
-    while high - low > _TOLERANCE:
-        middle = (low * at_high - high * at_low) / (at_high - at_low)
-        middle = min(max(middle, low + _TOLERANCE / 2), high - _TOLERANCE / 2)
-        value = excess(middle)
-        if value > 0:
-            low, at_low = middle, value
-            at_high, side = (at_high / 2, 1) if side == 1 else (at_high, 1)
+def noise_multiplier_for_risk(sampling_rate: float, steps: int, limit: RiskLimit) -> float:
+    """Smallest noise multiplier at which no attack exceeds `limit`, to a relative 1e-5.
+
+    The search starts where the central limit of the composition, a Gaussian mechanism with
+    μ = q·√(T(e^{1/σ²} − 1)) (Bu, Dong, Long and Su 2020), meets the limit.
+    """
+    start = math.log1p((limit.gaussian_mu / sampling_rate) ** 2 / steps) ** -0.5
+    noise = _least_noise(
+        lambda noise: limit.excess(AttackRisk([SampledGaussian(sampling_rate, noise, steps)])),
+        min(max(start, LEAST_NOISE), MOST_NOISE),
+        str(limit),
+    )
+    if noise < LEAST_NOISE * (1 + _TOLERANCE):
+        raise ValueError(
+            f"{limit} holds with next to no noise, because few records are ever sampled, and those would be "
+            "laid open: choose a stricter limit, or plan by epsilon"
+        )
+    return noise
+
+
+def excess(events: Sequence[SampledGaussian], epsilon: float, delta: float, accountant: str) -> float:
+    """Log of the events' ε over `epsilon`, within ±700; far above where the accountant does not apply."""
+    value = accountants.account(events, delta, accountant).epsilon
+    return math.log(min(max(math.inf if value is None else value, 1e-300), 1e300)) - math.log(epsilon)
+
+
+def largest(excess: Callable[[int], float], most: int) -> int:
+    """Largest whole number up to `most` with no excess, 0 for none; the excess rises."""
+    if excess(1) > 0:
+        return 0
+    if excess(most) <= 0:
+        return most
+    root = scipy.optimize.brentq(
+        lambda log_number: excess(round(math.exp(log_number))), 0.0, math.log(most), xtol=0.1 / most
+    )
+    number, step = min(round(math.exp(root)) + 1, most), 1
+    while number > 1 and excess(number) > 0:
+        number, step = max(number - step, 1), 2 * step
+    return number
+
+
+def largest_batch(excess: Callable[[int], float], work: float, records: int) -> int:
+    """Largest batch size S up to `records` with no excess at `work` = epochs · N, 0 for none.
+
+    ε rises with S as long as T = ⌊work/S⌋ stays the same, and falls a little where T does, so it is no
+    monotone function of S. But of all S with the same T the smallest decides whether any fits. Those are
+    looked at from the largest S down, at most a tenth apart, and then by halving between the last that failed
+    and the first that fits.
+    """
+
+    def smallest(batch: int) -> int:
+        """Return the smallest S with as many steps."""
+        steps = max(1, math.floor(work / batch + 1e-9))
+        return min(batch, math.floor(work / (steps + 1)) + 1)
+
+    batch = min(records, math.floor(work + 1e-9))
+    failed = batch + 1
+    while batch >= 1 and excess(smallest(batch)) > 0:
+        failed = smallest(batch)
+        batch = min(failed - 1, math.floor(failed / _COARSE))
+    if batch < 1:
+        return 0
+    fitting = smallest(batch)
+    while failed - fitting > 1:
+        middle = (fitting + failed) // 2
+        start = max(fitting, smallest(middle))
+        if excess(middle) <= 0:
+            fitting = middle
+        elif start > fitting and excess(start) <= 0:
+            fitting, failed = start, middle
         else:
-            high, at_high = middle, value
-            at_low, side = (at_low / 2, -1) if side == -1 else (at_low, -1)
-        if at_high == 0:
-            break
-    return high
+            failed = start if start > fitting else middle
+    return fitting
 
 
-def _start(rate: float, steps: int, epsilon: float, delta: float, accountant: str) -> float:
-    """Where to start looking: PLD's answer lies just below RDP's, which costs little."""
-    if accountant != "pld":
-        return 1.0
-    return noise_multiplier(rate, steps, epsilon, delta, "rdp")
+def _least_noise(above: Callable[[float], float], start: float, target: str) -> float:
+    """Smallest noise multiplier that is not `above` the target; what is above falls with the noise."""
+
+    def at(log_noise: float) -> float:
+        return above(_within_reach(log_noise))
+
+    low, high = _bracket(at, math.log(start), target)
+    if low < high:
+        low, step = scipy.optimize.brentq(at, low, high, xtol=_TOLERANCE), _TOLERANCE
+        while at(low) > 0:  # to the private side of the root
+            low, step = min(low + step, high), 2 * step
+    return _within_reach(low)
 
 
-def _bracket(excess: Callable[[float], float], start: float, epsilon: float) -> tuple[float, float]:
-    """Two log noise multipliers with the answer between them."""
-    factor = 0.25
-    if excess(start) > 0:
-        low = high = start
-        while excess(high) > 0:
-            low, high, factor = high, high + factor, factor * 2
-            if high > math.log(_MOST):
-                raise ValueError(f"no noise_multiplier up to {_MOST:g} reaches epsilon = {epsilon:g}")
-        return low, high
-    high = low = start
-    while excess(low) <= 0:
-        if low == math.log(_LEAST):  # even this little noise costs less: use it
-            return low, low
-        high, low, factor = low, max(low - factor, math.log(_LEAST)), factor * 2
+def _within_reach(log_noise: float) -> float:
+    return min(max(math.exp(log_noise), LEAST_NOISE), MOST_NOISE)
+
+
+def _bracket(above: Callable[[float], float], start: float, target: str) -> tuple[float, float]:
+    """Two log noise multipliers with the answer between them, or twice the least noise where that will do."""
+    least, most, factor = math.log(LEAST_NOISE), math.log(MOST_NOISE), 0.25
+    low = high = start
+    while above(high) > 0:
+        if high == most:
+            raise ValueError(_out_of_reach(target))
+        low, high, factor = high, min(high + factor, most), factor * 2
+    while low == high or above(low) <= 0:
+        if low == least:
+            return least, least
+        high, low, factor = low, max(low - factor, least), factor * 2
     return low, high
+
+
+def _out_of_reach(target: str) -> str:
+    return f"no noise_multiplier up to {MOST_NOISE:g} reaches {target}"

@@ -1,10 +1,17 @@
 """The one event that accountants understand: a Gaussian release of a Poisson-sampled sum, some times over."""
 
+import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
+from vips_core import validate
+
+# What a plan may have, and what accountants are tested on. Noise of less than a thousandth counts as none.
+LEAST_NOISE, MOST_NOISE = 1e-3, 1e7
+LEAST_DELTA, MOST_STEPS, MOST_RECORDS = 1e-15, 10**7, 10**12
+LEAST_RATE = 1e-9  # below, accountants take this
+_MOST_COUNT = 10**15
 
 
 @dataclass(frozen=True)
@@ -26,14 +33,12 @@ class SampledGaussian:
     count: int = 1
 
     def __post_init__(self) -> None:
-        if not 0 < self.sampling_rate <= 1:
-            raise ValueError(f"sampling_rate must be in (0, 1], got {self.sampling_rate}")
-        if not (np.isfinite(self.noise_multiplier) and self.noise_multiplier >= 0):
-            raise ValueError(
-                f"noise_multiplier must be a finite number of at least 0, got {self.noise_multiplier}"
-            )
-        if self.count < 1:
-            raise ValueError(f"count must be at least 1, got {self.count}")
+        for name, value in (
+            ("sampling_rate", validate.number("sampling_rate", self.sampling_rate, above=0, high=1)),
+            ("noise_multiplier", validate.number("noise_multiplier", self.noise_multiplier, low=0)),
+            ("count", validate.whole("count", self.count, low=1, high=_MOST_COUNT)),
+        ):
+            object.__setattr__(self, name, value)
 
 
 def merge(events: Iterable[SampledGaussian]) -> list[SampledGaussian]:
@@ -42,6 +47,42 @@ def merge(events: Iterable[SampledGaussian]) -> list[SampledGaussian]:
     for event in events:
         counts[event.sampling_rate, event.noise_multiplier] += event.count
     return [SampledGaussian(rate, noise, count) for (rate, noise), count in counts.items()]
+
+
+def within_range(event: SampledGaussian) -> SampledGaussian:
+    """Return the event within the range of accountants, where it costs no less: more sampling, less noise."""
+    rate, noise = max(event.sampling_rate, LEAST_RATE), min(event.noise_multiplier, MOST_NOISE)
+    return SampledGaussian(rate, noise, event.count)
+
+
+def fewer(events: Sequence[SampledGaussian], most: int = 32) -> list[SampledGaussian]:
+    """Return at most so many different events that cost no less: full batches joined, the others rounded.
+
+    Rates are rounded up and noise down to three significant digits, to two, … and at last all to the worst.
+    """
+    if len(events) <= most:
+        return list(events)
+    joined = join_full_batches(events)
+    for digits in (3, 2, 1):
+        rounded = merge(_rounded(event, digits) for event in joined)
+        if len(rounded) <= most:
+            return rounded
+    rate, noise = max(e.sampling_rate for e in joined), min(e.noise_multiplier for e in joined)
+    return [SampledGaussian(rate, noise, sum(e.count for e in joined))]
+
+
+def _rounded(event: SampledGaussian, digits: int) -> SampledGaussian:
+    if event.sampling_rate == 1:
+        return event
+    rate, noise = _to_digits(event.sampling_rate, digits, 1), _to_digits(event.noise_multiplier, digits, -1)
+    return SampledGaussian(min(rate, 1.0), noise, event.count)
+
+
+def _to_digits(value: float, digits: int, way: int) -> float:
+    """Round up (way 1) or down (−1) to so many significant digits; never to the other side of the value."""
+    scale = 10.0 ** (digits - 1 - math.floor(math.log10(value)))
+    rounded = (math.ceil if way > 0 else math.floor)(value * scale) / scale
+    return rounded if (rounded - value) * way >= 0 else value
 
 
 def join_full_batches(events: Iterable[SampledGaussian]) -> list[SampledGaussian]:

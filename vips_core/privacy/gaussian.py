@@ -1,11 +1,12 @@
 """The Gaussian mechanism, exactly: δ(ε), ε(δ) and μ(ε, δ) of Balle and Wang (2018), and zCDP."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import log_ndtr
+from scipy.special import erfcx, ndtr
 
 Array = npt.NDArray[np.float64]
 
@@ -13,9 +14,12 @@ Array = npt.NDArray[np.float64]
 def delta(epsilon: npt.ArrayLike, mu: npt.ArrayLike) -> Array:
     """δ of a Gaussian mechanism with sensitivity over noise `mu` (Balle and Wang 2018, Theorem 8)."""
     epsilon, mu = np.asarray(epsilon, float), np.asarray(mu, float)
-    log_first = log_ndtr(mu / 2 - epsilon / mu)
-    log_second = epsilon + log_ndtr(-mu / 2 - epsilon / mu)
-    return np.asarray(np.exp(log_first) * -np.expm1(np.minimum(log_second - log_first, 0)))
+    x, y = epsilon / mu - mu / 2, epsilon / mu + mu / 2
+    # Φ(−x) − e^ε·Φ(−y), where e^ε·φ(y) = φ(x): so e^ε, which may overflow, is never computed.
+    tail, second = np.exp(-(x**2) / 2) / 2, erfcx(y / math.sqrt(2))
+    first = erfcx(np.maximum(x, 0) / math.sqrt(2))
+    found = np.where(x > 0, tail * (first - second), ndtr(-x) - tail * second)
+    return np.asarray(np.maximum(found, 0.0))
 
 
 def epsilon(mu: npt.ArrayLike, target_delta: npt.ArrayLike) -> Array:
@@ -29,6 +33,8 @@ def epsilon(mu: npt.ArrayLike, target_delta: npt.ArrayLike) -> Array:
 
 def mu(epsilon: float, target_delta: float) -> float:
     """Largest μ whose Gaussian mechanism is (ε, δ)-private: the budget in units of signal over noise."""
+    if epsilon == math.inf:
+        return math.inf
     upper = 1.0
     while delta(epsilon, upper) <= target_delta:
         upper *= 2

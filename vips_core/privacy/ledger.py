@@ -6,36 +6,72 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, get_args
 
+from vips_core import validate
 from vips_core.privacy import accountants
 from vips_core.privacy.events import SampledGaussian
+from vips_core.privacy.noise import DISTANCE
 
 Sampling = Literal["poisson", "fixed"]
-FORMAT = "vips-ledger/1"
+FORMAT = "vips-ledger/2"
+EARLIER = "vips-ledger/1"  # without grids; its neighbours were called "add or remove one record"
+NEIGHBOURS = "one person's records replaced by nothing, the public number of persons unchanged (zero-out)"
 SEEDED = "A known seed was used: this is a demonstration, and the guarantee does not hold."
 
 
 @dataclass(frozen=True)
 class LedgerBlock:
-    """One released statistic: how far one record can move it, and the noise on each of its cells."""
+    """One released statistic.
+
+    Parameters
+    ----------
+    bound
+        How far one person can move it, in L2 norm.
+    noise_std
+        Standard deviation of the noise on each of its cells.
+    cells
+        How many numbers it has.
+    grid
+        Step of which every released number is a multiple; 0 in ledgers of earlier versions.
+
+    Examples
+    --------
+    >>> LedgerBlock(bound=1.0, noise_std=2.0, cells=10, grid=2.0**-29).noise_std
+    2.0
+    """
 
     bound: float
     noise_std: float
     cells: int
+    grid: float = 0.0
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.bound) and self.bound > 0):
-            raise ValueError(f"a ledger block's bound must be a finite number above 0, got {self.bound}")
-        if not (math.isfinite(self.noise_std) and self.noise_std >= 0):
-            raise ValueError(
-                f"a ledger block's noise_std must be a finite number of at least 0, got {self.noise_std}"
-            )
-        if self.cells < 1:
-            raise ValueError(f"a ledger block's cells must be at least 1, got {self.cells}")
+        validate.positive("a ledger block's bound", self.bound)
+        validate.number("a ledger block's noise_std", self.noise_std, low=0)
+        validate.whole("a ledger block's cells", self.cells, low=1, high=2**53)
+        validate.number("a ledger block's grid", self.grid, low=0)
 
 
 @dataclass(frozen=True)
 class LedgerEntry:
-    """`count` equal steps, each one joint release of its blocks on one batch."""
+    """`count` equal steps, each one joint release of its blocks on one batch.
+
+    Parameters
+    ----------
+    sampling_rate
+        q, the chance of each record to be in the batch.
+    blocks
+        Name of each statistic to what was released of it.
+    sampling
+        "poisson", or "fixed" batch sizes, only to reproduce the paper.
+    count
+        Number of such steps.
+
+    Examples
+    --------
+    >>> blocks = {"a": LedgerBlock(1.0, 2.0, 10), "b": LedgerBlock(3.0, 6.0, 10)}
+    >>> round(LedgerEntry(0.1, blocks).noise_multiplier, 3)  # 2/√2
+    1.414
+    """
 
     sampling_rate: float
     blocks: Mapping[str, LedgerBlock]
@@ -45,8 +81,7 @@ class LedgerEntry:
     def __post_init__(self) -> None:
         if not self.blocks:
             raise ValueError("a ledger entry must name at least one block, got none")
-        if self.sampling not in get_args(Sampling):
-            raise ValueError(f"sampling must be 'poisson' or 'fixed', got {self.sampling!r}")
+        validate.one_of("sampling", self.sampling, get_args(Sampling))
         self.event()  # validates rate and count
 
     @property
@@ -73,6 +108,14 @@ class Ledger:
         True for a demonstration: the noise can be computed by whoever knows the seed, so no guarantee holds.
     entries
         Releases so far; equal consecutive ones share an entry with a count.
+
+    Examples
+    --------
+    >>> ledger = Ledger(1000, entries=[LedgerEntry(1.0, {"a": LedgerBlock(1.0, 5.0, 10)}, count=4)])
+    >>> ledger.steps, round(ledger.epsilon(delta=1e-5, accountant="gaussian"), 2)
+    (4, 1.55)
+    >>> Ledger.from_json(ledger.to_json()) == ledger
+    True
     """
 
     records: int
@@ -99,26 +142,39 @@ class Ledger:
         return [entry.event() for entry in self.entries]
 
     def epsilon(self, delta: float, accountant: str = "pld") -> float:
-        """ε of everything released, at `delta`."""
-        return accountants.epsilon(self.events(), delta, accountant)
+        """ε of everything released, at `delta` less the noise's distance from an ideal Gaussian."""
+        distance = self.noise_distance
+        if delta <= distance:
+            raise ValueError(
+                f"delta must be above {distance:.2g}, the noise's own distance from an ideal one, got {delta}"
+            )
+        return accountants.epsilon(self.events(), delta - distance, accountant)
+
+    @property
+    def noise_distance(self) -> float:
+        """Total variation between the noise that was added and ideal noise, rounded to the grid."""
+        draws = sum(entry.count * block.cells for entry in self.entries for block in entry.blocks.values())
+        return draws * DISTANCE
 
     def cautions(self) -> list[str]:
         """Plain words for whatever in this ledger does not match the accountants' assumptions."""
-        found = []
-        if self.seeded:
-            found.append(SEEDED)
+        cautions = [SEEDED] if self.seeded else []
         if any(entry.sampling == "fixed" for entry in self.entries):
-            found.append("Batches of fixed size were used, but ε is computed for Poisson sampling.")
+            cautions.append("Batches of fixed size were used, but ε is computed for Poisson sampling.")
         if any(entry.noise_multiplier == 0 for entry in self.entries):
-            found.append("A release carried no noise: there is no privacy guarantee.")
-        return found
+            cautions.append("A release carried no noise: there is no privacy guarantee.")
+        if any(block.grid == 0 for entry in self.entries for block in entry.blocks.values()):
+            cautions.append(
+                "An earlier version released this in double precision, unprotected in its last bits."
+            )
+        return cautions
 
     def to_json(self) -> str:
         """Serialise; everything in it is public."""
         return json.dumps(
             {
                 "format": FORMAT,
-                "neighbours": "add or remove one record",
+                "neighbours": NEIGHBOURS,
                 "records": self.records,
                 "seeded": self.seeded,
                 "entries": [asdict(entry) for entry in self.entries],
@@ -129,22 +185,35 @@ class Ledger:
     @classmethod
     def from_json(cls, text: str) -> "Ledger":
         """Read a ledger back, checking every value."""
-        try:
-            content = json.loads(text)
-        except json.JSONDecodeError as error:
-            raise ValueError(f"the ledger is not JSON: {error}") from None
-        if not isinstance(content, dict) or content.get("format") != FORMAT:
+        content = _parsed(text)
+        if content.get("format") not in (FORMAT, EARLIER):
             raise ValueError(f"the ledger must be a JSON object whose format is {FORMAT!r}")
+        if content["format"] == FORMAT and content.get("neighbours") != NEIGHBOURS:
+            raise ValueError(
+                f"the ledger's neighbours must be {NEIGHBOURS!r}, got {content.get('neighbours')!r}"
+            )
         try:
             entries = [_entry(item) for item in content["entries"]]
             records, seeded = content["records"], content["seeded"]
         except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"the ledger has a missing or malformed field: {error}") from None
-        if not isinstance(records, int) or isinstance(records, bool) or records < 1:
-            raise ValueError(f"the ledger's records must be a whole number of at least 1, got {records!r}")
+            raise ValueError(
+                f"the ledger has a missing or malformed field: {' '.join(str(error).split())}"
+            ) from None
         if not isinstance(seeded, bool):
             raise ValueError(f"the ledger's seeded must be true or false, got {seeded!r}")
-        return cls(records, seeded, entries)
+        return cls(validate.whole("the ledger's records", records, low=1, high=2**53), seeded, entries)
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    try:
+        content = json.loads(text)
+    except RecursionError:
+        raise ValueError("the ledger is nested too deeply") from None
+    except ValueError as error:
+        raise ValueError(f"the ledger is not JSON: {error}") from None
+    if not isinstance(content, dict):
+        raise ValueError(f"the ledger must be a JSON object whose format is {FORMAT!r}")
+    return content
 
 
 def _entry(item: Mapping[str, Any]) -> LedgerEntry:

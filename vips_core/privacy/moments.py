@@ -1,14 +1,15 @@
 """The moments accountant (paper §3.2; Abadi et al. 2016) and its continuation to real orders, RDP."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
+import scipy  # its parts load when they are used
 
-from vips_core.kernels.moments import MAX_LAMBDA, moments_epsilon, moments_surface, renyi
 from vips_core.kernels.pool import map_chunks
-from vips_core.privacy.events import SampledGaussian
+from vips_core.privacy.events import LEAST_NOISE, SampledGaussian
+from vips_core.privacy.moment_kernels import MAX_LAMBDA, moments_epsilon, moments_surface, renyi
 
 Array = npt.NDArray[np.float64]
 
@@ -42,47 +43,34 @@ def surface(sampling_rates: Array, steps: Array, noise_multipliers: Array, delta
 
 
 def renyi_divergence(events: Sequence[SampledGaussian], order: float) -> float:
-    """Rényi divergence of the whole composition at one real order."""
+    """Rényi divergence of the whole composition at one real order, ∞ with too little noise."""
+    if any(e.noise_multiplier < LEAST_NOISE for e in events):
+        return math.inf
     return float(sum(e.count * renyi(e.sampling_rate, e.noise_multiplier, order) for e in events))
 
 
 def rdp_to_epsilon(order: float, divergence: float, delta: float) -> float:
     """The improved conversion (Canonne, Kamath and Steinke 2020, Proposition 12)."""
-    excess = math.log1p(-1 / order) - math.log(delta * order) / (order - 1)
-    return max(0.0, divergence + excess)
+    value = divergence + math.log1p(-1 / order) - math.log(delta * order) / (order - 1)
+    return math.inf if math.isnan(value) else max(0.0, value)
 
 
 def rdp_epsilon(events: Sequence[SampledGaussian], delta: float) -> tuple[float, float]:
     """ε by the best real order, and that order; every order is valid, so a search can only be loose."""
     narrowest = min((e.noise_multiplier for e in events if e.sampling_rate < 1), default=math.inf)
-    top = math.log(min(1e7, max(256.0, 2000 * narrowest)))  # the quadrature's cost grows with order/σ
+    top = math.log(min(1e7, max(MAX_LAMBDA - 1.0, 2000 * narrowest)))  # the cost grows with order/σ
 
     def loss(log_excess_order: float) -> float:
         order = 1 + math.exp(log_excess_order)
         return rdp_to_epsilon(order, renyi_divergence(events, order), delta)
 
-    grid = np.linspace(math.log(1e-3), top, 40)
+    grid = np.linspace(math.log(1e-7), top, 30)
     losses = [loss(x) for x in grid]
     best = int(np.argmin(losses))
-    x, value = _golden(loss, grid[max(best - 1, 0)], grid[min(best + 1, grid.size - 1)])
-    return (value, 1 + math.exp(x)) if value < losses[best] else (losses[best], 1 + math.exp(grid[best]))
-
-
-def _golden(function: Callable[[float], float], low: float, high: float) -> tuple[float, float]:
-    """Least value of a function with one valley between `low` and `high`: where, and how low."""
-    ratio = (math.sqrt(5) - 1) / 2
-    left, right = high - ratio * (high - low), low + ratio * (high - low)
-    at_left, at_right = function(left), function(right)
-    while high - low > 1e-5:
-        if at_left <= at_right:
-            high, right, at_right = right, left, at_left
-            left = high - ratio * (high - low)
-            at_left = function(left)
-        else:
-            low, left, at_left = left, right, at_right
-            right = low + ratio * (high - low)
-            at_right = function(right)
-    return (left, at_left) if at_left <= at_right else (right, at_right)
+    around = (grid[max(best - 1, 0)], grid[min(best + 1, grid.size - 1)])
+    found = scipy.optimize.minimize_scalar(loss, bounds=around, method="bounded", options={"xatol": 1e-4})
+    value, at = min((float(found.fun), float(found.x)), (losses[best], grid[best]))
+    return value, 1 + math.exp(at)
 
 
 def _columns(events: Sequence[SampledGaussian]) -> tuple[Array, Array, Array]:

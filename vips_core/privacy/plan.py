@@ -5,10 +5,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
+from vips_core import validate
 from vips_core.privacy import accountants, calibration, gaussian
-from vips_core.privacy.events import SampledGaussian
+from vips_core.privacy.events import (
+    LEAST_DELTA,
+    LEAST_NOISE,
+    MOST_NOISE,
+    MOST_RECORDS,
+    MOST_STEPS,
+    SampledGaussian,
+)
 from vips_core.privacy.ledger import Sampling
-from vips_core.privacy.tradeoff import AttackRisk
+from vips_core.privacy.tradeoff import AttackRisk, RiskLimit
 
 
 @dataclass(frozen=True, init=False)
@@ -29,6 +37,16 @@ class PrivacyPlan:
         δ, to be well below 1/N.
     sampling
         "poisson" as the accountants assume, or "fixed" batch sizes, only to reproduce the paper.
+
+    Examples
+    --------
+    >>> plan = PrivacyPlan(
+    ...     records=400_000, expected_batch=20_000, epochs=1, noise_multiplier=1.24, delta=1e-4
+    ... )
+    >>> plan.steps, round(plan.epsilon("moments"), 4), round(plan.epsilon("pld"), 3)
+    (20, 1.6451, 0.932)
+    >>> round(plan.calibrate(epsilon=2.44).noise_multiplier, 2)
+    0.82
     """
 
     records: int
@@ -49,8 +67,8 @@ class PrivacyPlan:
         delta: float,
         sampling: Sampling = "poisson",
     ) -> None:
-        records = _whole("records", records)
-        expected_batch = _whole("expected_batch", expected_batch)
+        records = validate.whole("records", records, low=1, high=MOST_RECORDS)
+        expected_batch = validate.whole("expected_batch", expected_batch, low=1, high=MOST_RECORDS)
         if expected_batch > records:
             raise ValueError(f"expected_batch must be at most records ({records}), got {expected_batch}")
         if (epochs is None) == (steps is None):
@@ -58,21 +76,16 @@ class PrivacyPlan:
         if epochs is not None:
             steps = _steps_within(epochs, records, expected_batch)
         if noise_multiplier is not None:
-            noise_multiplier = float(noise_multiplier)
-            if not (math.isfinite(noise_multiplier) and noise_multiplier >= 0):
-                raise ValueError(
-                    f"noise_multiplier must be a finite number of at least 0, got {noise_multiplier}"
-                )
-        accountants.check_delta(delta)
-        if sampling not in get_args(Sampling):
-            raise ValueError(f"sampling must be 'poisson' or 'fixed', got {sampling!r}")
+            noise_multiplier = validate.number(
+                "noise_multiplier", noise_multiplier, low=LEAST_NOISE, high=MOST_NOISE, or_zero=True
+            )
         for name, value in (
             ("records", records),
             ("expected_batch", expected_batch),
-            ("steps", _whole("steps", steps)),
+            ("steps", validate.whole("steps", steps, low=1, high=MOST_STEPS)),
             ("noise_multiplier", noise_multiplier),
-            ("delta", float(delta)),
-            ("sampling", sampling),
+            ("delta", validate.number("delta", delta, low=LEAST_DELTA, below=1)),
+            ("sampling", validate.one_of("sampling", sampling, get_args(Sampling))),
         ):
             object.__setattr__(self, name, value)
 
@@ -126,22 +139,47 @@ class PrivacyPlan:
         `expected_batch` (at the same number of steps) are the largest.
         """
         accountants.check_accountant(accountant)
-        if not (math.isfinite(epsilon) and epsilon > 0):
-            raise ValueError(f"epsilon must be a finite number above 0, got {epsilon}")
+        validate.positive("epsilon", epsilon)
+        validate.one_of("solve", solve, ("noise_multiplier", "steps", "expected_batch"))
         if solve == "noise_multiplier":
             noise = calibration.noise_multiplier(
                 self.sampling_rate, self.steps, epsilon, self.delta, accountant
             )
             return self.replace(noise_multiplier=noise)
-        if solve == "steps":
-            steps = calibration.largest(lambda t: self.replace(steps=t).epsilon(accountant) <= epsilon, 10**7)
-            return self.replace(steps=_found(steps, "step", epsilon))
-        if solve == "expected_batch":
-            batch = calibration.largest(
-                lambda size: self.replace(expected_batch=size).epsilon(accountant) <= epsilon, self.records
-            )
-            return self.replace(expected_batch=_found(batch, "record in a batch", epsilon))
-        raise ValueError(f"solve must be noise_multiplier, steps or expected_batch, got {solve!r}")
+        most, what = (MOST_STEPS, "step") if solve == "steps" else (self.records, "record in a batch")
+        self.replace(**{solve: 1}).epsilon(accountant)  # says why, where the accountant does not apply
+
+        def excess(number: int) -> float:
+            events = self.replace(**{solve: number}).events()
+            return calibration.excess(events, epsilon, self.delta, accountant)
+
+        number = calibration.largest(excess, most)
+        if number < 1:
+            raise ValueError(f"not even one {what} fits in epsilon = {epsilon:g} with this noise_multiplier")
+        return self.replace(**{solve: number})
+
+    def calibrate_to_risk(self, limit: RiskLimit) -> "PrivacyPlan":
+        """Return the plan with the least noise at which no attack exceeds a limit.
+
+        Parameters
+        ----------
+        limit
+            What an attacker may achieve at most; the whole trade-off curve decides, no single ε.
+
+        Returns
+        -------
+        PrivacyPlan
+            With another `noise_multiplier`.
+
+        Examples
+        --------
+        >>> plan = PrivacyPlan(records=400_000, expected_batch=20_000, epochs=1, delta=1e-7)
+        >>> plan = plan.calibrate_to_risk(RiskLimit(true_positive_rate=0.05, false_positive_rate=0.01))
+        >>> round(plan.noise_multiplier, 2), round(float(plan.risk().true_positive_rate(0.01)), 4)
+        (0.69, 0.05)
+        """
+        noise = calibration.noise_multiplier_for_risk(self.sampling_rate, self.steps, limit)
+        return self.replace(noise_multiplier=noise)
 
     @property
     def signal_to_noise(self) -> float:
@@ -175,21 +213,8 @@ class PrivacyPlan:
         return found
 
 
-def _whole(name: str, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | float) and not hasattr(value, "__index__"):
-        raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}")
-    if not math.isfinite(value) or value != int(value) or value < 1:
-        raise ValueError(f"{name} must be a whole number of at least 1, got {value}")
-    return int(value)
-
-
 def _steps_within(epochs: float, records: int, expected_batch: int) -> int:
-    if not (math.isfinite(epochs) and epochs > 0):
-        raise ValueError(f"epochs must be a finite number above 0, got {epochs}")
-    return max(1, math.floor(epochs * records / expected_batch + 1e-9))
-
-
-def _found(value: int, what: str, epsilon: float) -> int:
-    if value < 1:
-        raise ValueError(f"not even one {what} fits in epsilon = {epsilon:g} with this noise_multiplier")
-    return value
+    steps = validate.positive("epochs", epochs) * records / expected_batch
+    if steps > MOST_STEPS:
+        raise ValueError(f"epochs must be at most {MOST_STEPS:,} steps, got {epochs:g} ({steps:.3g} steps)")
+    return max(1, math.floor(steps + 1e-9))

@@ -50,7 +50,8 @@ def paper_epsilon(
     per_step = paper_step_epsilon(event.noise_multiplier, delta_iter)
     amplified = float(_amplify(np.array(per_step), event.sampling_rate))
     spread = math.sqrt(-2 * event.count * math.log(slack)) * amplified
-    return spread + drift * event.count * amplified * math.expm1(amplified)
+    growth = math.expm1(amplified) if amplified < 700 else math.inf
+    return spread + drift * event.count * amplified * growth
 
 
 def paper_step_epsilon(noise_multiplier: float, delta_iter: float = 1e-6) -> float:
@@ -69,5 +70,7 @@ def _amplified_steps(events: Sequence[SampledGaussian], delta: Array) -> list[Ar
 
 def _amplify(epsilon: Array, rate: float) -> Array:
     """Amplification by Poisson sampling: ln(1 + q(e^ε − 1)), written so that a large ε does not overflow."""
+    if rate == 1:
+        return epsilon
     small = np.log1p(rate * np.expm1(np.minimum(epsilon, 30)))
-    return np.where(epsilon > 30, epsilon + math.log(rate), small)
+    return np.where(epsilon > 30, np.logaddexp(math.log1p(-rate), epsilon + math.log(rate)), small)

@@ -2,13 +2,15 @@
 
 import functools
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
+from vips_core import validate
 from vips_core.privacy import moments, pld
-from vips_core.privacy.events import SampledGaussian, merge
+from vips_core.privacy.events import LEAST_NOISE, SampledGaussian, fewer, merge, within_range
 
 Array = npt.NDArray[np.float64]
 
@@ -22,19 +24,25 @@ class AttackRisk:
     ----------
     events
         The releases, as accountants see them.
+
+    Examples
+    --------
+    >>> risk = AttackRisk([SampledGaussian(sampling_rate=0.05, noise_multiplier=1.24, count=20)])
+    >>> round(risk.advantage, 2), float(risk.true_positive_rate(0.01).round(3))
+    (0.08, 0.019)
     """
 
     def __init__(self, events: Sequence[SampledGaussian]) -> None:
-        self._events = tuple(merge(events))
-        self._open = any(event.noise_multiplier == 0 for event in self._events)
+        merged = merge(within_range(event) for event in events)
+        self._open = any(event.noise_multiplier < LEAST_NOISE for event in merged)
+        self._events = () if self._open else tuple(fewer(merged))
 
     @functools.cached_property
     def _profile(self) -> tuple[Array, Array]:
         """ε ≥ 0 and δ(ε): one line of the trade-off curve's envelope for each."""
         top = min(max(moments.rdp_epsilon(self._events, 1e-12)[0], 1e-3), _LARGEST_EPSILON)
         epsilons = np.linspace(0, top, 2000)
-        deltas = np.asarray(pld.distribution(self._events).get_delta_for_epsilon(list(epsilons)), float)
-        return epsilons, np.clip(deltas, 0, 1)
+        return epsilons, pld.deltas(self._events, epsilons)
 
     def true_positive_rate(self, false_positive_rate: npt.ArrayLike) -> Array:
         """Highest share of participants an attacker can find at these false alarm rates.
@@ -106,6 +114,89 @@ class AttackRisk:
             f"Of 100 people who did take part, the best possible test finds at most {_people(found)}; "
             "guessing finds 1."
         )
+
+
+@dataclass(frozen=True)
+class RiskLimit:
+    """The most that an attacker may achieve, in the words of someone who fears it: give one of three.
+
+    Parameters
+    ----------
+    true_positive_rate
+        Largest share of participants that may be found.
+    advantage
+        Largest TPR − FPR of any test.
+    posterior
+        Largest belief that a person took part after a positive test, from the belief `prior` before it.
+    false_positive_rate
+        Share of outsiders falsely accused by the test; the advantage does not depend on it.
+    prior
+        Used by `posterior` alone.
+
+    Examples
+    --------
+    >>> limit = RiskLimit(true_positive_rate=0.05)
+    >>> risk = AttackRisk([SampledGaussian(sampling_rate=0.05, noise_multiplier=1.24, count=20)])
+    >>> limit.excess(risk) <= 0
+    True
+    >>> RiskLimit(advantage=2)
+    Traceback (most recent call last):
+    ...
+    ValueError: advantage must be a number above 0 and below 1, got 2
+    """
+
+    true_positive_rate: float | None = None
+    advantage: float | None = None
+    posterior: float | None = None
+    false_positive_rate: float = 0.01
+    prior: float = 0.5
+
+    def __post_init__(self) -> None:
+        limits = {name: getattr(self, name) for name in ("true_positive_rate", "advantage", "posterior")}
+        given = {name: value for name, value in limits.items() if value is not None}
+        if len(given) != 1:
+            raise ValueError(f"give one of {', '.join(limits)}, got {' and '.join(given) or 'none'}")
+        rate = validate.share("false_positive_rate", self.false_positive_rate)
+        prior = validate.share("prior", self.prior)
+        least = {"true_positive_rate": rate, "advantage": 0, "posterior": prior}
+        for name, value in given.items():
+            validate.number(name, value, above=least[name], below=1)
+        most = prior / (prior + (1 - prior) * rate)
+        if self.posterior is not None and self.posterior >= most:
+            raise ValueError(
+                f"posterior must be below {most:.4g}, which no positive test with false_positive_rate "
+                f"{rate:g} exceeds from prior {prior:g}, got {self.posterior:g}"
+            )
+
+    @property
+    def highest_true_positive_rate(self) -> float | None:
+        """Share of participants that may be found, which a posterior amounts to; None for an advantage."""
+        if self.posterior is None:
+            return self.true_positive_rate
+        odds = self.posterior / (1 - self.posterior) * (1 - self.prior) / self.prior
+        return odds * self.false_positive_rate
+
+    def excess(self, risk: AttackRisk) -> float:
+        """By how much the best attack exceeds the limit; at most 0 where none does."""
+        if self.advantage is not None:
+            return risk.advantage - self.advantage
+        assert self.highest_true_positive_rate is not None
+        return float(risk.true_positive_rate(self.false_positive_rate)) - self.highest_true_positive_rate
+
+    @property
+    def gaussian_mu(self) -> float:
+        """μ of the Gaussian mechanism whose best attack just meets the limit (Dong, Roth and Su 2022)."""
+        if self.advantage is not None:
+            return float(2 * ndtri((1 + self.advantage) / 2))
+        return float(ndtri(self.highest_true_positive_rate) - ndtri(self.false_positive_rate))
+
+    def __str__(self) -> str:
+        if self.advantage is not None:
+            return f"advantage = {self.advantage:g}"
+        at = f"at false_positive_rate = {self.false_positive_rate:g}"
+        if self.posterior is not None:
+            return f"posterior = {self.posterior:g} from prior = {self.prior:g} {at}"
+        return f"true_positive_rate = {self.true_positive_rate:g} {at}"
 
 
 def _people(count: float) -> str:

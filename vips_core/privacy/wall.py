@@ -1,76 +1,100 @@
-"""The privacy wall: `release` is the only function that sees raw statistics."""
+"""The privacy wall: `release` is the only function that sees raw statistics; engines sum on its behalf."""
 
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
-from vips_core.models.base import Block, Data, Model, Params, Raw, Released
-from vips_core.privacy.ledger import Ledger, LedgerBlock, LedgerEntry, Sampling
+from vips_core.data.sharded import Sharded
+from vips_core.engines.base import Engine, StepSums
+from vips_core.engines.threads import Threads
+from vips_core.privacy.blocks import Block, Data, FloatArray, Measured, ParamsIn, Released
+from vips_core.privacy.ledger import Ledger, LedgerBlock, LedgerEntry
+from vips_core.privacy.noise import Randomness, grid_step
 from vips_core.privacy.plan import PrivacyPlan
+from vips_core.privacy.sampling import Batch
 
 _SHARE_TOLERANCE = 1e-9
 
 
 def release(
-    model: Model[Params, Data],
-    params: Params,
-    data: Data,
+    model: Measured[ParamsIn, Data],
+    params: ParamsIn,
+    data: Data | Sharded,
     plan: PrivacyPlan,
     step: int,
-    rng: np.random.Generator,
+    randomness: Randomness,
     ledger: Ledger,
+    engine: Engine | None = None,
 ) -> Released:
-    """Sample a batch, sum its statistics, add noise, record it: one joint Gaussian release.
+    """Record, sample a batch, sum its statistics, add noise: one joint Gaussian release.
 
     Block i with bound Cᵢ and share wᵢ gets noise of standard deviation σ·Cᵢ/wᵢ. Since Σ wᵢ² = 1, the
-    concatenation of the blocks, each scaled by wᵢ/Cᵢ, has sensitivity 1 and noise σ.
+    concatenation of the blocks, each scaled by wᵢ/Cᵢ, has sensitivity 1 and noise σ. Sums and noise are whole
+    numbers of steps of a public grid (`vips_core.privacy.noise`).
+
+    Parameters
+    ----------
+    model, params
+        What is measured, and where.
+    data
+        The records; a subset of the plan's, as an audit has it, is released with the same noise.
+    plan, step
+        The public plan, and which of its steps this is.
+    randomness
+        Of the run; coins and noise of a step come from keys derived from it.
+    ledger
+        Where the release is recorded before anything looks at a record, so that an error or an interruption
+        can only over-count.
+    engine
+        Where the sums are computed, by default here. It gets this step's batch, and nothing of the noise.
     """
-    blocks = dict(model.blocks(plan, step))
-    _check_shares(blocks)
-    noise_multiplier = plan.require_noise_multiplier()
-    noise_std = {name: noise_multiplier * block.bound / block.share for name, block in blocks.items()}
-    batch = data[_sample(len(data), plan.sampling_rate, plan.sampling, rng)]
-    raw = model.e_step(params, batch, blocks)
-    _check_raw(raw, blocks)
-    # Recorded before anything can be returned, so that an interruption can only over-count.
-    ledger.record(_entry(raw, blocks, noise_std, plan))
+    noise_std, blocks = blocks_with_noise(model.blocks(plan, step), plan)
+    ledger.record(_entry(blocks, noise_std, plan))
+    stream = randomness.derive("step", step)
+    batch = Batch(len(data), plan, stream.derive("batch"))
+    sums = (engine or Threads()).sums(data, StepSums(model, params, blocks, batch))
     noisy = {
-        name: value + noise_std[name] * rng.standard_normal(value.shape) for name, value in raw.sums.items()
+        name: _noisy(sums[name], block.grid, noise_std[name], stream.derive("noise", name))
+        for name, block in blocks.items()
     }
     return Released(noisy, noise_std, plan.sampling_rate)
 
 
-def _sample(records: int, rate: float, sampling: Sampling, rng: np.random.Generator) -> npt.NDArray[np.bool_]:
-    """Boolean mask of the batch: independent coins, or (only to reproduce the paper) a fixed number."""
-    if rate == 1:
-        return np.ones(records, bool)
-    if sampling == "poisson":
-        return rng.random(records) < rate
-    mask = np.zeros(records, bool)
-    mask[rng.choice(records, round(rate * records), replace=False)] = True
-    return mask
+def blocks_with_noise(
+    blocks: Mapping[str, Block], plan: PrivacyPlan
+) -> tuple[dict[str, float], dict[str, Block]]:
+    """Return the noise's standard deviation of each block, and the blocks with their grids; all public."""
+    total = sum(block.share**2 for block in blocks.values())
+    if abs(total - 1) > _SHARE_TOLERANCE:
+        raise ValueError(f"the squares of a step's shares must sum to 1, got {total}")
+    noise_multiplier = plan.require_noise_multiplier()
+    noise_std = {name: noise_multiplier * block.bound / block.share for name, block in blocks.items()}
+    return noise_std, {
+        name: replace(block, grid=grid_step(noise_std[name], block.bound, plan.records))
+        for name, block in blocks.items()
+    }
 
 
-def _entry(raw: Raw, blocks: dict[str, Block], noise_std: dict[str, float], plan: PrivacyPlan) -> LedgerEntry:
+def _noisy(sums: FloatArray, grid: float, noise_std: float, stream: Randomness) -> FloatArray:
+    """Add noise on the grid.
+
+    Our models return multiples of the grid, of finite numbers. Whatever a model returns, what leaves is on
+    the grid: an error here would tell of a record.
+    """
+    steps = np.rint(np.nan_to_num(np.asarray(sums, np.float64) / grid, posinf=0.0, neginf=0.0))
+    if noise_std > 0:
+        steps += stream.rounded_gaussian(steps.shape, noise_std / grid)
+    return steps * grid
+
+
+def _entry(blocks: Mapping[str, Block], noise_std: Mapping[str, float], plan: PrivacyPlan) -> LedgerEntry:
     recorded = {
-        name: LedgerBlock(
-            bound=float(block.bound), noise_std=float(noise_std[name]), cells=raw.sums[name].size
-        )
+        name: LedgerBlock(float(block.bound), float(noise_std[name]), _cells(block), block.grid)
         for name, block in blocks.items()
     }
     return LedgerEntry(plan.sampling_rate, recorded, plan.sampling if plan.sampling_rate < 1 else "poisson")
 
 
-def _check_shares(blocks: dict[str, Block]) -> None:
-    total = sum(block.share**2 for block in blocks.values())
-    if abs(total - 1) > _SHARE_TOLERANCE:
-        raise ValueError(f"the squares of a step's shares must sum to 1, got {total}")
-
-
-def _check_raw(raw: Any, blocks: dict[str, Block]) -> None:
-    if not isinstance(raw, Raw) or set(raw.sums) != set(blocks):
-        raise TypeError(f"e_step must return Raw with exactly the blocks {sorted(blocks)}")
-    for name, value in raw.sums.items():
-        if not np.isfinite(value).all():
-            raise FloatingPointError(f"e_step gave a value that is not finite in block {name!r}")
+def _cells(block: Block) -> int:
+    return int(np.prod(block.shape, dtype=np.int64))

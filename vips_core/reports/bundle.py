@@ -1,50 +1,60 @@
-"""Files of a report, as one folder or ZIP, and the pieces that reports of runs and sweeps share."""
+"""Files of a report, as one folder or ZIP. What may be in one is listed; nothing else ever is."""
 
+import io
 import json
+import re
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from vips_core.reports import page, repeat, svg
-from vips_core.reports.drawings import Drawing
+from vips_core.audits import job as audit_job
+from vips_core.jobs import execution
+from vips_core.reports import repeat
+from vips_core.reports.exhibits import Exhibit
+from vips_core.tasks import TASKS, Task
 
-HTML = "report.html"
 Files = dict[str, bytes]
 
-
-def drawn(drawing: Drawing) -> str:
-    """Return a drawing as HTML, with its table."""
-    shown = page.table(drawing.table)
-    if drawing.figure is None:
-        return page.heading(drawing.title) + page.paragraph(drawing.caption, "soft") + shown
-    twin = page.folded("The same numbers as a table", shown)
-    return page.heading(drawing.title) + page.chart(drawing.figure, drawing.caption, drawing.title) + twin
-
-
-def drawn_files(found: list[Drawing]) -> Files:
-    """Return each drawing as CSV and SVG."""
-    files = {f"figures/{item.name}.csv": item.table.to_csv(index=False).encode() for item in found}
-    return files | {
-        f"figures/{item.name}.svg": svg.render(item.figure, item.title).encode()
-        for item in found
-        if item.figure is not None
-    }
-
-
-def maker(versions: Mapping[str, str]) -> str:
-    """Say what made a report, with its version where it is known."""
-    number = versions.get("vips-explorer", "unknown")
-    return "Made by VIPS Explorer" + ("." if number == "unknown" else f" {number}.")
+HTML = "report.html"
+PUBLISHABLE = (
+    HTML,
+    "config.toml",
+    "config.json",
+    "repeat.py",
+    "repeat.ipynb",
+    "results.csv",
+    "cells.csv",
+    "summary.csv",
+    "ledgers.json",
+    execution.LEDGER,
+    execution.PARAMETERS,
+    execution.RESULT,
+    execution.SUMMARY,
+    audit_job.VERDICT,
+    audit_job.ROC,
+    *(f"{name}.csv" for task in TASKS.values() for name in task.tables),
+)
+EXHIBIT_TABLE = re.compile(r"figures/[\w-]+\.csv")
 
 
-def config(table: Mapping[str, Any], toml: str) -> Files:
+def run_files(task: Task, folder: Path) -> Files:
+    """Return the files of a run that may be published."""
+    return {file.name: file.read_bytes() for file in execution.published_files(task, folder)}
+
+
+def exhibit_files(exhibits: Sequence[Exhibit]) -> Files:
+    """Return the table of each exhibit as CSV."""
+    return {f"figures/{exhibit.name}.csv": exhibit.table.to_csv(index=False).encode() for exhibit in exhibits}
+
+
+def config_files(table: Mapping[str, Any], toml: str) -> Files:
     """Return a config as TOML and as JSON."""
     text = json.dumps(table, indent=2, ensure_ascii=False)
     return {"config.toml": toml.encode(), "config.json": text.encode()}
 
 
-def repetition(cells: list[str], about: str) -> Files:
+def repetition_files(cells: list[str], about: str) -> Files:
     """Return the script and the notebook."""
     return {
         "repeat.py": repeat.script(cells, about).encode(),
@@ -56,11 +66,25 @@ def write(files: Files, path: Path) -> None:
     """Write into a folder, or into a file ending in .zip."""
     if path.suffix == ".zip":
         path.parent.mkdir(parents=True, exist_ok=True)
-        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-            for name, content in files.items():
-                archive.writestr(name, content)
+        path.write_bytes(zipped(files))
         return
-    for name, content in files.items():
+    for name, content in _publishable(files).items():
         target = path / name
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(content)
+
+
+def zipped(files: Files) -> bytes:
+    """Return the files as a ZIP."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in _publishable(files).items():
+            archive.writestr(name, text)
+    return content.getvalue()
+
+
+def _publishable(files: Files) -> Files:
+    for name in files:
+        if name not in PUBLISHABLE and not EXHIBIT_TABLE.fullmatch(name):
+            raise ValueError(f"a report may hold {', '.join(PUBLISHABLE)} and figures/*.csv, got {name!r}")
+    return files

@@ -7,18 +7,20 @@ import os
 import tempfile
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-import vips_core
+from vips_core.data.npz import load_arrays
 from vips_core.fit import Progress
-from vips_core.runs import execution
-from vips_core.runs.request import Request
-from vips_core.runs.rows import versions
-from vips_core.sweeps.grid import canonical
+from vips_core.jobs import execution
+from vips_core.jobs.request import Request
+from vips_core.kernels.pool import one_thread
+from vips_core.readers import BUILT_IN, DataSet, built_in
+from vips_core.store.rows import versions
+from vips_core.store.store import Store
+from vips_core.sweeps.cache_key import code_hash, package_versions, samples_hash
+from vips_core.sweeps.grid import Sweep, canonical
 
 FORMAT = "vips-cell/1"
 
@@ -29,17 +31,23 @@ class Cells:
 
     Attributes
     ----------
-    fingerprint
-        Of the data set; with the version of the code and the request, it names a cell's file.
+    folder
+        Where the files are.
+    records
+        What names the records, held-out ones and what is public about them included.
+    code
+        What names the code. With the records, the request and the versions of packages, it names a cell's
+        file.
     """
 
     folder: Path
-    fingerprint: str
+    records: str
+    code: str = field(default_factory=lambda: code_hash())
 
     def path(self, request: Request) -> Path:
         """Return the file of a cell's scores; its parameters are beside it with the ending `.npz`."""
-        text = json.dumps([FORMAT, code_version(), self.fingerprint, canonical(request)])
-        return self.folder / f"{hashlib.sha256(text.encode()).hexdigest()}.json"
+        key = [FORMAT, self.code, package_versions(), self.records, canonical(request)]
+        return self.folder / f"{hashlib.sha256(json.dumps(key).encode()).hexdigest()}.json"
 
     def read(self, request: Request) -> dict[str, Any] | None:
         """Return what is known of a cell, which may be its error; None where it was not run."""
@@ -52,10 +60,18 @@ class Cells:
     def parameters(self, request: Request) -> dict[str, Any] | None:
         """Return a cell's arrays, None where they were not kept."""
         try:
-            with np.load(self.path(request).with_suffix(".npz"), allow_pickle=False) as arrays:
-                return dict(arrays)
-        except (OSError, ValueError, EOFError):
+            return load_arrays(self.path(request).with_suffix(".npz"))
+        except ValueError:
             return None
+
+    def keep(self, request: Request, content: Mapping[str, Any], parameters: bytes | None) -> str | None:
+        """Write what is known of a cell, its parameters first, and return its error, if any."""
+        path = self.path(request)
+        if parameters is not None:
+            _replace(path.with_suffix(".npz"), parameters)
+        _replace(path, json.dumps(content, ensure_ascii=False, allow_nan=False).encode())
+        error: str | None = content["error"]
+        return error
 
     def finished(self, request: Request, keep: bool) -> bool:
         """Whether nothing is left to do; a cell that failed is tried again."""
@@ -67,25 +83,34 @@ class Cells:
         )
 
 
-@functools.cache
-def code_version() -> str:
-    """Return the package's version with a hash of the code that results depend on, so that none is stale."""
-    package = Path(vips_core.__file__).parent
-    files = [package / "data.py", package / "fit.py", package / "runs" / "request.py"]
-    files += [package / "runs" / "tasks.py", package / "runs" / "execution.py"]
-    for folder in ("baselines", "kernels", "metrics", "models", "privacy"):
-        files += sorted((package / folder).glob("*.py"))
-    code = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
-    return f"{versions()['vips-explorer']}+{code[:16]}"
+def cells_of(sweep: Sweep, store: Store) -> Cells:
+    """Return the sweep's place in the store; `ValueError` where its data are private."""
+    row = store.data_row(sweep.data)
+    if row.private:
+        raise ValueError(f"a sweep needs public or generated data, but {sweep.data} is private")
+    # The fingerprint is of the training records in any order. Registering again may change their order,
+    # what is public about them, and the held-out records.
+    registered = f"{row.fingerprint} {row.created}"
+    return Cells(store.home / "cells", samples_hash() if sweep.data in BUILT_IN else registered)
 
 
-def run_cell(home: str, path: Path, table: Mapping[str, Any], keep: bool) -> str | None:
-    """Run one cell in this process, keep its scores in the file `path`, and return its error, if any."""
+def run_cell(home: str, cells: Cells, table: Mapping[str, Any], keep: bool) -> str | None:
+    """Run one cell in this process, keep its scores among the others, and return its error, if any."""
+    return cells.keep(Request.from_mapping(table), *computed_cell(home, cells.code, table, keep))
+
+
+def computed_cell(
+    home: str, code: str, table: Mapping[str, Any], keep: bool
+) -> tuple[dict[str, Any], bytes | None]:
+    """Run one cell in this process; return what is to be known of it, and its parameters where kept."""
+    if code != code_hash():
+        raise ValueError("the code has changed since the sweep was started: start it again")
     request = Request.from_mapping(table)
     start = time.perf_counter()
-    error, found = None, {}
+    error, parameters = None, None
+    outcome: dict[str, Any] = {}
     try:
-        found = _train(request, home, path.with_suffix(".npz") if keep else None)
+        outcome, parameters = _train(request, home, keep)
     except Exception as problem:  # one cell must not stop the others
         kind = "" if isinstance(problem, ValueError) else f"{type(problem).__name__}: "
         error = kind + (str(problem).splitlines() or ["no reason was given"])[0]
@@ -95,13 +120,18 @@ def run_cell(home: str, path: Path, table: Mapping[str, Any], keep: bool) -> str
         "request": request.to_mapping(),
         "error": error,
         "seconds": round(time.perf_counter() - start, 3),
-        **found,
+        **outcome,
     }
-    _replace(path, json.dumps(content, ensure_ascii=False, allow_nan=False).encode())
-    return error
+    return content, parameters
 
 
-def _train(request: Request, home: str, parameters: Path | None) -> dict[str, Any]:
+def cell_of_worker(*arguments: Any) -> tuple[dict[str, Any], bytes | None]:
+    """Run one cell on a worker of a cluster, which may run one in each of its threads."""
+    with one_thread():
+        return computed_cell(*arguments)
+
+
+def _train(request: Request, home: str, keep: bool) -> tuple[dict[str, Any], bytes | None]:
     prepared = execution.prepare(request, _data(home, request.data))
     trace: list[tuple[int, float]] = []
 
@@ -111,26 +141,24 @@ def _train(request: Request, home: str, parameters: Path | None) -> dict[str, An
             trace.append((progress.step, score))
 
     with tempfile.TemporaryDirectory(prefix="vips-cell-") as folder:
-        outcome = execution.run(prepared, Path(folder), watch)
+        result = execution.run(prepared, Path(folder), watch).result
         ledger = Path(folder) / "ledger.json"
         released = json.loads(ledger.read_text(encoding="utf-8")) if ledger.exists() else None
-        if parameters is not None:
-            _replace(parameters, (Path(folder) / "params.npz").read_bytes())
-    return {
-        "plan": outcome.result["plan"],
-        "epsilon": outcome.result["epsilon"],
-        "scores": outcome.result["held_out"],
-        "cautions": outcome.result["cautions"],
+        parameters = (Path(folder) / "params.npz").read_bytes() if keep else None
+    outcome = {
+        "plan": result["plan"],
+        "epsilon": result["epsilon"],
+        "scores": result["held_out"],
+        "cautions": result["cautions"],
         "trace": trace,
         "ledger": released,
     }
+    return outcome, parameters
 
 
 @functools.lru_cache(maxsize=1)
-def _data(home: str, name: str) -> Any:
-    from vips_core.runs.store import Store  # here: the store hands sweeps to this package
-
-    return Store(Path(home)).load(name)
+def _data(home: str, name: str) -> DataSet:
+    return built_in(name) if name in BUILT_IN else Store(Path(home)).load(name)
 
 
 def _replace(path: Path, content: bytes) -> None:

@@ -7,17 +7,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from vips_core.runs.options import SPENDING, Option
-from vips_core.runs.request import Request, read_toml
-from vips_core.runs.tasks import NON_PRIVATE, STRONG, TASKS
+from vips_core import validate
+from vips_core.jobs.request import Request
+from vips_core.options import SPENDING
+from vips_core.tasks import METHODS, TASKS
+from vips_core.toml import read_toml, to_toml
 
 LARGEST = 10_000  # cells of one sweep
 FIGURES = ("epsilon", "batch", "steps", "topics", "accounting")
 _SEED = SPENDING["seed"]
 _SWEEP_KEYS = ("title", "model", "data", "figures")
 _GRID_KEYS = ("label", "keep", "seeds")
-# What a method does not look at is left out, so that equal cells are one cell.
-_IGNORED = {NON_PRIVATE: ("epsilon", "noise", "accountant"), STRONG: ("accountant",), "perm": ("accountant",)}
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,8 @@ class Grid:
         names = list(self.options)
         for values in itertools.product(*self.options.values()):
             table = dict(zip(names, values, strict=True)) | {"model": model, "data": data}
-            for name in _IGNORED.get(str(table.get("method")), ()):
+            method = METHODS.get(str(table.get("method")))
+            for name in method.ignored_options if method else ():  # so that equal cells are one cell
                 table.pop(name, None)
             for seed in self.seeds:
                 request = Request.from_mapping(table | {"seed": seed})
@@ -60,8 +61,14 @@ class Sweep:
 
     Attributes
     ----------
+    title
+        Name of its report.
+    model, data
+        Names of a task and a data set.
     figures
         What is drawn, of `FIGURES`.
+    grids
+        Its cells.
     """
 
     title: str
@@ -100,10 +107,7 @@ class Sweep:
 
     def to_toml(self) -> str:
         """Return the sweep as a config file."""
-        table = self.to_mapping()
-        grids = table.pop("grid")
-        text = _lines(table)
-        return text + "".join(f"\n[[grid]]\n{_lines(grid)}" for grid in grids)
+        return to_toml(self.to_mapping())
 
     @classmethod
     def from_toml(cls, text: str) -> "Sweep":
@@ -114,17 +118,29 @@ class Sweep:
     def from_mapping(cls, table: Mapping[str, Any]) -> "Sweep":
         """Check a table; `ValueError` with one sentence for the first mistake.
 
-        Options of a run may hold one value or a list. A list of tables `grid` makes several grids, for which
-        the values beside it are defaults.
+        Parameters
+        ----------
+        table
+            Options of a run may hold one value or a list. A list of tables `grid` makes several grids, for
+            which the values beside it are defaults.
+
+        Returns
+        -------
+        Sweep
+            Complete, with every cell checked.
+
+        Examples
+        --------
+        >>> table = {"model": "logistic", "data": "nhanes-stroke", "delta": 1e-4}
+        >>> sweep = Sweep.from_mapping(table | {"epsilon": [0.5, 1.0], "seeds": 3})
+        >>> len(sweep.cells()), sweep.figures
+        (6, ('epsilon',))
         """
-        title = Option(str, "").check("title", table.get("title", ""))
-        model = Option(str, "", choices=tuple(TASKS)).check("model", table.get("model"))
-        data = Option(str, "").check("data", table.get("data"))
+        title = validate.text("title", table.get("title", ""))
+        model = validate.one_of("model", table.get("model"), TASKS)
+        data = validate.text("data", table.get("data"))
         common = {name: value for name, value in table.items() if name not in {*_SWEEP_KEYS, "grid"}}
-        parts = table.get("grid", [{}])
-        if not isinstance(parts, list) or not parts or not all(isinstance(part, Mapping) for part in parts):
-            raise ValueError(f"grid must be a list of tables ([[grid]]), got {parts!r}")
-        grids = tuple(_grid(model, {**common, **part}) for part in parts)
+        grids = tuple(_grid(model, {**common, **own}) for own in _grid_tables(table.get("grid", [{}])))
         figures = _figures(table.get("figures"), grids)
         sweep = cls(title, model, data, figures, grids)
         for grid in grids:  # every cell is checked here, once
@@ -138,19 +154,22 @@ def canonical(request: Request) -> str:
     return json.dumps(request.to_mapping(), sort_keys=True, ensure_ascii=False)
 
 
+def _grid_tables(value: Any) -> list[Mapping[str, Any]]:
+    if not isinstance(value, list) or not value or not all(isinstance(item, Mapping) for item in value):
+        raise ValueError(f"grid must be a list of tables ([[grid]]), got {value!r}")
+    return value
+
+
 def _grid(model: str, table: Mapping[str, Any]) -> Grid:
-    label = Option(str, "").check("label", table.get("label", ""))
+    label = validate.text("label", table.get("label", ""))
     keep = table.get("keep", False)
     if not isinstance(keep, bool):
         raise ValueError(f"keep must be true or false, got {keep!r}")
     if "seed" in table:
         raise ValueError("seed cannot be given in a sweep: give seeds, a number of seeds or a list of them")
     options = {name: _listed(name, value) for name, value in table.items() if name not in _GRID_KEYS}
-    known = ("method", *SPENDING, *TASKS[model].options)
-    for name in options:
-        if name not in known or name == "seed":
-            allowed = [*_GRID_KEYS, *(option for option in known if option != "seed")]
-            raise ValueError(f"{name} is not an option of a sweep of {model}; known are {', '.join(allowed)}")
+    known = [name for name in ("method", *SPENDING, *TASKS[model].options) if name != "seed"]
+    validate.known_options(f"a sweep of {model}", options, [*_GRID_KEYS, *known])
     seeds = _seeds(table.get("seeds", 1))
     size = len(seeds) * math.prod(len(values) for values in options.values())
     if size > LARGEST:
@@ -172,29 +191,20 @@ def _seeds(value: Any) -> tuple[int, ...]:
         if len(set(seeds)) < len(seeds):
             raise ValueError(f"seeds must differ from each other, got {list(seeds)}")
         return seeds
-    return tuple(range(Option(int, "", low=1, high=LARGEST).check("seeds", value)))
+    return tuple(range(validate.whole("seeds", value, low=1, high=LARGEST)))
 
 
 def _figures(value: Any, grids: tuple[Grid, ...]) -> tuple[str, ...]:
     """Return what to draw; left out, what the grids vary."""
     if value is None:
         varied = {name for grid in grids for name, values in grid.options.items() if len(values) > 1}
-        found = ["epsilon"] if varied & {"epsilon", "noise"} or "batch" not in varied else []
-        found += ["batch"] if "batch" in varied else []
-        return (*found, *(["steps"] if any(grid.keep for grid in grids) else []))
-    one = Option(str, "", choices=FIGURES)
+        against_batch = "batch" in varied
+        wanted = {
+            "epsilon": bool(varied & {"epsilon", "noise"}) or not against_batch,
+            "batch": against_batch,
+            "steps": any(grid.keep for grid in grids),
+        }
+        return tuple(name for name in FIGURES if wanted.get(name))
     if not isinstance(value, list | tuple):
         raise ValueError(f"figures must be a list of {', '.join(FIGURES)}, got {value!r}")
-    return tuple(one.check("figures", name) for name in value)
-
-
-def _lines(table: Mapping[str, Any]) -> str:
-    return "".join(f"{name} = {_toml(value)}\n" for name, value in table.items())
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, list):
-        return f"[{', '.join(map(_toml, value))}]"
-    if isinstance(value, float):
-        return repr(value)
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return tuple(validate.one_of("figures", name, FIGURES) for name in value)

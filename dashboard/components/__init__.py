@@ -1,0 +1,1 @@
+"""What pages are made of; no component knows a page."""

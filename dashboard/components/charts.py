@@ -1,0 +1,116 @@
+"""Charts on a page, each with its numbers as a table; palette and layout are those of reports."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+import pandas as pd
+import streamlit as st
+from plotly.basedatatypes import BaseFigure
+
+from dashboard import state
+from dashboard.components.tables import table_twin
+from vips_core.reports.figures import (
+    GREY,
+    HEIGHT,
+    METHOD_COLOURS,
+    METHOD_SYMBOLS,
+    Figure,
+    figure,
+    log_axis,
+    score_title,
+)
+from vips_core.reports.traces import axis, line, marked_line, note
+
+WAITING = "Being computed."
+
+
+def plot(figure: dict[str, Any], name: str, alt: str) -> None:
+    """Show a chart alone."""
+    st.plotly_chart(UncheckedFigure(figure), key=f"chart:{name}", config={"displayModeBar": False}, alt=alt)
+
+
+def clickable(
+    figure: dict[str, Any], name: str, alt: str, take: Callable[[list[Mapping[str, Any]]], None]
+) -> None:
+    """Show a chart whose points can be clicked; `take` gets those that were."""
+    key = f"chart:{name}"
+    st.plotly_chart(
+        UncheckedFigure(figure),
+        key=key,
+        config={"displayModeBar": False},
+        alt=alt,
+        selection_mode="points",
+        on_select=lambda: take(state.visit[key]["selection"]["points"]),
+    )
+
+
+class UncheckedFigure(BaseFigure):  # type: ignore[misc]  # Plotly has no types
+    """A figure of ours, which Plotly takes as it is: checking it again takes longer than drawing the page."""
+
+    def __init__(self, figure: dict[str, Any]) -> None:
+        self._figure = figure
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figure."""
+        return self._figure
+
+
+def chart(figure: dict[str, Any] | None, name: str, alt: str, table: Callable[[], pd.DataFrame]) -> None:
+    """Show a chart, and its numbers as a table and CSV when asked for; None is being computed."""
+    if figure is None:
+        waiting()
+        return
+    plot(figure, name, alt)
+    table_twin(name, alt, table)
+
+
+def waiting() -> None:
+    """Keep the place of something that is being computed."""
+    st.skeleton(height=HEIGHT)
+    st.caption(WAITING)
+
+
+def with_level(
+    figure: Figure,
+    level: float,
+    label: str,
+    colour: str,
+    side: Literal["left", "right"],
+    dash: Literal["dash", "dot"] = "dash",
+) -> Figure:
+    """Return a figure with a line across at some height, and its label above it."""
+    across = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": level, "y1": level}
+    across["line"] = {"color": colour, "width": 2, "dash": dash}
+    place = {"xref": "paper", "xanchor": side, "yanchor": "bottom"}
+    name = note(f'<span style="color:{colour}">■</span> {label}', 0 if side == "left" else 1, level, **place)
+    return figure | {"layout": figure["layout"] | {"shapes": [across], "annotations": [name]}}
+
+
+def scores_over_steps(
+    scores: Mapping[str, Sequence[tuple[int, float]]],
+    labels: Mapping[str, str],
+    score: str,
+    lines: Mapping[str, float] | None = None,
+) -> Figure:
+    """A held-out score against iterations, one curve for each method, and lines across to compare with."""
+    traces = [
+        marked_line(
+            labels[method],
+            [step for step, _ in points],
+            [value for _, value in points],
+            METHOD_COLOURS[method],
+            symbol=METHOD_SYMBOLS[method],
+            hover=f"{labels[method]}, iteration %{{x}}: %{{y:.4g}}",
+        )
+        for method, points in scores.items()
+    ]
+    ends = [points[-1][0] for points in scores.values()]
+    for name, value in (lines or {}).items():
+        traces.append(
+            line(name, [1, max(ends)], [value, value], GREY, "longdash", hover=f"{name}: %{{y:.4g}}")
+        )
+    x = axis("Iteration", rangemode="tozero")
+    if max(ends) > 5 * min(ends):  # methods of very different length
+        x = log_axis("Iteration (log scale)", 0.0, math.log10(max(ends)) + 0.05)
+    return figure(traces, x, axis(score_title(score)))

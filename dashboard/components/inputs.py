@@ -1,0 +1,137 @@
+"""Inputs that follow the values of a visit: numbers, choices, lists."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import streamlit as st
+
+from dashboard import state
+from dashboard.components import formats
+from dashboard.components.layout import fresh, narrow_columns
+from dashboard.state import Choice, Number
+
+
+def number_with_slider(
+    parameter: Number, most: float | None = None, before_change: Callable[[float], None] | None = None
+) -> float:
+    """Show a slider on a logarithmic scale with exact entry beside it; both follow the value of the visit.
+
+    `before_change` hears of a new value, so that others can follow it.
+    """
+    high = parameter.high if most is None else most
+    value: float = state.get(parameter.name)
+    if value > high:
+        value = high
+        state.put(parameter.name, value)
+        state.note(f"{parameter.label} was lowered to {high:,}, the most that is possible here.")
+    slider_key, number_key = (state.widget_key(parameter.name, kind, high) for kind in ("slider", "number"))
+    stops = _stops(parameter, value, high)
+    kind = int if parameter.whole else float
+
+    def read(entered: Any) -> float:
+        if before_change is not None:
+            before_change(kind(entered))
+        return kind(entered)
+
+    left, right = narrow_columns(parameter.name, [3, 2], vertical_alignment="bottom")
+    with left, fresh(f"slider:{parameter.name}", slider_key):
+        st.select_slider(
+            parameter.label,
+            stops,
+            value,
+            key=slider_key,
+            on_change=state.takes(parameter.name, slider_key, read),
+            help=parameter.help,
+            format_func=formats.brief,
+        )
+    with right, fresh(f"number:{parameter.name}", number_key):
+        st.number_input(
+            f"{parameter.label}, exact",
+            kind(parameter.low),
+            kind(high),
+            kind(value),
+            key=number_key,
+            step=_step(parameter),
+            format="%d" if parameter.whole else "%g",
+            on_change=state.takes(parameter.name, number_key, read),
+            label_visibility="collapsed",
+        )
+    return value
+
+
+def choice(parameter: Choice, as_buttons: bool = False) -> str:
+    """Show a choice as a row of buttons or as a list."""
+    value, key = str(state.get(parameter.name)), state.widget_key(parameter.name, "choice")
+    options, label_of = list(parameter.options), parameter.options.__getitem__
+    on_change = state.takes(parameter.name, key)
+    if as_buttons:
+        st.segmented_control(
+            parameter.label,
+            options,
+            default=value,
+            required=True,
+            width="stretch",
+            key=key,
+            help=parameter.help,
+            format_func=label_of,
+            on_change=on_change,
+        )
+    else:
+        st.selectbox(
+            parameter.label,
+            options,
+            options.index(value),
+            key=key,
+            help=parameter.help,
+            format_func=label_of,
+            on_change=on_change,
+        )
+    return value
+
+
+def _stops(parameter: Number, value: float, high: float) -> list[float]:
+    """Return the slider's stops and all values typed so far: options that change drop a moving thumb."""
+    typed = state.visit.setdefault(f"typed:{parameter.name}", set())
+    if value not in parameter.stops:
+        typed.add(value)
+    stops = {*parameter.stops, *typed}
+    if high < parameter.high:
+        stops = {stop for stop in stops if stop < high} | {high}
+    return sorted(stops)
+
+
+def _step(parameter: Number) -> float:
+    if parameter.whole:
+        return 1
+    return parameter.step or (parameter.default or 1.0) / 10
+
+
+def plain_slider(parameter: Number, step: float) -> float:
+    """Show a slider on a linear scale."""
+    key = state.widget_key(parameter.name, "plain")
+    st.slider(
+        parameter.label,
+        parameter.low,
+        parameter.high,
+        float(state.get(parameter.name)),
+        step,
+        key=key,
+        format=f"%.{max(0, -math.floor(math.log10(step)))}f",
+        help=parameter.help,
+        on_change=state.takes(parameter.name, key),
+    )
+    return float(state.get(parameter.name))
+
+
+def one_of(name: str, label: str, options: dict[str, str], value: str) -> None:
+    """Show a list whose options depend on results; the choice becomes the visit's value of that name."""
+    key, names = state.widget_key(name, "one-of"), list(options)
+    st.selectbox(
+        label,
+        names,
+        names.index(value),
+        key=key,
+        format_func=lambda item: options.get(item, item),
+        on_change=state.takes(name, key),
+    )

@@ -1,0 +1,122 @@
+"""Where things stand on a page: its head, cards, columns, problems.
+
+Nothing here needs the core, so that the first page can show before it is loaded.
+"""
+
+import mimetypes
+import re
+from collections.abc import Callable, Hashable
+from pathlib import Path
+from typing import Any, Literal
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from dashboard import state
+from dashboard.components import glossary
+
+_HERE = Path(__file__).parent
+STYLE = _HERE / "style.css"
+# A bell curve behind a wall, in a blue that reads on light and dark; inline, so that nothing is fetched.
+MARK, LOGO = ((_HERE / f"{name}.svg").read_text(encoding="utf-8") for name in ("mark", "logo"))
+
+
+def header(title: str, introduction: str, status: bool = True) -> None:
+    """Show the page's title, with status line and glossary, and what was wrong with or adapted of values."""
+    if status:
+        status_line()
+    st.title(title, anchor=False)
+    st.caption(introduction)
+    if status:
+        glossary.show()
+    place = st.empty()  # one place, however many there are: nothing below moves when they come or go
+    if state.problems() or state.notes():
+        with place.container():
+            for sentence in state.problems():
+                problem(sentence)
+            for sentence in state.notes():
+                st.info(plain(sentence), icon=":material/info:")
+
+
+def status_line() -> None:
+    """Show the data set, what is left of its budget and running jobs."""
+    from dashboard.components import status  # here: it loads the core
+
+    status.show()
+
+
+def check_store() -> None:
+    """Say so and stop where the store or a setting cannot be used: no page works without it."""
+    from dashboard import stored  # here: it loads the core
+    from vips_core.jobs import supervisor
+    from vips_core.store import ledger_chain
+
+    try:
+        stored.store()
+        supervisor.warm_limit()
+        ledger_chain.signing_key()
+    except ValueError as unusable:
+        problem(str(unusable))
+        st.stop()
+
+
+def fresh(name: str, shape: Hashable) -> DeltaGenerator:
+    """Return a container for a `with` block that forgets what was in it when its `shape` has changed.
+
+    While a page waits inside its run, the browser would go on showing what the previous run drew and this one
+    did not replace.
+    """
+    key = f"shape:{name}"
+    before, last = state.visit.get(key, (None, 0))
+    place: int = last if before == shape else 1 - last
+    # Two places in turn, one of them empty: Streamlit sends clearing and filling one place as filling alone.
+    places = [st.empty() if number != place else st.container() for number in (0, 1)]
+    state.visit[key] = (shape, place)  # last: a run that is abandoned before has forgotten nothing
+    return places[place]
+
+
+def card(title: str, caption: str = "") -> DeltaGenerator:
+    """Return a bordered container with a heading, for a `with` block."""
+    container = st.container(border=True, height="stretch")
+    container.header(title, anchor=False)
+    if caption:
+        container.caption(caption)
+    return container
+
+
+def download_button(
+    label: str,
+    content: Callable[[], bytes],
+    file_name: str,
+    key: str,
+    icon: str = ":material/download:",
+    help: str | None = None,
+) -> None:
+    """Offer a file, which is made when it is asked for; its name's ending says its kind."""
+    kind, _ = mimetypes.guess_type(file_name)
+    st.download_button(label, content, file_name, kind, key=key, icon=icon, help=help, on_click="ignore")
+
+
+def metric(label: str, value: str | None, place: Any = st) -> None:
+    """Show a large number, or that it is being computed."""
+    place.metric(label, "…" if value is None else value)
+
+
+def narrow_columns(
+    name: str,
+    spec: int | list[int],
+    gap: Literal["small", "medium"] = "small",
+    vertical_alignment: Literal["top", "center", "bottom"] = "top",
+) -> list[DeltaGenerator]:
+    """Return columns for short numbers, which stay beside each other for longer than charts do."""
+    return st.container(key=f"narrow-{name}").columns(spec, gap=gap, vertical_alignment=vertical_alignment)
+
+
+def problem(sentence: str) -> None:
+    """Show one sentence about what cannot be done; it may quote the visitor, so nothing in it is markup."""
+    st.error(plain(sentence[:1].upper() + sentence[1:]), icon=":material/error:")
+
+
+def plain(text: str) -> str:
+    """Return Markdown that shows a text as it is."""
+    return re.sub(r"([^\w\s,;.'])", r"\\\1", text).replace("_", "\\_")

@@ -1,0 +1,78 @@
+"""Runs that train while a page is open: following them, and cancelling them."""
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+import streamlit as st
+
+from dashboard import background, state, stored
+from vips_core.store.rows import RunRow
+
+_POLL = 0.25  # seconds
+
+
+def follow(
+    runs: Sequence[RunRow],
+    *,
+    read: Callable[[], Sequence[RunRow]] | None = None,
+    show: Callable[[Sequence[RunRow]], None] | None = None,
+    redraw: float = math.inf,
+) -> None:
+    """Follow runs as a page has drawn them, and run it again when one changes its state.
+
+    Parameters
+    ----------
+    read
+        Reads them again; by default each by its name.
+    show
+        Draws progress in the meantime.
+    redraw
+        Seconds after which the page is run again for mere progress, too.
+    """
+    start = time.monotonic()
+
+    def have_changed() -> bool:
+        stored.supervise()
+        now = [stored.store().run(run.id) for run in runs] if read is None else read()
+        if _statuses(now) != _statuses(runs):
+            return True
+        if time.monotonic() - start > redraw and _steps(now) != _steps(runs):
+            return True
+        if show is not None:
+            show(now)
+        return False
+
+    background.wait_until(have_changed, every=_POLL)
+    st.rerun()
+
+
+def cancel_button(
+    run_id: str, help: str | None = None, width: Literal["content", "stretch"] = "content"
+) -> None:
+    """Offer to stop a live run within one step."""
+    st.button(
+        "Cancel",
+        key=f"cancel:{run_id}",
+        icon=":material/stop_circle:",
+        on_click=_cancel,
+        args=(run_id,),
+        help=help,
+        width=width,
+    )
+
+
+def _cancel(run_id: str) -> None:
+    try:
+        stored.store().cancel(run_id)
+    except ValueError as problem:
+        state.complain(str(problem))
+
+
+def _statuses(runs: Sequence[RunRow]) -> dict[str, str]:
+    return {run.id: run.status for run in runs}
+
+
+def _steps(runs: Sequence[RunRow]) -> dict[str, int]:
+    return {run.id: run.step for run in runs}

@@ -1,0 +1,1 @@
+"""The shape that the model pages share: choose, train, watch, results, upload."""

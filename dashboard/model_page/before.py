@@ -1,0 +1,141 @@
+"""What a model page shows before training: what the chosen runs would cost, and where to begin."""
+
+import pandas as pd
+import streamlit as st
+
+from dashboard import pages, state
+from dashboard.components import budget_bar, layout, price
+from dashboard.components.formats import brief, number
+from dashboard.components.price import Price
+from dashboard.components.tables import text_table
+from dashboard.model_page.definition import ModelPage
+from dashboard.model_page.offer import Offer
+from vips_core import ACCOUNTANTS
+from vips_core.store.forecast import Forecast
+from vips_core.store.rows import DataRow
+
+
+def short(offer: Offer | None) -> None:
+    """Show in a few lines, beside the inputs, what Train would cost."""
+    with st.container(border=True, key="price"):
+        if offer is None or not offer.prices:
+            st.markdown(_without_price(offer))
+        else:
+            item = next(iter(offer.prices.values()))
+            noise = number(item.plan.noise_multiplier)
+            st.markdown(f"Would cost **ε = {number(item.tightest_epsilon)}** with noise σ = {noise}")
+            st.caption(
+                f"Moments {number(item.epsilon('moments'))}, strong composition "
+                f"{number(item.epsilon('strong'))}. Steps: {item.plan.steps:,} of "
+                f"{item.plan.expected_batch:,} records."
+            )
+            if offer.forecast is not None:
+                _budget(offer.forecast)
+
+
+def _without_price(offer: Offer | None) -> str:
+    """Say why there is no price: it is being computed, the values do not agree, or there is no noise."""
+    if offer is None:
+        return "**ε = …**"
+    if offer.problem:
+        return layout.plain(offer.problem[:1].upper() + offer.problem[1:] + ".")
+    return "Without noise there is no ε: nothing is promised."
+
+
+def _budget(forecast: Forecast) -> None:
+    budget_bar.show(forecast.before, this_run=forecast.after - forecast.before)
+    st.caption("It fits in the budget." if forecast.fits else "**It does not fit in the budget.**")
+
+
+def question(row: DataRow, offer: Offer | None) -> None:
+    """Ask before the budget of a private data set is spent."""
+    st.markdown(f"**Spend budget of {layout.plain(row.name)}?**")
+    if offer is not None and offer.forecast is not None:
+        before, after = offer.forecast.before, offer.forecast.after
+        runs = "This run takes" if len(offer.prices) == 1 else f"These {len(offer.prices)} runs take"
+        st.markdown(
+            f"{runs} {budget_bar.percent(after - before)} of the cap: {budget_bar.percent(before)} is taken "
+            f"now, {budget_bar.percent(after)} afterwards. What is released cannot be taken back."
+        )
+
+
+def show(page: ModelPage, row: DataRow, offer: Offer | None) -> None:
+    """Show what the chosen runs would cost, and the ready example."""
+    with layout.card("What a run would cost", "It follows the chosen values. Nothing is spent yet."):
+        if offer is None or not offer.prices:
+            st.markdown(_without_price(offer))
+        else:
+            _details(page, row, offer)
+    with layout.card("What such a model gives"):
+        st.caption(page.preview())
+        st.button(
+            "Show the ready example",
+            icon=":material/auto_awesome:",
+            key="example",
+            on_click=state.sets("example", "1"),
+            help="Trains it now on public data, or shows it at once where it was trained before.",
+        )
+    with layout.card("Nothing trained here yet"):
+        st.markdown(
+            "Choose data, methods and a plan, then **Train**. Training runs in the background: "
+            "this page shows how far it is, and its address brings you back after closing it."
+        )
+        if row.private:
+            st.markdown(
+                f"**{layout.plain(row.name)}** is private. Each run spends from its budget, only noisy "
+                "results leave the wall, and scores come from public held-out records only."
+            )
+
+
+def _details(page: ModelPage, row: DataRow, offer: Offer) -> None:
+    method, item = next(iter(offer.prices.items()))
+    st.markdown(_sentence(page.labels[method], row, item))
+    price.same_noise(item)
+    st.markdown(item.risk.sentence())
+    if len(offer.prices) > 1:
+        text_table(_table(page, offer))
+    st.page_link(
+        pages.page("plan"),
+        label="Look at this plan in Plan",
+        icon=":material/tune:",
+        query_params=in_plan(item),
+    )
+
+
+def _sentence(label: str, row: DataRow, item: Price) -> str:
+    plan = item.plan
+    batches = (
+        "all records"
+        if plan.sampling_rate == 1
+        else f"a random {100 * plan.sampling_rate:.3g}% of the records"
+    )
+    return (
+        f"**{label}** would take {plan.steps:,} {'step' if plan.steps == 1 else 'steps'}, each on {batches} "
+        f"with noise σ = {number(plan.noise_multiplier)}, and cost **ε = {number(item.tightest_epsilon)}** "
+        f"at δ = {brief(plan.delta)} by {ACCOUNTANTS[item.tightest].label}, the tightest accountant. "
+        f"Protected is {layout.plain(row.unit)}."
+    )
+
+
+def _table(page: ModelPage, offer: Offer) -> pd.DataFrame:
+    """One row for each of several runs."""
+    return pd.DataFrame(
+        {
+            "Method": page.labels[method],
+            "Noise σ": number(item.plan.noise_multiplier),
+            **{f"ε, {ACCOUNTANTS[name].label}": number(item.epsilon(name)) for name in price.COMPARED},
+        }
+        for method, item in offer.prices.items()
+    )
+
+
+def in_plan(item: Price) -> dict[str, str]:
+    """Return a run's plan as values of the address of Plan."""
+    plan = item.plan
+    return {
+        "n": str(plan.records),
+        "s": str(plan.expected_batch),
+        "sigma": str(plan.noise_multiplier),
+        "epochs": f"{plan.epochs:.12g}",
+        "delta": str(plan.delta),
+    }

@@ -1,0 +1,97 @@
+"""What a model page is besides its task, and what its address holds."""
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dashboard import stored
+from dashboard.state import Choice, Number, Parameter, Text, log_stops
+from vips_core.options import SPENDING
+from vips_core.store.rows import DataRow
+from vips_core.tasks import Task
+
+EPSILON = Number.of("epsilon", SPENDING["epsilon"], log_stops(0.01, 100), default=1.0)
+NOISE = Number.of(
+    "noise",
+    dataclasses.replace(
+        SPENDING["noise"],
+        help="Noise multiplier: standard deviation of the noise over what one record can move.",
+    ),
+    log_stops(0.1, 100),
+    step=0.2,
+)
+DELTA = Number.of("delta", SPENDING["delta"], log_stops(1e-12, 1e-2, mantissas=(1, 2, 5)), step=1e-6)
+BATCH = Number.of("batch", SPENDING["batch"], log_stops(1, 10**9, whole=True))
+ACCOUNTANT = Choice.of("accountant", SPENDING["accountant"])
+SEED = Number.of("seed", SPENDING["seed"])
+ENGINE = Text("engine", None, "cluster")
+PLANNED = Number("n", "Records N", None, 1, 10**9, "Of the plan that the values come from.", (), whole=True)
+RUNS = Text("runs", None, r"[0-9a-f]{8}", several=True)
+EXAMPLE = Text("example", None, "1")
+UPLOAD = Text("upload", None, "1")
+
+
+def method_choice(name: str, label: str, task: Task, help: str) -> Choice:
+    """Return a choice between the methods of a task, the default first."""
+    labels = {method.name: method.label for method in task.methods.values()}
+    return Choice(name, label, next(iter(labels)), labels, help)
+
+
+@dataclass(frozen=True)
+class ModelPage:
+    """What is particular to a model page and not to its model.
+
+    Attributes
+    ----------
+    example
+        Values of the ready example, by their names in the address.
+    preview
+        Draws a picture of what such a model gives, from results that ship, and returns what it is.
+    views
+        What else the address holds: how results are looked at.
+    nothing_held_out
+        What is missing where a data set has no public held-out records.
+    headline
+        Says in a sentence what finished runs have reached; empty where there is nothing to say.
+    """
+
+    task: Task
+    title: str
+    introduction: str
+    example: Mapping[str, Any]
+    preview: Callable[[], str]
+    views: tuple[Parameter, ...] = ()
+    nothing_held_out: str = ""
+    headline: Callable[[Mapping[str, stored.Finished]], str] = lambda runs: ""
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """All that the address holds."""
+        data = Text("data", stored.data_sets(self.task.name)[0].name, r"\w[\w .-]{0,63}")
+        methods = Text("methods", next(iter(self.task.methods)), r"[a-z-]{1,20}", several=True)
+        spending = (EPSILON, NOISE, DELTA, self.epochs, BATCH, ACCOUNTANT, SEED, ENGINE, PLANNED)
+        return (data, methods, *spending, *self.options, RUNS, EXAMPLE, UPLOAD, *self.views)
+
+    @property
+    def epochs(self) -> Number:
+        """Passes over the data, by default as many as suit the model."""
+        return Number.of("epochs", SPENDING["epochs"], log_stops(0.1, 200), default=self.task.epochs)
+
+    @property
+    def options(self) -> tuple[Number, ...]:
+        """The model's own options."""
+        return tuple(
+            Number.of(name, option, log_stops(option.low, option.high, whole=option.kind is int))
+            for name, option in self.task.options.items()
+        )
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """Methods to what people call them."""
+        return {name: method.label for name, method in self.task.methods.items()}
+
+    def methods_for(self, row: DataRow) -> list[str]:
+        """Return the methods that a data set allows."""
+        methods = self.task.methods.items()
+        return [name for name, method in methods if not (row.private and method.refused_on_private)]

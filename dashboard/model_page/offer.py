@@ -1,0 +1,65 @@
+"""What the chosen runs would cost before any of them is trained."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dashboard import stored
+from dashboard.background import Later
+from dashboard.components.price import Price, price
+from dashboard.model_page import train
+from dashboard.model_page.definition import ModelPage
+from vips_core.jobs.plan import plan_for
+from vips_core.jobs.request import Request
+from vips_core.readers import DataSet
+from vips_core.store.forecast import Forecast, forecast
+from vips_core.store.rows import DataRow
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What the chosen runs would cost.
+
+    Attributes
+    ----------
+    prices
+        By method, those that add noise behind the wall.
+    forecast
+        What they would make of a private data set's budget.
+    problem
+        Why there is no offer; empty where there is one.
+    """
+
+    prices: Mapping[str, Price]
+    forecast: Forecast | None = None
+    problem: str = ""
+
+    @property
+    def fits(self) -> bool:
+        """Whether a private data set's budget allows it."""
+        return self.forecast is not None and self.forecast.fits
+
+
+def make_offer(page: ModelPage, row: DataRow, later: Later) -> Offer | None:
+    """Return the offer, or None while it is being computed."""
+    try:
+        private = tuple(
+            request.to_toml()
+            for request in train.requests(page)
+            if request.private and not page.task.methods[request.method].refused_on_private
+        )
+        prices = later.soon(_prices, private, stored.data(row.name))
+    except ValueError as problem:
+        return Offer({}, problem=str(problem))
+    if prices is None:
+        return None
+    runs = [item.plan.events() for item in prices.values()]
+    return Offer(prices, forecast(stored.store().ledger(row.name), runs) if row.private else None)
+
+
+def _prices(requests: tuple[str, ...], data_set: DataSet) -> dict[str, Price]:
+    """Return the prices of runs by method; their requests are given as config files."""
+    prices = {}
+    for request in map(Request.from_toml, requests):
+        model = request.task.model(request.method, request.values, data_set.train)
+        prices[request.method] = price(plan_for(request, model, len(data_set.train)))
+    return prices

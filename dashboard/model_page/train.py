@@ -1,0 +1,103 @@
+"""Training: the requests that a page's values make, their submission, and the runs that an address names."""
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from dashboard import state, stored
+from dashboard.model_page.definition import ModelPage
+from vips_core.jobs import submission, supervisor
+from vips_core.jobs.request import Request
+from vips_core.store.rows import DataRow, RunRow
+
+_SHARED = ("data", "delta", "epochs", "batch", "accountant", "seed", "engine")
+
+
+def button(page: ModelPage, *, ask: Callable[[], None] | None = None) -> None:
+    """Show the button that trains; `ask` draws what it asks before, once, below what answers it."""
+    turn = state.visit.get("turn", 0)
+    if ask is None or state.visit.get("asked") != turn:
+        _button(page, "Train", turn, asks=ask is not None)
+    else:
+        with st.container(border=True):
+            _button(page, "Spend and train", turn)
+            st.button("Not now", key="not-now", width="stretch", on_click=_not_now)
+            ask()
+
+
+def _button(page: ModelPage, label: str, turn: int, *, asks: bool = False) -> None:
+    st.button(
+        label,
+        type="primary",
+        icon=":material/play_arrow:",
+        width="stretch",
+        key="ask" if asks else "train",
+        on_click=_pressed,
+        args=(page, turn, asks),
+    )
+
+
+def _pressed(page: ModelPage, turn: int, asks: bool) -> None:
+    if asks:
+        state.visit["asked"] = turn
+    else:
+        clicked(page, turn)
+
+
+def _not_now() -> None:
+    state.visit["asked"] = None
+
+
+def clicked(page: ModelPage, turn: int) -> None:
+    """Submit once for each time that the button was drawn: a second click on it must not spend again."""
+    if turn == state.visit.get("turn", 0):
+        state.visit["turn"] = turn + 1
+        state.settle()
+        state.put("upload", None)
+        submit(page)
+
+
+def submit(page: ModelPage) -> None:
+    """Queue the chosen runs and put them into the address; refusals are kept for the page to show."""
+    run_ids = []
+    try:
+        for request in requests(page):
+            same = stored.same_run(request)
+            run_ids.append(submission.submit(stored.store(), request) if same is None else same.id)
+        supervisor.start(stored.store())
+    except ValueError as problem:
+        state.complain(str(problem))
+    if run_ids:
+        state.put("runs", ",".join(run_ids))
+
+
+def requests(page: ModelPage) -> list[Request]:
+    """Return one request for each chosen method; `ValueError` with one sentence where they do not agree."""
+    names = (*_SHARED, *page.task.options)
+    shared = {"model": page.task.name} | {name: state.get(name) for name in names}
+    spending = "epsilon" if state.get("noise") is None else "noise"
+    return [
+        Request.from_mapping(shared | {"method": method} | _spent(page, method, spending))
+        for method in state.get("methods").split(",")
+    ]
+
+
+def _spent(page: ModelPage, method: str, spending: str) -> dict[str, float]:
+    """Return ε or σ, whichever the visitor gives; nothing for a method that takes neither."""
+    takes_none = {"epsilon", "noise"} <= set(page.task.methods[method].refused_options)
+    return {} if takes_none else {spending: state.get(spending)}
+
+
+def runs_of_visit(page: ModelPage, row: DataRow) -> dict[str, RunRow]:
+    """Return the runs that the address names, by method; those that are not there are complained of."""
+    runs: dict[str, RunRow] = {}
+    for run_id in filter(None, (state.get("runs") or "").split(",")):
+        try:
+            run = stored.store().run(run_id)
+        except ValueError as problem:
+            state.complain(f"In the address, {problem}.")
+            state.put("runs", None)
+            return {}
+        if run.request.get("model") == page.task.name and run.data == row.name:
+            runs.setdefault(run.request["method"], run)
+    return {method: runs[method] for method in page.task.methods if method in runs}

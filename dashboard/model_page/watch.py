@@ -1,0 +1,96 @@
+"""How runs stand while they train: a bar and a Cancel for each, ε so far, and the held-out score."""
+
+from collections.abc import Mapping, Sequence
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from dashboard import state, stored
+from dashboard.components import charts, layout, live_runs
+from dashboard.components.formats import number
+from dashboard.model_page.definition import ModelPage
+from vips_core.store.rows import CANCELLED, FAILED, QUEUED, RUNNING, RunRow
+
+
+def show(page: ModelPage, runs: Mapping[str, RunRow]) -> "ProgressCard | None":
+    """Say how each run stands; return what follows the live ones, None where none lives."""
+    for method, run in runs.items():
+        label = page.labels[method]
+        if run.status == FAILED:
+            layout.problem(f"{label} failed: {run.error}")
+        elif run.status == CANCELLED:
+            spent = "" if run.epsilon is None else f" It has spent ε = {number(run.epsilon)}."
+            st.info(f"{label} was cancelled after {run.step} of {run.steps} steps.{spent}")
+    names, live = [run.id for run in runs.values()], [run.id for run in runs.values() if _lives(run)]
+    if live:
+        state.visit["watched"] = names
+    if state.visit.get("watched") != names:
+        return None
+    with layout.fresh("progress", (*names, *live)), st.container(border=True):
+        progress = ProgressCard(page, list(runs.values()))
+    progress.update(list(runs.values()))
+    return progress if live else None
+
+
+def _lives(run: RunRow) -> bool:
+    return run.status in stored.LIVE
+
+
+class ProgressCard:
+    """Places on the page that follow runs: a bar for each, and a chart of their scores.
+
+    A run that has ended keeps its bar while the visitor stays, so that no result moves when another comes.
+    """
+
+    def __init__(self, page: ModelPage, runs: Sequence[RunRow]) -> None:
+        self._page = page
+        self._bars = {run.id: self._bar(run) for run in runs}
+        self._chart: DeltaGenerator | None = None
+        self._points = 1  # drawn so far; a curve needs two
+        if any(map(_lives, runs)):
+            st.caption("You may close this page. The run goes on, and this address brings you back to it.")
+        else:
+            st.caption("All of them have ended. This address brings you back to what they found.")
+
+    def place_chart(self) -> None:
+        """Let the chart of scores be here, below all results."""
+        self._chart = st.empty()
+
+    def _bar(self, run: RunRow) -> DeltaGenerator:
+        bar, button = layout.narrow_columns(f"run-{run.id}", [5, 1], vertical_alignment="center")
+        if _lives(run):
+            with button:
+                help_text = f"Stop {self._page.labels[run.request['method']]} within one step."
+                live_runs.cancel_button(run.id, help_text, width="stretch")
+        place: DeltaGenerator = bar.empty()
+        return place
+
+    def update(self, runs: Sequence[RunRow]) -> None:
+        """Show how the runs stand now."""
+        for run in runs:
+            if run.id in self._bars:
+                share = min(1.0, run.step / max(1, run.steps))
+                self._bars[run.id].progress(share, self._standing(run))
+        scores = {run.request["method"]: run.scores for run in runs if run.scores}
+        points = sum(len(curve) for curve in scores.values())
+        if points > self._points and self._chart is not None:
+            self._points = points
+            score = self._page.task.watched
+            self._chart.plotly_chart(
+                charts.scores_over_steps(scores, self._page.labels, score),
+                key=f"live:{points}",
+                config={"displayModeBar": False},
+                alt=f"Held-out {score} so far, by iteration.",
+            )
+
+    def _standing(self, run: RunRow) -> str:
+        label = self._page.labels[run.request["method"]]
+        if run.status == QUEUED:
+            return f"**{label}** waits for its turn"
+        if run.status == RUNNING and run.step == 0:
+            return f"**{label}** prepares its first step; after an installation, code is compiled first"
+        spent = "without privacy" if run.epsilon is None else f"ε = {number(run.epsilon)}"
+        if run.status == RUNNING and run.epsilon is not None:
+            spent += " so far"
+        score = f", held-out {self._page.task.watched} {number(run.scores[-1][1])}" if run.scores else ""
+        return f"**{label}**: step {run.step} of {run.steps}, {spent}{score}"

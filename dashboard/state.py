@@ -1,0 +1,299 @@
+"""State of one visitor: values from the page's address, and callbacks that change them."""
+
+import contextlib
+import math
+import re
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.state import get_session_state
+from streamlit.runtime.state.safe_session_state import SafeSessionState
+
+from dashboard.components.formats import brief
+
+if TYPE_CHECKING:
+    from vips_core.options import Option
+
+_DECADE = "1 1.1 1.2 1.3 1.5 1.6 1.8 2 2.2 2.4 2.7 3 3.3 3.6 3.9 4.3 4.7 5.1 5.6 6.2 6.8 7.5 8.2 9.1"
+_MANTISSAS = tuple(map(float, _DECADE.split()))
+_LARGEST_WHOLE = 2**53 - 1  # that a browser holds exactly
+
+visit = st.session_state  # of one visitor
+
+
+@contextlib.contextmanager
+def uninterrupted(session: SafeSessionState | None = None) -> Iterator[None]:
+    """Let newer input of the visitor, for which Streamlit abandons what it runs, wait for a `with` block."""
+    session = session or get_session_state()
+    look = session._yield_callback
+    object.__setattr__(session, "_yield_callback", lambda: None)  # its own __setattr__ writes to the state
+    try:
+        yield
+    finally:
+        object.__setattr__(session, "_yield_callback", look)
+
+
+_take_input = SafeSessionState.on_script_will_rerun
+
+
+def _take_all_input(session: SafeSessionState, *args: Any, **named: Any) -> None:
+    with uninterrupted(session):
+        _take_input(session, *args, **named)
+
+
+# Streamlit never takes up again what it abandons here: a click that newer input follows at once, or the rest
+# of a callback, so that half of what the visitor asked for would be done.
+SafeSessionState.on_script_will_rerun = _take_all_input  # type: ignore[method-assign, assignment]
+
+
+def widget_key(name: str, kind: str, shape: Hashable = "") -> str:
+    """Return the key of the present widget of some kind for a value; another `shape` is another widget.
+
+    When the value changes elsewhere, the widget gets a new key and starts from the new value. Setting it
+    under its old key would race: a message that the browser sent before it heard of the new value reports the
+    old one, which looks like a visitor changing it back. So no widget is set by its key; the visit's value is
+    always its default. A page that is entered anew has new keys too: what another page's widget said is past.
+    """
+    renewed = visit.setdefault(f"widgets:{name}", {}).setdefault(kind, 0)
+    return f"{kind}:{name}:{visit.get('entered', 0)}:{renewed}:{shape}"
+
+
+def heeds(key: str, act: Callable[[Any], object]) -> Callable[..., None]:
+    """Return a callback that acts on what the widget of this key says.
+
+    One that was replaced says nothing any more, although the browser reports it until a run has ended.
+    """
+    kind, name, _, _, shape = key.split(":", 4)
+
+    def heed() -> None:
+        if key == widget_key(name, kind, shape):
+            act(visit[key])
+
+    return heed
+
+
+def takes(name: str, key: str, read: Callable[[Any], Any] = lambda value: value) -> Callable[..., None]:
+    """Return a callback by which a value of the visit becomes what its widget says, read in some way."""
+
+    def take(said: Any) -> None:
+        put(name, read(said), by=key.split(":")[0])
+        settle()
+
+    return heeds(key, take)
+
+
+def sets(name: str, value: Any) -> Callable[..., None]:
+    """Return a callback that sets a value of the visit."""
+    return lambda: change(name, value)
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number in the page's address, within bounds; a slider moves on the `stops`, an entry by `step`."""
+
+    name: str
+    label: str
+    default: float | None
+    low: float
+    high: float
+    help: str
+    stops: tuple[float, ...]
+    whole: bool = False
+    step: float | None = None
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        option: "Option",
+        stops: tuple[float, ...] = (),
+        *,
+        default: float | None = None,
+        step: float | None = None,
+    ) -> "Number":
+        """Return the input for an option of requests, whose bounds and words it takes."""
+        whole = option.kind is int
+        return cls(
+            name,
+            option.title,
+            option.default if default is None else default,
+            max(option.low, math.nextafter(option.above, math.inf)),
+            min(option.high, _LARGEST_WHOLE) if whole else option.high,
+            option.help,
+            stops,
+            whole,
+            step,
+        )
+
+    def parse(self, text: str) -> float:
+        """Read a number; `ValueError` with one sentence where it is none or out of bounds."""
+        from vips_core import validate  # here: it loads the core
+
+        value: float | str = text
+        with contextlib.suppress(ValueError):
+            value = int(text) if self.whole else float(text)
+        if self.whole:
+            return validate.whole(self.name, value, self.low, self.high)
+        return validate.number(self.name, value, low=self.low, high=self.high)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of a few words in the page's address, with their labels."""
+
+    name: str
+    label: str
+    default: str
+    options: Mapping[str, str]
+    help: str
+
+    @classmethod
+    def of(cls, name: str, option: "Option") -> "Choice":
+        """Return the input for an option of requests, whose words it takes."""
+        return cls(name, option.title, option.default, option.choices or {}, option.help)
+
+    def parse(self, text: str) -> str:
+        """Read one of the options; `ValueError` with one sentence where it is none."""
+        from vips_core import validate  # here: it loads the core
+
+        return validate.one_of(self.name, text, self.options)
+
+
+@dataclass(frozen=True)
+class Text:
+    """A word in the page's address that matches a pattern, or, with `several`, a list of them with commas."""
+
+    name: str
+    default: str | None
+    pattern: str
+    several: bool = False
+
+    def parse(self, text: str) -> str:
+        """Read the text; `ValueError` with one sentence where it does not match."""
+        for word in text.split(",") if self.several else [text]:
+            if not re.fullmatch(self.pattern, word):
+                raise ValueError(f"{self.name} cannot be {text[:40]!r}")
+        return text
+
+
+Parameter = Number | Choice | Text
+
+
+def log_stops(
+    low: float, high: float, whole: bool = False, mantissas: Sequence[float] = _MANTISSAS
+) -> tuple[float, ...]:
+    """Return round numbers from `low` to `high`, about equally far apart in logarithm."""
+    numbers = (float(f"{mantissa}e{power}") for power in range(-16, 10) for mantissa in mantissas)
+    inside = {low, high, *(x for x in numbers if low <= x <= high and not (whole and x % 1))}
+    return tuple(sorted(int(x) if whole else float(x) for x in inside))
+
+
+def load(parameters: Sequence[Parameter]) -> None:
+    """Take the values of a new visit from the address, with a complaint for each that cannot be used."""
+    for parameter in parameters:
+        if _key(parameter.name) not in visit:
+            with uninterrupted():
+                _take_from_address(parameter)
+
+
+def _take_from_address(parameter: Parameter) -> None:
+    value = default = parameter.default
+    if parameter.name in st.query_params:
+        try:
+            value = parameter.parse(st.query_params[parameter.name])
+        except ValueError as problem:
+            instead = "it is left out" if default is None else f"{brief(default)} is used instead"
+            complain(f"In the address, {problem}; {instead}.")
+    put(parameter.name, value)
+
+
+def save(parameters: Sequence[Parameter]) -> None:
+    """Write the values into the address, so that a copy of it restores the page."""
+    values = {item.name: str(get(item.name)) for item in parameters if get(item.name) is not None}
+    if st.query_params.to_dict() != values:
+        _remember(values)
+        st.query_params.from_dict(values)
+
+
+def get(name: str) -> Any:
+    """Return a value of this visit."""
+    return visit[_key(name)]
+
+
+def put(name: str, value: Any, by: str | None = None) -> None:
+    """Change a value of this visit; its widgets, but the kind that it comes from, start from the new one."""
+    if visit.get(_key(name)) != value:
+        renewed = visit.get(f"widgets:{name}", {})
+        visit[f"widgets:{name}"] = {kind: count + (kind != by) for kind, count in renewed.items()}
+    visit[_key(name)] = value
+
+
+def change(name: str, value: Any) -> None:
+    """Change a value because the visitor did; what was complained about before is settled."""
+    put(name, value)
+    settle()
+
+
+def settle() -> None:
+    """Forget what the page had to say about values, because the visitor goes on."""
+    visit["problems"], visit["notes"] = [], []
+
+
+def note(sentence: str) -> None:
+    """Keep a sentence about a value that was adapted, which is no mistake of the visitor."""
+    visit["notes"] = [*notes(), sentence]
+
+
+def notes() -> list[str]:
+    """Return what the page has to say about values that it adapted."""
+    return list(visit.get("notes", []))
+
+
+def complain(sentence: str) -> None:
+    """Keep a sentence about a value for the page to show until the visitor changes something."""
+    visit["problems"] = [*dict.fromkeys([*problems(), sentence])]
+
+
+def problems() -> list[str]:
+    """Return the complaints that the page has to show."""
+    return list(visit.get("problems", []))
+
+
+def enter(page: str) -> None:
+    """Say which page is drawn: each has values of its own, and a link to it that has values sets them all.
+
+    An address that this visit neither began with nor wrote is such a link, also where it arrives late: the
+    first run of a visit may come before the browser has said what it shows. One that the visit wrote is old
+    news, unless the visitor went back to it.
+    """
+    address = st.query_params.to_dict()
+    went_back = getattr(get_script_run_ctx(), "is_history_navigation", False)
+    linked = bool(address) and (went_back or _frozen(address) not in visit.get("addresses", ()))
+    if visit.get("page") != page or linked:
+        with uninterrupted():
+            _begin(page, address)
+
+
+def _begin(page: str, address: Mapping[str, str]) -> None:
+    visit["page"], visit["entered"] = page, visit.get("entered", 0) + 1
+    settle()
+    _remember(address)
+    if address:
+        for name in [name for name in visit if str(name).startswith(_key(""))]:
+            del visit[name]
+
+
+def _remember(address: Mapping[str, str]) -> None:
+    visit["addresses"] = {*visit.get("addresses", ()), _frozen(address)}
+
+
+def _frozen(address: Mapping[str, str]) -> frozenset[tuple[str, str]]:
+    return frozenset(address.items())
+
+
+def _key(name: str) -> str:
+    page = visit.get("page")
+    return f"value:{page}/{name}" if page else f"value:{name}"

@@ -1,0 +1,193 @@
+"""What pages know of the store: data sets, runs, and what finished runs left."""
+
+import json
+import math
+import os
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from dashboard import state
+from vips_core import Fit, PrivacyPlan
+from vips_core.jobs import execution, supervisor
+from vips_core.jobs.request import Request
+from vips_core.readers import DataSet
+from vips_core.store.database import StoreError
+from vips_core.store.rows import CANCELLED, DONE, QUEUED, RUNNING, DataRow, RunRow, versions
+from vips_core.store.store import Store
+
+__all__ = [
+    "LIVE",
+    "DataSet",
+    "Finished",
+    "RunRow",
+    "data",
+    "data_sets",
+    "finished",
+    "has_results",
+    "held_out",
+    "same_run",
+    "store",
+    "suggested_delta",
+    "supervise",
+]
+
+LIVE = (QUEUED, RUNNING)
+_SUPERVISION = 1.0  # seconds between looks of the supervisor, for all visitors together
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A run that has ended with results.
+
+    Attributes
+    ----------
+    fit
+        None for a rival without a ledger (perm).
+    result
+        Scores, ε and cautions, as in result.json.
+    tables
+        The run's CSV files by name.
+    """
+
+    run: RunRow
+    request: Request
+    fit: Fit[Any] | None
+    result: Mapping[str, Any]
+    tables: Mapping[str, pd.DataFrame]
+    data: DataSet
+
+    @property
+    def trained(self) -> Fit[Any]:
+        """The fit of a run that has a ledger; `ValueError` for a rival that has none."""
+        if self.fit is None:
+            raise ValueError(f"run {self.run.id} has no ledger")
+        return self.fit
+
+
+def store() -> Store:
+    """Return the store of `VIPS_HOME`, opened once for all visitors."""
+    return _store(os.environ.get("VIPS_HOME"))
+
+
+def data_sets(model: str) -> list[DataRow]:
+    """Return the data sets that suit a model, those that come with the project first."""
+    return [row for row in store().data_sets() if row.kind == model]
+
+
+def data(name: str) -> DataSet:
+    """Return the records of a data set; `ValueError` where there is none of this name."""
+    return _data(str(store().home), name, store().data_row(name).fingerprint)
+
+
+def suggested_delta(row: DataRow) -> float:
+    """Return the δ of a data set's cap, otherwise the largest power of ten that is at most a tenth of 1/N."""
+    return row.cap.delta if row.cap else float(f"1e{math.floor(math.log10(0.1 / row.records) + 1e-9)}")
+
+
+def has_results(run: RunRow) -> bool:
+    """Whether a run has ended with something to show; one that was cancelled has what it had released."""
+    return run.status in (DONE, CANCELLED) and (store().folder(run.id) / "result.json").exists()
+
+
+def held_out(run: RunRow) -> Mapping[str, float]:
+    """Return the scores of a run that has ended, over all held-out records."""
+    return _held_out(str(store().home), run.id) if has_results(run) else {}
+
+
+def finished(run_id: str) -> Finished:
+    """Return what a run left; `ValueError` where it has no results, or its data set is gone."""
+    run = store().run(run_id)
+    if not has_results(run):
+        raise ValueError(f"run {run_id} has no results: it is {run.status}")
+    return _finished(str(store().home), run_id, data(run.data))
+
+
+def same_run(request: Request) -> RunRow | None:
+    """Return a finished run that repeats this one exactly: same request with a seed, same versions."""
+    if request.seed is None:
+        return None
+    runs = store().runs(data=request.data, model=request.model, status=DONE, kind="fit")
+    wanted = request.to_mapping(), versions()
+    return next((run for run in runs if (run.request, run.versions) == wanted and has_results(run)), None)
+
+
+def supervise() -> list[str]:
+    """Let waiting runs start and dead ones be noticed, and return the statuses of the live runs.
+
+    That nothing can be started, as on a full disk, is said on the page.
+    """
+    opened = store()
+    try:
+        if _warming.is_due():
+            supervisor.keep_warm(opened)
+        if _live_statuses(opened) and _supervision.is_due():
+            supervisor.start(opened)
+    except (OSError, StoreError) as problem:
+        state.complain(f"no run can be started: {getattr(problem, 'strerror', None) or problem}")
+    return _live_statuses(opened)
+
+
+def _live_statuses(opened: Store) -> list[str]:
+    return [
+        row["status"] for row in opened.database.read("SELECT status FROM runs WHERE status IN (?, ?)", LIVE)
+    ]
+
+
+class _Schedule:
+    """Something that is due every so many seconds, whoever asks."""
+
+    def __init__(self, every: float) -> None:
+        self._every, self._next, self._lock = every, 0.0, threading.Lock()
+
+    def is_due(self) -> bool:
+        """Whether it is due now; then it is not for a while."""
+        with self._lock:
+            now = time.monotonic()
+            if now < self._next:
+                return False
+            self._next = now + self._every
+            return True
+
+
+_supervision, _warming = _Schedule(_SUPERVISION), _Schedule(_SUPERVISION)
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _store(home: str | None) -> Store:
+    return Store(None if home is None else Path(home))
+
+
+@st.cache_resource(max_entries=6, show_spinner="Reading the data set.")
+def _data(home: str, name: str, fingerprint: str) -> DataSet:
+    return store().load(name)
+
+
+@st.cache_resource(max_entries=2000, show_spinner=False)
+def _held_out(home: str, run_id: str) -> Mapping[str, float]:
+    scores: Mapping[str, float] = _result(store().folder(run_id))["held_out"]
+    return scores
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _finished(home: str, run_id: str, _records: DataSet) -> Finished:
+    run, folder = store().run(run_id), store().folder(run_id)
+    request = Request.from_mapping(run.request)
+    result = _result(folder)
+    fit = None
+    if (folder / "ledger.json").exists():
+        model = request.task.model(request.method, request.values, _records.train)
+        plan = PrivacyPlan(**result["plan"])  # as it was trained with: calibrating it again takes seconds
+        fit = execution.restore(execution.Prepared(request, _records, model, plan), folder)
+    tables = {path.stem: pd.read_csv(path) for path in sorted(folder.glob("*.csv"))}
+    return Finished(run, request, fit, result, tables, _records)
+
+
+def _result(folder: Path) -> Any:
+    return json.loads((folder / "result.json").read_text(encoding="utf-8"))

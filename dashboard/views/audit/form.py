@@ -1,0 +1,91 @@
+"""The sidebar of the Audit page: the audits that there are, and the form for a new one."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from dashboard import state, stored
+from dashboard.components.inputs import choice, number_with_slider
+from dashboard.views.audit import text
+from dashboard.views.audit.parameters import (
+    ATTACK,
+    AUDIT,
+    BATCH,
+    CANARIES,
+    CONFIDENCE,
+    DATA,
+    DELTA,
+    EPSILON,
+    METHOD,
+    MODEL,
+    NOISE,
+    RELEASES,
+    SPEND,
+)
+from vips_core.audits.job import submit_audit
+from vips_core.audits.verdict import WALL
+from vips_core.jobs import supervisor
+from vips_core.reports.figures import METHOD_NAMES
+from vips_core.tasks import NON_PRIVATE, OBJECTIVE_PERTURBATION, TASKS
+
+_WITHOUT_WALL = (NON_PRIVATE, OBJECTIVE_PERTURBATION)
+
+
+def new_audit() -> None:
+    """Show the form for an audit."""
+    model = choice(MODEL)
+    names = [row.name for row in stored.data_sets(model) if not row.private]
+    _one_of(DATA.name, "Public data", model, {name: name for name in names})
+    methods = {name: METHOD_NAMES[name] for name in TASKS[model].methods if name not in _WITHOUT_WALL}
+    _one_of(METHOD.name, "Method", model, methods)
+    number_with_slider(NOISE if choice(SPEND, as_buttons=True) == "noise" else EPSILON)
+    number_with_slider(DELTA)
+    number_with_slider(BATCH)
+    number_with_slider(RELEASES if choice(ATTACK, as_buttons=True) == WALL else CANARIES)
+    choice(CONFIDENCE, as_buttons=True)
+    st.button(
+        "Start the audit",
+        type="primary",
+        icon=":material/play_arrow:",
+        width="stretch",
+        key="start-audit",
+        on_click=_start,
+        args=(asked(),),
+    )
+    st.caption(text.PUBLIC_ONLY)
+
+
+def _one_of(name: str, label: str, model: str, options: Mapping[str, str]) -> None:
+    """Show a list that depends on the model; what the model does not have becomes the first."""
+    if state.get(name) not in options:
+        state.put(name, next(iter(options)))
+    key = state.widget_key(name, "audit", model)
+    st.selectbox(
+        label,
+        list(options),
+        list(options).index(state.get(name)),
+        key=key,
+        format_func=lambda option: options[option],
+        on_change=state.takes(name, key),
+    )
+
+
+def asked() -> dict[str, Any]:
+    """Return the audit that the visitor has set up, as a table."""
+    names = [MODEL.name, DATA.name, METHOD.name, DELTA.name, ATTACK.name, RELEASES.name, CANARIES.name]
+    table = {name: state.get(name) for name in [*names, state.get(SPEND.name)]}
+    if state.get(BATCH.name):
+        table[BATCH.name] = state.get(BATCH.name)
+    return table | {CONFIDENCE.name: float(state.get(CONFIDENCE.name))}
+
+
+def _start(table: Mapping[str, Any]) -> None:
+    """Queue an audit and look at it; a refusal is kept for the page to show."""
+    try:
+        run_id = submit_audit(stored.store(), table)
+        supervisor.start(stored.store())
+    except ValueError as problem:
+        state.complain(str(problem))
+        return
+    state.change(AUDIT.name, run_id)

@@ -1,0 +1,54 @@
+"""What the Audit page says."""
+
+from vips_core.audits.verdict import Verdict
+from vips_core.reports.figures import METHOD_NAMES
+from vips_core.store.rows import CANCELLED, FAILED, QUEUED, RunRow
+
+INTRODUCTION = (
+    "Attack your own model and plan, on public data, and compare the ε that the attack shows with the ε that "
+    "is claimed."
+)
+INVITATION = (
+    "The attacker knows every record, the model, the plan and the parameters, and has to find out one "
+    "thing: whether one person's record was replaced by nothing. The number of people is public. An audit "
+    "can refute a claim, and never prove one."
+)
+PUBLIC_ONLY = "Audits look at raw statistics, so they run on public data only."
+ROC_ALT = (
+    "Participants found against outsiders falsely accused, on logarithmic axes: the measured curve with its "
+    "interval, the claimed one above it, and guessing."
+)
+AT_WALL = (
+    "One release, again and again, half of the time with the person who moves it the most of those looked "
+    "at; scored by the likelihood ratio. The claim is that of one release; the whole plan makes {steps:,} "
+    "and claims ε = {whole}."
+)
+IN_ONE_RUN = (
+    "One run in which each canary was in or out by a fair coin; the surest half of the guesses counts "
+    "(Steinke, Nasr and Jagielski 2023). One run shows less than many releases do."
+)
+
+
+def label(run: RunRow) -> str:
+    """Name an audit in a list."""
+    method = METHOD_NAMES[run.request["method"]]
+    return f"{run.request['model']} ({method}) on {run.data} · {run.id} · {run.status}"
+
+
+def state(run: RunRow) -> str:
+    """Say how an audit that is not done stands."""
+    if run.status == QUEUED:
+        return "Waits for its turn."
+    if run.status == CANCELLED:
+        return f"Stopped after {run.step:,} of {run.steps:,}."
+    if run.status == FAILED:
+        return f"Failed: {run.error}"
+    return ""
+
+
+def explanation(verdict: Verdict) -> str:
+    """Say what was attacked."""
+    if verdict.attack == "run":
+        return IN_ONE_RUN
+    whole = "∞" if verdict.run_epsilon is None else f"{verdict.run_epsilon:.3g}"
+    return AT_WALL.format(steps=verdict.plan["steps"], whole=whole)

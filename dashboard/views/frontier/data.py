@@ -1,0 +1,160 @@
+"""What the Frontier page shows: curves of sweeps, those that come with the project and the visitor's own."""
+
+import dataclasses
+import functools
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+import streamlit as st
+
+from dashboard import stored
+from sample_data import frontiers
+from sample_data.frontiers import Frontier
+from vips_core.jobs.request import Request
+from vips_core.readers import BUILT_IN
+from vips_core.reports import sweep_exhibits
+from vips_core.reports.exhibits import Exhibit
+from vips_core.reports.figures import METHOD_NAMES
+from vips_core.store.rows import RunRow
+from vips_core.store.store import Store
+from vips_core.sweeps import results
+from vips_core.sweeps.cells import cells_of
+from vips_core.sweeps.grid import Sweep, canonical
+from vips_core.tasks import TASKS
+
+SHIPPED = " (shipped)"  # after the names of lines that come with the project
+_AGAINST_EPSILON = "epsilon"  # among the figures of a sweep
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Scores against ε.
+
+    Attributes
+    ----------
+    cells
+        One row for each finished run and score, with the name of its line in charts.
+    exhibits
+        For each score, its figure.
+    """
+
+    cells: pd.DataFrame
+    exhibits: dict[str, Exhibit]
+
+    @property
+    def scores(self) -> list[str]:
+        """The names of the scores, the one that is followed while training first."""
+        watched = {task.watched for task in TASKS.values()}
+        return sorted(self.exhibits, key=lambda name: name not in watched)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What there is of a sweep of the visitor's own.
+
+    Attributes
+    ----------
+    done, total
+        How many different cells are finished, and how many there are.
+    errors
+        Why cells failed, each sentence once.
+    settings
+        One row for each line and setting: how many cells there are, and how many are finished.
+    curves
+        Of the finished cells.
+    """
+
+    done: int
+    total: int
+    errors: list[str]
+    settings: pd.DataFrame
+    curves: Curves
+
+
+@functools.cache
+def shipped_curves(name: str) -> Curves:
+    """Return the curves that come with the project."""
+    frontier = frontiers.load(name)
+    return _curves(frontier.sweep, frontier.cells)
+
+
+def shipped_exhibits(name: str) -> list[Exhibit]:
+    """Return the figures and tables of the paper that are not scores against ε; slow."""
+    frontier = frontiers.load(name)
+    sweep, records = frontier.sweep, BUILT_IN[frontier.sweep.data].records
+    return [
+        *(sweep_exhibits.against_batch(sweep, frontier.cells) if "batch" in sweep.figures else ()),
+        *sweep_exhibits.after_steps(sweep, frontier.looks),
+        *frontier.topics,
+        *(sweep_exhibits.accounting(sweep.model, records) if "accounting" in sweep.figures else ()),
+    ]
+
+
+def shipped_beside(run: RunRow) -> Frontier | None:
+    """Return what comes with the project on the same data as a sweep of the visitor's, if anything."""
+    name = frontiers.ON_DATA.get(run.data)
+    return None if name is None else frontiers.load(name)
+
+
+def standing(run: RunRow, beside: bool) -> Standing:
+    """Return what there is of a sweep, read again when its progress has changed."""
+    return _standing(str(stored.store().home), run, beside)
+
+
+@st.cache_data(
+    max_entries=32, show_spinner=False, hash_funcs={RunRow: lambda run: (run.id, run.status, run.step)}
+)
+def _standing(home: str, run: RunRow, beside: bool) -> Standing:
+    store = stored.store()
+    sweep = Sweep.from_mapping(run.request)
+    cells = cells_of(sweep, store)
+    lines, finished = dict[tuple[str, str], dict[str, object]](), dict[str, bool]()
+    for grid in sweep.grids:
+        for request in grid.requests(sweep.model, sweep.data):
+            done = finished.setdefault(canonical(request), cells.finished(request, False))
+            line = grid.label or METHOD_NAMES[request.method]
+            row = {"line": line, "setting": _setting(request), "cells": 1, "done": int(done)}
+            lines[line, canonical(request)] = row  # grids may share a cell
+    scored = results.frame(sweep, store)
+    shipped = shipped_beside(run) if beside else None
+    return Standing(
+        done=sum(finished.values()),
+        total=len(finished),
+        errors=sorted({error for _, error in results.failures(sweep, store)}),
+        settings=pd.DataFrame(lines.values()).groupby(["line", "setting"], sort=False).sum().reset_index(),
+        curves=_curves(
+            sweep, scored if shipped is None or scored.empty else with_shipped(scored, shipped.cells)
+        ),
+    )
+
+
+def with_shipped(own: pd.DataFrame, shipped: pd.DataFrame) -> pd.DataFrame:
+    """Return own cells and those that come with the project of the same methods, in series of their own."""
+    same = shipped[shipped["method"].isin(own["method"])]
+    return pd.concat([own, same.assign(series=same["series"] + SHIPPED)], ignore_index=True)
+
+
+def _curves(sweep: Sweep, cells: pd.DataFrame) -> Curves:
+    if cells.empty:
+        return Curves(cells, {})
+    names = sweep_exhibits.line_names(cells, _AGAINST_EPSILON)
+    without_epsilon = cells["series"].map(lambda series: METHOD_NAMES.get(series, series))
+    named = cells.assign(line=names.where(cells["epsilon"].notna(), without_epsilon))
+    exhibits = sweep_exhibits.against_epsilon(sweep, cells)
+    return Curves(named, {exhibit.score: exhibit for exhibit in exhibits if exhibit.score is not None})
+
+
+def _setting(request: Request) -> str:
+    for name, symbol in (("epsilon", "ε"), ("noise", "σ")):
+        if request.get(name) is not None:
+            return f"{symbol} = {request.get(name):.3g}"
+    return "no noise"
+
+
+def paper_exhibits(home: str, run_id: str, step: int) -> list[Exhibit]:
+    """Return the figures and tables of the paper that are not scores against ε; slow."""
+    store = Store(Path(home))
+    sweep = Sweep.from_mapping(store.run(run_id).request)
+    figures = tuple(name for name in sweep.figures if name != _AGAINST_EPSILON)
+    return sweep_exhibits.sweep_exhibits(dataclasses.replace(sweep, figures=figures), store)

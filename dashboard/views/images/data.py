@@ -1,0 +1,144 @@
+"""What the Images page shows of finished runs: reconstructions of public images, dictionaries, samples."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit
+
+from dashboard.stored import Finished
+from dashboard.views.images import pixels
+from dashboard.views.images.pixels import Picture
+from vips_core import BinaryRows, reconstruct
+from vips_core.reports.figures import METHOD_NAMES, Array
+from vips_core.tasks import IMAGES
+
+COLUMNS = 10  # images beside each other
+MOST_UNITS = 60  # hidden units in a picture of the dictionary
+LARGEST = 0.995  # quantile of the weights that gets full colour
+
+
+def from_number(rows: BinaryRows, first: int) -> BinaryRows:
+    """Return `COLUMNS` images from number `first`, counted from 1."""
+    return BinaryRows(rows.bits[first - 1 : first - 1 + COLUMNS], rows.shape)
+
+
+def reconstructions(runs: Mapping[str, Finished], rows: BinaryRows) -> dict[str, Array]:
+    """Return p(ink) of every pixel by each method, (images, height, width)."""
+    return {
+        method: reconstruct(run.fit.model, run.fit.params, rows).reshape(-1, *rows.shape)
+        for method, run in runs.items()
+        if run.fit is not None
+    }
+
+
+def truth(rows: BinaryRows) -> Array:
+    """Return images of zeros and ones."""
+    return np.asarray(rows.unpack(np.float64)).reshape(-1, *rows.shape)
+
+
+def accuracies(images: Array, originals: Array) -> Array:
+    """Return each image's share of pixels that the binary reconstruction gets right."""
+    return np.asarray(((images >= 0.5) == (originals >= 0.5)).mean(axis=(1, 2)))
+
+
+def comparison(
+    runs: Mapping[str, Finished], by_method: Mapping[str, Array], originals: Array, first: int, mark: bool
+) -> list[pixels.Row]:
+    """Return rows of pictures: the originals, then each method's reconstructions."""
+    numbers = range(first, first + len(originals))
+    pictures = [
+        pixels.ink(image, f"Original of image {number}")
+        for number, image in zip(numbers, originals, strict=True)
+    ]
+    rows = [pixels.Row("Original", "held out, public", pictures)]
+    for method, images in by_method.items():
+        label, shares = METHOD_NAMES[method], accuracies(images, originals)
+        pictures = [
+            pixels.ink(
+                image,
+                f"{label}, image {number}: {share:.1%} of pixels right",
+                truth=original if mark else None,
+            )
+            for number, image, share, original in zip(numbers, images, shares, originals, strict=True)
+        ]
+        rows.append(pixels.Row(label, score_note(runs[method]), pictures))
+    return rows
+
+
+def score_note(run: Finished) -> str:
+    """Say how well a run does on all held-out images."""
+    scores = run.result["held_out"]
+    if not scores:
+        return ""
+    accuracy, likelihood = (scores[name] for name in IMAGES.scores)
+    return f"{accuracy:.1%} right, {likelihood:,.0f} nats".replace("-", "−")
+
+
+def accuracy_table(by_method: Mapping[str, Array], originals: Array, first: int) -> pd.DataFrame:
+    """Return each shown image's pixel accuracy by each method."""
+    table = pd.DataFrame({"Image": range(first, first + len(originals))})
+    for method, images in by_method.items():
+        table[METHOD_NAMES[method]] = accuracies(images, originals)
+    return table
+
+
+def dictionary(run: Finished) -> tuple[list[Picture], pd.DataFrame]:
+    """Return the strongest hidden units as pictures, and all of them as a table."""
+    fit = run.trained
+    model, params = fit.model, fit.params
+    images = model.dictionary(params)
+    used = expit(params.hidden_logit)
+    flat = images.reshape(len(images), -1)
+    strength = np.linalg.norm(flat, axis=1)
+    order = np.argsort(-strength, kind="stable")
+    table = pd.DataFrame(
+        {
+            "Hidden unit": order + 1,
+            "Strength": strength[order],
+            "On with probability": used[order],
+            "Least weight": flat.min(axis=1)[order],
+            "Greatest weight": flat.max(axis=1)[order],
+        }
+    )
+    largest = max(float(np.quantile(np.abs(flat), LARGEST)), 1e-12)
+    strongest = [
+        pixels.weights(
+            images[unit],
+            largest,
+            f"Hidden unit {unit + 1}: strength {strength[unit]:.2f}, "
+            f"weights from {flat[unit].min():.2f} to {flat[unit].max():.2f}",
+        )
+        for unit in order[:MOST_UNITS]
+    ]
+    return strongest, table
+
+
+def samples(runs: Mapping[str, Finished], sample: int) -> list[pixels.Row]:
+    """Return rows of images drawn from each model; the number `sample` gives the same ones again."""
+    rows = []
+    for method, run in runs.items():
+        if run.fit is not None:
+            label = METHOD_NAMES[method]
+            images = truth(run.fit.model.sample(run.fit.params, COLUMNS, np.random.default_rng(sample)))
+            pictures = [
+                pixels.ink(image, f"{label}, sample {number}") for number, image in enumerate(images, 1)
+            ]
+            rows.append(pixels.Row(label, "", pictures))
+    return rows
+
+
+def of_digit(runs: Mapping[str, Finished], digit: BinaryRows) -> list[Picture]:
+    """Return a visitor's digit as the models see it, and its reconstruction by each method."""
+    original = truth(digit)
+    shown = [pixels.ink(original[0], "Your digit as the models see it", "As the models see it")]
+    for method, image in reconstructions(runs, digit).items():
+        share, label = accuracies(image, original)[0], METHOD_NAMES[method]
+        shown.append(
+            pixels.ink(
+                image[0],
+                f"Your digit by {label}: {share:.1%} of pixels right",
+                f"{label}, {share:.1%} right",
+            )
+        )
+    return shown

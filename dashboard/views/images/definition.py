@@ -1,0 +1,30 @@
+"""The Images page: its words on top, its ready example, and how its results can be looked at."""
+
+from dashboard.model_page.definition import ModelPage, method_choice
+from dashboard.state import Number, Text
+from dashboard.views.images import preview
+from vips_core.tasks import IMAGES
+
+FIRST = Number("first", "First image", 1, 1, 10**9, "", (), whole=True)
+SAMPLE = Number("drawn", "Samples", 1, 1, 10**6, "", (), whole=True)
+WRONG = Text("wrong", None, "1")
+UNITS = method_choice("units", "Dictionary of", IMAGES, "Whose hidden units are shown.")
+PAGE = ModelPage(
+    task=IMAGES,
+    title="Images from hidden causes",
+    introduction="A sigmoid belief network explains binary images by hidden units that are on or off, each "
+    "with weights for all pixels. Each training image is protected; what is shown are public held-out "
+    "images.",
+    example={
+        "data": "mnist",
+        "methods": "refined,paper,strong,non-private",
+        "epsilon": 1.0,
+        "hidden": 30,
+        "epochs": 0.5,
+        "seed": 1,
+    },
+    preview=preview.show,
+    views=(FIRST, WRONG, UNITS, SAMPLE),
+    nothing_held_out="This data set has no public held-out images, and training images are never shown. Draw "
+    "or upload a digit below to see it reconstructed.",
+)

@@ -1,0 +1,89 @@
+"""A digit that the visitor draws or uploads: it stays in the visit, and is neither stored nor sent on."""
+
+import io
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import streamlit as st
+from PIL import Image, ImageOps, UnidentifiedImageError
+
+from vips_core import BinaryRows
+from vips_core.reports.figures import Array
+
+BOX = 20 / 28  # of an image's side that a digit fills, as in MNIST
+LARGEST = 25_000_000  # pixels of an upload, checked before it is decoded
+MEGABYTES = 20
+EDGE = 0.05  # of a photograph's side that tells its background
+
+
+def canvas(shape: tuple[int, int]) -> Array | None:
+    """Show a board to draw on; return the ink as an image of zeros and ones, None while there is none."""
+    height, width = shape
+    size = {"height": height, "width": width}
+    board = _component()(key=f"board:{height}x{width}", data=size, on_ink_change=lambda: None)
+    return parse(board.get("ink"), shape)
+
+
+def parse(text: Any, shape: tuple[int, int]) -> Array | None:
+    """Read what a browser sent: anything but one 0 or 1 for each pixel is nothing."""
+    size = shape[0] * shape[1]
+    if not isinstance(text, str) or not re.fullmatch(f"[01]{{{size}}}", text) or "1" not in text:
+        return None
+    return np.array([int(digit) for digit in text], np.float64).reshape(shape)
+
+
+def read(content: bytes) -> Array:
+    """Return an uploaded image as ink from 0 to 1; `ValueError` with one sentence where it is none."""
+    try:
+        with Image.open(io.BytesIO(content), formats=["PNG", "JPEG"]) as image:
+            if image.width * image.height > LARGEST:
+                raise ValueError(
+                    f"the image must have at most {LARGEST:,} pixels, got {image.width:,} × {image.height:,}"
+                )
+            upright = ImageOps.exif_transpose(image).convert("RGBA")
+    except (UnidentifiedImageError, OSError, SyntaxError, Image.DecompressionBombError):
+        raise ValueError("the file must be a PNG or JPEG image, got something else") from None
+    paper = Image.new("RGBA", upright.size, "white")
+    grey = np.asarray(Image.alpha_composite(paper, upright).convert("L"), np.float64) / 255
+    low, high = float(grey.min()), float(grey.max())
+    if high - low < 0.1:
+        raise ValueError("the image must show a digit, but all its pixels are alike")
+    ink = (grey - low) / (high - low)
+    return 1 - ink if np.median(_border(ink)) > 0.5 else ink
+
+
+def as_digit(ink: Array, shape: tuple[int, int]) -> BinaryRows:
+    """Return ink as one image of the model's shape, prepared like MNIST: cropped, scaled, centred by mass."""
+    height, width = shape
+    dark = ink >= 0.5
+    rows, columns = np.flatnonzero(dark.any(axis=1)), np.flatnonzero(dark.any(axis=0))
+    cropped = ink[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
+    scale = BOX * min(height / cropped.shape[0], width / cropped.shape[1])
+    size = max(1, round(cropped.shape[1] * scale)), max(1, round(cropped.shape[0] * scale))
+    small = np.asarray(Image.fromarray((255 * cropped).astype(np.uint8)).resize(size, Image.Resampling.BOX))
+    centre = [
+        float((small.sum(axis=1 - axis) @ np.arange(small.shape[axis])) / small.sum()) for axis in (0, 1)
+    ]
+    page = np.zeros(shape)
+    top, left = (
+        int(np.clip(round((whole - 1) / 2 - middle), 0, whole - length))
+        for whole, middle, length in zip(shape, centre, small.shape, strict=True)
+    )
+    page[top : top + small.shape[0], left : left + small.shape[1]] = small / 255
+    return BinaryRows.from_images(page[None], min(0.5, float(page.max()) / 2))
+
+
+def _border(ink: Array) -> Array:
+    edge = max(1, round(EDGE * min(ink.shape)))
+    sides = (ink[:edge], ink[-edge:], ink[:, :edge], ink[:, -edge:])
+    return np.concatenate([side.ravel() for side in sides])
+
+
+@st.cache_resource(show_spinner=False)
+def _component() -> Any:
+    html, css, js = (
+        Path(__file__).with_suffix(f".{kind}").read_text(encoding="utf-8") for kind in ("html", "css", "js")
+    )
+    return st.components.v2.component("vips_board", html=html, css=css, js=js)

@@ -1,0 +1,87 @@
+"""Images: hidden causes of binary images, learned behind the wall."""
+
+import streamlit as st
+
+from dashboard import state
+from dashboard.components.layout import card, download_button
+from dashboard.components.tables import table_twin
+from dashboard.model_page import page as model_page
+from dashboard.stored import DataSet, Finished
+from dashboard.views.images import data, own_digit, pixels, text
+from dashboard.views.images.definition import PAGE, UNITS
+from vips_core import BinaryRows
+
+
+def show() -> None:
+    """Draw the page."""
+    st.html(pixels.STYLE)
+    model_page.show(PAGE, _results)
+
+
+def _results(runs: dict[str, Finished], data_set: DataSet) -> None:
+    if data_set.test is not None:
+        _comparison(runs, data_set.test)
+    own_digit.show(runs, data_set.train.shape)
+    _samples(runs)
+    _dictionary(runs)
+
+
+def _comparison(runs: dict[str, Finished], test: BinaryRows) -> None:
+    last = max(1, test.row_count - data.COLUMNS + 1)
+    first, mark = min(state.get("first"), last), state.get("wrong") is not None
+    shown = data.from_number(test, first)
+    originals, by_method = data.truth(shown), data.reconstructions(runs, shown)
+    rows = data.comparison(runs, by_method, originals, first, mark)
+    with card("Held-out images and their reconstructions", text.comparison_caption(test, first, mark)):
+        st.html(pixels.table(rows))
+        with st.container(horizontal=True, vertical_alignment="center"):
+            for label, step in (("Earlier", -data.COLUMNS), ("Later", data.COLUMNS)):
+                to = min(max(1, first + step), last)
+                st.button(label, on_click=state.sets("first", to), disabled=to == first)
+            key = state.widget_key("wrong", "mark")
+            on_change = state.takes("wrong", key, lambda on: "1" if on else None)
+            st.toggle("Mark wrong pixels", mark, key=key, on_change=on_change)
+            _png_button(rows, "reconstructions")
+        accuracies = data.accuracy_table(by_method, originals, first)
+        table_twin("reconstructions", text.ACCURACY_ALT, lambda: accuracies)
+
+
+def _dictionary(runs: dict[str, Finished]) -> None:
+    with card("Dictionary", text.DICTIONARY_CAPTION):
+        tiles, table = data.dictionary(runs[_method_of_units(runs)])
+        st.html(pixels.tiles(tiles))
+        if len(table) > len(tiles):
+            st.caption(f"{len(tiles)} of {len(table):,} hidden units; the table has all.")
+        table_twin("dictionary", text.DICTIONARY_CAPTION, lambda: table)
+
+
+def _method_of_units(runs: dict[str, Finished]) -> str:
+    """Ask whose dictionary to show, of the methods that were run."""
+    names = [method for method, run in runs.items() if run.fit is not None]
+    chosen, key = state.get(UNITS.name), state.widget_key(UNITS.name, "units", ",".join(names))
+    shown: str = chosen if chosen in names else names[0]
+    st.segmented_control(
+        UNITS.label,
+        names,
+        default=shown,
+        required=True,
+        key=key,
+        format_func=UNITS.options.__getitem__,
+        label_visibility="collapsed",
+        on_change=state.takes(UNITS.name, key),
+    )
+    return shown
+
+
+def _samples(runs: dict[str, Finished]) -> None:
+    with card("Samples", text.SAMPLES_CAPTION):
+        rows = data.samples(runs, state.get("drawn"))
+        st.html(pixels.table(rows))
+        with st.container(horizontal=True):
+            again = state.sets("drawn", state.get("drawn") + 1)
+            st.button("Draw others", icon=":material/casino:", on_click=again)
+            _png_button(rows, "samples")
+
+
+def _png_button(rows: list[pixels.Row], name: str) -> None:
+    download_button("Download PNG", lambda: pixels.sheet(rows), f"{name}.png", f"png:{name}")

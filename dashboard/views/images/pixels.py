@@ -1,0 +1,105 @@
+"""Small images as pixel art that reads on light and dark: ink over a clear ground, scaled without blur."""
+
+import base64
+import html
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from PIL import Image
+
+from vips_core.reports.figures import BLUE, VERMILION, Array
+
+STYLE = Path(__file__).with_name("pixels.css")
+_SCALE = 6  # of downloads
+_GROUND = (255, 255, 255)
+
+
+@dataclass(frozen=True)
+class Picture:
+    """Colours of an image, (height, width, 4), and what it shows in words."""
+
+    rgba: Array
+    alt: str
+    caption: str = ""
+
+
+class Row(NamedTuple):
+    """Pictures beside each other, with a name and a note."""
+
+    name: str
+    note: str
+    pictures: Sequence[Picture]
+
+
+def ink(shares: Array, alt: str, caption: str = "", truth: Array | None = None) -> Picture:
+    """Blue where there is ink, the stronger the likelier; with the truth, wrong pixels are vermilion."""
+    rgba = np.empty((*shares.shape, 4), np.uint8)
+    rgba[..., :3] = _rgb(BLUE)
+    rgba[..., 3] = np.rint(255 * shares)
+    if truth is not None:
+        wrong = (shares >= 0.5) != (truth >= 0.5)
+        rgba[wrong, :3] = _rgb(VERMILION)
+        rgba[wrong, 3] = np.where(shares[wrong] >= 0.5, 255, 130)  # ink too much, and ink that is missing
+    return Picture(rgba, alt, caption)
+
+
+def weights(values: Array, largest: float, alt: str, caption: str = "") -> Picture:
+    """Blue where a hidden unit adds ink, vermilion where it takes ink away."""
+    rgba = np.empty((*values.shape, 4), np.uint8)
+    rgba[..., :3] = np.where(values[..., None] > 0, _rgb(BLUE), _rgb(VERMILION))
+    rgba[..., 3] = np.rint(255 * np.clip(np.abs(values) / largest, 0, 1))
+    return Picture(rgba, alt, caption)
+
+
+def table(rows: Sequence[Row]) -> str:
+    """Return rows of as many pictures each as HTML."""
+    lines = [
+        f'<tr><th scope="row">{html.escape(name)}<small>{html.escape(note)}</small></th>'
+        + "".join(f"<td>{_img(picture)}</td>" for picture in pictures)
+        + "</tr>"
+        for name, note, pictures in rows
+    ]
+    columns = max(len(pictures) for _, _, pictures in rows)
+    return f'<table class="pixels" style="--columns: {columns}">{"".join(lines)}</table>'
+
+
+def tiles(pictures: Sequence[Picture], large: bool = False) -> str:
+    """Return pictures as HTML, as many beside each other as there is room for."""
+    figures = [
+        f"<figure>{_img(picture)}<figcaption>{html.escape(picture.caption)}</figcaption></figure>"
+        for picture in pictures
+    ]
+    return f'<div class="tiles{" large" if large else ""}">{"".join(figures)}</div>'
+
+
+def sheet(rows: Sequence[Row]) -> bytes:
+    """Return rows of pictures as one PNG on white, for a paper or a slide."""
+    gap = 2
+    grid = [row.pictures for row in rows]
+    height, width = grid[0][0].rgba.shape[:2]
+    size = (max(map(len, grid)) * (width + gap) + gap, len(grid) * (height + gap) + gap)
+    whole = Image.new("RGB", size, _GROUND)
+    for i, pictures in enumerate(grid):
+        for j, picture in enumerate(pictures):
+            image = Image.fromarray(picture.rgba)
+            whole.paste(image, (gap + j * (width + gap), gap + i * (height + gap)), image)
+    return _png(whole.resize((_SCALE * size[0], _SCALE * size[1]), Image.Resampling.NEAREST))
+
+
+def _img(picture: Picture) -> str:
+    data = base64.b64encode(_png(Image.fromarray(picture.rgba))).decode()
+    return f'<img src="data:image/png;base64,{data}" alt="{html.escape(picture.alt)}">'
+
+
+def _png(image: Image.Image) -> bytes:
+    buffer = io.BytesIO()
+    image.save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+def _rgb(colour: str) -> tuple[int, int, int]:
+    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)

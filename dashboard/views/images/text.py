@@ -1,0 +1,32 @@
+"""What the Images page says."""
+
+from dashboard.views.images.data import COLUMNS
+from vips_core import BinaryRows
+
+DICTIONARY_CAPTION = (
+    "Weights W of each hidden unit. Blue: the unit adds ink here; vermilion: it takes ink away. The "
+    "strongest first."
+)
+SAMPLES_CAPTION = (
+    "Drawn from the model itself: each hidden unit is tossed with its own probability, then each pixel. "
+    "Units do not know of each other, so samples look less like digits than reconstructions do."
+)
+ACCURACY_ALT = "Share of pixels that each method gets right, for each image shown."
+OWN_CAPTION = (
+    "It is cropped, scaled and centred like the training images, then reconstructed by each method. It stays "
+    "in this visit: it is not stored and does not leave this machine."
+)
+
+
+def comparison_caption(rows: BinaryRows, first: int, mark: bool) -> str:
+    """Say which images are shown, and what colours mean."""
+    last = min(first + COLUMNS - 1, rows.row_count)
+    marked = (
+        "Vermilion marks wrong pixels, strong where ink is too much and pale where it is missing."
+        if mark
+        else "The stronger the blue, the likelier the ink."
+    )
+    return (
+        f"Images {first:,} to {last:,} of {rows.row_count:,}. Beside each method: pixel accuracy and log "
+        f"likelihood given the hidden units, over all held-out images. {marked}"
+    )

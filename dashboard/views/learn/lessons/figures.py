@@ -1,0 +1,111 @@
+"""What the lessons' charts are made of: a second plot beside the first, and frames to play and pause."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from dashboard.components.formats import number
+from vips_core.reports import figures
+from vips_core.reports.figures import VERMILION, Figure
+from vips_core.reports.traces import Trace, markers, note
+
+HEIGHT = 440
+ROW = 32  # pixels above a plot for its heading; buttons are above that
+_AXIS = {"automargin": True, "zeroline": False, "fixedrange": True}
+LEGEND_BELOW = {"orientation": "h", "x": 0, "y": -0.22, "yanchor": "top"}
+_MARGIN = {"l": 8, "r": 8, "t": 40, "b": 8}
+
+
+def point(name: str, x: float, y: float, hover: str, **more: Any) -> Trace:
+    """Return the marker of the present values."""
+    marker = {"size": 13, "color": VERMILION, "line": {"color": "#FFFFFF", "width": 2}}
+    return markers(name, [x], [y], VERMILION, hover=hover, marker=marker, **more)
+
+
+def figure(traces: list[Trace], x: dict[str, Any], y: dict[str, Any], **layout: Any) -> Figure:
+    """Return a figure of a lesson's height."""
+    return figures.figure(traces, x, y, **{"height": HEIGHT, "margin": _MARGIN, **layout})
+
+
+def side_by_side(
+    left: list[dict[str, Any]],
+    right: list[dict[str, Any]],
+    axes: Sequence[dict[str, Any]],
+    titles: tuple[str, str],
+    **layout: Any,
+) -> Figure:
+    """Return two plots beside each other; `axes` are x and y of the left one, then of the right one."""
+    x, y, x2, y2 = axes
+    moved = [{**trace, "xaxis": "x2", "yaxis": "y2"} for trace in right]
+    return figure(
+        left + moved,
+        {"domain": [0, 0.45], **x},
+        y,
+        xaxis2={**_AXIS, "domain": [0.56, 1], "anchor": "y2", **x2},
+        yaxis2={**_AXIS, "anchor": "x2", **y2},
+        annotations=[heading(titles[0], 0.0), heading(titles[1], 0.56)],
+        **{"showlegend": False, **layout},
+    )
+
+
+def heading(text: str, x: float) -> dict[str, Any]:
+    """Return the heading of a plot that starts at `x` of the width."""
+    place = {"xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "bottom", "yshift": 10}
+    return note(f"<b>{text}</b>", x, 1, font={"size": 14}, **place)
+
+
+def headline(text: str) -> dict[str, Any]:
+    """Return the headline of a whole figure, whose text may change from frame to frame."""
+    return {**heading("", 0), "text": text, "yshift": ROW + 8}
+
+
+def mark(text: str, x: float, y: float, colour: str, axes: str = "", **more: Any) -> dict[str, Any]:
+    """Return words at a place of a plot; `axes` is "2" for the right one."""
+    key = f'<span style="color:{colour}">■</span>'  # the words take the theme's colour, which can be read
+    return note(f"{key} {text}", x, y, xref=f"x{axes}", yref=f"y{axes}", **{"font": {"size": 13}, **more})
+
+
+def swept(draw: Callable[[float], Figure], values: Iterable[float], symbol: str) -> Figure:
+    """Add frames to the figure of the last of these values: the same one for each of them in turn."""
+    frames = []
+    for value in values:
+        drawn, place = draw(value), f"{symbol} = {number(value)}"
+        frames.append({"name": place, "data": drawn["data"], "layout": _moving(drawn["layout"], place)})
+    return played(drawn, frames, len(frames) - 1, 700, rounds=1)
+
+
+def _moving(layout: Mapping[str, Any], text: str) -> dict[str, Any]:
+    """Return what a frame changes of a layout, with words that say where it is."""
+    axes = {name: axis for name, axis in layout.items() if name.startswith(("xaxis", "yaxis"))}
+    return {**axes, "annotations": [*layout.get("annotations", []), headline(f"<b>{text}</b>")]}
+
+
+def played(
+    figure: Figure, frames: list[dict[str, Any]], first: int, milliseconds: int, rounds: int
+) -> Figure:
+    """Add frames, with buttons to play them from frame `first` for some rounds and to pause.
+
+    Frames are cut, never blended, and nothing moves by itself: that suits visitors who asked for less motion.
+    """
+    names = [frame["name"] for frame in frames]
+    order = (names[first + 1 :] + names[: first + 1]) * rounds if rounds > 1 else names
+    timing = {"frame": {"duration": milliseconds, "redraw": True}, "transition": {"duration": 0}}
+    play = {"label": "▶ Play", "method": "animate", "args": [order, {**timing, "mode": "immediate"}]}
+    stop = {"frame": {"duration": 0, "redraw": False}, "transition": {"duration": 0}, "mode": "immediate"}
+    pause = {"label": "❚❚ Pause", "method": "animate", "args": [[None], stop]}
+    buttons = {
+        "type": "buttons",
+        "direction": "left",
+        "buttons": [play, pause],
+        "showactive": False,
+        "x": 1,
+        "xanchor": "right",
+        "y": 1,
+        "yanchor": "bottom",
+        "pad": {"b": ROW, "r": 0},
+        "bgcolor": "#5A6672",
+        "bordercolor": "rgba(0,0,0,0)",
+        "font": {"color": "#FFFFFF", "size": 13},
+    }
+    margin = {**figure["layout"]["margin"], "t": 2 * ROW + 12}
+    layout = {**figure["layout"], "margin": margin, "updatemenus": [buttons]}
+    return {**figure, "frames": frames, "layout": layout}

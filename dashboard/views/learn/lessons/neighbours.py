@@ -1,0 +1,103 @@
+"""Neighbours and groups: what is promised to somebody with several rows, and to a family."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dashboard.background import Later
+from dashboard.components.formats import brief, number
+from dashboard.state import Number, log_stops
+from dashboard.views.learn.lessons.base import Outcome, lesson
+from dashboard.views.learn.lessons.figures import LEGEND_BELOW, figure, point, swept
+from vips_core.privacy import gaussian
+from vips_core.reports.figures import BLUE, GREEN, VERMILION, Array, Figure, log_axis
+from vips_core.reports.traces import axis, line
+
+DELTA, MOST = 1e-6, 20
+EPSILON = Number("neighbours_eps", "ε of one row", 1.0, 0.1, 5, "What the plan says.", log_stops(0.1, 5))
+ROWS = Number(
+    "neighbours_rows",
+    "Rows of one person",
+    10,
+    1,
+    MOST,
+    "How often one person is in the file.",
+    tuple(range(1, MOST + 1)),
+    whole=True,
+)
+
+
+def group_delta(rows: float, epsilon: float, delta: float) -> float:
+    """δ of the general rule for groups, beside kε: k e^((k−1)ε) δ; above 1 it promises nothing."""
+    return min(1.0, rows * math.exp((rows - 1) * epsilon) * delta)
+
+
+def gaussian_epsilon(rows: Any, epsilon: float, delta: float) -> Array:
+    """ε of as many rows at the same δ, exactly, for Gaussian noise: they move a sum as many times as far."""
+    mu = gaussian.mu(epsilon, delta)
+    return np.array([gaussian.epsilon(k * mu, delta) for k in np.atleast_1d(rows)])
+
+
+def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
+    """Show what is left of the promise."""
+    epsilon, rows = values[EPSILON.name], int(values[ROWS.name])
+    exact = float(gaussian_epsilon(rows, epsilon, DELTA)[0])
+    general = group_delta(rows, epsilon, DELTA)
+    return Outcome(
+        numbers=(
+            ("ε by the general rule", number(rows * epsilon)),
+            ("with a δ of", brief(float(f"{general:.2g}"))),
+            ("ε of Gaussian noise, same δ", number(exact)),
+        ),
+        figure=swept(lambda k: _figure(int(k), epsilon), range(1, rows + 1), "Rows")
+        if revealed
+        else _axes([], epsilon),
+        table=lambda: _table(epsilon),
+        explanation=(
+            f"Neighbours differ in one row, so ε = {number(epsilon)} is about one row. {rows} rows are "
+            f"{rows} steps between neighbours: any mechanism gives ε = {rows} × {number(epsilon)} = "
+            f"**{number(rows * epsilon)}**, and δ grows to {brief(float(f'{general:.2g}'))}. Gaussian noise, "
+            f"at the unchanged δ = {brief(DELTA)}, gives **{number(exact)}**. Name the column that says "
+            "whose a row is, and the wall weighs all rows of a person as one: then ε is about the "
+            "person, without more noise."
+        ),
+    )
+
+
+def _figure(rows: int, epsilon: float) -> Figure:
+    counts = np.arange(1, MOST + 1)
+    exact = gaussian_epsilon(counts, epsilon, DELTA)
+    hover = "%{x} rows: ε = %{y:.3g}"
+    return _axes(
+        [
+            line("Any mechanism: kε, with a larger δ", counts, counts * epsilon, VERMILION, "dash", hover),
+            line("Gaussian noise, the same δ", counts, exact, BLUE, "solid", hover),
+            line("Person named: rows count as one", counts, np.full(MOST, epsilon), GREEN, "dot", hover),
+            point("Here", rows, float(exact[rows - 1]), f"{rows} rows: ε = {exact[rows - 1]:.3g}"),
+        ],
+        epsilon,
+    )
+
+
+def _axes(traces: list[dict[str, Any]], epsilon: float) -> Figure:
+    top = max(MOST * epsilon, float(gaussian_epsilon(MOST, epsilon, DELTA)[0]))
+    y = log_axis("ε for the person (log scale)", math.log10(epsilon) - 0.15, math.log10(top) + 0.15)
+    return figure(traces, axis("Rows k of one person", range=[0.5, MOST + 0.5]), y, legend=LEGEND_BELOW)
+
+
+def _table(epsilon: float) -> pd.DataFrame:
+    counts = np.arange(1, MOST + 1)
+    return pd.DataFrame(
+        {
+            "Rows": counts,
+            "ε, any mechanism": counts * epsilon,
+            "δ, any mechanism": [group_delta(k, epsilon, DELTA) for k in range(1, MOST + 1)],
+            "ε, Gaussian noise": gaussian_epsilon(counts, epsilon, DELTA),
+        }
+    )
+
+
+LESSON = lesson(__file__, parameters=(EPSILON, ROWS), look=look)

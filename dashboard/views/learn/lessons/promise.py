@@ -1,0 +1,139 @@
+"""What (ε, δ) promises, as odds and as the attacker's ROC."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.special import ndtr, ndtri
+
+from dashboard.background import Later
+from dashboard.components.formats import brief, number
+from dashboard.state import Number, log_stops
+from dashboard.views.learn.lessons import controls
+from dashboard.views.learn.lessons.base import Outcome, lesson
+from dashboard.views.learn.lessons.figures import LEGEND_BELOW, figure, point, swept
+from vips_core.privacy import gaussian
+from vips_core.reports.figures import BLUE, RATES, VERMILION, Array, Figure, guessing
+from vips_core.reports.traces import line
+
+FALSE_ALARMS = 0.01
+EPSILON = Number(
+    "promise_eps",
+    "ε",
+    1.0,
+    0.01,
+    10,
+    "How far one person may tilt the odds of any output.",
+    log_stops(0.01, 10),
+)
+DELTA = controls.delta("promise")
+PRIOR = Number(
+    "promise_prior",
+    "Belief before",
+    0.5,
+    0.01,
+    0.99,
+    "How sure the attacker was that you took part, before looking.",
+    tuple(round(0.01 * percent, 2) for percent in range(1, 100)),
+)
+_RATES = np.unique(np.concatenate([np.geomspace(1e-4, 0.1, 60), np.linspace(0, 1, 101)]))
+_FALSE_POSITIVES = {
+    "title": {"text": "Outsiders falsely accused (FPR)"},
+    "range": [-0.015, 1.015],
+    "dtick": 0.2,
+    "tickformat": ".0%",
+}
+_TRUE_POSITIVES = {
+    "title": {"text": "Participants found (TPR)"},
+    "range": [0, 1.02],
+    "tickformat": ".0%",
+}
+
+
+def most_found(false_alarms: Any, epsilon: float, delta: float) -> Array:
+    """Highest true positive rate that (ε, δ) allows any test (equation 1, for the test and its opposite)."""
+    rate = np.asarray(false_alarms, float)
+    steep = delta + math.exp(epsilon) * rate
+    flat = 1 - math.exp(-epsilon) * (1 - delta - rate)
+    return np.clip(np.minimum(steep, flat), rate, 1)
+
+
+def most_found_gaussian(false_alarms: Any, epsilon: float, delta: float) -> Array:
+    """The same for the Gaussian mechanism whose noise just meets (ε, δ)."""
+    return np.asarray(ndtr(ndtri(np.asarray(false_alarms, float)) + gaussian.mu(epsilon, delta)))
+
+
+def odds_factor(epsilon: float, delta: float) -> float:
+    """Highest factor on the odds by a positive test with 1% false alarms; e^ε where δ = 0."""
+    return float(most_found(FALSE_ALARMS, epsilon, delta)) / FALSE_ALARMS
+
+
+def belief(prior: float, epsilon: float, delta: float) -> float:
+    """Highest belief after a positive test with 1% false alarms."""
+    odds = odds_factor(epsilon, delta) * prior / (1 - prior)
+    return odds / (1 + odds)
+
+
+def advantage(epsilon: float, delta: float) -> float:
+    """Largest TPR − FPR that (ε, δ) allows, where its two lines meet."""
+    return (math.expm1(epsilon) + 2 * delta) / (math.exp(epsilon) + 1)
+
+
+def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
+    """Show what an attacker can reach."""
+    epsilon, delta, prior = (values[p.name] for p in (EPSILON, DELTA, PRIOR))
+    after = belief(prior, epsilon, delta)
+    normal = float(2 * ndtr(gaussian.mu(epsilon, delta) / 2) - 1)
+    return Outcome(
+        numbers=(
+            ("Odds after, at most", f"×{number(odds_factor(epsilon, delta))}"),
+            ("Belief after, at most", f"{after:.1%}"),
+            ("Advantage, any mechanism", f"{advantage(epsilon, delta):.1%}"),
+            ("Advantage, Gaussian noise", f"{normal:.1%}"),
+        ),
+        figure=swept(lambda e: _attacks(e, delta), np.geomspace(0.01, epsilon, 12), "ε")
+        if revealed
+        else _figure([]),
+        table=lambda: _table(epsilon, delta),
+        explanation=(
+            f"With δ = 0, odds would grow at most by e^ε = {number(math.exp(epsilon))}. Here δ = "
+            f"{brief(delta)} adds to what a test finds: with 1% false alarms, odds grow at most by "
+            f"**{number(odds_factor(epsilon, delta))}**. So a belief of {prior:.0%} becomes at most "
+            f"**{after:.1%}**, whatever else the attacker knows. For rarer alarms δ weighs more: it must be "
+            "tiny. Gaussian noise gives away less than that."
+        ),
+    )
+
+
+def _attacks(epsilon: float, delta: float) -> Figure:
+    """Draw what tests can reach."""
+    shade = {"fill": "tozeroy", "fillcolor": "rgba(213,94,0,0.08)"}
+    bounds = [most_found, most_found_gaussian]
+    any_test, by_gaussian = (bound(_RATES, epsilon, delta) for bound in bounds)
+    at_one_percent = float(most_found(FALSE_ALARMS, epsilon, delta))
+    return _figure(
+        [
+            line("All that (ε, δ) allows", _RATES, any_test, VERMILION, "solid", RATES, **shade),
+            line("Gaussian noise at this (ε, δ)", _RATES, by_gaussian, BLUE, "dot", RATES),
+            point("1% false alarms", FALSE_ALARMS, at_one_percent, RATES),
+        ]
+    )
+
+
+def _figure(attacks: list[dict[str, Any]]) -> Figure:
+    return figure([guessing(), *attacks], _FALSE_POSITIVES, _TRUE_POSITIVES, legend=LEGEND_BELOW)
+
+
+def _table(epsilon: float, delta: float) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "False positive rate": _RATES,
+            "TPR, (ε, δ)": most_found(_RATES, epsilon, delta),
+            "TPR, Gaussian": most_found_gaussian(_RATES, epsilon, delta),
+        }
+    )
+
+
+LESSON = lesson(__file__, parameters=(EPSILON, DELTA, PRIOR), look=look)

@@ -1,0 +1,109 @@
+"""Subsampling: what small batches save in ε, and the efficiency that they cost."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dashboard.background import Later
+from dashboard.components.charts import WAITING
+from dashboard.components.formats import number
+from dashboard.views.learn.lessons import controls
+from dashboard.views.learn.lessons.base import Outcome, lesson
+from dashboard.views.learn.lessons.figures import point, side_by_side, swept
+from vips_core.reports.figures import BLUE, GREEN, GREY, Array, Figure, log_axis
+from vips_core.reports.traces import line
+
+LEAST_RATE = 1e-3
+RATE = controls.sampling_rate("subsampling", 0.05, least=LEAST_RATE)
+NOISE = controls.noise_multiplier("subsampling", 1.24)
+STEPS = controls.steps("subsampling", 20, least=1, most=1000)
+DELTA = 1e-4  # the paper's
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """ε by PLD and efficiency at some sampling rates."""
+
+    rates: Array
+    epsilons: Array
+    efficiencies: Array
+
+    def table(self) -> pd.DataFrame:
+        """One row for each rate."""
+        return pd.DataFrame({"q": self.rates, "ε (PLD)": self.epsilons, "Efficiency": self.efficiencies})
+
+
+def sampled(rates: tuple[float, ...], noise: float, steps: int) -> Sampled:
+    """Return both at these rates."""
+    plans = [controls.sampled_plan(noise, rate, steps, DELTA) for rate in rates]
+    return Sampled(
+        np.array([plan.sampling_rate for plan in plans]),
+        np.array([plan.epsilon("pld") for plan in plans]),
+        np.array([plan.efficiency for plan in plans]),
+    )
+
+
+def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
+    """Show ε and efficiency over the sampling rate."""
+    rate, noise, steps = (values[p.name] for p in (RATE, NOISE, STEPS))
+    at_rate = later(sampled, (rate,), noise, steps)
+    grid = later(sampled, tuple(np.geomspace(LEAST_RATE, 1, 13)), noise, steps)
+    here = None if at_rate is None else (float(at_rate.epsilons[0]), float(at_rate.efficiencies[0]))
+    return Outcome(
+        numbers=(
+            ("ε at this q", None if here is None else number(here[0])),
+            ("ε of full batches", None if grid is None else number(grid.epsilons[-1])),
+            ("Efficiency at this q", None if here is None else f"{here[1]:.0%}"),
+        ),
+        figure=_played(grid, rate, here, revealed) if here and grid else None,
+        table=pd.DataFrame if grid is None else grid.table,
+        explanation=WAITING if here is None else _explanation(rate, *here),
+    )
+
+
+def _played(grid: Sampled, rate: float, here: tuple[float, float], revealed: bool) -> Figure:
+    """Let the dot walk from full batches down the curve, and end at this rate."""
+    on_grid = zip(grid.rates[::-1], grid.epsilons[::-1], grid.efficiencies[::-1], strict=True)
+    way = {q: (epsilon, efficiency) for q, epsilon, efficiency in on_grid if q > rate} | {rate: here}
+    return swept(lambda q: _figure(grid, q, *way[q], revealed), way, "q")
+
+
+def _figure(grid: Sampled, rate: float, epsilon: float, efficiency: float, revealed: bool) -> Figure:
+    logs = np.log10(grid.epsilons)
+    q_axis = log_axis("Sampling rate q (log scale)", np.log10(LEAST_RATE) - 0.08, 0.08)
+    saved = [
+        line("ε", grid.rates, grid.epsilons, BLUE, "solid", "q = %{x:.3g}: ε = %{y:.3g}"),
+        point("Here", rate, epsilon, f"here: ε = {number(epsilon)}"),
+    ]
+    cost = [
+        line("Full batches", [LEAST_RATE, 1], [1, 1], GREY, "dash"),
+        line("Efficiency", grid.rates, grid.efficiencies, GREEN, "solid", "q = %{x:.3g}: %{y:.0%}"),
+        point("Here", rate, efficiency, f"here: {efficiency:.0%}"),
+    ]
+    return side_by_side(
+        saved,
+        cost if revealed else cost[:1],
+        (
+            q_axis,
+            log_axis("ε by PLD (log scale)", float(logs.min()) - 0.1, float(logs.max()) + 0.1),
+            q_axis,
+            {"title": {"text": "Efficiency"}, "range": [0, 1.08], "tickformat": ".0%"},
+        ),
+        ("What q saves", "What q costs, at the same ε"),
+    )
+
+
+def _explanation(rate: float, epsilon: float, efficiency: float) -> str:
+    return (
+        f"Drawing {rate:.3g} of the records hides people: ε falls to {number(epsilon)}. But each step also "
+        f"sees less. Full batches with more noise, at the same ε, would have a signal over noise "
+        f"{1 / efficiency:.3g} times as large: this plan's efficiency is **{efficiency:.0%}**. At "
+        "equal signal, small batches save computing time, not privacy. Efficiency compares privacy noise "
+        "only: that other people are drawn each time makes sampled sums vary even more, which it leaves out."
+    )
+
+
+LESSON = lesson(__file__, parameters=(RATE, NOISE, STEPS), look=look)

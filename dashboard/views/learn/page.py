@@ -1,0 +1,43 @@
+"""Learn: a course on differential privacy for Bayesian models, one screen for each lesson."""
+
+import streamlit as st
+
+from dashboard import state
+from dashboard.background import Later
+from dashboard.components import layout
+from dashboard.views.learn import lessons, sections
+
+
+def show() -> None:
+    """Draw the lesson that the address names."""
+    state.load((lessons.CURRENT, lessons.PRESENT))
+    lesson = lessons.LESSONS[str(state.get(lessons.CURRENT.name))]
+    state.load(lesson.state)
+    present = state.get(lessons.PRESENT.name) == "1"
+    revealed = state.get(lesson.shown.name) == "1"
+    layout.header(lessons.heading(lesson), lesson.introduction, status=not present)
+    sections.page_style(present)
+    sections.navigation(lesson, present)
+    text, picture = st.columns([2, 3], gap="large")
+    with text:
+        asked, actions, controls = st.container(), st.container(horizontal=True), st.container()
+    with controls:
+        values = sections.controls(lesson.parameters)
+    state.save((lessons.CURRENT, lessons.PRESENT, *lesson.state))
+    with Later() as later:
+        outcome = lesson.look(values, revealed, later)
+        with asked:
+            if not present:
+                st.caption(f"**Aim.** {lesson.objective}")
+            sections.question(lesson, lesson.question(values), outcome)
+        with picture:
+            sections.large_numbers(outcome, revealed)
+            sections.lesson_chart(lesson, outcome, revealed, present)
+        with actions:
+            sections.reveal_button(lesson)
+            sections.formulas(lesson)
+            if present:
+                sections.speaker_notes(lesson)
+            else:
+                sections.handout_buttons(lesson, values, outcome, later)
+        sections.keyboard_script()

@@ -1,0 +1,104 @@
+"""Four short questions that end in a filled plan: people, what is feared, what for, and how long."""
+
+import math
+from typing import Any
+
+import streamlit as st
+
+from dashboard import state
+from dashboard.components import layout
+from dashboard.components.inputs import choice, number_with_slider
+from dashboard.state import Choice, Text
+from dashboard.views.plan.parameters import ALARMS, BATCH, BY, DELTA, EPOCHS, LIMITS, NOISE, RECORDS, SOLVE
+from dashboard.views.plan.usefulness import USE
+
+STEP = Text("guide", None, "[1-4]")
+FEAR = Choice(
+    "fear",
+    "Of 100 people who took part, an attacker who accuses 1 of 100 outsiders may find at most",
+    "0.05",
+    {"0.02": "2 (guessing finds 1)", "0.05": "5", "0.1": "10", "0.3": "30"},
+    "The best attack that is possible at all, with any knowledge and any computer.",
+)
+TIME = Choice(
+    "time",
+    "How long may training take?",
+    "20",
+    {"5": "Quick: 5 passes over the data", "20": "Usual: 20 passes", "100": "Patient: 100 passes"},
+    "More passes at the same protection make better models, and take longer.",
+)
+PARAMETERS = (STEP, FEAR, TIME)
+_QUESTIONS = (
+    "How many people are in the data?",
+    "What do you fear?",
+    "What is the model for?",
+    "How long may it take?",
+)
+
+
+def begin_button() -> None:
+    """Offer the questions."""
+    st.button(
+        "Guide me in four questions",
+        icon=":material/route:",
+        key="guide",
+        on_click=state.sets(STEP.name, "1"),
+    )
+
+
+def show() -> None:
+    """Show the present question, and the way on."""
+    step = int(state.get(STEP.name))
+    with layout.card(f"{step} of 4: {_QUESTIONS[step - 1]}"):
+        st.progress(step / 4)
+        _question(step)
+        with st.container(horizontal=True):
+            if step > 1:
+                st.button("Back", key="guide-back", on_click=_go_back)
+            label = "Next" if step < 4 else "Show the plan"
+            st.button(label, key="guide-on", type="primary", on_click=_go_on)
+            st.button("Leave", key="guide-leave", on_click=state.sets(STEP.name, None))
+
+
+def _question(step: int) -> None:
+    if step == 1:
+        st.markdown("Each person once, however many rows are about them. The number is public.")
+        number_with_slider(RECORDS)
+    elif step == 2:
+        st.markdown("That someone finds out who took part. No protection that leaves results is perfect.")
+        choice(FEAR)
+    elif step == 3:
+        st.markdown("It decides what the plan is compared with. It changes nothing about the protection.")
+        choice(USE)
+    else:
+        st.markdown("Each pass looks at everyone once, with noise.")
+        choice(TIME)
+
+
+def _go_back() -> None:
+    state.change(STEP.name, str(max(1, int(state.get(STEP.name) or 1) - 1)))
+
+
+def _go_on() -> None:
+    """Take the next step from where the visit is: a click may come before its button is drawn anew."""
+    step = int(state.get(STEP.name) or 4)
+    if step < 4:
+        state.change(STEP.name, str(step + 1))
+        return
+    for name, value in answers().items():
+        state.change(name, value)
+    state.put(STEP.name, None)
+
+
+def answers() -> dict[str, Any]:
+    """Return the plan that the answers make: full batches, δ a tenth of 1/N or less, noise by the fear."""
+    records = state.get(RECORDS.name)
+    return {
+        BATCH.name: records,
+        EPOCHS.name: float(state.get(TIME.name)),
+        DELTA.name: max(float(f"1e{math.floor(math.log10(0.1 / records) + 1e-9)}"), DELTA.low),
+        SOLVE.name: NOISE.name,
+        BY.name: "found",
+        LIMITS["found"].name: float(state.get(FEAR.name)),
+        ALARMS.name: 0.01,
+    }

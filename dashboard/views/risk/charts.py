@@ -1,0 +1,178 @@
+"""Charts of the Risk page; a method has one colour, dash and symbol everywhere."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dashboard.views.risk.data import RATES, Scored, wilson
+from vips_core.reports.figures import (
+    GREY,
+    HEIGHT,
+    METHOD_COLOURS,
+    METHOD_NAMES,
+    METHOD_SYMBOLS,
+    NO_LEGEND,
+    Figure,
+    figure,
+    guessing,
+)
+from vips_core.reports.traces import axis, band, line, markers, note
+from vips_core.tasks import NON_PRIVATE, RISK
+
+_STYLES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+_DASHES = dict(zip(RISK.methods, _STYLES, strict=True))
+
+ABOVE = {"xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "bottom"}
+
+
+def roc(scores: Mapping[str, Scored]) -> Figure:
+    """ROC curves with their bands; guessing as reference."""
+    bands = [
+        band(RATES, scored.low, scored.high, METHOD_COLOURS[method], 0.11, legendgroup=method)
+        for method, scored in scores.items()
+    ]
+    lines = [
+        line(
+            METHOD_NAMES[method],
+            RATES,
+            scored.curve,
+            METHOD_COLOURS[method],
+            _DASHES[method],
+            hover=f"{METHOD_NAMES[method]}: %{{y:.0%}} found",
+            legendgroup=method,
+        )
+        for method, scored in scores.items()
+    ]
+    shares = {"range": [-0.01, 1.02], "tickformat": ".0%", "tickvals": [0, 0.25, 0.5, 0.75, 1]}
+    x = axis("Non-cases falsely flagged (false positive rate)", **shares)
+    y = axis("Cases found (true positive rate)", **shares)
+    return figure([*bands, *lines, guessing()], x, y, hovermode="x unified")
+
+
+def aucs(scores: Mapping[str, Scored], tall: bool) -> Figure:
+    """AUC of each method with its interval; one half is guessing. Tall beside another chart."""
+    names = [METHOD_NAMES[method] for method in scores]
+    points = [
+        dots(
+            method,
+            [scored.auc],
+            [METHOD_NAMES[method]],
+            [scored.auc - scored.interval[0]],
+            [scored.interval[1] - scored.auc],
+        )
+        | {"text": [f"{scored.auc:.3f}"], "mode": "markers+text", "textposition": "top center"}
+        for method, scored in scores.items()
+    ]
+    ends = [end for scored in scores.values() for end in scored.interval]
+    low, high = min(0.5, *ends) - 0.02, max(0.5, *ends) + 0.02
+    x = axis("Held-out AUC", range=[low, high])
+    y = {"categoryorder": "array", "categoryarray": names[::-1], "range": [-0.6, len(names) - 0.3]}
+    layout = {
+        "showlegend": False,
+        "margin": {**NO_LEGEND, "t": 24},
+        "height": HEIGHT if tall else 90 + 46 * len(names),
+    }
+    layout |= _reference(0.5, "guessing")
+    return figure(points, x, {"showgrid": False, "ticks": "", **y}, **layout)
+
+
+def calibration(scores: Mapping[str, Scored]) -> tuple[Figure, int]:
+    """Predicted against observed risk, a panel a method; also how many groups lie off the axis."""
+    guiding = [scored.calibration for scored in guides(scores)]
+    ends = [max(wilson(g.observed, g.records)[1].max(), g.predicted.max()) for g in guiding]
+    top = min(1.0, 1.05 * float(max(ends)))
+    columns, rows = min(2, len(scores)), -(-len(scores) // 2)
+    width, height = 1 / columns, 1 / rows
+    traces, panels, names, off = [], {}, [], 0
+    for place, (method, scored) in enumerate(scores.items()):
+        number = str(place + 1) if place else ""
+        groups, edge = scored.calibration, scored.calibration.predicted > top
+        low, high = wilson(groups.observed, groups.records)
+        off += int(edge.sum())
+        points = dots(method, np.minimum(groups.predicted, top), groups.observed)
+        points["marker"]["symbol"] = np.where(edge, "triangle-right", METHOD_SYMBOLS[method])
+        cases = np.rint(groups.observed * groups.records)
+        points |= {
+            "error_y": _bars(method, groups.observed - low, high - groups.observed) | {"thickness": 1.2},
+            "customdata": np.column_stack([groups.predicted, cases, groups.records]),
+            "hovertemplate": f"{METHOD_NAMES[method]}: predicted %{{customdata[0]:.1%}}, observed "
+            "%{y:.1%} (%{customdata[1]:,.0f} of %{customdata[2]:,.0f})<extra></extra>",
+        }
+        panel = {"xaxis": f"x{number}", "yaxis": f"y{number}"}
+        traces += [points | panel, guessing("As predicted", top) | panel]
+        left, upper = place % 2 * width, 1 - place // 2 * height
+        across, up = (
+            [left + 0.16 * width, left + 0.96 * width],
+            [upper - 0.78 * height, upper - 0.08 * height],
+        )
+        shares = {"range": [-0.02 * top, 1.02 * top], "tickformat": ".0%", "nticks": 4, "fixedrange": True}
+        panels[f"xaxis{number}"] = axis("Predicted", **shares, domain=across, anchor=f"y{number}")
+        panels[f"yaxis{number}"] = axis("Observed", **shares, domain=up, anchor=f"x{number}")
+        names.append(note(METHOD_NAMES[method], across[0], up[1], **ABOVE))
+    layout = {"showlegend": False, "height": max(HEIGHT, 250 * rows), "annotations": names}
+    return figure(traces, panels.pop("xaxis"), panels.pop("yaxis"), **panels, **layout), off
+
+
+def person(risks: pd.DataFrame, share: float | None) -> Figure:
+    """One person's risk by each method on a scale of log odds; the line is the held-out share of cases."""
+    points = []
+    for row in risks.itertuples():
+        ends = (row.risk, row.risk) if np.isnan(row.low) else (row.low, row.high)
+        below, above = max(row.risk - ends[0], 0.0), max(ends[1] - row.risk, 0.0)
+        mark = dots(row.method, [row.risk], [METHOD_NAMES[row.method]], [below], [above])
+        points.append(mark | {"hovertemplate": "%{y}: risk %{x:.2%}<extra></extra>"})
+    most = float(risks[["risk", "high"]].max(axis=None))
+    names = [METHOD_NAMES[method] for method in risks["method"]]
+    y = {"categoryorder": "array", "categoryarray": names[::-1], "range": [-0.6, len(names) - 0.4]}
+    layout: dict[str, Any] = {"showlegend": False, "height": 100 + 44 * len(names)}
+    layout["margin"] = {**NO_LEGEND, "t": 24}
+    end = 1.05 * most
+    if share is not None:
+        layout |= _reference(share, f"{share:.1%} of held-out people")
+        end = max(end, 1.6 * share)
+    x = axis("Risk", range=[-0.02 * most, end], tickformat=".0%")
+    return figure(points, x, {"showgrid": False, "ticks": "", **y}, **layout)
+
+
+def guides(by_method: Mapping[str, Any]) -> list[Any]:
+    """Return what an axis has to hold: the first method and the non-private one.
+
+    The paper's variant can lie so far off that nothing else could be seen.
+    """
+    first = next(iter(by_method))
+    return [item for method, item in by_method.items() if method in (first, NON_PRIVATE)]
+
+
+def dots(method: str, x: Any, y: Any, below: Any = None, above: Any = None) -> dict[str, Any]:
+    """Return the marks of a method, with bars of its colour where there are intervals."""
+    trace = markers(
+        METHOD_NAMES[method],
+        x,
+        y,
+        METHOD_COLOURS[method],
+        METHOD_SYMBOLS[method],
+        hover="%{y}: %{x:.3f}",
+    )
+    return trace if below is None else trace | {"error_x": _bars(method, below, above)}
+
+
+def _bars(method: str, below: Any, above: Any) -> dict[str, Any]:
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": above,
+        "arrayminus": below,
+        "color": METHOD_COLOURS[method],
+        "thickness": 2.5,
+        "width": 0,
+    }
+
+
+def _reference(x: float, text: str) -> dict[str, Any]:
+    """Return a dashed line across a chart with its name above."""
+    across = {"type": "line", "x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "paper"}
+    across["line"] = {"color": GREY, "dash": "dash", "width": 1.5}
+    name = note(text, x, 1, yref="paper", yanchor="bottom", font={"color": GREY})
+    return {"shapes": [across], "annotations": [name]}

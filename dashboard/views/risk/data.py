@@ -1,0 +1,258 @@
+"""What the Risk page shows of finished runs: scores of public held-out people, coefficients, reruns."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import streamlit as st
+from scipy.special import expit, ndtri
+
+from dashboard import stored
+from dashboard.stored import Finished
+from vips_core import BayesianLogistic, LabelledRows
+from vips_core.jobs.request import Request
+from vips_core.metrics import risk
+from vips_core.reports.exhibits import Exhibit
+from vips_core.reports.figures import METHOD_NAMES
+from vips_core.reports.sweep_exhibits import sweep_exhibits
+from vips_core.store.rows import DONE
+from vips_core.sweeps.grid import Sweep
+from vips_core.tasks import RISK
+from vips_core.tasks.risk import per_unit
+
+Array = npt.NDArray[np.floating]
+
+LEVEL = 0.9  # of every interval on the page
+RATES = np.linspace(0, 1, 101)
+GROUPS = 10
+MOST_RERUNS = 30
+INTERCEPT = "intercept"
+SHOWN = 12  # coefficients in the chart
+
+
+@dataclass(frozen=True)
+class Scored:
+    """How well a run ranks and predicts public held-out people.
+
+    Attributes
+    ----------
+    curve
+        Share of cases found at each of `RATES`; `low` and `high` are its band.
+    calibration
+        Predicted against observed risk in groups of equal size.
+    """
+
+    people: int
+    cases: int
+    curve: Array
+    low: Array
+    high: Array
+    auc: float
+    interval: tuple[float, float]
+    calibration: risk.Calibration
+    predicted_cases: float
+    log_loss: float
+    log_loss_of_one_risk: float
+
+    @property
+    def failed(self) -> bool:
+        """Whether the same risk for everyone would have been as good."""
+        return self.log_loss >= self.log_loss_of_one_risk
+
+
+def scored(run: Finished) -> Scored:
+    """Score a run on the held-out people; the bootstrap behind the band is done once for all visitors."""
+    return _scored(run.run.id, run)
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _scored(run_id: str, _run: Finished) -> Scored:
+    labels, risks = _run.data.test.y, probabilities(_run, _run.data.test)
+    roc = risk.roc(labels, risks)
+    low, high = risk.roc_band(labels, risks, RATES, LEVEL)
+    return Scored(
+        people=len(labels),
+        cases=int(labels.sum()),
+        curve=np.interp(RATES, roc.false_positive_rate, roc.true_positive_rate),
+        low=low,
+        high=high,
+        auc=risk.auc(labels, risks),
+        interval=risk.auc_interval(labels, risks, LEVEL),
+        calibration=risk.calibration_by_rank(labels, risks, GROUPS),
+        predicted_cases=float(risks.sum()),
+        log_loss=risk.log_loss(labels, risks),
+        log_loss_of_one_risk=risk.log_loss_of_one_risk(labels),
+    )
+
+
+def without_failures(scores: Mapping[str, Scored]) -> dict[str, Scored]:
+    """Return the methods that beat one risk for everyone; all where none does."""
+    return {method: run for method, run in scores.items() if not run.failed} or dict(scores)
+
+
+def probabilities(run: Finished, rows: LabelledRows) -> Array:
+    """Return each person's risk by a run; a rival without a posterior has one weight for each feature."""
+    if run.fit is not None:
+        return np.asarray(run.fit.model.predict_probability(run.fit, rows))
+    return np.asarray(expit(rows.x @ run.tables["coefficients"]["mean"].to_numpy()))
+
+
+def risk_intervals(run: Finished, rows: LabelledRows) -> Array | None:
+    """Return the ends of each person's risk under the posterior, None where a run has no posterior."""
+    if run.fit is None or not isinstance(run.fit.model, BayesianLogistic):
+        return None
+    return np.asarray(run.fit.model.risk_intervals(run.fit, rows, LEVEL))
+
+
+def auc_table(scores: Mapping[str, Scored]) -> pd.DataFrame:
+    """Return each method's AUC with its interval."""
+    return pd.DataFrame(
+        [
+            {
+                "Method": METHOD_NAMES[method],
+                "AUC": scored_run.auc,
+                "low (90%)": scored_run.interval[0],
+                "high (90%)": scored_run.interval[1],
+                "Log loss": scored_run.log_loss,
+                "Predicted cases": scored_run.predicted_cases,
+                "Cases": scored_run.cases,
+                "People": scored_run.people,
+            }
+            for method, scored_run in scores.items()
+        ]
+    )
+
+
+def person_table(runs: Mapping[str, Finished], row: LabelledRows) -> pd.DataFrame:
+    """Return one person's risk by each method, with its interval where there is a posterior."""
+    rows = []
+    for method, run in runs.items():
+        ends = risk_intervals(run, row)
+        low, high = (np.nan, np.nan) if ends is None else ends[0]
+        rows.append({"method": method, "risk": probabilities(run, row)[0], "low": low, "high": high})
+    return pd.DataFrame(rows)
+
+
+def readable_person(risks: pd.DataFrame) -> pd.DataFrame:
+    """Return one person's risks for people to read."""
+    names = {"method": "Method", "risk": "Risk", "low": "low (90% credible)", "high": "high (90% credible)"}
+    return risks.assign(method=risks["method"].map(METHOD_NAMES)).rename(columns=names)
+
+
+def roc_table(scores: Mapping[str, Scored]) -> pd.DataFrame:
+    """Return the curves and their bands."""
+    return pd.concat(
+        [
+            pd.DataFrame(
+                {
+                    "Method": METHOD_NAMES[method],
+                    "False positive rate": RATES,
+                    "True positive rate": scored_run.curve,
+                    "low (90%)": scored_run.low,
+                    "high (90%)": scored_run.high,
+                }
+            )
+            for method, scored_run in scores.items()
+        ]
+    )
+
+
+def calibration_table(scores: Mapping[str, Scored]) -> pd.DataFrame:
+    """Return predicted and observed risk of each group, with its people and cases and Wilson's interval."""
+    tables = []
+    for method, scored_run in scores.items():
+        groups = scored_run.calibration
+        low, high = wilson(groups.observed, groups.records)
+        tables.append(
+            pd.DataFrame(
+                {
+                    "Method": METHOD_NAMES[method],
+                    "Predicted": groups.predicted,
+                    "Observed": groups.observed,
+                    "low (90%)": low,
+                    "high (90%)": high,
+                    "People": groups.records.astype(int),
+                    "Cases": np.rint(groups.observed * groups.records).astype(int),
+                }
+            )
+        )
+    return pd.concat(tables)
+
+
+def wilson(share: Array, people: Array) -> tuple[Array, Array]:
+    """Interval of a share (Wilson 1927), which is not empty where there are no cases."""
+    z = float(ndtri(0.5 + LEVEL / 2))
+    centre = (share + z**2 / (2 * people)) / (1 + z**2 / people)
+    half = z * np.sqrt(share * (1 - share) / people + z**2 / (4 * people**2)) / (1 + z**2 / people)
+    return np.maximum(centre - half, 0), np.minimum(centre + half, 1)
+
+
+def coefficients(runs: Mapping[str, Finished]) -> pd.DataFrame:
+    """Return every method's coefficients, with credible intervals where there is a posterior.
+
+    Columns: method, feature, mean, low, high, unit (mean per unit of the predictor), and from reruns in the
+    store: reruns, least and greatest.
+    """
+    tables = []
+    for method, run in runs.items():
+        table = run.tables["coefficients"].rename(columns={"low (90 %)": "low", "high (90 %)": "high"})
+        table = table.reindex(columns=["feature", "mean", "low", "high"])
+        unit = per_unit(table, run.data.train.ranges)
+        tables.append(table.assign(method=method, unit=unit, **_spread_of_reruns(run)))
+    return pd.concat(tables, ignore_index=True)
+
+
+def _spread_of_reruns(run: Finished) -> dict[str, object]:
+    """Return the least and greatest estimate of other runs of the same request, whatever their seeds."""
+    wanted = _unseeded(run.request)
+    others = [
+        row
+        for row in stored.store().runs(data=run.run.data, model=RISK.name, status=DONE, kind="fit")
+        if row.id != run.run.id and _unseeded(Request.from_mapping(row.request)) == wanted
+    ]
+    means = [stored.finished(row.id).tables["coefficients"]["mean"] for row in others[:MOST_RERUNS]]
+    if not means:
+        return {"reruns": 0, "least": np.nan, "greatest": np.nan}
+    all_runs = np.array([run.tables["coefficients"]["mean"], *means])
+    return {"reruns": len(all_runs), "least": all_runs.min(axis=0), "greatest": all_runs.max(axis=0)}
+
+
+def _unseeded(request: Request) -> dict[str, object]:
+    return {name: value for name, value in request.to_mapping().items() if name != "seed"}
+
+
+def largest(table: pd.DataFrame, count: int) -> list[str]:
+    """Return the features with the largest coefficients of the first method, largest first."""
+    first = table[(table["method"] == table["method"].iloc[0]) & (table["feature"] != INTERCEPT)]
+    order = first["mean"].abs().sort_values(ascending=False).index
+    return list(first.loc[order, "feature"].head(count))
+
+
+def coefficients_table(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the coefficients for people to read."""
+    names = {
+        "method": "Method",
+        "feature": "Predictor",
+        "mean": "Over the whole range",
+        "unit": "Per unit",
+        "low": "low (90% credible)",
+        "high": "high (90% credible)",
+        "reruns": "Reruns",
+        "least": "least of reruns",
+        "greatest": "greatest of reruns",
+    }
+    readable = table[list(names)].rename(columns=names)
+    return readable.assign(Method=readable["Method"].map(METHOD_NAMES))
+
+
+def sweep_exhibit(data: str) -> Exhibit | None:
+    """Return AUC against ε from the newest sweep on this data set, None where there is none."""
+    store = stored.store()
+    for row in store.runs(data=data, model=RISK.name, kind="sweep"):
+        sweep = replace(Sweep.from_mapping(row.request), figures=("epsilon",))
+        for exhibit in sweep_exhibits(sweep, store):
+            if exhibit.name == "epsilon-auc":
+                return exhibit
+    return None

@@ -1,0 +1,67 @@
+"""Risk: who is at risk, learned behind the wall."""
+
+import streamlit as st
+
+from dashboard.components.charts import chart
+from dashboard.components.layout import card
+from dashboard.model_page import page as model_page
+from dashboard.stored import DataSet, Finished
+from dashboard.views.risk import charts, coefficient_chart, data, person_form, text
+from dashboard.views.risk.definition import PAGE
+
+
+def show() -> None:
+    """Draw the page."""
+    model_page.show(PAGE, _results)
+
+
+def _results(runs: dict[str, Finished], data_set: DataSet) -> None:
+    useful = list(runs)
+    if data_set.test is not None:
+        scores = {method: data.scored(run) for method, run in runs.items()}
+        useful = list(data.without_failures(scores))
+        _scores(scores, data_set)
+    _person(runs, data_set)
+    _coefficients(runs, useful)
+
+
+def _scores(scores: dict[str, data.Scored], data_set: DataSet) -> None:
+    if sentence := text.failures(scores):
+        st.warning(sentence, icon=":material/warning:")
+    useful = data.without_failures(scores)
+    first, exhibit = next(iter(useful.values())), data.sweep_exhibit(data_set.name)
+    left, right = st.columns(2, gap="medium")
+    with left, card("Finding cases among held-out people", text.roc(first)):
+        chart(charts.roc(scores), "roc", text.ROC_ALT, lambda: data.roc_table(scores))
+    figure, beyond = charts.calibration(useful)
+    with right, card("Predicted and observed risk", text.calibration(first, beyond)):
+        chart(figure, "calibration", text.CALIBRATION_ALT, lambda: data.calibration_table(scores))
+    left, right = st.columns(2, gap="medium") if exhibit else (st.container(), st.empty())
+    with left, card("Area under the curve", text.AUC_CAPTION):
+        figure = charts.aucs(scores, exhibit is not None)
+        chart(figure, "auc", text.auc_alt(scores), lambda: data.auc_table(scores))
+    if exhibit is not None:
+        with right, card(exhibit.title, exhibit.caption):
+            chart(exhibit.figure, "auc-epsilon", text.SWEEP_ALT, lambda: exhibit.table)
+
+
+def _coefficients(runs: dict[str, Finished], useful: list[str]) -> None:
+    table = data.coefficients(runs)
+    shown = table[table["method"].isin(useful)]
+    features = data.largest(shown, data.SHOWN)
+    figure, beyond = coefficient_chart.forest(shown, features)
+    with card("Coefficients", text.coefficients(shown, features, beyond)):
+        chart(figure, "coefficients", text.COEFFICIENTS_ALT, lambda: data.coefficients_table(table))
+
+
+def _person(runs: dict[str, Finished], data_set: DataSet) -> None:
+    with card("What if: one person's risk", text.person(data_set)):
+        form, answer = st.columns(2, gap="medium")
+        with form:
+            person = person_form.show(data_set)
+        risks = data.person_table(runs, person_form.as_row(data_set.train, person))
+        share = None if data_set.test is None else float(data_set.test.y.mean())
+        with answer, st.container(key="in-view-answer"):
+            st.markdown(text.one_risk(risks))
+            figure = charts.person(risks, share)
+            chart(figure, "person", text.person_alt(risks), lambda: data.readable_person(risks))

@@ -1,0 +1,207 @@
+"""The form for one person's risk: sliders over the public ranges, and what applies or is not known.
+
+A person is a mapping from predictor to value in the units of the range, None where it is not known. The
+address holds where they differ from the person that the form starts with, as "place:value".
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+from scipy import sparse
+
+from dashboard import state
+from dashboard.components import layout
+from vips_core import LabelledRows
+from vips_core.readers import DataSet
+
+PARAMETER = state.Text("person", None, r"\d{1,6}:(-|[0-9.e+-]{1,24})", several=True)
+INTERCEPT, MISSING, YES_NO = "intercept", " missing", (0.0, 1.0)
+FEW = 40  # choices that are shown all at once
+STEPS = 100
+LABEL = "\0"  # no predictor is called so
+
+Person = dict[str, float | None]
+
+
+def predictors(rows: LabelledRows) -> dict[str, tuple[float, float]]:
+    """Return what a person is described by, with its public ranges; without a schema, yes or no."""
+    if rows.ranges:
+        return dict(rows.ranges)
+    return {name: YES_NO for name in rows.feature_names if name != INTERCEPT}
+
+
+def optional(rows: LabelledRows) -> list[str]:
+    """Return the predictors that need not be known."""
+    return [name for name in rows.ranges if name + MISSING in rows.feature_names]
+
+
+def usual(rows: LabelledRows, public: LabelledRows | None) -> Person:
+    """Return the person to start with: the median of public people, or the middle of every range."""
+    names = list(rows.feature_names)
+    person: Person = {}
+    for name, (low, high) in predictors(rows).items():
+        if public is None or not rows.ranges:
+            share = 0.0 if (low, high) == YES_NO else 0.5
+        else:
+            column = public.x[:, names.index(name)]
+            known = public.x[:, names.index(name + MISSING)] == 0 if name in optional(rows) else slice(None)
+            share = float(np.median(column[known]))
+        step = round_step(high - low)
+        person[name] = float(f"{low + round(share * (high - low) / step) * step:.6g}")
+    return person
+
+
+def as_row(rows: LabelledRows, person: Person) -> LabelledRows:
+    """Return the person as a row with the features of `rows`."""
+    if rows.ranges:
+        frame = pd.DataFrame([{**person, LABEL: 0}]).astype(float)
+        return LabelledRows.from_frame(frame, LABEL, rows.ranges, rows.norm_bound, optional(rows))
+    values = [[1.0 if name == INTERCEPT else person[name] for name in rows.feature_names]]
+    return LabelledRows(sparse.csr_array(values), np.zeros(1, np.uint8), rows.feature_names, rows.norm_bound)
+
+
+def from_address(text: str | None, rows: LabelledRows, start: Person) -> Person:
+    """Return the person of the address; `ValueError` with one sentence where there cannot be such a one."""
+    person, ranges, may_be_missing = dict(start), list(predictors(rows).items()), optional(rows)
+    for item in (text or "").split(","):
+        if not item:
+            continue
+        place, _, value = item.partition(":")
+        if int(place) >= len(ranges):
+            raise ValueError(f"person has {len(ranges)} predictors, got number {place}")
+        name, (low, high) = ranges[int(place)]
+        if value == "-":
+            if name not in may_be_missing:
+                raise ValueError(f"{name} must be known")
+            person[name] = None
+        else:
+            person[name] = state.Number(name, name, None, low, high, "", ()).parse(value)
+    return person
+
+
+def _described(rows: LabelledRows, start: Person) -> tuple[Person, ValueError | None]:
+    """Return the person of the visit, or the usual one and why there cannot be such a one."""
+    try:
+        return from_address(state.get(PARAMETER.name), rows, start), None
+    except ValueError as problem:
+        return start, problem
+
+
+def to_address(person: Person, start: Person) -> str | None:
+    """Return where the person differs from the start, None where nowhere."""
+    differences = [
+        f"{place}:{'-' if value is None else f'{value:.6g}'}"
+        for place, (name, value) in enumerate(person.items())
+        if value != start[name]
+    ]
+    return ",".join(differences) or None
+
+
+def show(data_set: DataSet) -> Person:
+    """Draw the form and return the person that it describes."""
+    data, rows = data_set.name, data_set.train
+    start, ranges, may_be_missing = usual(rows, data_set.test), predictors(rows), optional(rows)
+    if state.visit.setdefault("person-data", data) != data:  # a person of other predictors
+        state.visit["person-data"] = data
+        state.put(PARAMETER.name, None)
+    person, problem = _described(rows, start)
+    if problem is not None:
+        layout.problem(f"In the address, {problem}; the usual person is shown instead.")
+
+    def take(changes: Mapping[str, float | None]) -> None:
+        now, _ = _described(rows, start)  # two sliders may move before the form is drawn again
+        state.change(PARAMETER.name, to_address(now | dict(changes), start))
+
+    turn = f"{data}:{state.visit.get('person-turn', 0)}"
+    measured = [name for name, ends in ranges.items() if ends != YES_NO]
+    columns = layout.narrow_columns("person", 2) if measured else []
+    for place, name in enumerate(measured):
+        with columns[place % 2]:
+            _slider(name, ranges[name], person[name], start[name], f"person:{turn}:{place}", take)
+    known = [name for name, ends in ranges.items() if ends == YES_NO and person[name] is not None]
+    if known:
+        _several(
+            "Applies",
+            known,
+            [name for name in known if person[name]],
+            f"applies:{turn}:{len(known)}",
+            lambda chosen: take({name: float(name in chosen) for name in known}),
+        )
+    if may_be_missing:
+        _several(
+            "Not known",
+            may_be_missing,
+            [name for name in may_be_missing if person[name] is None],
+            f"unknown:{turn}",
+            lambda chosen: take(
+                {
+                    name: None if name in chosen else start[name] if person[name] is None else person[name]
+                    for name in may_be_missing
+                }
+            ),
+        )
+    st.button("Back to the usual person", icon=":material/restart_alt:", key="usual-person", on_click=_reset)
+    return person
+
+
+def round_step(width: float) -> float:
+    """Return the step of a slider over a range of this width: 1, 2 or 5 times a power of ten.
+
+    Examples
+    --------
+    >>> round_step(60.0), round_step(1320.0), round_step(5.0)
+    (1.0, 20.0, 0.05)
+    """
+    power = 10.0 ** math.floor(math.log10(width / STEPS))
+    return float(f"{next(part * power for part in (1, 2, 5, 10) if part * power * STEPS >= width):.1g}")
+
+
+def _slider(
+    name: str,
+    ends: tuple[float, float],
+    value: float | None,
+    usual_value: float | None,
+    key: str,
+    take: Callable[[Mapping[str, float | None]], None],
+) -> None:
+    (low, high), unknown = ends, value is None
+    key = f"{key}:{unknown}"
+    st.slider(
+        layout.plain(name[:1].upper() + name[1:]),
+        low,
+        high,
+        usual_value if unknown else value,
+        round_step(high - low),
+        key=key,
+        disabled=unknown,
+        format="%g",
+        on_change=lambda: take({name: float(f"{state.visit[key]:.6g}")}),
+    )
+
+
+def _several(
+    label: str, options: Sequence[str], chosen: list[str], key: str, changed: Callable[[list[str]], None]
+) -> None:
+    def on_change() -> None:
+        changed(state.visit[key])
+
+    if len(options) <= FEW:
+        st.pills(
+            label,
+            options,
+            selection_mode="multi",
+            default=chosen,
+            key=key,
+            on_change=on_change,
+            format_func=layout.plain,
+        )
+    else:
+        st.multiselect(label, options, chosen, key=key, on_change=on_change)
+
+
+def _reset() -> None:
+    state.change(PARAMETER.name, None)
+    state.visit["person-turn"] = state.visit.get("person-turn", 0) + 1

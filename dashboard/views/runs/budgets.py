@@ -1,0 +1,84 @@
+"""Budgets of private data sets and the ledger behind them, on the Runs page."""
+
+import streamlit as st
+
+from dashboard import state, stored
+from dashboard.components import budget_bar, layout
+from dashboard.components.charts import chart
+from dashboard.components.formats import brief, number
+from dashboard.components.layout import card, metric
+from dashboard.components.tables import csv_button
+from dashboard.views.runs import charts, tables, text
+from vips_core.store.budget import Cap
+from vips_core.store.rows import DataRow
+
+
+def show() -> None:
+    """Show what each private data set has spent, with its cap, and verify the ledger."""
+    private = [row for row in stored.store().data_sets() if row.private]
+    if not private:
+        with card("No private data set yet"):
+            st.markdown(text.NO_PRIVATE_DATA)
+    for row in private:
+        with card(layout.plain(row.name)):
+            _budget(row)
+    with card("The ledger", text.LEDGER_CAPTION):
+        _ledger()
+
+
+def _ledger() -> None:
+    rows = stored.store().ledger()
+    if st.button("Verify", icon=":material/verified_user:", key="verify"):
+        wrong = stored.store().verify()
+        (st.error if wrong else st.success)(text.verdict(wrong, len(rows)))
+        for note in stored.store().notes():
+            st.warning(layout.plain(note))
+    table = tables.ledger_table(rows)
+    st.dataframe(table, hide_index=True, height=min(360, 38 + 35 * max(1, len(table))), alt="The ledger")
+    csv_button(table, "ledger")
+
+
+def _budget(row: DataRow) -> None:
+    budget = stored.store().budget(row.name)
+    assert budget.cap is not None  # a private data set cannot be registered without one
+    unit = layout.plain(row.unit)
+    cap = f"ε = {budget.cap.epsilon:g} at δ = {brief(budget.cap.delta)}"
+    st.caption(f"{row.records:,} records, {unit} each. The cap is {cap}.")
+    for sentence in stored.store().overlap_sentences(row.name):
+        st.caption(layout.plain(sentence))
+    name = f"budget-{row.fingerprint[:8]}"
+    columns = layout.narrow_columns(name, 3)
+    metric("Largest ε of one more run", number(budget.left_epsilon), columns[0])
+    metric("Left of the cap", f"{budget.left_share:.1%}", columns[1])
+    metric("ε if planned as a whole", number(budget.planned_epsilon), columns[2])
+    st.caption(text.ADAPTIVITY)
+    budget_bar.show(budget.spent_share, budget.reserved_share)
+    if budget.history:
+        alt = f"Share of the cap that all releases from {row.name} take, over time."
+        chart(charts.budget_over_time(budget), name, alt, lambda: tables.budget_table(budget))
+    else:
+        st.markdown(text.NOTHING_RELEASED)
+    with st.expander("Change the cap", type="compact"):
+        _cap_form(row, budget.cap)
+
+
+def _cap_form(row: DataRow, cap: Cap) -> None:
+    key = f"{row.fingerprint[:8]}:{cap.epsilon}:{cap.delta}"
+    st.caption(text.CAP_CAPTION)
+    columns = layout.narrow_columns(f"cap-{row.fingerprint[:8]}", 3, vertical_alignment="bottom")
+    epsilon = columns[0].number_input("Cap on ε", 0.001, 1000.0, float(cap.epsilon), key=f"cap-epsilon:{key}")
+    delta = columns[1].number_input(
+        "δ", 1e-15, 0.1, float(cap.delta), key=f"cap-delta:{key}", format="%g", step=1e-7
+    )
+    by = st.text_input("Your name", max_chars=100, key=f"cap-by:{key}")
+    reason = st.text_input("Why", max_chars=500, key=f"cap-reason:{key}", help=text.REASON_HELP)
+    columns[2].button(
+        "Set the cap", key=f"cap-set:{key}", on_click=_set_cap, args=(row.name, epsilon, delta, by, reason)
+    )
+
+
+def _set_cap(name: str, epsilon: float, delta: float, by: str, reason: str) -> None:
+    try:
+        stored.store().set_cap(name, Cap(epsilon, delta), by=by.strip() or None, reason=reason)
+    except ValueError as problem:
+        state.complain(str(problem))

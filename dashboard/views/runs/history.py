@@ -1,0 +1,216 @@
+"""The history of runs on the Runs page: filters, the table, and those that are chosen, side by side."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from dashboard import pages, state, stored
+from dashboard.background import Later
+from dashboard.components import downloads, layout, live_runs
+from dashboard.components.charts import chart
+from dashboard.components.inputs import choice
+from dashboard.components.layout import card
+from dashboard.components.tables import csv_button, text_table
+from dashboard.views.runs import charts, data, tables, text
+from dashboard.views.runs.parameters import ALL, CHOSEN, DATA, METHOD, MODEL, STATUS
+from vips_core.jobs.request import Request
+from vips_core.store.rows import AUDIT, FIT, SWEEP, RunRow
+from vips_core.tasks import TASKS
+
+_REDRAW = 3.0  # seconds
+
+
+def filters(runs: Sequence[RunRow]) -> list[RunRow]:
+    """Show the filters and return the runs that match."""
+    names = [ALL, *dict.fromkeys(run.data for run in runs)]
+    if state.get(DATA.name) not in names:
+        state.put(DATA.name, ALL)
+    key = state.widget_key(DATA.name, "filter", len(names))
+    choice(MODEL)
+    st.selectbox(
+        "Data",
+        names,
+        names.index(state.get(DATA.name)),
+        key=key,
+        format_func=lambda name: "All data sets" if name == ALL else name,
+        on_change=state.takes(DATA.name, key),
+    )
+    choice(STATUS)
+    choice(METHOD)
+    return data.matching(runs, *(state.get(item.name) for item in (MODEL, DATA, STATUS, METHOD)))
+
+
+def chosen(runs: Sequence[RunRow]) -> list[RunRow]:
+    """Return the runs that the address names; those that are not there are complained of."""
+    known = {run.id: run for run in runs}
+    names = _chosen_names()
+    for name in names:
+        if name not in known:
+            state.complain(f"There is no run {name!r}.")
+    there = [name for name in names if name in known]
+    state.put(CHOSEN.name, ",".join(there) or None)
+    return [known[name] for name in there]
+
+
+def _chosen_names() -> list[str]:
+    return [name for name in (state.get(CHOSEN.name) or "").split(",") if name]
+
+
+def show(matching: Sequence[RunRow], selected: Sequence[RunRow], any_runs: bool) -> None:
+    """Show the runs that match the filters, and below them those that are chosen."""
+    with Later() as later:
+        with card("History", text.HISTORY_CAPTION):
+            if matching:
+                _table(matching, selected)
+            else:
+                st.markdown(text.NO_MATCH if any_runs else text.NOTHING_YET)
+        for run in selected:
+            with st.container(border=True):
+                _chosen_run(run)
+        fits = [run for run in selected if run.kind == FIT]
+        if fits:
+            _compare(fits, later)
+
+
+def _table(matching: Sequence[RunRow], selected: Sequence[RunRow]) -> None:
+    """Show the runs; those whose rows are marked are compared below."""
+    ids, marked = [run.id for run in matching], {run.id for run in selected}
+    rows = tables.history_table(matching)
+    # Rows that have moved must not stay marked by their place, so that other rows are another widget.
+    key = state.widget_key(CHOSEN.name, "history", hash(tuple(ids)))
+
+    def read(marks: Mapping[str, Any]) -> str | None:
+        return ",".join(ids[place] for place in marks["selection"]["rows"] if place < len(ids)) or None
+
+    st.dataframe(
+        rows,
+        hide_index=True,
+        key=key,
+        on_select=state.takes(CHOSEN.name, key, read),
+        selection_mode="multi-row",
+        selection_default={"selection": {"rows": [i for i, name in enumerate(ids) if name in marked]}},
+        height=min(420, 40 + 35 * max(1, len(rows))),
+        alt="Runs, newest first",
+        column_config={
+            "Progress": st.column_config.ProgressColumn(format="%d%%", min_value=0, max_value=100, width=80),
+            "Method": st.column_config.TextColumn(width=125),
+            "ε": st.column_config.TextColumn(width=50),
+            "Held-out score": st.column_config.TextColumn(width=130),
+            "Started": st.column_config.DatetimeColumn("Started (UTC)", format="D MMM, HH:mm", width=105),
+        },
+    )
+
+
+def _chosen_run(run: RunRow) -> None:
+    """Say what a run is, and offer what can be done with it."""
+    about, actions = st.columns([2, 3], vertical_alignment="center")
+    with about:
+        st.markdown(f"**{tables.method_label(run)}** on {layout.plain(run.data)}, run {run.id}: {run.status}")
+        if run.error:
+            layout.problem(run.error)
+    with actions.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center"):
+        _link(run)
+        if run.status in stored.LIVE:
+            live_runs.cancel_button(run.id)
+        else:
+            downloads.buttons(run.id)
+            _pin_button(run)
+            _delete_button(run)
+
+
+def _link(run: RunRow) -> None:
+    if run.kind == SWEEP:
+        st.page_link(pages.page("frontier"), label="Open", query_params={"sweep": run.id})
+    elif run.kind == AUDIT:
+        st.page_link(pages.page("audit"), label="Open", query_params={"audit": run.id})
+    else:
+        values = data.page_values(Request.from_mapping(run.request)) | {"runs": run.id}
+        st.page_link(pages.page(pages.of_model(run.request["model"])), label="Open", query_params=values)
+
+
+def _pin_button(run: RunRow) -> None:
+    st.button(
+        "Unpin" if run.pinned else "Pin",
+        key=f"pin:{run.id}:{run.pinned}",
+        icon=":material/keep:",
+        on_click=_pin,
+        args=(run.id, not run.pinned),
+    )
+
+
+def _delete_button(run: RunRow) -> None:
+    with st.popover("Delete", icon=":material/delete:", key=f"ask:{run.id}"):
+        st.markdown(text.DELETING)
+        st.button(
+            f"Delete run {run.id}",
+            key=f"delete:{run.id}",
+            type="primary",
+            on_click=_delete,
+            args=(run.id,),
+        )
+
+
+def _pin(run_id: str, pinned: bool) -> None:
+    _change_store(lambda: stored.store().pin(run_id, pinned))
+
+
+def _delete(run_id: str) -> None:
+    if _change_store(lambda: stored.store().delete(run_id)):
+        kept = [name for name in _chosen_names() if name != run_id]
+        state.change(CHOSEN.name, ",".join(kept) or None)
+
+
+def _change_store(action: Callable[[], None]) -> bool:
+    """Return whether the store did it; a refusal is kept for the page to show."""
+    try:
+        action()
+    except ValueError as problem:
+        state.complain(str(problem))
+        return False
+    return True
+
+
+def _compare(fits: Sequence[RunRow], later: Later) -> None:
+    """Show runs side by side."""
+    home = str(stored.store().home)
+    ended = [run for run in fits if run.status not in stored.LIVE]
+    results = {run.id: later(data.run_results, home, run.id, run.status) for run in ended}
+    left, right = st.columns(2, gap="medium")
+    with left, card("Settings", text.SETTINGS_CAPTION if len(fits) > 1 else ""):
+        settings = tables.settings_table(fits)
+        if len(settings):
+            text_table(settings)
+        else:
+            st.markdown(text.SAME_SETTINGS)
+    with right, card("ε by every accountant", text.ACCOUNTS_CAPTION):
+        accounts = tables.accounts_table(fits, results)
+        if len(accounts):
+            text_table(accounts)
+            csv_button(accounts, "accounts")
+        else:
+            st.markdown(text.NO_LEDGER)
+    with card("Held-out scores", text.SCORES_CAPTION):
+        _scores(fits, results)
+
+
+def _scores(fits: Sequence[RunRow], results: tables.Results) -> None:
+    """Show runs beside those that share their scores: of the same model."""
+    any_scores = False
+    for model in dict.fromkeys(run.request["model"] for run in fits):
+        of_model = [run for run in fits if run.request["model"] == model]
+        scores, looks = tables.scores_table(of_model, results), tables.score_curves_table(of_model)
+        any_scores = any_scores or len(scores) + len(looks) > 0
+        if len(scores):
+            text_table(scores)
+        if len(looks):
+            score = TASKS[model].watched
+            alt = f"Held-out {score} after each step, a line for each run."
+            chart(charts.score_curves(looks, score), f"curves-{model}", alt, looks.copy)
+    if not any_scores:
+        st.markdown(text.NO_SCORES)
+
+
+def wait(runs: Sequence[RunRow]) -> None:
+    """Follow live runs, and draw the page again when they have moved on."""
+    live_runs.follow(runs, read=stored.store().runs, redraw=_REDRAW)

@@ -1,0 +1,145 @@
+"""Tables of the Runs page: runs, what differs between some of them, budgets, and the ledger."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from dashboard import stored
+from dashboard.components.formats import brief, number
+from dashboard.views.runs.data import OWN_PROOF, RunResults
+from vips_core import ACCOUNTANTS
+from vips_core.reports.figures import METHOD_NAMES
+from vips_core.store.budget import Budget
+from vips_core.store.ledger_chain import KINDS, LedgerRow
+from vips_core.store.rows import AUDIT, FIT, SWEEP, RunRow
+from vips_core.tasks import TASKS
+
+Results = Mapping[str, RunResults | None]  # by run; None is being computed
+
+_ACCOUNT_LABELS = {name: item.label for name, item in ACCOUNTANTS.items()} | {OWN_PROOF: "Its own proof"}
+
+
+def history_table(runs: Sequence[RunRow]) -> pd.DataFrame:
+    """One row for each run; what a narrow screen shows comes first."""
+    rows = [
+        {
+            "Method": method_label(run),
+            "ε": _epsilon(run),
+            "Held-out score": _score(run),
+            "Data": run.data,
+            "Model": TASKS[run.request["model"]].title,
+            "Status": run.status.capitalize(),
+            "Progress": 100 * run.step // max(1, run.steps),
+            "Started": pd.Timestamp(run.started or run.created, unit="s"),
+            "Run": run.id,
+            "Pinned": "Pinned" if run.pinned else "",
+        }
+        for run in runs
+    ]
+    table = pd.DataFrame(rows)
+    return table if any(run.pinned for run in runs) else table.drop(columns="Pinned", errors="ignore")
+
+
+def method_label(run: RunRow) -> str:
+    """Name a run's method for people."""
+    if run.kind == SWEEP:
+        return "Sweep"
+    method = METHOD_NAMES[run.request["method"]]
+    return f"Audit of {method}" if run.kind == AUDIT else method
+
+
+def _epsilon(run: RunRow) -> str:
+    if run.kind == SWEEP or (run.kind == AUDIT and run.epsilon is None):
+        return "–"
+    return "∞" if run.epsilon is None else number(run.epsilon)
+
+
+def _score(run: RunRow) -> str:
+    """Return the score over all held-out records, while training the last one over some, with its name."""
+    if run.kind != FIT:
+        return "–"
+    name = TASKS[run.request["model"]].watched
+    last = run.scores[-1][1] if run.scores else None
+    score = stored.held_out(run).get(name, last)
+    return "–" if score is None else f"{number(score)} {name}"
+
+
+def run_label(run: RunRow) -> str:
+    """Name a run in comparisons."""
+    return f"{method_label(run)} {run.id}"
+
+
+def settings_table(fits: Sequence[RunRow]) -> pd.DataFrame:
+    """What was asked for, one column for each run; of several, only what differs."""
+    rows = []
+    for name in dict.fromkeys(name for run in fits for name in run.request):
+        values = [run.request.get(name) for run in fits]
+        if len(fits) == 1 or len({str(value) for value in values}) > 1:
+            rows.append([name, *map(_setting, values)])
+    return pd.DataFrame(rows, columns=["Setting", *map(run_label, fits)])
+
+
+def _setting(value: Any) -> str:
+    return "–" if value is None else brief(value)
+
+
+def accounts_table(fits: Sequence[RunRow], results: Results) -> pd.DataFrame:
+    """ε by accountant (rows) and run (columns), from the ledgers."""
+    cells = {
+        run_id: {_ACCOUNT_LABELS[name]: number(account.epsilon) for name, account in left.accounts.items()}
+        for run_id, left in results.items()
+        if left is not None
+    }
+    return _by_run("Accountant", fits, cells)
+
+
+def scores_table(fits: Sequence[RunRow], results: Results) -> pd.DataFrame:
+    """Held-out scores (rows) by run (columns)."""
+    shown = {run.id: results.get(run.id) for run in fits}
+    cells = {
+        run_id: {name: f"{score:.4g}" for name, score in left.scores.items()}
+        for run_id, left in shown.items()
+        if left is not None
+    }
+    return _by_run("Held-out score", fits, cells)
+
+
+def _by_run(title: str, fits: Sequence[RunRow], cells: Mapping[str, Mapping[str, str]]) -> pd.DataFrame:
+    """Return a table with a column for each run, given its cells by the name of their row."""
+    names = dict.fromkeys(name for of_run in cells.values() for name in of_run)
+    rows = [[name, *(cells.get(run.id, {}).get(name, "–") for run in fits)] for name in names]
+    return pd.DataFrame(rows, columns=[title, *map(run_label, fits)])
+
+
+def score_curves_table(fits: Sequence[RunRow]) -> pd.DataFrame:
+    """The followed score after steps, one row for each look."""
+    rows = [
+        {"Run": run_label(run), "Model": run.request["model"], "Step": step, "Score": value}
+        for run in fits
+        for step, value in run.scores
+    ]
+    return pd.DataFrame(rows, columns=["Run", "Model", "Step", "Score"])
+
+
+def budget_table(budget: Budget) -> pd.DataFrame:
+    """The history of a budget: when, which run, and the share of the cap that everything up to then takes."""
+    rows = [(pd.Timestamp(moment, unit="s"), run, 100 * share) for moment, run, share in budget.history]
+    return pd.DataFrame(rows, columns=["Time (UTC)", "Run", "% of the cap"])
+
+
+def ledger_table(rows: Sequence[LedgerRow]) -> pd.DataFrame:
+    """The ledger for people."""
+    shown = [
+        {
+            "Row": row.number,
+            "Time (UTC)": pd.Timestamp(row.time, unit="s"),
+            "What": KINDS[row.kind],
+            "Data": row.data,
+            "Run": row.run or "–",
+            "Content": row.describe(),
+            "Hash": row.hash[:12],
+        }
+        for row in rows
+    ]
+    return pd.DataFrame(shown, columns=["Row", "Time (UTC)", "What", "Data", "Run", "Content", "Hash"])

@@ -1,0 +1,78 @@
+"""Start: what VIPS does, in three sentences and one picture, and three examples to begin with."""
+
+from pathlib import Path
+
+import streamlit as st
+
+from dashboard import pages
+from dashboard.components import layout
+
+_TITLE = "Learn from many, reveal no one"
+_SENTENCES = (
+    "VIPS trains Bayesian models on people's records while these stay behind a wall. Only sums over many "
+    "records pass it, so bounded that no one moves them much, and with noise that hides what anyone does. "
+    "A ledger remembers each release, and one number follows from it, **ε**: the smaller, the less can be "
+    "learned about any one person."
+)
+_EXAMPLES = (
+    (
+        "topics",
+        "What were 230 years of speeches about?",
+        "Ten topics of the State of the Union addresses at ε = 3, beside those without privacy.",
+        "Find the topics",
+    ),
+    (
+        "risk",
+        "Who is at risk of a stroke?",
+        "Risk factors from a national health survey, with honest uncertainty, at a stated privacy cost.",
+        "Estimate the risk",
+    ),
+    (
+        "images",
+        "Can noise learn to draw?",
+        "Handwritten digits taken apart and put together again by a network that never sees one clearly.",
+        "Reconstruct the digits",
+    ),
+)
+_MORE = (
+    ("plan", "Plan a privacy budget"),
+    ("frontier", "What each ε buys"),
+    ("learn", "Learn it, lesson by lesson"),
+)
+
+
+_ALT = (
+    "Records stay behind the wall. Only bounded sums with noise pass it; each pass is written into a ledger, "
+    "from which ε follows; everything outside is free."
+)
+_HERE = Path(__file__).parent
+_INK, _INK_ON_DARK = "#1C2733", "#E6EBF0"
+
+
+def show() -> None:
+    """Draw the page."""
+    line = st.container()
+    st.html(_HERE / "start.css")
+    st.title(_TITLE, anchor=False)
+    text, _ = st.columns([3, 1])
+    text.markdown(_SENTENCES)
+    ink = _INK_ON_DARK if st.context.theme.type == "dark" else _INK
+    for name in ("wide", "narrow"):
+        wall = (_HERE / f"wall_{name}.svg").read_text(encoding="utf-8").replace(_INK, ink)
+        with st.container(border=True, key=f"{name}-picture"):  # the style shows the one that fits
+            st.image(wall, width="stretch", alt=_ALT)
+    st.header("Three examples, one click each", anchor=False)
+    columns = st.container(key="examples").columns(3, gap="medium")
+    for column, (name, title, about, action) in zip(columns, _EXAMPLES, strict=True):
+        with column.container(border=True, height="stretch"):
+            st.markdown(f"**{title}**")
+            st.caption(about)
+            st.page_link(
+                pages.page(name), label=action, icon=":material/arrow_forward:", query_params={"example": "1"}
+            )
+    st.header("Or go further", anchor=False)
+    for column, (name, about) in zip(layout.narrow_columns("more", 3), _MORE, strict=True):
+        column.page_link(pages.page(name), label=about)
+    with line:  # last: the page shows without waiting for the core
+        layout.check_store()
+        layout.status_line()

@@ -1,0 +1,139 @@
+"""Charts of the Topics page."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from dashboard.views.topics.data import TopicMap, Topics, best_words
+from vips_core.reports.figures import (
+    CLEAR,
+    GREY,
+    METHOD_COLOURS,
+    METHOD_NAMES,
+    METHOD_SYMBOLS,
+    NO_LEGEND,
+    VERMILION,
+    Figure,
+    figure,
+)
+from vips_core.reports.traces import axis, bars, line, markers
+
+_STRIPES = {"shape": "/", "fillmode": "overlay", "fgcolor": "#FFFFFF", "fgopacity": 0.55}
+COHERENCE = "Coherence (NPMI)"
+_DOWNWARDS = {"autorange": "reversed", "ticks": "", "showgrid": False}
+_BLANK = {"showgrid": False, "showticklabels": False, "ticks": ""}
+
+
+def intertopic_map(topic_map: TopicMap, topics: Mapping[str, Topics], chosen: int) -> Figure:
+    """Circles for topics, their area by share; those of the reference are hollow, partners are joined."""
+    traces: list[dict[str, Any]] = []
+    if len(topic_map.methods) == 2:
+        starts, ends = topic_map.of(0), topic_map.of(1)
+        lines = np.stack([starts, ends, np.full_like(starts, np.nan)], axis=1)
+        thin = {"color": GREY, "width": 1}
+        traces.append(
+            line(
+                "",
+                lines[..., 0].ravel(),
+                lines[..., 1].ravel(),
+                GREY,
+                line=thin,
+                opacity=0.5,
+                showlegend=False,
+            )
+        )
+    for turn, method in enumerate(topic_map.methods):
+        places, shares = topic_map.of(turn), topics[method].shares
+        size = len(places)
+        colour, hollow = METHOD_COLOURS[method], turn == 1
+        marker = {
+            "size": 14 + 90 * np.sqrt(shares),
+            "sizemode": "diameter",
+            "color": CLEAR if hollow else colour,
+            "opacity": 1 if hollow else 0.85,
+            "line": {
+                "color": colour if hollow else "#FFFFFF",
+                "width": [4 if number == chosen and not hollow else 1.5 for number in range(size)],
+            },
+        }
+        traces.append(
+            markers(
+                METHOD_NAMES[method],
+                places[:, 0],
+                places[:, 1],
+                colour,
+                hover=f"{METHOD_NAMES[method]}, topic %{{text}}: %{{customdata}} % of the words",
+                mode="markers" if hollow else "markers+text",
+                text=[str(number + 1) for number in range(size)],
+                textfont={"color": "#FFFFFF", "size": 11},
+                marker=marker,
+                unselected={"marker": {"opacity": marker["opacity"]}},  # a click dims nothing
+                customdata=np.round(100 * shares, 1),
+            )
+        )
+    low, high = topic_map.places.min(axis=0), topic_map.places.max(axis=0)
+    room = 0.14 * np.maximum(high - low, 1e-6)  # circles at the edge are whole
+    x, y = (
+        axis(title, **_BLANK, range=[low[place] - room[place], high[place] + room[place]])
+        for place, title in enumerate(("First direction of Jensen–Shannon distance", "Second direction"))
+    )
+    return figure(traces, x, y, height=520)
+
+
+def word_bars(
+    topics: Mapping[str, Topics],
+    vocabulary: tuple[str, ...],
+    methods: tuple[str, ...],
+    number: int,
+    weight: float,
+) -> tuple[Figure, pd.DataFrame]:
+    """The first words of a topic with their probability in this run, and in the reference's partner."""
+    best = best_words(topics[methods[0]], weight, 15)[number]
+    words = [vocabulary[word] for word in best]
+    table = pd.DataFrame({"Word": words})
+    traces: list[dict[str, Any]] = []
+    for turn, method in enumerate(methods):
+        name, values = METHOD_NAMES[method], topics[method].words[number, best]
+        table[name] = values
+        drawn = bars(name, values, words, METHOD_COLOURS[method], hover=f"%{{y}}, {name}: %{{x:.4f}}")
+        drawn["marker"]["pattern"] = _STRIPES if turn else {}
+        traces.append(drawn)
+    all_words = topics[methods[0]].marginal[best]
+    table["All topics"] = all_words
+    tick = {"symbol": "line-ns", "size": 12, "line": {"width": 2.5, "color": VERMILION}}
+    hover = "%{y}, all topics: %{x:.4f}"
+    traces.append(markers("All topics", all_words, words, VERMILION, hover=hover, marker=tick))
+    return figure(traces, axis("Probability in the topic", rangemode="tozero"), _DOWNWARDS, height=520), table
+
+
+def coherence(table: pd.DataFrame) -> Figure:
+    """Coherence of each topic, one symbol for each method."""
+    traces = [
+        markers(
+            f"{METHOD_NAMES[method]} (mean {rows[COHERENCE].mean():.3f})",
+            rows["Topic"].tolist(),
+            rows[COHERENCE].tolist(),
+            METHOD_COLOURS[method],
+            METHOD_SYMBOLS[method],
+            hover=f"{METHOD_NAMES[method]}, topic %{{x}}: %{{y:.3f}}",
+        )
+        for method, rows in table.groupby("Method", sort=False)
+    ]
+    return figure(traces, axis("Topic"), axis(COHERENCE))
+
+
+def text_bars(shares: Mapping[str, npt.NDArray[np.float64]], names: list[str]) -> Figure:
+    """Topic proportions of a text, for the topics that matter."""
+    largest = np.argsort(-np.max(list(shares.values()), axis=0))[:6]
+    labels = [names[number] for number in largest]
+    traces = [
+        bars(name, values[largest], labels, METHOD_COLOURS[method], hover=f"%{{y}}, {name}: %{{x:.1%}}")
+        for method, values in shares.items()
+        for name in [METHOD_NAMES[method]]
+    ]
+    x = axis("Share of the text", tickformat=".0%", rangemode="tozero")
+    margin = NO_LEGEND | {"t": 36}
+    return figure(traces, x, _DOWNWARDS, height=80 + len(largest) * (24 + 16 * len(shares)), margin=margin)

@@ -1,0 +1,222 @@
+"""What the Topics page shows: topics of several runs in one order, their words, distances and scores."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import streamlit as st
+
+from dashboard import state
+from dashboard.stored import Finished
+from vips_core import (
+    Corpus,
+    infer_topics,
+    match_topics,
+    npmi_coherence,
+    topic_shares,
+    topic_words,
+    unigram_perplexity,
+)
+from vips_core.data import LETTERS, Sharded
+from vips_core.readers import DataSet
+from vips_core.tasks import NON_PRIVATE, WATCHED, evenly_spread
+
+Array = npt.NDArray[np.float64]
+
+WORDS = 10  # of a topic in a table
+UNIGRAM = "One distribution for all (unigram)"
+MOST_TEXT = 100_000  # characters of a pasted text
+
+
+@dataclass(frozen=True)
+class Topics:
+    """Topics of one run, in the common order.
+
+    Attributes
+    ----------
+    words
+        Probability of each word, topics × words.
+    shares
+        Each topic's share of all words.
+    overlap
+        Probability mass that each topic has in common with its partner in the reference; None where there
+        is no such pairing.
+    """
+
+    words: Array
+    shares: Array
+    overlap: Array | None
+    order: npt.NDArray[np.int64]
+
+    @property
+    def marginal(self) -> Array:
+        """Probability of each word in all topics together, as far as the release tells."""
+        return np.asarray(self.shares @ self.words)
+
+
+def reference(runs: Mapping[str, Any]) -> str:
+    """Return the method that the others are matched to: the non-private one where it was run."""
+    return NON_PRIVATE if NON_PRIVATE in runs else next(iter(runs))
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def aligned(run_ids: tuple[str, ...], _runs: Mapping[str, Finished]) -> dict[str, Topics]:
+    """Return the topics of all runs: the reference's by falling share, the others' next to their partners."""
+    name = reference(_runs)
+    base, base_shares = _words_and_shares(_runs[name])
+    base_order = np.argsort(-base_shares, kind="stable")
+    topics = {}
+    for method, item in _runs.items():
+        words, shares = _words_and_shares(item)
+        overlap = None
+        order = np.argsort(-shares, kind="stable")
+        if method == name:
+            order = base_order
+        elif words.shape == base.shape:
+            partner, shared = match_topics(base, words)
+            order, overlap = partner[base_order], shared[base_order]
+        topics[method] = Topics(words[order], shares[order], overlap, order)
+    return topics
+
+
+def _words_and_shares(item: Finished) -> tuple[Array, Array]:
+    return topic_words(item.trained.params), topic_shares(item.trained.params)
+
+
+def relevance(topics: Topics, weight: float) -> Array:
+    """λ ln p(w|topic) + (1 - λ) ln p(w|topic)/p(w) (Sievert and Shirley 2014), topics × words."""
+    tiny = 1e-12
+    logs = np.log(topics.words + tiny)
+    return np.asarray(logs - (1 - weight) * np.log(topics.marginal + tiny))
+
+
+def best_words(topics: Topics, weight: float, count: int = WORDS) -> npt.NDArray[np.int64]:
+    """Return the numbers of each topic's most relevant words, topics × count."""
+    scores = -relevance(topics, weight)
+    kept = np.argpartition(scores, min(count, scores.shape[1]) - 1, axis=1)[:, :count]
+    order = np.argsort(np.take_along_axis(scores, kept, axis=1), axis=1, kind="stable")
+    return np.take_along_axis(kept, order, axis=1)
+
+
+def take(points: Sequence[Mapping[str, Any]]) -> None:
+    """Choose the topic that was clicked; a second click on it only takes its mark away."""
+    if points:
+        state.change("topic", str(points[0]["point_index"] + 1))
+
+
+@dataclass(frozen=True)
+class TopicMap:
+    """Topics of one or two runs in the plane; `places` has a row for each topic of `methods` in turn."""
+
+    methods: tuple[str, ...]
+    places: Array
+
+    def of(self, turn: int) -> Array:
+        """Return the places of one method's topics."""
+        size = len(self.places) // len(self.methods)
+        return self.places[turn * size : (turn + 1) * size]
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def topic_map(run_ids: tuple[str, ...], methods: tuple[str, ...], _topics: Mapping[str, Topics]) -> TopicMap:
+    """Place topics so that distances are near the Jensen–Shannon distances (classical scaling)."""
+    words = np.concatenate([_topics[method].words for method in methods])
+    centre = np.eye(len(words)) - 1 / len(words)
+    values, vectors = np.linalg.eigh(-0.5 * centre @ divergence(words) @ centre)
+    top = np.argsort(values)[::-1][:2]
+    places = np.zeros((len(words), 2))  # a single topic has no second direction
+    places[:, : len(top)] = vectors[:, top] * np.sqrt(np.maximum(values[top], 0))
+    return TopicMap(methods, places)
+
+
+def divergence(words: Array) -> Array:
+    """Return the Jensen–Shannon divergence of each pair of rows, the square of a distance."""
+    entropy = _negative_entropy(words)
+    upper = np.zeros((len(words), len(words)))
+    for i, row in enumerate(words):
+        middle = _negative_entropy((row + words[i:]) / 2)
+        upper[i, i:] = np.maximum(0.5 * (entropy[i] + entropy[i:]) - middle, 0)
+    return upper + np.triu(upper, 1).T
+
+
+def _negative_entropy(words: Array) -> Array:
+    return np.asarray((words * np.log(np.maximum(words, 1e-300))).sum(axis=-1))
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def coherence(run_ids: tuple[str, ...], _topics: Mapping[str, Topics], _test: Corpus) -> pd.DataFrame:
+    """Return each topic's coherence (NPMI of its first words in the held-out documents)."""
+    frames = [
+        pd.DataFrame(
+            {
+                "Method": method,
+                "Topic": np.arange(1, len(topics.words) + 1),
+                "Coherence (NPMI)": npmi_coherence(
+                    topics.words, _test, top=min(WORDS, topics.words.shape[1])
+                ),
+            }
+        )
+        for method, topics in _topics.items()
+    ]
+    return pd.concat(frames, ignore_index=True)
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def unigram(run_ids: tuple[str, ...], _topics: Mapping[str, Topics], _data_set: DataSet) -> float:
+    """Return the perplexity of one word distribution for all documents, on those scored while training.
+
+    The distribution is that of the training words where these are public and in memory, otherwise that of a
+    release.
+    """
+    if _data_set.private or isinstance(_data_set.train, Sharded):
+        words = next(iter(_topics.values())).marginal * _data_set.test.counts.sum()
+    else:
+        size = len(_data_set.train.vocabulary)
+        words = np.bincount(_data_set.train.indices, _data_set.train.counts, minlength=size)
+    return unigram_perplexity(words, evenly_spread(_data_set.test, WATCHED))
+
+
+def failed(curves: Mapping[str, Sequence[tuple[int, float]]], unigram: float) -> list[str]:
+    """Return the methods whose topics predict held-out words no better than one distribution for all does."""
+    return [method for method, points in curves.items() if points[-1][1] >= unigram]
+
+
+def text_topics(
+    runs: Mapping[str, Finished], topics: Mapping[str, Topics], text: str
+) -> tuple[int, dict[str, Array]]:
+    """Return how many public words a text has, and its topic proportions by each run that is matched."""
+    base = reference(runs)
+    corpus = _counted(text, runs[base].data.train.vocabulary)
+    shares = {
+        method: infer_topics(runs[method].trained, corpus)[0][one_run.order]
+        for method, one_run in topics.items()
+        if one_run.overlap is not None or method == base
+    }
+    return int(corpus.counts.sum()), shares
+
+
+def _counted(text: str, vocabulary: tuple[str, ...]) -> Corpus:
+    """Count a text's words; what is no plain word of the vocabulary, e.g. new_york, a text cannot hold."""
+    plain = [i for i, word in enumerate(vocabulary) if LETTERS.fullmatch(word) and word == word.lower()]
+    corpus = Corpus.from_texts([text], [vocabulary[i] for i in plain])
+    return Corpus(corpus.indptr, np.array(plain)[corpus.indices], corpus.counts, vocabulary)
+
+
+def shown(topics: Mapping[str, Topics]) -> str:
+    """Return the method that the map draws: the visitor's choice, where it was run."""
+    wanted = str(state.get("shown"))
+    return wanted if wanted in topics else next(iter(topics))
+
+
+def chosen(count: int) -> int:
+    """Return the place of the topic that the visitor chose, from 0."""
+    return min(int(state.get("topic")), count) - 1
+
+
+def names(topics: Topics, vocabulary: tuple[str, ...], weight: float) -> list[str]:
+    """Return a name for each topic: its number and first words."""
+    best = best_words(topics, weight, 3)
+    return [f"{i + 1}: {', '.join(vocabulary[word] for word in row)}" for i, row in enumerate(best)]

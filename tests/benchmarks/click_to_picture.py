@@ -1,0 +1,188 @@
+"""From a click to a picture: ``python -m tests.benchmarks.click_to_picture [CHECKOUT ...]``.
+
+For each checkout (by default the present one), in a store of its own: the seconds from the click on "Show the
+ready example" to the first result and to all, on the three model pages; the same click again, by another
+visitor; and, without a browser, from a waiting run to its first step. ``--busy`` keeps every core busy at
+normal priority meanwhile. "cpu" is the processor time of all that the server started, which a loaded machine
+distorts less. Give it the whole machine.
+"""
+
+import argparse
+import contextlib
+import os
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+from playwright.sync_api import Browser, sync_playwright
+
+from tests.benchmarks.first_page import COMMAND, FLAGS, free_port
+
+GOALS = {"risk": (1.5, 3.0), "topics": (4.0, 7.0), "images": (4.0, 12.0)}
+SPENT = "What was spent, and what it bought"
+ENDED = (
+    "() => document.querySelector('[data-test-script-state]').dataset.testScriptState === 'notRunning'"
+    f" && document.body.innerText.includes('{SPENT}')"
+)
+FIRST_STEP = """
+import sys, time
+from pathlib import Path
+from vips_core.jobs import supervisor
+from vips_core.jobs.request import Request
+from vips_core.jobs.submission import submit
+from vips_core.store.store import Store
+store = Store(Path(sys.argv[1]))
+if hasattr(supervisor, "keep_warm"):
+    supervisor.keep_warm(store)
+    while not supervisor._warm[0].is_ready:
+        time.sleep(0.05)
+table = {"model": "logistic", "data": "nhanes-stroke", "epsilon": 1.0, "delta": 1e-4}
+for _ in range(4):
+    run = submit(store, Request.from_mapping(table))
+    began = time.perf_counter()
+    supervisor.start(store)
+    while store.run(run).step == 0:
+        time.sleep(0.001)
+    print(time.perf_counter() - began)
+    while store.run(run).status == "running":
+        time.sleep(0.01)
+    time.sleep(0.2)
+"""
+
+
+@contextlib.contextmanager
+def busy_cores(wanted: bool) -> Iterator[None]:
+    """Keep every core busy, each by a process in a session of its own."""
+    command = [sys.executable, "-c", "while True: pass"]
+    count = os.cpu_count() if wanted else 0
+    processes = [subprocess.Popen(command, start_new_session=True) for _ in range(count or 0)]
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+@contextlib.contextmanager
+def served(checkout: Path, home: str) -> Iterator[tuple[str, int]]:
+    """Serve the pages of a checkout; yield their address and the process."""
+    port = free_port()
+    environment = os.environ | {"VIPS_HOME": home, "PYTHONPATH": str(checkout)}
+    command = [sys.executable, "-c", COMMAND, "dashboard", "--port", str(port)]
+    server = subprocess.Popen(
+        command, env=environment, cwd=home, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        while True:
+            with contextlib.suppress(OSError):
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=1).close()
+                break
+            time.sleep(0.05)
+        yield f"http://127.0.0.1:{port}", server.pid
+    finally:
+        server.send_signal(signal.SIGINT)
+        server.wait()
+
+
+def cpu_seconds(pid: int) -> float:
+    """Processor time of a process and of all that it started, ended ones too."""
+    table = subprocess.run(["ps", "-eo", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
+    parents = {int(child): int(parent) for child, parent in map(str.split, table.splitlines())}
+    total, tick = 0.0, os.sysconf("SC_CLK_TCK")
+    for process in parents:
+        ancestor = process
+        while ancestor not in (pid, 0):
+            ancestor = parents.get(ancestor, 0)
+        if ancestor == pid:
+            with contextlib.suppress(OSError):
+                fields = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
+                total += sum(map(int, fields[11:15])) / tick
+    return total
+
+
+def click(browser: Browser, address: str) -> tuple[float, float]:
+    """Click on a page's example as a new visitor; return the seconds to the first result and to all."""
+    context = browser.new_context(viewport={"width": 1440, "height": 1000})
+    page = context.new_page()
+    page.set_default_timeout(600_000)
+    page.goto(address)
+    example = page.get_by_role("button", name="Show the ready example")
+    example.wait_for()
+    page.wait_for_function("() => document.querySelector('[data-test-script-state=notRunning]')")
+    began = time.perf_counter()
+    example.click()
+    page.get_by_text(SPENT).wait_for()
+    first = time.perf_counter() - began
+    page.wait_for_function(ENDED)
+    ended = time.perf_counter() - began
+    context.close()
+    return first, ended
+
+
+def measure(browser: Browser, checkout: Path, rounds: int, settle: float, busy: bool) -> None:
+    """Print the medians of one checkout."""
+    times: dict[str, list[tuple[float, ...]]] = {name: [] for name in GOALS}
+    for _ in range(rounds):
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:
+            with served(checkout, home) as (address, pid):
+                context = browser.new_context()
+                context.new_page().goto(address)
+                time.sleep(settle)
+                with busy_cores(busy):
+                    for name, results in times.items():
+                        before = cpu_seconds(pid)
+                        first, ended = click(browser, f"{address}/{name}")
+                        spent = cpu_seconds(pid) - before
+                        results.append((first, ended, click(browser, f"{address}/{name}")[1], spent))
+                context.close()
+    for name, results in times.items():
+        first, ended, again, cpu = (statistics.median(column) for column in zip(*results, strict=True))
+        goals = " / ".join(f"{goal:g}" for goal in GOALS[name])
+        print(
+            f"{name:<8} first {first:6.2f} s   all {ended:6.2f} s (goals {goals})   again {again:5.2f} s   "
+            f"cpu {cpu:6.2f} s",
+            flush=True,
+        )
+
+
+def first_steps(checkout: Path) -> None:
+    """Print how long a waiting run takes to its first step."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:
+        environment = os.environ | {"PYTHONPATH": str(checkout), "VIPS_WARM": "1"}
+        command = [sys.executable, "-c", FIRST_STEP, home]
+        output = subprocess.run(
+            command, env=environment, cwd=home, capture_output=True, text=True, check=True
+        )
+    seconds = [float(line) for line in output.stdout.split()]
+    print(f"waiting run to its first step: median {statistics.median(seconds):.2f} s, goal 0.3 s")
+
+
+def main() -> None:
+    """Print what each checkout takes."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("checkouts", nargs="*", type=Path, default=[Path()])
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument(
+        "--settle", type=float, default=60.0, help="seconds between first page and first click"
+    )
+    parser.add_argument("--busy", action="store_true")
+    options = parser.parse_args()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+        for checkout in options.checkouts:
+            print(checkout.resolve())
+            measure(browser, checkout.resolve(), options.rounds, options.settle, options.busy)
+            first_steps(checkout.resolve())
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()

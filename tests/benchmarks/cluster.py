@@ -1,0 +1,116 @@
+"""Workers of Dask against threads of one process on the same documents: see `--help`.
+
+python -m tests.benchmarks.cluster --documents 400000 --folder DIR
+
+One run of the same LDA (K = 50, V = 8,000, 100 words; batches of a quarter) by threads, one worker and two
+workers, and the LDA of scikit-learn with as many passes and iterations; read the ratios. Those of the clock
+need a quiet machine. Those of processor time do not, because what an idle cluster takes, which grows with the
+clock, is measured and left out.
+"""
+
+import argparse
+import os
+import time
+from pathlib import Path
+
+import numpy as np
+
+import vips_core as vips
+from tests.benchmarks.out_of_core import LENGTH, TOPICS, documents, joined
+from vips_core.engines.cluster import client_of
+from vips_core.models.check import _equal
+
+SWEEPS = 20
+
+
+def measured(model, data, plan, client=None):
+    """Train; return seconds, processor seconds of this process and all workers, and the fit."""
+    few = next(documents(100))
+    vips.fit(model, few, plan.replace(records=100, expected_batch=50, steps=1), seed=0, cluster=client)
+    idle = 0.0 if client is None else sum(idle_share(client))
+    start, spent = time.perf_counter(), sum(processor_seconds(client))
+    fit = vips.fit(model, data, plan, seed=0, cluster=client)
+    seconds, spent = time.perf_counter() - start, sum(processor_seconds(client)) - spent
+    return seconds, spent - idle * seconds, fit
+
+
+def processor_seconds(client=None):
+    """Return those of this process, where a local cluster has its scheduler, and of all workers together."""
+    workers = {} if client is None else client.run(time.process_time)
+    return time.process_time(), sum(workers.values())
+
+
+def idle_share(client, seconds=5):
+    """Return the processors that driver and scheduler, and all workers, take while they wait."""
+    start, before = time.perf_counter(), processor_seconds(client)
+    time.sleep(seconds)
+    after, clock = processor_seconds(client), time.perf_counter() - start
+    return tuple((end - begin) / clock for begin, end in zip(before, after, strict=True))
+
+
+def peer(corpus, passes, processes):
+    """Train scikit-learn's online LDA in so many processes; return seconds."""
+    from scipy import sparse
+    from sklearn.decomposition import LatentDirichletAllocation
+
+    shape = (len(corpus), len(corpus.vocabulary))
+    counts = sparse.csr_matrix((corpus.counts, corpus.indices, corpus.indptr), shape)
+    lda = LatentDirichletAllocation(
+        TOPICS, learning_method="online", batch_size=len(corpus) // 4, max_iter=passes, n_jobs=processes
+    )
+    lda.set_params(max_doc_update_iter=SWEEPS, mean_change_tol=1e-12, random_state=0)
+    start = time.perf_counter()
+    lda.fit(counts)
+    return time.perf_counter() - start
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--documents", type=int, default=40_000)
+    parser.add_argument("--passes", type=int, default=2)
+    parser.add_argument("--peer-documents", type=int, default=10_000, help="for scikit-learn, 0 for none")
+    parser.add_argument("--folder", type=Path, required=True, help="for the shards; made where missing")
+    options = parser.parse_args()
+    folder = options.folder / str(options.documents)
+    if not folder.exists():
+        vips.Sharded.write(folder, documents(options.documents))
+    data = vips.Sharded.open(folder)
+    model = vips.LDA(TOPICS, data.vocabulary, LENGTH, method="paper", sweeps=SWEEPS, tolerance=0.0)
+    plan = vips.PrivacyPlan(
+        records=len(data),
+        expected_batch=len(data) // 4,
+        steps=4 * options.passes,
+        noise_multiplier=1.0,
+        delta=1e-9,
+    )
+    speed, processor, fits = {}, {}, []
+
+    def note(name, seconds, spent, fit):
+        speed[name], processor[name] = (options.passes * len(data) / value for value in (seconds, spent))
+        fits.append(fit)
+
+    for threads in (1, 2):
+        os.environ["VIPS_THREADS"] = str(threads)
+        note(f"{threads} threads", *measured(model, data, plan))
+    for workers in (1, 2):
+        with client_of(f"local[{workers}]") as client:
+            note(f"{workers} workers", *measured(model, data, plan, client))
+    if options.peer_documents:
+        corpus = joined([records for _, records in data.loaded()])
+        corpus = corpus[np.arange(len(corpus)) < options.peer_documents]
+        speed["scikit-learn, 2 processes"] = options.passes * len(corpus) / peer(corpus, options.passes, 2)
+    for name, value in speed.items():
+        own = f"{processor[name]:>12,.0f} a processor second" if name in processor else ""
+        print(f"{name:<28}{value:>12,.0f} documents a second{own}")
+    for one, other in (("2 workers", "2 threads"), ("2 workers", "1 workers")):
+        ratios = (of[one] / of[other] for of in (speed, processor))
+        print("{} over {}: {:.3f}, a processor second {:.3f}".format(one, other, *ratios))
+    if options.peer_documents:
+        print(f"2 workers over scikit-learn: {speed['2 workers'] / speed['scikit-learn, 2 processes']:.1f}")
+    print("the same bits:", all(_equal(fits[0].params, fit.params) for fit in fits))
+
+
+if __name__ == "__main__":
+    main()

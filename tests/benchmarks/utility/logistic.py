@@ -1,0 +1,149 @@
+"""Logistic regression and its rivals, as the bench runs them: (train, test, ε, seed) -> probabilities.
+
+A method with constants is a family of settings, "name: setting"; `leave_one_out` chooses among them on all
+tables but the one that is scored. δ is 1e-6. Private ERM is ε-DP for replacing a record, as its authors have
+it. The paper's variant takes ten steps of full batches; strong composition is the same with its accountant.
+"""
+
+import functools
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import numpy as np
+from scipy.special import expit
+from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
+
+import vips_core as vips
+from vips_core.baselines.dpsgd import PrivateGradientDescent
+from vips_core.baselines.erm import fit_erm
+from vips_core.baselines.objective_perturbation import fit_objective_perturbation, public_penalty
+from vips_core.data import LabelledRows
+from vips_core.models.logistic import descent
+
+EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+DELTA = 1e-6
+EPOCHS = {"refined": 16, "DP-SGD": 20}
+PAPER_STEPS = 10
+NOT_PRIVATE = "non-private"
+WIDE = 1000  # features from which the paper's d × d statistics are left out
+
+Scores = Callable[[LabelledRows, LabelledRows, float, int], np.ndarray]
+
+
+def metrics(labels: np.ndarray, probabilities: np.ndarray) -> dict[str, float]:
+    """Rank, probability and calibration of predictions."""
+    p = np.clip(probabilities, 1e-9, 1 - 1e-9)
+    return {
+        "auc": float(roc_auc_score(labels, p)),
+        "log_loss": float(log_loss(labels, p)),
+        "brier": float(brier_score_loss(labels, p)),
+        "expected_over_observed": float(p.mean() / labels.mean()),
+    }
+
+
+@contextmanager
+def prior_of_log_odds(deviation: float) -> Iterator[None]:
+    """Train the refined variant with another prior standard deviation of a typical record's log odds."""
+    chosen = descent.PRIOR
+    descent.PRIOR = deviation * descent.RADIUS
+    try:
+        yield
+    finally:
+        descent.PRIOR = chosen
+
+
+def refined(deviation: float) -> Scores:
+    """The refined variant."""
+
+    def scores(train, test, epsilon, seed):
+        model = vips.BayesianLogistic(train.feature_names, train.norm_bound)
+        plan = _plan("refined", len(train), epsilon)
+        with prior_of_log_odds(deviation):
+            return model.predict_probability(vips.fit(model, train, plan, seed=seed), test)
+
+    return scores
+
+
+def paper(accountant: str) -> Scores:
+    """The paper's variant, its noise calibrated by an accountant."""
+
+    def scores(train, test, epsilon, seed):
+        model = vips.BayesianLogistic(train.feature_names, train.norm_bound, "paper")
+        plan = _plan(accountant, len(train), epsilon)
+        return model.predict_probability(vips.fit(model, train, plan, seed=seed), test)
+
+    return scores
+
+
+def dp_sgd(clip: float, rate: float | None) -> Scores:
+    """DP-SGD with its clip as a part of the norm bound, and its learning rate, None by its own rule."""
+
+    def scores(train, test, epsilon, seed):
+        model = PrivateGradientDescent(
+            train.feature_names, train.norm_bound, clip=clip * train.norm_bound, learning_rate=rate
+        )
+        plan = _plan("DP-SGD", len(train), epsilon)
+        return model.predict_probability(vips.fit(model, train, plan, seed=seed), test)
+
+    return scores
+
+
+def private_erm(penalty: float, radius: float) -> Scores:
+    """Objective perturbation, with its penalty in units of its own rule, and its radius of the norm bound."""
+
+    def scores(train, test, epsilon, seed):
+        weights = fit_objective_perturbation(
+            train,
+            epsilon,
+            np.random.default_rng(seed),
+            penalty=penalty * public_penalty(len(train), train.x.shape[1], epsilon),
+            radius=radius * train.norm_bound,
+        )
+        return expit(test.x @ weights)
+
+    return scores
+
+
+def not_private(train, test, epsilon, seed):
+    """Ridge regression, with the stronger penalty where there are few records per feature."""
+    penalty = 1.0 if len(train) > 10 * train.x.shape[1] else 30.0
+    return expit(test.x @ fit_erm(train, penalty))
+
+
+METHODS: dict[str, Scores] = {
+    NOT_PRIVATE: not_private,
+    **{f"refined: prior {deviation}": refined(deviation) for deviation in (1.0, 1.5, 2.5)},
+    "paper": paper("pld"),
+    "strong": paper("strong"),
+    **{
+        f"private ERM: penalty {penalty}, radius {radius}": private_erm(penalty, radius)
+        for penalty in (0.3, 1.0)
+        for radius in (0.25, 0.5)
+    },
+    "DP-SGD: clip 1/3, rate by rule": dp_sgd(1 / 3, None),
+    **{
+        f"DP-SGD: clip 1/{part}, rate {rate}": dp_sgd(1 / part, rate)
+        for part in (2, 4)
+        for rate in (1.0, 4.0, 16.0)
+    },
+}
+
+
+def applies(method: str, rows: LabelledRows, epsilon: float) -> bool:
+    """Whether a method is run: not twice without privacy, not with d × d statistics of very wide rows."""
+    if method in ("paper", "strong") and rows.x.shape[1] >= WIDE:
+        return False
+    return (method == NOT_PRIVATE) == math.isinf(epsilon)
+
+
+@functools.cache
+def _plan(kind: str, records: int, epsilon: float) -> vips.PrivacyPlan:
+    """The plan depends on public quantities alone: calibrate once."""
+    public = {"records": records, "epsilon": epsilon, "delta": DELTA}
+    if kind == "refined":
+        return vips.BayesianLogistic(("any",)).recommend(**public, epochs=EPOCHS[kind])
+    if kind == "DP-SGD":
+        return PrivateGradientDescent(("any",)).recommend(**public, epochs=EPOCHS[kind])
+    steps = vips.PrivacyPlan(records=records, expected_batch=records, steps=PAPER_STEPS, delta=DELTA)
+    return steps.calibrate(epsilon, kind)

@@ -1,0 +1,69 @@
+"""Score methods on tables; every result is appended to a CSV, and a second call goes on where one stopped.
+
+python -m tests.benchmarks.utility.run utility.csv --seeds 3
+python -m tests.benchmarks.utility.run utility.csv --tables nhanes OFP --methods refined --epsilon 0.25 1
+VIPS_BENCH_BRFSS=brfss_2015.csv.gz python -m tests.benchmarks.utility.run utility.csv --tables brfss
+
+A column of the CSV is a metric; a kind of data with other methods and metrics writes to a CSV of its own.
+"""
+
+import argparse
+import math
+import os
+import time
+from pathlib import Path
+
+import pandas as pd
+
+from tests.benchmarks.utility import logistic, tables
+
+KEYS = ["data", "method", "epsilon", "seed"]
+
+
+def main() -> None:
+    """Run what the CSV does not hold yet."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("results", type=Path)
+    here = [name for name in tables.NAMES if name != "brfss" or tables.SURVEY_FILE in os.environ]
+    parser.add_argument("--tables", nargs="+", choices=tables.NAMES, default=here)
+    parser.add_argument("--methods", nargs="+", default=[""], help="beginnings of names; all where left out")
+    parser.add_argument("--epsilon", nargs="+", type=float, default=list(logistic.EPSILONS))
+    parser.add_argument("--seeds", type=int, default=3)
+    options = parser.parse_args()
+    for seed in range(options.seeds):
+        for name in options.tables:
+            run_table(options.results, name, seed, tuple(options.methods), options.epsilon)
+
+
+def run_table(
+    results: Path, name: str, seed: int, beginnings: tuple[str, ...], epsilons: list[float]
+) -> None:
+    """Score one split of one table."""
+    known = set(read(results)[KEYS].itertuples(index=False, name=None))
+    train, test = tables.split(name, seed)
+    for method, scores in logistic.METHODS.items():
+        for epsilon in (math.inf, *epsilons):
+            key = (name, method, epsilon, seed)
+            wanted = method.startswith(beginnings) and logistic.applies(method, train, epsilon)
+            if not wanted or key in known:
+                continue
+            start = time.perf_counter()
+            values = logistic.metrics(test.y, scores(train, test, epsilon, seed))
+            values["seconds"] = time.perf_counter() - start
+            append(results, dict(zip(KEYS, key, strict=True)) | values)
+
+
+def read(results: Path) -> pd.DataFrame:
+    """Results so far."""
+    return pd.read_csv(results) if results.exists() else pd.DataFrame(columns=KEYS)
+
+
+def append(results: Path, row: dict) -> None:
+    """Write one row, and the header first."""
+    pd.DataFrame([row]).to_csv(
+        results, mode="a", header=not results.exists(), index=False, float_format="%.6g"
+    )
+
+
+if __name__ == "__main__":
+    main()

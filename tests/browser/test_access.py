@@ -1,0 +1,52 @@
+"""No page has a serious finding of axe-core: contrast, names of controls, order of headings, and the like."""
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from dashboard import pages
+
+expect.set_options(timeout=60_000)
+SMALL = {"width": 400, "height": 800}
+STILL = "() => document.getAnimations().every(one => one.playState !== 'running')"  # what comes fades in
+
+
+def loaded(context, address):
+    page = context.new_page()
+    page.set_default_timeout(60_000)
+    page.goto(address)
+    expect(page.get_by_role("heading", level=1)).to_be_visible(timeout=180_000)
+    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+    page.wait_for_function(STILL)
+    return page
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing_serious(chromium, server, theme):
+    """Each page in one theme, and those with most kinds of elements in both."""
+    names = sorted(pages.TITLES)
+    names = {"plan", "learn", *(names[::2] if theme == "light" else names[1::2])}
+    context = chromium.new_context(viewport={"width": 1440, "height": 1000}, color_scheme=theme)
+    findings = {}
+    for name in names:
+        page = loaded(context, f"{server}/{'' if name == 'start' else name}")
+        violations = Axe().run(page).response["violations"]
+        serious = [
+            f"{item['id']}: {item['nodes'][0]['html']}" for item in violations if item["impact"] != "minor"
+        ]
+        findings[name] = serious
+        page.close()
+    context.close()
+    assert findings == dict.fromkeys(names, [])
+
+
+def test_a_narrow_screen_clips_nothing_and_shows_the_way(chromium, server):
+    context = chromium.new_context(viewport=SMALL)
+    page = loaded(context, server)
+    for title, _ in pages.TITLES.values():
+        expect(page.locator(".st-key-pages").get_by_role("link", name=title, exact=True)).to_be_visible()
+    widths = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+    assert widths[0] <= widths[1]
+    for link in page.locator(".st-key-examples a p").all():
+        assert link.evaluate("element => element.scrollWidth <= element.clientWidth")
+    context.close()

@@ -1,0 +1,185 @@
+"""`vips-explorer data` and `fit` on private files: caps, people, and what is refused."""
+
+import sqlite3
+
+import pytest
+
+from tests.cli.shell import SPEND, registered, run, run_json, survey
+from vips_core.store.store import Store
+
+__all__ = ["registered", "survey"]  # fixtures
+
+
+def test_a_private_file_needs_an_explicit_cap(capsys, home, survey):
+    """Issue 16: `fit` on a file that was not registered silently set a cap of ε = 10."""
+    code, printed = run(capsys, "fit", "logistic", "--data", *survey, *SPEND)
+    assert (code, printed.err.count("\n")) == (2, 1)
+    assert "is private and has no cap yet: first register it with one" in printed.err
+    assert f"data add logistic {survey[0]} --epsilon E --delta D" in printed.err
+    assert (Store().ledger(), Store().runs(), list((home / "data").iterdir())) == ([], [], [])
+
+
+def test_a_large_delta_needs_a_reason(capsys, survey):
+    """Issue 16: a cap's δ could be 0.4, and cap changes had no author and no reason."""
+    cap = ["--epsilon", 3, "--delta", 0.01]
+    code, printed = run(capsys, "data", "add", "logistic", *survey, *cap)
+    assert code == 2
+    assert "the cap's delta must be at most 1/(10·N) = 0.00167 for 60 records, got 0.01" in printed.err
+    assert Store().ledger() == []
+    said = ["--by", "Ada", "--reason", "the board agreed"]
+    run_json(capsys, "data", "add", "logistic", *survey, *cap, *said)
+    code, printed = run(capsys, "data", "budget", "people", "--epsilon", 3, "--delta", 0.02)
+    assert (code, "otherwise give a reason" in printed.err) == (2, True)
+    run_json(capsys, "data", "budget", "people", "--epsilon", 3, "--delta", 1e-4, "--by", "Bob")
+    rows = run_json(capsys, "ledger", "show")
+    contents = [row["content"] for row in rows if row["kind"] in ("data", "cap")]
+    signed = [(content["by"], content["reason"]) for content in contents]
+    assert signed == [("Ada", "the board agreed"), ("Ada", "the board agreed"), ("Bob", "")]
+    assert "private, by Ada: the board agreed" in run(capsys, "ledger", "show")[1].out
+    code, printed = run(capsys, "data", "budget", "people", *cap, "--by", "x" * 501, "--reason", "long")
+    assert (code, "by must have at most 500 characters" in printed.err) == (2, True)
+
+
+def test_a_person_column_is_enforced_and_chained(capsys, tmp_path):
+    """Issue 16: a unit could be typed that the code did not enforce."""
+    rows = [f"{n % 20},{20 + n},{n % 2}" for n in range(60)]
+    (tmp_path / "visits.csv").write_text("patient,age,ill\n" + "\n".join(rows))
+    (tmp_path / "schema.toml").write_text("[ranges]\nage = [18, 100]\n")
+    about = [tmp_path / "visits.csv", "--target", "ill", "--schema", tmp_path / "schema.toml"]
+    row = run_json(
+        capsys, "data", "add", "logistic", *about, "--person", "patient", "--epsilon", 3, "--delta", 1e-4
+    )
+    assert (row["records"], row["person_column"]) == (20, "patient")
+    assert row["unit"] == "one person (all rows with the same value of patient)"
+    assert len(Store().load("visits").train) == 20
+    assert Store().ledger("visits")[0].content["person_column"] == "patient"
+
+
+def test_the_same_people_keep_their_budget_in_any_file(capsys, tmp_path, registered):
+    """Issue 16: one row less, another range or other columns got a fresh budget; so did `--public`."""
+    run_json(capsys, "fit", "logistic", "--data", "people", *SPEND)
+    spent = run_json(capsys, "data", "budget", "people")["spent_share"]
+    header, *rows = (tmp_path / "people.csv").read_text().splitlines()
+    (tmp_path / "fewer.csv").write_text("\n".join([header, *rows[1:]]))
+    (tmp_path / "wide.toml").write_text("[ranges]\nage = [0, 120]\ndose = [0, 10]\n")
+    (tmp_path / "narrow.toml").write_text("[ranges]\ndose = [0, 10]\n")
+    for name, file, schema in (
+        ("fewer", "fewer.csv", "schema.toml"),
+        ("wide", "people.csv", "wide.toml"),
+        ("narrow", "people.csv", "narrow.toml"),
+    ):
+        about = [tmp_path / file, "--target", "ill", "--schema", tmp_path / schema, "--name", name]
+        code, printed = run(capsys, "data", "add", "logistic", *about, "--public")
+        assert (code, printed.err.count("\n")) == (2, 1)
+        assert "so they cannot be public" in printed.err
+        added = run_json(capsys, "data", "add", "logistic", *about)
+        assert any("rows or persons of" in sentence for sentence in added["overlaps"])
+        assert run_json(capsys, "data", "budget", name)["spent_share"] == spent > 0
+    apart = ["--separate", "other people", "--epsilon", 1, "--delta", 1e-4, "--name", "apart"]
+    (tmp_path / "last.csv").write_text("\n".join([header, *rows[-2:], "99,9,1"]))
+    about = [tmp_path / "last.csv", "--target", "ill", "--schema", tmp_path / "schema.toml"]
+    run_json(capsys, "data", "add", "logistic", *about, *apart)
+    assert run_json(capsys, "data", "budget", "apart")["spent_share"] == 0
+    assert "kept apart" not in run(capsys, "ledger", "show", "--data", "people")[1].out
+    assert "separated from" in run(capsys, "ledger", "show", "--data", "apart")[1].out
+
+
+def test_private_rows_cannot_be_held_out(capsys, tmp_path, survey):
+    """Issue 16: `--test` could be the private training file, or a part of it, and its AUC was printed."""
+    cap = ["--epsilon", 3, "--delta", 1e-4]
+    header, *rows = (tmp_path / "people.csv").read_text().splitlines()
+    (tmp_path / "some.csv").write_text("\n".join([header, *rows[5:9]]))
+    for test in ("people.csv", "some.csv"):
+        code, printed = run(capsys, "data", "add", "logistic", *survey, *cap, "--test", tmp_path / test)
+        assert (code, printed.err.count("\n")) == (2, 1)
+        assert "of these held-out records are private in the private file itself" in printed.err
+    run_json(capsys, "data", "add", "logistic", *survey, *cap)
+    (tmp_path / "new.csv").write_text("\n".join([header, "30,9.5,1", "31,9.5,0"]))
+    about = ["--target", "ill", "--schema", tmp_path / "schema.toml", "--public"]
+    code, printed = run(
+        capsys,
+        "fit",
+        "logistic",
+        "--data",
+        tmp_path / "new.csv",
+        *about,
+        *SPEND,
+        "--test",
+        tmp_path / "some.csv",
+    )
+    assert (code, "held-out records are private in people" in printed.err) == (2, True)
+
+
+def test_rows_that_were_public_cannot_be_private_later(capsys, tmp_path, survey):
+    run_json(capsys, "data", "add", "logistic", *survey, "--public")
+    header, *rows = (tmp_path / "people.csv").read_text().splitlines()
+    (tmp_path / "clinic.csv").write_text("\n".join([header, *rows[:3], "99,9,1", "98,9,0"]))
+    about = ["--target", "ill", "--schema", tmp_path / "schema.toml", "--epsilon", 1, "--delta", 1e-4]
+    code, printed = run(capsys, "data", "add", "logistic", tmp_path / "clinic.csv", *about)
+    assert (code, printed.err.count("\n")) == (2, 1)
+    assert "3 rows or persons of these records are public or held out in people" in printed.err
+
+
+def test_a_bad_key_is_said_and_nothing_is_registered(capsys, survey, monkeypatch):
+    monkeypatch.setenv("VIPS_LEDGER_KEY", "no such file")
+    code, printed = run(capsys, "data", "add", "logistic", *survey, "--epsilon", 1, "--delta", 1e-5)
+    assert (code, printed.err.count("\n")) == (2, 1)
+    assert "VIPS_LEDGER_KEY must be hexadecimal digits or a file that can be read" in printed.err
+    monkeypatch.delenv("VIPS_LEDGER_KEY")
+    assert Store().ledger() == []
+
+
+def test_data_sets_of_older_versions_are_told(capsys, registered, monkeypatch):
+    monkeypatch.setattr("vips_core.store.people.without_digests", lambda connection: ["people"])
+    for command in (["data", "list"], ["ledger", "verify"]):
+        assert "The data set people was registered by an older version" in run(capsys, *command)[1].out
+
+
+def test_private_records_made_public_in_the_table_are_found(capsys, home, registered):
+    """Issue 16: a fit without noise ran after such an edit, and the ledger was said to be whole."""
+    with sqlite3.connect(home / "store.db") as connection:
+        connection.execute("UPDATE data SET private = 0")
+    connection.close()
+    code, printed = run(capsys, "fit", "logistic", "--data", "people", "--noise", 0, "--delta", 1e-5)
+    assert (code, printed.err.count("\n")) == (2, 1)
+    assert "people has another private in its table than in the ledger" in printed.err
+    assert Store().runs() == []
+    assert run(capsys, "ledger", "verify")[0] == 2
+
+
+def test_a_private_file_is_registered_with_a_cap_and_keeps_it(capsys, tmp_path, registered):
+    survey = registered
+    code, printed = run(capsys, "fit", "logistic", "--data", *survey, *SPEND)
+    assert code == 0, printed.err
+    assert "people is private: all runs on it together may spend ε = 10 at δ = 1e-05" in printed.err
+    assert "vips-explorer data budget people --epsilon E --delta D" in printed.err
+    budget = run_json(capsys, "data", "budget", "people")
+    assert budget["planned_epsilon"] == pytest.approx(1, rel=1e-6)
+    assert budget["cap"] == {"epsilon": 10, "delta": 1e-5}
+    changed = run_json(capsys, "data", "budget", "people", "--epsilon", 1.2, "--delta", 1e-5)
+    assert 0 < changed["left_epsilon"] < 1
+    out = tmp_path / "out"
+    code, printed = run(capsys, "fit", "logistic", "--data", *survey, *SPEND, "--out", out)
+    assert code == 2
+    assert "does not fit in the budget of people" in printed.err
+    assert "cap of ε = 1.2" in printed.err
+    assert not out.exists()
+    assert len(Store().runs()) == 1
+    names = [row["name"] for row in run_json(capsys, "data", "list")]
+    assert names[-1] == "people"
+    assert "left of ε = 1.2 (δ = 1e-05)" in run(capsys, "data", "list")[1].out
+
+
+@pytest.mark.parametrize(
+    ("extra", "sentence"),
+    [
+        (["--seed", "1", *SPEND], "people is private: a run with a seed is refused"),
+        (["--noise", "0", "--delta", "1e-5"], "people is private: a run without noise is refused"),
+        (["--method", "perm", *SPEND], "people is private: method perm is refused"),
+    ],
+)
+def test_what_voids_the_guarantee_is_refused_on_a_private_file(capsys, registered, extra, sentence):
+    code, printed = run(capsys, "fit", "logistic", "--data", *registered, *extra)
+    assert code == 2
+    assert sentence in printed.err
+    assert Store().runs() == []

@@ -1,0 +1,204 @@
+"""`vips-explorer fit` on private data, `runs`, `data` and `ledger`: the store from the shell."""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import zipfile
+
+import pytest
+
+import vips_core.jobs.worker as worker
+from sample_data import generate
+from tests.cli.shell import SPEND, registered, run, run_json, survey
+from vips_core.store.store import Store
+
+__all__ = ["registered", "survey"]  # fixtures
+
+
+def test_runs_are_listed_shown_and_exported(capsys, tmp_path, survey):
+    result = run_json(capsys, "fit", "logistic", "--data", *survey, "--public", "--seed", 3, *SPEND)
+    assert result["releases"] == result["plan"]["steps"]
+    (row,) = run_json(capsys, "runs", "list", "--model", "logistic", "--status", "done", "--data", "people")
+    shown = run_json(capsys, "runs", "show", row["id"])
+    assert shown["result"] == result
+    assert shown["request"]["seed"] == row["seed"] == 3
+    assert f"{row['id']}  done" in run(capsys, "runs", "list")[1].out
+    text = run(capsys, "runs", "show", row["id"])[1].out
+    assert "epsilon = 1.0" in text
+    assert "demonstration" in text
+    assert run_json(capsys, "runs", "list", "--status", "failed") == []
+    code, printed = run(capsys, "runs", "show", "nothing")
+    assert (code, printed.err) == (2, "vips-explorer runs: there is no run 'nothing'\n")
+    code, printed = run(capsys, "runs", "export", row["id"], "--out", tmp_path / "run.zip")
+    assert code == 0, printed.err
+    with zipfile.ZipFile(tmp_path / "run.zip") as archive:
+        assert archive.testzip() is None
+        assert len(archive.namelist()) > 3
+
+
+def test_a_queued_run_is_cancelled_and_costs_nothing(capsys, registered, monkeypatch):
+    monkeypatch.setattr("vips_core.jobs.supervisor.detach", lambda store: None)
+    queued = run_json(capsys, "fit", "logistic", "--data", *registered, *SPEND, "--background")["run"]
+    assert run_json(capsys, "data", "budget", "people")["planned_epsilon"] == pytest.approx(1, rel=1e-6)
+    assert run_json(capsys, "runs", "cancel", queued)["status"] == "cancelled"
+    assert run_json(capsys, "data", "budget", "people")["left_epsilon"] == 10
+    code, printed = run(capsys, "runs", "cancel", queued)
+    assert (code, printed.err.count("\n")) == (2, 1)
+
+
+def test_control_c_ends_the_run_after_its_step_with_results(capsys, tmp_path, registered, monkeypatch):
+    work, out = worker.work, tmp_path / "out"
+
+    def interrupted(store, run_id, on_step):
+        def strike(progress):
+            if progress.step == 2:
+                os.kill(os.getpid(), signal.SIGINT)
+            return on_step(progress)
+
+        work(store, run_id, strike)
+
+    monkeypatch.setattr(worker, "work", interrupted)
+    before = signal.getsignal(signal.SIGINT)  # ignored where the tests run in the background
+    code, printed = run(capsys, "fit", "logistic", "--data", *registered, *SPEND, "--out", out)
+    assert code == 130
+    assert "Stopping after this step" in printed.err
+    (row,) = Store().runs()
+    assert (row.status, row.step) == ("cancelled", 2)
+    assert json.loads((out / "result.json").read_text())["releases"] == 2
+    assert 0 < Store().budget("people").planned_epsilon < 0.6
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_data_are_added_and_removed(capsys, survey):
+    row = run_json(
+        capsys, "data", "add", "logistic", *survey, "--name", "cohort", "--epsilon", 2, "--delta", 1e-6,
+        "--unit", "one patient",
+    )  # fmt: skip
+    assert (row["name"], row["records"], row["private"]) == ("cohort", 60, True)
+    assert row["unit"] == "one row of the file, which the steward calls “one patient”"  # nothing stronger
+    assert row["cap"] == {"epsilon": 2, "delta": 1e-6}
+    code, printed = run(capsys, "fit", "logistic", "--data", "cohort", *SPEND, "--public")
+    assert (code, printed.err.count("\n")) == (2, 1)
+    assert run(capsys, "fit", "logistic", "--data", "cohort", *SPEND)[0] == 0
+    assert run_json(capsys, "data", "remove", "cohort") == {"removed": "cohort"}
+    code, printed = run(capsys, "data", "add", "logistic", *survey, "--epsilon", 2)
+    assert (code, printed.err) == (2, "vips-explorer data: a cap needs both epsilon and delta\n")
+    row = run_json(capsys, "data", "add", "logistic", *survey)  # known records keep cap and cost
+    assert row["cap"] == {"epsilon": 2, "delta": 1e-6}
+    assert run_json(capsys, "data", "budget", "people")["planned_epsilon"] > 1
+
+
+def test_the_ledger_is_shown_and_verified(capsys, home, survey):
+    nothing = {"whole": True, "rows": 0, "head": None, "problems": [], "notes": []}
+    assert run_json(capsys, "ledger", "verify") == nothing
+    run_json(capsys, "data", "add", "logistic", *survey, "--epsilon", 10, "--delta", 1e-5)
+    run(capsys, "fit", "logistic", "--data", *survey, *SPEND)
+    rows = run_json(capsys, "ledger", "show", "--data", "people")
+    assert [row["kind"] for row in rows] == ["data", "people", "cap", "reserve", "settle"]
+    text = run(capsys, "ledger", "show")[1].out
+    assert "ε = 10 at δ = 1e-05" in text
+    assert "60 records, private" in text
+    code, printed = run(capsys, "ledger", "verify")
+    assert (code, rows[-1]["hash"] in printed.out) == (0, True)
+    with sqlite3.connect(home / "store.db") as connection:
+        connection.execute("DROP TRIGGER ledger_is_not_changed")
+        connection.execute("UPDATE ledger SET content = '{\"events\": []}' WHERE number = 4")
+    connection.close()
+    code, printed = run(capsys, "ledger", "verify")
+    assert (code, printed.out) == (2, "Row 4 of the ledger was changed: its hash does not match it.\n")
+    code, printed = run(capsys, "ledger", "verify", "--json")
+    assert (code, json.loads(printed.out)["whole"]) == (2, False)
+
+
+def test_a_read_only_store_is_listed_shown_verified_and_exported(
+    capsys, tmp_path, home, registered, monkeypatch
+):
+    """Issue 16: `ledger verify` and `runs list` failed on a read-only copy, which is what an auditor has."""
+    run_json(capsys, "fit", "logistic", "--data", "people", *SPEND)
+    copy = tmp_path / "copy"
+    with contextlib.closing(sqlite3.connect(home / "store.db")) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    shutil.copytree(home, copy)
+    for name in ("store.db-wal", "store.db-shm"):
+        (copy / name).unlink(missing_ok=True)
+    monkeypatch.setenv("VIPS_HOME", str(copy))
+    monkeypatch.setattr("vips_core.store.home._can_be_written", lambda folder: False)
+    before = {path: path.stat().st_mtime_ns for path in copy.rglob("*")}
+    assert run_json(capsys, "ledger", "verify")["whole"]
+    assert run_json(capsys, "data", "list")[-1]["name"] == "people"
+    assert 0 < run_json(capsys, "data", "budget", "people")["spent_share"] < 1
+    (row,) = run_json(capsys, "runs", "list")
+    assert run_json(capsys, "runs", "show", row["id"])["status"] == "done"
+    assert run(capsys, "runs", "export", row["id"], "--out", tmp_path / "run.zip")[0] == 0
+    for command in (
+        ["fit", "logistic", "--data", "people", *SPEND],
+        ["data", "budget", "people", "--epsilon", 20, "--delta", 1e-5],
+        ["data", "remove", "people"],
+    ):
+        code, printed = run(capsys, *command)
+        assert (code, printed.err.count("\n")) == (2, 1)
+        assert "is read-only here: nothing can be changed" in printed.err
+    assert {path: path.stat().st_mtime_ns for path in copy.rglob("*")} == before
+    monkeypatch.setenv("VIPS_HOME", str(tmp_path))
+    code, printed = run(capsys, "runs", "list")
+    assert (code, "there is no store" in printed.err) == (2, True)
+
+
+def config(tmp_path, text):
+    path = tmp_path / "run.toml"
+    path.write_text(text)
+    return path
+
+
+def test_a_config_file_says_the_whole_run(capsys, tmp_path):
+    rows = generate.digits(30, seed=0)[0]
+    Store().add_data("digits", rows, rows, private=False, unit="one image")
+    path = config(
+        tmp_path,
+        'model = "sbn"\ndata = "digits"\nmethod = "paper"\nhidden = 2\n'
+        "epsilon = 3\ndelta = 1e-4\nepochs = 1\nseed = 5\n",
+    )
+    result = run_json(capsys, "fit", "--config", path)
+    (row,) = Store().runs()
+    assert (result["method"], row.seed, row.request["hidden"]) == ("paper", 5, 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (
+            'model = "lda"\nepsilon = \n',
+            "the config run.toml is not TOML: Invalid value (at line 2, column 11)",
+        ),
+        ('model = "lda"\ndata = "sotu"\nepsilons = 1\n', "epsilons is not an option of lda; known are data"),
+        ('model = "cnn"\n', "model must be one of lda, logistic, sbn, got 'cnn'"),
+        (
+            'model = "lda"\ndata = "sotu"\nepsilon = "1"\ndelta = 1e-5\n',
+            "epsilon must be a number of at least 0.001 and at most 1,000, got '1'",
+        ),
+        (
+            'model = "lda"\ndata = "sotu"\nepsilon = 1\ndelta = 2\n',
+            "delta must be a number of at least 1e-15 and at most 0.1",
+        ),
+        ('model = "lda"\ndata = "sotu"\nepsilon = 1\n', "delta must be given"),
+        ('model = "lda"\ndata = "nothing"\nepsilon = 1\ndelta = 1e-5\n', "there is no data set 'nothing'"),
+    ],
+)
+def test_a_mistake_in_a_config_gets_one_sentence(capsys, tmp_path, text, sentence):
+    code, printed = run(capsys, "fit", "--config", config(tmp_path, text))
+    assert code == 2
+    assert sentence in printed.err
+    assert printed.err.count("\n") == 1
+
+
+def test_fit_needs_a_model_or_a_config(capsys, tmp_path):
+    code, printed = run(capsys, "fit")
+    assert (code, printed.err) == (
+        2,
+        "vips-explorer fit: name a model (lda, logistic, sbn) or give --config\n",
+    )
+    code, printed = run(capsys, "fit", "--config", tmp_path / "nowhere.toml")
+    assert (code, printed.err.count("\n")) == (2, 1)

@@ -1,0 +1,99 @@
+"""Following runs: progress is shown, the page is run again in time, and the supervisor is spared."""
+
+import dataclasses
+
+import pytest
+
+from dashboard import background, stored
+from dashboard.components import live_runs
+from vips_core.jobs import supervisor
+from vips_core.jobs.request import Request
+from vips_core.jobs.submission import submit
+
+REQUEST = {"model": "logistic", "data": "nhanes-stroke", "epsilon": 1.0, "delta": 1e-4}
+
+
+class RanAgainError(Exception):
+    """The page was run again."""
+
+
+@pytest.fixture
+def started(monkeypatch):
+    """Every call of the supervisor."""
+    calls = []
+    monkeypatch.setattr(supervisor, "start", calls.append)
+    monkeypatch.setattr(stored, "_supervision", stored._Schedule(3600.0))
+    return calls
+
+
+@pytest.fixture
+def clock(monkeypatch, started):
+    """Time passes only in pauses, of which there are at most a hundred."""
+    pauses = []
+
+    def pause(seconds):
+        pauses.append(seconds)
+        assert len(pauses) < 100
+
+    monkeypatch.setattr(background.time, "monotonic", lambda: sum(pauses))
+    monkeypatch.setattr(background, "pause", pause)
+
+    def run_again():
+        raise RanAgainError
+
+    monkeypatch.setattr(live_runs.st, "rerun", run_again)
+
+
+def as_it_goes(run, *changes):
+    """Return what reads a run, changed in one way after another; the last stays."""
+    rows = iter([dataclasses.replace(run, **change) for change in changes])
+    last = []
+
+    def read():
+        last[:] = [next(rows, *last)]
+        return list(last)
+
+    return read
+
+
+@pytest.fixture
+def run(started):
+    return stored.store().run(submit(stored.store(), Request.from_mapping(REQUEST)))
+
+
+def test_progress_is_shown_until_a_run_changes_its_state(run, clock):
+    read, steps = as_it_goes(run, {"step": 1}, {"step": 2}, {"step": 3, "status": "done"}), []
+    with pytest.raises(RanAgainError):
+        live_runs.follow([run], read=read, show=lambda now: steps.append(now[0].step))
+    assert steps == [1, 2]
+
+
+def test_a_change_since_the_page_was_drawn_is_not_missed(run, clock):
+    with pytest.raises(RanAgainError):
+        live_runs.follow([dataclasses.replace(run, status="running")])
+
+
+def test_mere_progress_runs_the_page_again_after_a_while(run, clock):
+    looks = []
+    read = as_it_goes(run, {}, {"step": 1})
+    with pytest.raises(RanAgainError):
+        live_runs.follow([run], read=read, show=looks.append, redraw=3.0)
+    assert len(looks) == 13  # at 0, 0.25, … 3 seconds
+
+
+def test_the_supervisor_is_asked_only_where_something_waits_and_not_too_often(started):
+    assert stored.supervise() == []
+    assert started == []
+    run_id = submit(stored.store(), Request.from_mapping(REQUEST))
+    assert stored.supervise() == ["queued"]
+    stored.supervise()
+    assert started == [stored.store()]
+    stored.store().cancel(run_id)
+    assert stored.supervise() == []
+
+
+def test_a_schedule_is_due_once_in_its_time(monkeypatch):
+    moments = iter([10.0, 10.9, 11.0, 11.5, 30.0])
+    monkeypatch.setattr(stored.time, "monotonic", lambda: next(moments))
+    schedule = stored._Schedule(1.0)
+    assert [schedule.is_due() for _ in range(5)] == [True, False, True, False, True]

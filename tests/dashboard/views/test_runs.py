@@ -1,0 +1,214 @@
+"""The Runs page's logic, without a browser."""
+
+import sqlite3
+import zipfile
+
+import pytest
+
+from dashboard import pages
+from dashboard.components.formats import number
+from dashboard.views.runs import charts, data, history, text
+from tests.pages import address, checked, settled, view
+from tests.small_rows import rows
+from vips_core import Ledger
+from vips_core.jobs import supervisor, worker
+from vips_core.jobs.request import Request
+from vips_core.jobs.submission import submit
+from vips_core.reports import report
+from vips_core.store.budget import Cap
+from vips_core.store.store import Store
+from vips_core.sweeps.grid import Sweep
+from vips_core.tasks import TASKS
+
+BASE = {"model": "logistic", "data": "small", "delta": 1e-3, "epochs": 4.0}
+
+
+@pytest.fixture
+def store(home, monkeypatch):
+    """A store with two finished runs on public data, one on private data, and one that waits."""
+    monkeypatch.setattr(supervisor, "start", lambda store: [])
+    monkeypatch.setattr(history, "wait", lambda runs: None)
+    store = Store(home)
+    store.add_data("small", rows(300, 0), rows(200, 1), private=False, unit="one row")
+    store.add_data("secret", rows(300, 2), rows(200, 3), cap=Cap(3.0, 1e-4), unit="one patient")
+    for table in (
+        BASE | {"epsilon": 1.0, "seed": 3},
+        BASE | {"method": "paper", "noise": 4.0, "seed": 3},
+        BASE | {"data": "secret", "epsilon": 1.0, "delta": 1e-4},
+    ):
+        worker.work(store, submit(store, Request.from_mapping(table)))
+    submit(store, Request.from_mapping(BASE | {"method": "non-private"}))
+    return store
+
+
+def page(**address):
+    return view("runs", **address)
+
+
+def texts(at):
+    return "\n".join(element.value for element in [*at.markdown, *at.caption, *at.header])
+
+
+def button(at, key):
+    (button,) = [item for item in at.button if item.key and item.key.startswith(key)]
+    return button
+
+
+def test_nothing_yet(home):
+    assert "Nothing was trained here yet" in texts(page())
+
+
+def test_history_and_its_filters(store):
+    assert len(page().dataframe[0].value) == 4
+    for query, count in (
+        ({"method": "paper"}, 1),
+        ({"data": "secret"}, 1),
+        ({"status": "queued"}, 1),
+        ({"model": "lda"}, 0),
+        ({"status": "done", "data": "small"}, 2),
+    ):
+        at = page(**query)
+        assert (len(at.dataframe[0].value) if at.dataframe else 0) == count, query
+        assert address(at) | query == address(at)
+    assert "No run matches" in texts(page(model="sbn"))
+    (error,) = page(status="nonsense").error
+    assert "In the address, status must be one of" in error.value.replace("\\", "")
+
+
+def test_two_runs_side_by_side_with_epsilon_from_their_ledgers(store):
+    _, _, paper, refined = store.runs()
+    at = page(runs=f"{refined.id},{paper.id}")
+    settled(at)
+    settings, accounts, scores = (table.value for table in at.table)
+    assert set(settings["Setting"]) == {"method", "epsilon", "noise"}
+    ledger = Ledger.from_json((store.folder(paper.id) / "ledger.json").read_text())
+    row = accounts[accounts["Accountant"] == "Moments"].iloc[0]
+    assert row[f"VIPS, as published {paper.id}"] == number(ledger.epsilon(1e-3, "moments"))
+    assert scores["Held-out score"].tolist() == ["AUC", "log loss"]
+    assert len(at.get("plotly_chart")) == 1
+    assert address(page(**address(at)))["runs"] == f"{refined.id},{paper.id}"
+
+
+def test_an_unknown_run_gives_a_sentence(store):
+    at = page(runs="abcdef12")
+    assert "There is no run 'abcdef12'" in at.error[0].value.replace("\\", "")
+    assert "runs" not in address(at)
+
+
+def test_pin_delete_and_cancel(store):
+    waiting, private, paper, refined = store.runs()
+    at = page(runs=refined.id)
+    checked(button(at, f"pin:{refined.id}").click().run())
+    assert store.run(refined.id).pinned
+    assert at.dataframe[0].value["Run"].tolist()[0] == refined.id
+    at = page(runs=f"{private.id},{waiting.id}")
+    checked(button(at, f"cancel:{waiting.id}").click().run())
+    assert store.run(waiting.id).status == "cancelled"
+    before = store.budget("secret").spent_share
+    checked(button(at, f"delete:{private.id}").click().run())
+    assert private.id not in [run.id for run in store.runs()]
+    assert address(at)["runs"] == waiting.id
+    assert store.budget("secret").spent_share == before > 0  # the ledger keeps what it cost
+
+
+def test_reports_are_complete(store, tmp_path):
+    run = store.runs()[-1]
+    report.write_run(store, run.id, tmp_path / "report.zip")
+    with zipfile.ZipFile(tmp_path / "report.zip") as archive:
+        assert {"report.html", "config.toml", "ledger.json", "repeat.py"} <= set(archive.namelist())
+    at = page(runs=run.id)
+    labels = [item.proto.label for item in at.get("download_button")]
+    assert {"Report", "ZIP"} <= set(labels)
+
+
+def test_configs_are_checked_then_submitted_or_opened(store):
+    text = Request.from_mapping(BASE | {"epsilon": 2.0, "seed": 9}).to_toml()
+    at = page(part="import")
+    checked(at.text_area[0].set_value("epsilon = ").run())
+    assert "The config is not TOML" in at.error[0].value.replace("\\", "")
+    checked(at.text_area[0].set_value(text.replace("2.0", "-2.0")).run())
+    assert "Epsilon must be a number of at least 0.001" in at.error[0].value.replace("\\", "")
+    checked(at.text_area[0].set_value(text).run())
+    assert "A run of logistic" in at.success[0].value
+    (link,) = at.get("page_link")
+    assert "epsilon=2.0" in link.proto.query_string
+    assert "methods=refined" in link.proto.query_string
+    checked(button(at, "submit").click().run())
+    newest = store.runs()[0]
+    assert newest.request["seed"] == 9
+    assert address(at)["runs"] == newest.id
+    assert address(at)["part"] == "history"
+
+
+def test_every_model_has_a_page():
+    assert {pages.of_model(model): model for model in TASKS} == {
+        "topics": "lda",
+        "risk": "logistic",
+        "images": "sbn",
+    }
+    with pytest.raises(ValueError, match="no page trains the model 'none'"):
+        pages.of_model("none")
+
+
+def test_a_refused_config_gives_the_store_s_sentence(store):
+    at = page(part="import")
+    text = Request.from_mapping(BASE | {"data": "secret", "epsilon": 9.0, "delta": 1e-4}).to_toml()
+    checked(at.text_area[0].set_value(text).run())
+    checked(button(at, "submit").click().run())
+    assert "does not fit in the budget of secret" in at.error[0].value.replace("\\", "")
+
+
+def test_configs_of_sweeps_are_known_by_their_lists():
+    table = BASE | {"method": ["refined"], "epsilon": [1.0, 2.0], "seeds": 2}
+    config = data.read_config(Sweep.from_mapping(table).to_toml())
+    assert isinstance(config, Sweep)
+    assert len(config.cells()) == 4
+    with pytest.raises(ValueError, match="at most 100,000 characters"):
+        data.read_config("#" * 100_001)
+
+
+def test_budgets_and_cap(store):
+    at = page(part="budgets")
+    shown = {metric.label: metric.value for metric in at.metric}
+    budget = store.budget("secret")
+    assert shown["Left of the cap"] == f"{budget.left_share:.1%}"
+    assert shown["Largest ε of one more run"] == number(budget.left_epsilon)
+    assert shown["ε if planned as a whole"] == number(budget.planned_epsilon)
+    assert len(at.get("plotly_chart")) == 1
+    (bar,) = [item.proto.body for item in at.get("html") if "vips-budget" in item.proto.body]
+    assert f"spent {budget.spent_share:.0%}" in bar
+    assert f"left {budget.left_share:.0%}" in bar
+    assert "one patient each" in texts(at)
+    (epsilon,) = [box for box in at.number_input if box.label == "Cap on ε"]
+    checked(epsilon.set_value(5.0).run())
+    (by,) = [box for box in at.text_input if box.label == "Your name"]
+    checked(by.set_value("Ada").run())
+    checked(button(at, "cap-set").click().run())
+    assert store.data_row("secret").cap == Cap(5.0, 1e-4)
+    assert "ε = 5 at δ = 0.0001, by Ada" in at.dataframe[0].value["Content"].tolist()[-1]
+
+
+def test_verify_tells_in_words(store):
+    at = page(part="budgets")
+    checked(button(at, "verify").click().run())
+    assert "The ledger is whole: all" in at.success[0].value
+    with sqlite3.connect(store.home / "store.db") as connection:
+        connection.execute("PRAGMA writable_schema = 1")
+        for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+            connection.execute(f"DROP TRIGGER {name}")
+        connection.execute("UPDATE ledger SET content = '{}' WHERE number = 3")
+    connection.close()
+    assert "Row 3 of the ledger was changed" in text.verdict(store.verify(), 5)
+
+
+def test_verify_tells_of_data_sets_of_older_versions(store, monkeypatch):
+    monkeypatch.setattr("vips_core.store.people.without_digests", lambda connection: ["secret"])
+    at = page(part="budgets")
+    checked(button(at, "verify").click().run())
+    assert "secret was registered by an older version" in at.warning[0].value
+
+
+def test_budget_over_time_has_the_cap(store):
+    figure = charts.budget_over_time(store.budget("secret"))
+    assert figure["layout"]["shapes"][0]["y0"] == 100
+    assert len(figure["data"][0]["x"]) == 1

@@ -1,0 +1,94 @@
+"""The plan of a run is derived once, when it is submitted, and everyone reads it from the store."""
+
+import json
+
+import numpy as np
+import pytest
+
+from tests.jobs import request
+from vips_core import LabelledRows
+from vips_core.cli import main
+from vips_core.jobs import execution, worker
+from vips_core.jobs.request import Request
+from vips_core.jobs.submission import submit
+from vips_core.privacy.plan import PrivacyPlan
+from vips_core.store import budget
+from vips_core.store.budget import Cap
+from vips_core.store.rows import SWEEP, NewRun
+from vips_core.store.store import Store
+
+
+@pytest.fixture
+def derived(monkeypatch):
+    """Every plan that is derived from a request."""
+    plans, derive = [], execution.plan_for
+
+    def noted(*arguments):
+        plans.append(derive(*arguments))
+        return plans[-1]
+
+    monkeypatch.setattr(execution, "plan_for", noted)
+    return plans
+
+
+def test_the_plan_is_stored_with_the_run_and_trained_with(store, derived):
+    run = submit(store, request(noise=None, epsilon=1.0, batch=20))
+    (plan,) = derived
+    assert Store().run(run).plan == plan
+    worker.work(store, run)
+    assert len(derived) == 1
+    reserve, settle = (row for row in store.ledger("flips") if row.run == run)
+    assert budget.from_lists(reserve.content["events"]) == tuple(plan.events())
+    assert settle.content["events"][0] == pytest.approx(reserve.content["events"][0])
+    result = json.loads((store.folder(run) / execution.RESULT).read_text())
+    assert PrivacyPlan(**result["plan"]) == plan
+
+
+def test_the_command_derives_one_plan_for_a_new_file(home, derived, tmp_path, capsys):
+    (tmp_path / "people.csv").write_text("age,ill\n" + "".join(f"{20 + n % 60},{n % 2}\n" for n in range(80)))
+    (tmp_path / "schema.toml").write_text("[ranges]\nage = [0, 100]\n")
+    about = [
+        "--data",
+        str(tmp_path / "people.csv"),
+        "--target",
+        "ill",
+        "--schema",
+        str(tmp_path / "schema.toml"),
+    ]
+    spend = ["--epsilon", "1", "--delta", "1e-4", "--epochs", "2"]
+    assert main(["fit", "logistic", *about, *spend, "--public"]) == 0
+    (run,) = Store().runs()
+    assert [run.plan] == derived
+
+
+def test_an_edited_plan_is_not_trained_with(store):
+    run = submit(store, request())
+    weaker = {**vars(store.run(run).plan), "noise_multiplier": 0.01}
+    with store.database.write() as connection:
+        connection.execute("UPDATE runs SET plan = ? WHERE id = ?", [json.dumps(weaker), run])
+    worker.work(store, run)
+    row = store.run(run)
+    assert (row.status, row.step) == ("failed", 0)
+    assert row.error == "the plan is not the one whose cost was reserved: submit the run again"
+    (use,) = budget.uses(store.ledger("flips"))
+    assert use.events == ()
+
+
+def test_private_data_take_no_run_without_a_plan(store):
+    run = NewRun(SWEEP, {}, "sbn", "flips", 1)
+    with pytest.raises(ValueError, match="a sweep would spend the budget of flips, which is private"):
+        store.queue(run)
+    assert store.runs() == []
+
+
+def test_held_out_rows_of_one_label_are_refused_before_anything_is_spent(store):
+    rng = np.random.default_rng(0)
+    rows = LabelledRows(rng.random((50, 2)), np.arange(50) % 2, ("a", "b"), 2.0)
+    store.add_data("people", rows, rows[rows.y == 0], cap=Cap(3.0, 1e-5), unit="one person")
+    with pytest.raises(ValueError, match="both labels") as error:
+        submit(
+            store,
+            Request.from_mapping({"model": "logistic", "data": "people", "epsilon": 1.0, "delta": 1e-5}),
+        )
+    assert "\n" not in str(error.value)
+    assert store.budget("people").left_epsilon == 3.0

@@ -1,0 +1,129 @@
+"""Processes that wait for runs: they take them, outlive mistakes, are replaced, and end by themselves."""
+
+import os
+import signal
+import threading
+import time
+from types import SimpleNamespace
+
+import pytest
+
+from tests.jobs import STEPS, releases, request
+from vips_core.jobs import supervisor, warm, worker
+from vips_core.jobs.submission import submit
+
+
+def wait_for(condition, seconds=120.0):
+    until = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
+def is_there(pid):
+    """Whether a process lives or is a zombie."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.fixture
+def one_warm(store, monkeypatch):
+    monkeypatch.setenv("VIPS_WARM", "1")
+    monkeypatch.setenv("VIPS_WORKERS", "1")
+    monkeypatch.setattr(supervisor, "_children", [])
+    monkeypatch.setattr(supervisor, "_warm", [])
+    supervisor.keep_warm(store)
+    yield supervisor._warm[0]
+    for process in supervisor._warm:
+        if process.poll() is None:
+            os.kill(process.pid, signal.SIGKILL)
+    wait_for(lambda: not any(is_there(process.pid) for process in supervisor._warm))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="signals of POSIX")
+def test_runs_are_done_one_after_the_other_until_the_process_is_killed(store, one_warm):
+    first, second = submit(store, request()), submit(store, request())
+    assert supervisor.start(store) == [first]
+    assert not one_warm.is_free
+    wait_for(lambda: one_warm.is_free)  # it took the second by itself
+    assert [store.run(run).status for run in (first, second)] == ["done", "done"]
+    assert [releases(store, run) for run in (first, second)] == [STEPS, STEPS]
+
+    long = submit(store, request(epochs=5000, noise=2000.0))
+    assert supervisor.start(store) == [long]
+    wait_for(lambda: store.run(long).step > 2)
+    supervisor.keep_warm(store)
+    assert supervisor._warm == [one_warm]
+    os.kill(one_warm.pid, signal.SIGKILL)
+    wait_for(lambda: not is_there(one_warm.pid))  # no zombie stays, whoever looks
+    supervisor.start(store)
+    assert store.run(long).status == "failed"
+    assert releases(store, long) == store.run(long).step + 1
+    supervisor.keep_warm(store)
+    (other,) = supervisor._warm
+    assert other is not one_warm
+    assert other.is_free
+    assert store.verify() == []
+
+
+def test_a_killed_process_takes_no_order(store, one_warm):
+    os.kill(one_warm.pid, signal.SIGTERM)
+    wait_for(lambda: one_warm.poll() is not None)
+    assert not one_warm.is_free
+    assert one_warm.give("run", 1) is None
+
+
+def test_mistakes_are_in_the_log_of_their_run_and_the_next_order_is_done(store, monkeypatch):
+    class Orders:
+        stop = has_next = None
+
+        def __iter__(self):
+            yield from [(cancelled, 1), (waiting, 2)]
+
+    cancelled, waiting = submit(store, request()), submit(store, request())
+    store.cancel(cancelled)
+    logs = []
+    monkeypatch.setattr(warm, "Orders", Orders)
+    monkeypatch.setattr(warm, "load_code", lambda enough: None)
+    monkeypatch.setattr(warm, "write_output_to", logs.append)
+    monkeypatch.setattr(warm, "use_threads", lambda threads: None)
+    monkeypatch.setattr(worker.signal, "signal", lambda *arguments: None)
+    assert worker.main(["--home", str(store.home)]) == 0
+    assert logs == [store.folder(run) / "worker.log" for run in (cancelled, waiting)]
+    assert store.run(waiting).status == "done"
+
+
+def test_orders_end_where_none_comes_for_long(monkeypatch):
+    over = threading.Event()
+
+    def lines():
+        over.wait()
+        yield from ()
+
+    monkeypatch.setattr(warm.sys, "stdin", SimpleNamespace(buffer=lines()))
+    monkeypatch.setattr(warm.os, "write", lambda descriptor, answer: None)
+    monkeypatch.setattr(warm, "IDLE", 0.01)
+    assert list(warm.Orders()) == []
+    over.set()
+
+
+def test_code_is_loaded_by_short_runs_of_every_model(monkeypatch):
+    prepared = []
+    monkeypatch.setattr(warm.execution, "run", lambda run, folder: prepared.append(run))
+    warm.load_code(enough=lambda: len(prepared) == 5)
+    assert [(run.request.model, run.request.method) for run in prepared[:2]] == [
+        ("lda", "refined"),
+        ("lda", "paper"),
+    ]
+    assert {len(run.data.train) for run in prepared} == {64}
+    assert len(prepared) == 5
+
+
+@pytest.mark.parametrize("text", ["many", "-1"])
+def test_bad_number_of_waiting_processes(text, monkeypatch):
+    monkeypatch.setenv("VIPS_WARM", text)
+    with pytest.raises(ValueError, match="VIPS_WARM must be a whole number of at least 0"):
+        supervisor.warm_limit()

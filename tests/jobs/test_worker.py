@@ -1,0 +1,245 @@
+"""Workers: progress, cancel, failure, and never a release that was not announced."""
+
+import errno
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from tests.jobs import STEPS, intended, releases, request
+from tests.toy import coin_flips
+from vips_core import saved
+from vips_core.jobs import execution, lifecycle, lock, room, worker
+from vips_core.jobs.submission import submit
+from vips_core.store import budget
+from vips_core.store.database import StoreError
+from vips_core.store.store import Store
+
+
+def test_progress_is_stored_at_every_step(store):
+    run, seen = submit(store, request()), []
+
+    def on_step(progress):
+        row = store.run(run)
+        seen.append((progress.step, row.status, row.step, intended(store, run)))
+
+    worker.work(store, run, on_step)
+    # While step t runs, the store says that t - 1 are done and that the t-th release is intended.
+    assert seen == [(step, "running", step - 1, step) for step in range(1, STEPS + 1)]
+    row = store.run(run)
+    assert (row.status, row.step, row.error) == ("done", STEPS, None)
+    assert row.created <= row.started <= row.ended
+    assert [step for step, _ in row.scores][-1] == STEPS
+    assert all(0 <= value <= 1 for _, value in row.scores)
+    assert releases(store, run) == STEPS
+    prepared = execution.prepare(request(), store.load("flips"))
+    fit = execution.restore(prepared, store.folder(run))
+    assert fit.epsilon("pld") == pytest.approx(row.epsilon)
+    assert not lock.is_held(store.folder(run))
+
+
+def test_a_run_is_cancelled_within_one_step(store):
+    run = submit(store, request())
+    worker.work(store, run, lambda progress: store.cancel(run) if progress.step == 3 else None)
+    row = store.run(run)
+    assert (row.status, row.step, releases(store, run)) == ("cancelled", 3, 3)
+    assert (store.folder(run) / "params.npz").exists()  # what was paid for is kept
+
+
+def test_a_run_that_is_cancelled_before_its_first_release_costs_nothing(store, monkeypatch):
+    run = submit(store, request())
+    load = store.load
+
+    def cancel_then_load(name):
+        store.cancel(run)
+        return load(name)
+
+    monkeypatch.setattr(store, "load", cancel_then_load)
+    worker.work(store, run)
+    assert (store.run(run).status, releases(store, run)) == ("cancelled", 0)
+
+
+def test_a_run_on_public_data_needs_no_ledger(store):
+    store.add_data("open", coin_flips(seed=3), private=False, unit="one image")
+    run = submit(store, request(data="open", noise=0.0, seed=1))
+    worker.work(store, run)
+    row = store.run(run)
+    assert (row.status, row.epsilon, row.seed, row.scores) == ("done", None, 1, [])
+    assert [entry.kind for entry in store.ledger("open")] == ["data"]
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (ValueError("step 2 is\nbad"), "step 2 is bad"),
+        (ZeroDivisionError("oh"), "ZeroDivisionError: oh"),
+        (OSError(errno.ENOSPC, "No space left on device"), "the disk is full: No space left on device"),
+        (MemoryError(), "there is not enough memory for this run"),
+    ],
+)
+def test_a_mistake_ends_the_run_in_one_sentence_and_is_paid_for(
+    store, error, sentence, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("VIPS_RESCUE", str(tmp_path))
+    run = submit(store, request())
+
+    def fail(progress):
+        if progress.step == 2:
+            raise error
+
+    worker.work(store, run, fail)
+    row = store.run(run)
+    assert row.status == "failed"
+    assert row.error.startswith(sentence)
+    assert "\n" not in row.error
+    assert releases(store, run) == 2
+    assert row.epsilon == pytest.approx(store.budget("flips").planned_epsilon)
+    assert "Traceback" in (store.folder(run) / "worker.log").read_text()
+
+
+def test_an_interrupt_settles_the_run(store):
+    run = submit(store, request())
+
+    def interrupt(progress):
+        if progress.step == 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        worker.work(store, run, interrupt)
+    assert (store.run(run).status, releases(store, run)) == ("cancelled", 4)
+
+
+def test_only_a_waiting_run_can_be_started(store):
+    run = submit(store, request())
+    store.cancel(run)
+    with pytest.raises(ValueError, match=f"run {run} cannot be started: it is cancelled"):
+        worker.work(store, run)
+    with pytest.raises(ValueError, match="there is no run 'nothing'"):
+        worker.work(store, "nothing")
+
+
+def test_a_worker_that_was_given_up_wrongly_releases_nothing_more(store, monkeypatch):
+    """A laptop that slept: the heartbeat is old, another process ends the run, and the worker wakes up."""
+    run, steps = submit(store, request()), []
+
+    def on_step(progress):
+        steps.append(progress.step)
+        if progress.step == 3:
+            with monkeypatch.context() as patch:
+                patch.setattr(lock, "STALE", -1.0)
+                assert lifecycle.end_abandoned(Store()) == [run]
+
+    worker.work(store, run, on_step)
+    row = store.run(run)
+    assert steps == [1, 2, 3]
+    assert (row.status, row.error) == ("failed", f"its worker died after 2 of {STEPS} steps")
+    assert releases(store, run) == 3
+    assert [entry.kind for entry in store.ledger("flips")].count("settle") == 1
+
+
+def test_results_that_do_not_fit_on_the_disk_are_paid_for(store, monkeypatch):
+    def full(*arguments, **arrays):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    run = submit(store, request())
+    monkeypatch.setattr(execution.np, "savez_compressed", full)
+    worker.work(store, run)
+    error = store.run(run).error
+    assert error.startswith("the disk is full")
+    assert "at δ = 1e-05, is counted and could be kept nowhere else" in error
+    assert releases(store, run) == STEPS
+
+
+def test_results_that_cannot_be_written_are_kept_elsewhere(store, monkeypatch, tmp_path):
+    """Issue 16: four fits on a full disk spent ε = 2.15 and left no result."""
+    monkeypatch.setenv("VIPS_RESCUE", str(tmp_path))
+    run, write = submit(store, request()), saved.write_params
+
+    def full(path, params):
+        if path.is_relative_to(store.home):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write(path, params)
+
+    monkeypatch.setattr(saved, "write_params", full)
+    worker.work(store, run)
+    row, folder = store.run(run), tmp_path / f"vips-run-{run}"
+    assert row.error.endswith(f"is counted and was kept in {folder}")
+    assert f"ε = {row.epsilon:.4g} at δ = 1e-05" in row.error
+    prepared = execution.prepare(request(), store.load("flips"), row.plan)
+    assert execution.restore(prepared, folder).ledger.steps == STEPS
+    assert not (store.folder(run) / "room").exists()
+
+
+def test_a_run_without_room_spends_nothing(store, monkeypatch):
+    run = submit(store, request())
+    monkeypatch.setattr(room.shutil, "disk_usage", lambda folder: SimpleNamespace(free=1000))
+    with pytest.raises(ValueError, match=r"has 0\.0 MB left, and the run needs 0\.1 MB: nothing was spent"):
+        submit(store, request())
+    worker.work(store, run)
+    assert "nothing was spent, make room and try again" in store.run(run).error
+    assert releases(store, run) == 0
+
+
+def test_room_is_set_aside_while_training(store):
+    run, sizes = submit(store, request()), []
+
+    def look(progress):
+        file = store.folder(run) / "room"
+        sizes.append(file.stat().st_size)
+
+    worker.work(store, run, look)
+    assert len(sizes) == STEPS
+    assert min(sizes) > 64 * 1024
+    assert not (store.folder(run) / "room").exists()
+
+
+def test_a_store_that_cannot_grow_refuses_in_one_sentence_and_loses_nothing(store):
+    run = submit(store, request())
+    pages = store.database.read("PRAGMA page_count")[0][0]
+    store.database.read(f"PRAGMA max_page_count = {pages}")
+    accepted = 0
+
+    def submit_many():
+        nonlocal accepted
+        for _ in range(100):
+            submit(store, request())
+            accepted += 1
+
+    with pytest.raises(StoreError, match=r"the disk that holds .* is full or failing") as error:
+        submit_many()
+    assert "\n" not in str(error.value)
+    assert len(store.runs()) == 1 + accepted == len(budget.uses(store.ledger("flips")))
+    assert store.verify() == []
+    assert store.run(run).status == "queued"
+    assert submit(Store(), request())  # another connection has no such limit
+
+
+def test_a_run_whose_store_is_full_stops_and_is_settled_later(store, monkeypatch, tmp_path):
+    run, steps = submit(store, request()), []
+
+    def full(*arguments, **values):
+        raise StoreError("the disk is full")
+
+    def on_step(progress):
+        steps.append(progress.step)
+        if progress.step == 3:
+            monkeypatch.setattr(lifecycle.RunInHand, "advance", full)
+            monkeypatch.setattr(lifecycle.RunInHand, "finish", full)
+
+    monkeypatch.setenv("VIPS_RESCUE", str(tmp_path))
+    with pytest.raises(StoreError, match="the disk is full; .* is counted and was kept in"):
+        worker.work(store, run, on_step)
+    assert (tmp_path / f"vips-run-{run}" / "params.npz").exists()
+    assert store.run(run).status == "running"
+    assert lifecycle.end_abandoned(store) == [run]
+    assert steps == [1, 2, 3]
+    assert releases(store, run) == 3
+
+
+def test_seeds_repeat_a_run_whatever_trains_it(store):
+    store.add_data("open", coin_flips(seed=3), private=False, unit="one image")
+    runs = [submit(store, request(data="open", seed=7)) for _ in range(2)]
+    for run in runs:
+        worker.work(store, run)
+    one, two = (np.load(store.folder(run) / "params.npz") for run in runs)
+    assert all(np.array_equal(one[name], two[name]) for name in one.files)

@@ -1,0 +1,185 @@
+"""The kernels of LDA against slow twins, and their bounds."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests import reference
+from tests.models.lda.documents import ALPHA, TOPICS, WORDS, corpus_of, random_counts, random_lam
+from vips_core.models.lda import refined as lda_refined
+from vips_core.models.lda.document_kernels import resample
+from vips_core.models.lda.kernels import expected_rows, infer_gammas, topic_word_sums, word_sums
+from vips_core.models.lda.shrink import shrink
+from vips_core.privacy.blocks import Block
+
+GRID = 2.0**-30
+
+
+def sums_of(corpus, lam, bound=1e9, **changes):
+    options = {
+        "weights": np.ones(lam.shape[1], np.float32),
+        "words": 10**6,
+        "resampled": False,
+        "seed": 0,
+        "block": Block(bound, grid=GRID),
+        "sweeps": 12,
+        "tolerance": 0.0,
+    }
+    return topic_word_sums(corpus, expected_rows(lam), len(lam), ALPHA, **{**options, **changes})
+
+
+def resampled_counts(counts, draws, seed=0):
+    words = np.flatnonzero(counts).astype(np.int32)
+    drawn = np.empty(len(words), np.float32)
+    resample(words, counts[words].astype(np.int32), draws, seed, drawn)
+    full = np.zeros(len(counts))
+    full[words] = drawn
+    return full
+
+
+@pytest.mark.parametrize("bound", [1e9, 2.0])
+def test_sums_match_the_slow_twin(bound):
+    matrix, lam = random_counts(), random_lam()
+    weights = np.linspace(0.5, 2, WORDS).astype(np.float32)
+    expected = sum(
+        reference.lda_clipped(weights * reference.lda_document(row, lam, ALPHA, 12)[1], bound)
+        for row in matrix
+        if row.any()
+    )
+    found = sums_of(corpus_of(matrix), lam, bound, weights=weights)
+    np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-4)
+
+
+def test_sums_of_scaled_documents_match_the_slow_twin():
+    matrix, lam = random_counts(), random_lam()
+    scaled = [row * min(1, 7 / row.sum()) for row in matrix if row.any()]
+    expected = sum(reference.lda_document(row, lam, ALPHA, 12)[1] for row in scaled)
+    np.testing.assert_allclose(sums_of(corpus_of(matrix), lam, words=7), expected, rtol=1e-3, atol=1e-4)
+
+
+def test_sums_of_resampled_documents_match_the_slow_twin():
+    matrix, lam = random_counts(), random_lam()
+    drawn = [resampled_counts(row, 25, seed=9) for row in matrix if row.any()]
+    expected = sum(reference.lda_document(row, lam, ALPHA, 12)[1] for row in drawn)
+    found = sums_of(corpus_of(matrix), lam, words=25, resampled=True, seed=9)
+    np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-4)
+
+
+def test_word_sums_match_plain_arithmetic():
+    matrix = random_counts()
+    expected = np.zeros(WORDS)
+    for row in matrix[matrix.any(axis=1)]:
+        scaled = row * min(1, 20 / row.sum())
+        expected += scaled * min(1, 3 / np.linalg.norm(scaled))
+    np.testing.assert_allclose(word_sums(corpus_of(matrix), words=20, block=Block(3.0)), expected, rtol=1e-4)
+
+
+def test_gammas_match_the_slow_twin():
+    matrix, lam = random_counts(), random_lam()
+    found = infer_gammas(corpus_of(matrix), expected_rows(lam), TOPICS, ALPHA, 12, 0.0)
+    expected = [reference.lda_document(row, lam, ALPHA, 12)[0] for row in matrix]
+    np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("alpha", [0.01, 0.05, 0.08, 0.1, 0.12, 0.5])
+def test_sharp_topics_match_the_slow_twin(alpha):
+    rng = np.random.default_rng(3)
+    lam = rng.gamma(0.2, 50, (9, WORDS)) + 0.01  # sharp topics, of which a document keeps few
+    mixtures = rng.dirichlet(np.full(9, 0.1), 30) @ (lam / lam.sum(axis=1, keepdims=True))
+    matrix = np.array([rng.multinomial(3000, row / row.sum()) for row in mixtures])
+    found = infer_gammas(corpus_of(matrix), expected_rows(lam), 9, alpha, 60, 0.0)
+    expected = [reference.lda_document(row, lam, alpha, 60)[0] for row in matrix]
+    np.testing.assert_allclose(found, expected, rtol=1e-3, atol=2e-3)
+
+
+def test_the_early_end_changes_little():
+    corpus, lam = corpus_of(random_counts()), random_lam()
+    np.testing.assert_allclose(
+        sums_of(corpus, lam, sweeps=1000, tolerance=1e-5), sums_of(corpus, lam, sweeps=1000), atol=0.02
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    counts=st.lists(st.integers(0, 2000), min_size=WORDS, max_size=WORDS),
+    seed=st.integers(0, 10**6),
+    spread=st.floats(0.01, 8),
+    bound=st.floats(1e-3, 1e3),
+    resampled=st.booleans(),
+)
+def test_one_document_moves_the_sums_by_at_most_the_bound(counts, seed, spread, bound, resampled):
+    rng = np.random.default_rng(seed)
+    lam = np.exp(spread * rng.normal(size=(TOPICS, WORDS))) + 1e-6
+    weights = rng.gamma(1, 1, WORDS).astype(np.float32)
+    others = random_counts(seed=seed % 7)
+    options = {"weights": weights, "words": 50, "resampled": resampled}
+    with_it = sums_of(corpus_of(np.vstack([others, counts])), lam, bound, **options)
+    without = sums_of(corpus_of(others), lam, bound, **options)
+    assert np.linalg.norm(with_it - without) <= bound
+    assert not np.remainder(with_it, GRID).any()
+    words = word_sums(corpus_of(np.vstack([others, counts])), words=50, block=Block(bound, grid=GRID))
+    words -= word_sums(corpus_of(others), words=50, block=Block(bound, grid=GRID))
+    assert np.linalg.norm(words) <= bound
+
+
+def test_extreme_topics_stay_finite_and_bounded():
+    lam = np.full((TOPICS, WORDS), 1e-8)
+    lam[0, 0] = lam[1, 1] = 1e9
+    found = sums_of(corpus_of(np.eye(WORDS, dtype=int) * 5000), lam, 1.0)
+    assert np.isfinite(found).all()
+    assert np.linalg.norm(found) <= WORDS
+
+
+def test_resampling_depends_on_the_document_and_the_seed_alone():
+    matrix, lam = random_counts(), random_lam()
+    rows = [row for row in matrix if row.any()]
+    alone = sum(sums_of(corpus_of([row]), lam, words=25, resampled=True) for row in rows)
+    together = sums_of(corpus_of(rows), lam, words=25, resampled=True)
+    assert np.array_equal(together, alone)
+    assert (resampled_counts(rows[0], 50, 0) != resampled_counts(rows[0], 50, 1)).any()
+
+
+def test_resampling_draws_the_right_number_with_the_right_shares():
+    counts = np.array([1, 0, 3, 6])
+    draws = np.array([resampled_counts(counts, 40, seed) for seed in range(2000)])
+    assert (draws.sum(axis=1) == 40).all()
+    # 2000 × 40 draws: the standard error of a share is below 0.002.
+    np.testing.assert_allclose(draws.mean(axis=0) / 40, counts / 10, atol=0.008)
+    variance = 40 * 0.3 * 0.7
+    assert draws[:, 2].var() == pytest.approx(variance, rel=0.15)
+
+
+@pytest.mark.parametrize("resampled", [True, False])
+def test_same_bits_for_any_number_of_threads(monkeypatch, resampled):
+    corpus, lam = corpus_of(random_counts(300)), random_lam()
+    found = []
+    for threads in ("1", "2", "3"):
+        monkeypatch.setenv("VIPS_THREADS", threads)
+        found.append(sums_of(corpus, lam, 2.0, words=40, resampled=resampled))
+    assert all((one == found[0]).all() for one in found)
+
+
+@pytest.mark.parametrize("noise_std", [0.3, 2.0])
+@pytest.mark.parametrize("noisy", [0.5, 4.0, 9.0])
+def test_shrinkage_is_the_posterior_mean(noisy, noise_std):
+    # At grid points far from 0 the bumps' truncation at 0 does not matter.
+    grid, mixture = np.array([2.0, 3.0, 5.0]), np.array([[0.5, 0.3, 0.2]])
+    arguments = (np.array([[noisy]]), np.array([[1.5]]), np.array([noise_std]), np.zeros(1, np.int64))
+    estimate, updated = shrink(*arguments, mixture, grid, 1)
+    assert estimate[0, 0] == pytest.approx(
+        reference.shrunk(noisy, 1.5, noise_std, mixture[0], grid), rel=0.02
+    )
+    assert updated.sum() == pytest.approx(1)
+
+
+def test_shrinkage_learns_sparsity_and_keeps_exact_cells():
+    rng = np.random.default_rng(0)
+    truth = np.where(rng.random((20, 500)) < 0.1, 10.0, 0.1)
+    groups, mean = np.zeros(500, np.int64), np.ones((20, 500))
+    flat = np.full((1, 18), 1 / 18)
+    noisy = truth + rng.normal(size=truth.shape)
+    estimate, _ = shrink(noisy, mean, np.ones(500), groups, flat, lda_refined.TOPIC_GRID, 20)
+    assert ((estimate - truth) ** 2).mean() < 0.4 * ((noisy - truth) ** 2).mean()
+    exact, _ = shrink(truth, mean, np.zeros(500), groups, flat, lda_refined.TOPIC_GRID, 1)
+    np.testing.assert_allclose(exact, truth, rtol=1e-9)

@@ -1,0 +1,210 @@
+"""Private LDA: the two variants, what they find, and what is made of it."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import vips_core as vips
+from tests.models.lda.documents import VOCABULARY, corpus_of, generated, random_counts
+from vips_core.data import Corpus
+from vips_core.metrics.text import match_topics, perplexity, unigram_perplexity
+from vips_core.models.base import Block
+from vips_core.models.lda.model import LDA, infer_topics, top_words, topic_shares, topic_words
+
+
+@pytest.fixture(scope="module")
+def documents():
+    return generated(1500)
+
+
+def plan_of(corpus, noise=0.0, steps=12, batch=None):
+    return vips.PrivacyPlan(
+        records=len(corpus),
+        expected_batch=batch or len(corpus),
+        steps=steps,
+        noise_multiplier=noise,
+        delta=1e-5,
+    )
+
+
+@pytest.fixture(scope="module")
+def fits(documents):
+    corpus, _ = documents
+    train, test = corpus.split(0.2, 0)
+    refined = LDA(4, corpus.vocabulary, 60)
+    paper = LDA(4, corpus.vocabulary, 60, method="paper")
+
+    def best(model, plan):
+        """Of four starts: topics have several optima, with and without noise."""
+        return min(
+            (vips.fit(model, train, plan, seed=seed) for seed in range(4)),
+            key=lambda fit: perplexity(fit, test),
+        )
+
+    return {
+        "test": test,
+        "train": train,
+        "non-private": best(refined, plan_of(train)),
+        "refined": best(refined, plan_of(train, 3.0)),
+        "paper": best(paper, plan_of(train, 1.0, 20, 60)),
+    }
+
+
+def test_the_topics_behind_the_documents_are_found(documents, fits):
+    _, beta = documents
+    _, overlap = match_topics(beta, topic_words(fits["non-private"].params))
+    assert overlap.min() > 0.85
+
+
+def test_refined_comes_close_to_non_private_and_beats_paper_and_unigram(fits):
+    scores = {name: perplexity(fits[name], fits["test"]) for name in ("non-private", "refined", "paper")}
+    train = fits["train"]
+    unigram = unigram_perplexity(np.bincount(train.indices, train.counts, 60), fits["test"])
+    assert abs(scores["refined"] / scores["non-private"] - 1) < 0.05
+    assert scores["refined"] < unigram
+    assert scores["refined"] < scores["paper"]
+
+
+@pytest.mark.parametrize("method", ["refined", "paper"])
+def test_blocks_have_the_stated_bound_and_e_step_returns_just_them(documents, method):
+    corpus, _ = documents
+    model, plan = LDA(4, corpus.vocabulary, 60, 0.2, method), plan_of(corpus)
+    params = model.init(plan, np.random.default_rng(0))
+    names = [set(model.blocks(plan, step)) for step in range(12)]
+    assert names == [{"words"} if method == "refined" and step < 2 else {"topics"} for step in range(12)]
+    for step in (0, 5):
+        (block,) = model.blocks(plan, step).values()
+        assert block == Block(0.2 * 60, shape=(60,) if names[step] == {"words"} else (4, 60))
+        assert set(model.e_step(params, corpus, model.blocks(plan, step)).sums) == names[step]
+
+
+@pytest.mark.parametrize("method", ["refined", "paper"])
+def test_e_step_is_stateless_and_an_empty_batch_is_legal(documents, method):
+    corpus, _ = documents
+    model, plan = LDA(4, corpus.vocabulary, 60, method=method), plan_of(corpus)
+    params = model.init(plan, np.random.default_rng(0))
+    shapes = {"words": (60,), "topics": (4, 60)}
+    for step in (0, 5):
+        blocks = model.blocks(plan, step)
+        first = model.e_step(params, corpus, blocks).sums
+        empty = model.e_step(params, corpus[np.zeros(len(corpus), bool)], blocks).sums
+        again = model.e_step(params, corpus, blocks).sums
+        for name in blocks:
+            assert (first[name] == again[name]).all()
+            assert empty[name].shape == shapes[name]
+            assert not empty[name].any()
+
+
+def test_the_paper_m_step_is_algorithm_3(documents):
+    corpus, _ = documents
+    model, plan = LDA(4, corpus.vocabulary, 60, method="paper", eta=0.3), plan_of(corpus, 2.0, 3, 300)
+    seen = []
+    fit = vips.fit(model, corpus, plan, seed=1, on_step=lambda progress: seen.append(progress.params.lam))
+    before, after = seen[1], seen[2]
+    rate = (1024 + 3) ** -0.7
+    target = (after - (1 - rate) * before) / rate
+    assert target.min() == pytest.approx(0.3, abs=1e-6)  # negative sums were set to 0
+    assert (np.abs(target - 0.3) < 1e-6).mean() > 0.1
+    assert (fit.params.lam == after).all()
+
+
+def test_noise_alone_leaves_a_usable_posterior(documents):
+    corpus, _ = documents
+    fit = vips.fit(LDA(4, corpus.vocabulary, 60), corpus, plan_of(corpus, 1e6, 4), seed=0)
+    assert np.isfinite(fit.params.lam).all()
+    assert fit.params.lam.min() > 0
+    ratios = topic_words(fit.params) / fit.params.word_shares
+    assert np.median(np.abs(np.log(ratios))) < 0.2  # cells that say nothing are their words' average
+
+
+def test_the_order_of_the_vocabulary_says_which_words_are_frequent():
+    shares = 1 / np.arange(1.0, 2001)
+    shares /= shares.sum()
+    rng = np.random.default_rng(0)
+    totals, shuffled = 1e4 * shares + rng.normal(0, 10, shares.size), rng.permutation(shares.size)
+    model = LDA(2, [f"w{v}" for v in range(shares.size)], 10)
+    plan = vips.PrivacyPlan(records=1000, expected_batch=1000, steps=3, noise_multiplier=1.0, delta=1e-5)
+
+    def divergence(order):
+        released = vips.Released({"words": totals[order]}, {"words": 10.0}, sampling_rate=1.0)
+        estimate = model.m_step(model.init(plan, rng), released, 0).word_shares
+        return float(shares[order] @ np.log(shares[order] / estimate))
+
+    assert divergence(np.arange(shares.size)) < 0.7 * divergence(shuffled)
+
+
+def test_a_corpus_of_empty_documents_fits():
+    corpus = Corpus(np.zeros(9, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32), VOCABULARY)
+    fit = vips.fit(LDA(3, VOCABULARY, 10), corpus, plan_of(corpus, 1.0, 3), seed=0)
+    assert (fit.params.lam > 0).all()
+
+
+def test_recommend_takes_full_batches_when_the_compute_allows():
+    model = LDA(4, VOCABULARY, 60)
+    full = model.recommend(records=5000, epsilon=2.0, delta=1e-5, epochs=30)
+    assert (full.expected_batch, full.steps) == (5000, 20)
+    assert 2.0 * (1 - 1e-6) <= full.epsilon() <= 2.0
+    small = model.recommend(records=5000, epsilon=2.0, delta=1e-5, epochs=2)
+    assert (small.expected_batch, small.steps) == (1000, 10)
+    paper = LDA(4, VOCABULARY, 60, method="paper").recommend(records=5000, epsilon=2.0, delta=1e-5, epochs=1)
+    assert (paper.expected_batch, paper.steps) == (250, 20)
+
+
+def test_top_words_shares_and_proportions(fits):
+    fit = fits["refined"]
+    best = top_words(fit, 3)
+    beta = topic_words(fit.params)
+    for k, words in enumerate(best):
+        expected = np.sort(beta[k])[::-1][:3]
+        assert [p for _, p in words] == pytest.approx(expected)
+        assert all(beta[k, int(word[1:])] == pytest.approx(p) for word, p in words)
+    np.testing.assert_allclose(topic_shares(fit.params), fit.params.lam.sum(axis=1) / fit.params.lam.sum())
+    theta = infer_topics(fit, fits["test"])
+    assert theta.shape == (len(fits["test"]), 4)
+    np.testing.assert_allclose(theta.sum(axis=1), 1)
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: LDA(1, VOCABULARY, 10), "topics must be a whole number of at least 2, got 1"),
+        (lambda: LDA(2, ["one"], 10), "vocabulary must hold at least 2 words, got 1"),
+        (lambda: LDA(2, VOCABULARY, 0), "words_per_document must be a whole number of at least 1, got 0"),
+        (lambda: LDA(2, VOCABULARY, 10, 2.0), "clip must be a number above 0 and at most 1, got 2.0"),
+        (lambda: LDA(2, VOCABULARY, 10, method="best"), "method must be one of refined, paper, got 'best'"),
+        (lambda: LDA(2, VOCABULARY, 10, alpha=0), "alpha must be a number above 0, got 0"),
+        (lambda: LDA(2, VOCABULARY, 10, eta=math.inf), "eta must be a number above 0, got inf"),
+        (lambda: LDA(2, VOCABULARY, 10, sweeps=2.5), "sweeps must be a whole number of at least 1, got 2.5"),
+        (
+            lambda: LDA(2, VOCABULARY, 10, tolerance=-1),
+            "tolerance must be a number of at least 0, got -1",
+        ),
+    ],
+)
+def test_errors_name_the_value_and_what_is_allowed(make, sentence):
+    with pytest.raises(ValueError, match=f"^{sentence}$"):
+        make()
+
+
+def test_a_corpus_of_another_vocabulary_is_refused(documents, fits):
+    with pytest.raises(ValueError, match="^the model has 60 words, but the corpus has 30$"):
+        infer_topics(fits["refined"], corpus_of(random_counts()))
+
+
+def test_noisy_topics_enter_the_e_step_flatter_and_exact_ones_as_they_are(documents):
+    corpus, _ = documents
+    model = LDA(4, corpus.vocabulary, 60)
+    exact, noisy = (vips.fit(model, corpus, plan_of(corpus, noise, 4), seed=0) for noise in (0.0, 1.0))
+    block = model.blocks(noisy.plan, 3)
+    assert (exact.params.sharpness, noisy.params.sharpness) == (1.0, 0.8)
+    flatter, sharp = (
+        model.e_step(replace(noisy.params, sharpness=power), corpus, block).sums["topics"]
+        for power in (0.8, 1.0)
+    )
+
+    def purity(sums):
+        return (sums.max(axis=0) / sums.sum(axis=0)).mean()
+
+    assert purity(flatter) < purity(sharp)

@@ -1,0 +1,174 @@
+"""Estimates and predictions of Bayesian logistic regression: good, finite, and honest about noise."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.metrics import log_loss
+
+import vips_core as vips
+from tests.models.logistic.people import as_sparse, cohort, plan_for
+from tests.models.logistic.ways import STEPS, model_for
+from vips_core.metrics.risk import auc
+from vips_core.models.base import Released
+from vips_core.models.logistic.mass import expected_mass
+from vips_core.models.logistic.model import BayesianLogistic
+
+
+def test_more_epsilon_is_never_worse():
+    """By AUC and by log loss, on average over seeds and within their noise."""
+    rows, weights = cohort(n=3000, d=12, scale=0.8)
+    new, _ = cohort(n=4000, d=12, seed=5)
+    y = np.random.default_rng(1).random(4000) < 1 / (1 + np.exp(-new.x @ weights))
+    areas, losses = [], []
+    for epsilon in (0.1, 0.3, 1.0, 3.0, 10.0, 30.0):
+        model = model_for(rows)
+        plan = model.recommend(records=3000, epsilon=epsilon, delta=1e-5, epochs=STEPS)
+        risks = [model.predict_probability(vips.fit(model, rows, plan, seed=seed), new) for seed in range(6)]
+        areas.append(np.mean([auc(y, risk) for risk in risks]))
+        losses.append(np.mean([log_loss(y, risk) for risk in risks]))
+    assert np.diff(areas).min() > -0.005
+    assert np.diff(losses).max() < 0.005
+
+
+def test_no_column_is_special_by_its_name_or_its_place():
+    rows, _ = cohort(n=3000, d=8)
+    order = np.roll(np.arange(8), 3)
+    renamed = vips.LabelledRows(rows.x[:, order], rows.y, tuple("abcdefgh"), rows.norm_bound)
+    plan = plan_for(rows, 20.0, steps=STEPS)
+    named, plain = (
+        np.mean([vips.auc(vips.fit(model_for(data), data, plan, seed=seed), data) for seed in range(5)])
+        for data in (rows, renamed)
+    )
+    assert plain == pytest.approx(named, abs=0.01)
+    found = vips.fit(model_for(renamed), renamed, plan, seed=0).params
+    assert order[found.where.column] == 0
+
+
+def test_rows_without_a_constant_column_get_a_level_of_their_own():
+    rng = np.random.default_rng(0)
+    x = rng.random((4000, 3))
+    y = rng.random(4000) < 1 / (1 + np.exp(-(2 * x[:, 0] - 3)))
+    rows = vips.LabelledRows(x, y, tuple("abc"), 3**0.5)
+    model = model_for(rows)
+    result = vips.fit(model, rows, plan_for(rows, 10.0, steps=STEPS), seed=0)
+    assert result.params.where.column == -1
+    assert model.predict_probability(result, rows).mean() == pytest.approx(y.mean(), abs=0.02)
+
+
+def test_wide_predictions_are_right_on_average():
+    """The class imbalance survives that predictions integrate uncertain weights out."""
+    shares = []
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        x = np.column_stack([np.ones(4000), rng.random((4000, 200)) < 0.1]).astype(float)
+        y = rng.random(4000) < 1 / (1 + np.exp(2.5 - x[:, 1:] @ rng.normal(0, 0.3, 200)))
+        names = ("intercept", *(f"feature {j}" for j in range(200)))
+        train = vips.LabelledRows(sparse.csr_array(x), y, names, 8.0)
+        model = model_for(train)
+        plan = model.recommend(records=4000, epsilon=0.5, delta=1e-4, epochs=16)
+        result = vips.fit(model, train, plan, seed=seed)
+        assert result.params.covariance.ndim == 1
+        shares.append(model.predict_probability(result, train).mean() / y.mean())
+    assert 0.85 < np.mean(shares) < 1.25
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 10.0])
+@pytest.mark.parametrize("d", [2, 300])
+def test_the_estimate_stays_finite_from_small_to_large_budgets(epsilon, d):
+    rows, _ = cohort(n=500, d=d, scale=0.3)
+    model = model_for(rows)
+    plan = model.recommend(records=len(rows), epsilon=epsilon, delta=1e-4, epochs=20)
+    result = vips.fit(model, rows, plan, seed=0)
+    probability = model.predict_probability(result, rows)
+    assert np.abs(result.params.mean).max() < 30
+    assert ((probability > 0) & (probability < 1)).all()
+    assert result.epsilon() <= epsilon * (1 + 1e-6)
+
+
+def test_refined_beats_the_paper_at_the_same_budget():
+    rows, weights = cohort(n=4000, d=20, scale=1.0)
+    test, _ = cohort(n=4000, d=20, seed=9)
+    y = np.random.default_rng(1).random(4000) < 1 / (1 + np.exp(-test.x @ weights))
+    plan = vips.PrivacyPlan(records=4000, expected_batch=4000, steps=10, delta=1e-4).calibrate(0.5)
+    areas = {}
+    for method in ("refined", "paper"):
+        model = model_for(rows, method)
+        fits = [vips.fit(model, rows, plan, seed=seed) for seed in range(3)]
+        areas[method] = np.mean([auc(y, model.predict_probability(found, test)) for found in fits])
+    assert areas["refined"] > areas["paper"] + 0.02
+
+
+@pytest.mark.parametrize("noise", [0.0, 1.0, 50.0], ids=["exact", "full covariance", "diagonal"])
+def test_predictions_integrate_the_posterior_by_mackays_formula(noise):
+    rows, _ = cohort(n=300, d=3)
+    model = model_for(rows)
+    result = vips.fit(model, rows, plan_for(rows, noise, steps=STEPS), seed=0)
+    params = result.params
+    full = np.diag(params.covariance) if params.covariance.ndim == 1 else params.covariance
+    if noise:
+        centred, own = rows.x - params.where.centre, params.level_variance
+        psi = params.level + centred @ params.slopes
+    else:
+        centred, own, psi = rows.x, 0.0, rows.x @ params.mean
+    variance = np.einsum("ij,jk,ik->i", centred, full, centred) + own
+    expected = 1 / (1 + np.exp(-psi / np.sqrt(1 + np.pi * variance / 8)))
+    np.testing.assert_allclose(model.predict_probability(result, rows), expected, rtol=1e-9)
+    np.testing.assert_allclose(model.predict_probability(result, as_sparse(rows)), expected, rtol=1e-9)
+
+
+def test_the_paper_projects_negative_eigenvalues():
+    rows, _ = cohort(n=100, d=3)
+    model = model_for(rows, "paper")
+    params = model.init(plan_for(rows, 1.0), np.random.default_rng(0))
+    curvature = np.diag([5.0, -4.0, 2.0])
+    released = Released(
+        {"linear": np.ones(3), "curvature": curvature}, {"linear": 1.0, "curvature": 1.0}, 1.0
+    )
+    found = model.m_step(params, released, 0)
+    # -4 becomes 1e-4 per record; ⟨α⟩ = 1 is added.
+    np.testing.assert_allclose(np.diag(found.covariance), [1 / 6, 1 / (1 + 1e-4 * 100), 1 / 3])
+    later = model.m_step(found, released, 1)
+    np.testing.assert_allclose(later.average_linear, 1.0)
+
+
+def test_expected_mass_beats_the_noisy_sums():
+    rng = np.random.default_rng(0)
+    truth = 3000 * (1 + np.arange(2000.0)) ** -0.8
+    noisy = truth + 40 * rng.normal(size=2000)
+    found = expected_mass(noisy, 40.0, 1e5)
+    assert found.min() > 0
+    assert np.mean((found - truth) ** 2) < 0.3 * np.mean((noisy - truth) ** 2)
+    np.testing.assert_allclose(expected_mass(truth, 0.0, 1e5), truth)
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: BayesianLogistic(()), "features must be at least one name"),
+        (lambda: BayesianLogistic(("a",), 0.0), "norm_bound must be a number above 0, got 0.0"),
+        (lambda: BayesianLogistic(("a",), method="best"), "method must be one of refined, paper, got 'best'"),
+        (
+            lambda: BayesianLogistic(("a",), radius=2.0),
+            "radius must be a number .* at most 1, got 2.0",
+        ),
+        (
+            lambda: BayesianLogistic(("a",), prior_rate=-1.0),
+            "prior_rate must be a number above 0, got -1.0",
+        ),
+    ],
+)
+def test_wrong_input_is_refused_in_a_sentence(make, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        make()
+
+
+def test_levels_and_widths_are_checked():
+    rows, _ = cohort(n=50, d=3)
+    model = model_for(rows)
+    result = vips.fit(model, rows, plan_for(rows, 1.0), seed=0)
+    with pytest.raises(ValueError, match="level must be a number above 0 and below 1, got 1"):
+        model.credible_intervals(result, 1)
+    with pytest.raises(ValueError, match="rows must have 3 features, got 5"):
+        model.predict_probability(result, SimpleNamespace(x=np.ones((2, 5))))

@@ -1,0 +1,10 @@
+"""Ways to train, for tests."""
+
+from vips_core.models.logistic.model import BayesianLogistic
+
+
+def model_for(rows, method="refined"):
+    return BayesianLogistic(rows.feature_names, rows.norm_bound, method)
+
+
+STEPS = 24

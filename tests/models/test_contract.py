@@ -1,0 +1,255 @@
+"""What every model must keep, checked on one list of configurations."""
+
+import functools
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+import vips_core as vips
+from sample_data import generate
+from tests.toy import BetaBernoulli, coin_flips
+from vips_core import Block, Raw
+from vips_core.baselines.dpsgd import PrivateGradientDescent
+from vips_core.kernels.exact import cut
+from vips_core.kernels.pool import thread_count
+from vips_core.models.check import check_model
+from vips_core.privacy.noise import Randomness
+from vips_core.privacy.wall import blocks_with_noise, release
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """A model on data."""
+
+    name: str
+    model: Callable[[], Any]
+    data: Callable[[], Any]
+
+
+@functools.cache
+def documents():
+    return generate.corpus(120, 30, topics=3, vocabulary_size=400, seed=0)[0]
+
+
+@functools.cache
+def patients():
+    """Sparse and wide: more features than records."""
+    return generate.stroke_cohort(150, 220, seed=0)[0]
+
+
+@functools.cache
+def answers():
+    """Dense and narrow, with rows up to the norm bound."""
+    rng = np.random.default_rng(0)
+    x = np.column_stack([np.ones(400), rng.random(400)])
+    return vips.LabelledRows(x, rng.random(400) < 0.3, ("intercept", "a"), 2**0.5)
+
+
+@functools.cache
+def drawings():
+    return generate.digits(80, seed=0)[0]
+
+
+def owners(rows, persons):
+    """A person for each row; some have many, all have one."""
+    return np.concatenate([np.arange(persons), np.random.default_rng(0).zipf(1.5, rows - persons) % persons])
+
+
+@functools.cache
+def authors():
+    return documents().joined(owners(120, 70))
+
+
+@functools.cache
+def visits():
+    """Answers of which a person gave several."""
+    return replace(answers(), persons=owners(400, 150))
+
+
+@functools.cache
+def stays():
+    """The same, sparse and wide."""
+    return replace(patients(), persons=owners(150, 60))
+
+
+@functools.cache
+def drawers():
+    return replace(drawings(), persons=owners(80, 40))
+
+
+def lda(method):
+    return vips.LDA(3, documents().vocabulary, 25, method=method)
+
+
+def regression(rows, method):
+    return vips.BayesianLogistic(rows.feature_names, rows.norm_bound, method)
+
+
+CONFIGURATIONS = [
+    Configuration("beta-bernoulli", lambda: BetaBernoulli(12, 2.0), coin_flips),
+    Configuration("beta-bernoulli, tight clip", lambda: BetaBernoulli(12, 0.5), coin_flips),
+    Configuration("lda refined", lambda: lda("refined"), documents),
+    Configuration("lda paper", lambda: lda("paper"), documents),
+    Configuration("logistic refined, dense", lambda: regression(answers(), "refined"), answers),
+    Configuration("logistic refined, wide and sparse", lambda: regression(patients(), "refined"), patients),
+    Configuration("logistic paper", lambda: regression(answers(), "paper"), answers),
+    Configuration("logistic paper, sparse", lambda: regression(patients(), "paper"), patients),
+    Configuration("DP-SGD", lambda: PrivateGradientDescent(patients().feature_names, 10.0), patients),
+    Configuration("sbn refined", lambda: vips.SBN(784, 4, (28, 28)), drawings),
+    Configuration("sbn paper", lambda: vips.SBN(784, 3, (28, 28), method="paper"), drawings),
+    Configuration("lda refined, persons", lambda: lda("refined"), authors),
+    Configuration("logistic refined, persons", lambda: regression(visits(), "refined"), visits),
+    Configuration("logistic refined, sparse, persons", lambda: regression(stays(), "refined"), stays),
+    Configuration("logistic paper, persons", lambda: regression(visits(), "paper"), visits),
+    Configuration("DP-SGD, persons", lambda: PrivateGradientDescent(stays().feature_names, 10.0), stays),
+    Configuration("sbn refined, persons", lambda: vips.SBN(784, 4, (28, 28)), drawers),
+    Configuration("sbn paper, persons", lambda: vips.SBN(784, 3, (28, 28), method="paper"), drawers),
+]
+ALL = pytest.mark.parametrize("case", CONFIGURATIONS, ids=lambda case: case.name)
+
+
+def plan_for(data, steps=4, noise=1.0):
+    return vips.PrivacyPlan(
+        records=len(data),
+        expected_batch=max(1, len(data) // 4),
+        steps=steps,
+        noise_multiplier=noise,
+        delta=1e-5,
+    )
+
+
+@ALL
+def test_the_contract_is_kept(case):
+    check_model(case.model(), case.data(), plan_for(case.data()))
+
+
+class Unclipped(BetaBernoulli):
+    def e_step(self, params, batch, blocks):
+        raw = super().e_step(params, batch, blocks)
+        return Raw({**raw.sums, "on": batch.unpack(np.float64).sum(axis=0)})
+
+
+class Stateful(BetaBernoulli):
+    seen: ClassVar = []
+
+    def e_step(self, params, batch, blocks):
+        self.seen.append(len(batch))
+        raw = super().e_step(params, batch, blocks)
+        return Raw({**raw.sums, "images": raw.sums["images"] * (1 + 1e-9 * len(self.seen))})
+
+
+class Drawing(BetaBernoulli):
+    def e_step(self, params, batch, blocks):
+        np.random.random()  # noqa: NPY002
+        return super().e_step(params, batch, blocks)
+
+
+class Overwriting(BetaBernoulli):
+    def e_step(self, params, batch, blocks):
+        params.on[:] += 1
+        return super().e_step(params, batch, blocks)
+
+
+class FilledWhenEmpty(BetaBernoulli):
+    def e_step(self, params, batch, blocks):
+        raw = super().e_step(params, batch, blocks)
+        return Raw({**raw.sums, "images": raw.sums["images"] + 1e-12})
+
+
+class WeighedByTheBatch(BetaBernoulli):
+    def e_step(self, params, batch, blocks):
+        raw = super().e_step(params, batch, blocks)
+        weight = 2.0 ** -(len(batch) % 2)  # still on a grid, but another for other batches
+        coarse = {name: cut(value, 2 * blocks[name].grid) for name, value in raw.sums.items()}
+        return Raw({name: value * weight for name, value in coarse.items()})
+
+
+class OverThreads(BetaBernoulli):
+    def m_step(self, params, released, step):
+        counts = super().m_step(params, released, step)
+        return replace(counts, images=counts.images + 1e-9 * thread_count())
+
+
+class WrongShares(BetaBernoulli):
+    def blocks(self, plan, step):
+        return {name: Block(block.bound, 0.5) for name, block in super().blocks(plan, step).items()}
+
+
+class ForgetfulBlocks(BetaBernoulli):
+    def blocks(self, plan, step):
+        if id(self) != self.first:
+            return {"on": Block(1.0)}
+        return super().blocks(plan, step)
+
+    @functools.cached_property
+    def first(self):
+        return id(self)
+
+
+class Nameless(BetaBernoulli):
+    def e_step(self, params, batch, blocks):
+        return Raw({"on": super().e_step(params, batch, blocks).sums["on"]})
+
+
+class NotFinite(BetaBernoulli):
+    def e_step(self, params, batch, blocks):
+        raw = super().e_step(params, batch, blocks)
+        return Raw({**raw.sums, "images": raw.sums["images"] / (len(batch) > 0)})
+
+
+@pytest.mark.parametrize(
+    ("faulty", "sentence"),
+    [
+        (Unclipped, "one record may move block 'on' by at most 0.5, but it moved it by"),
+        (Stateful, "e_step must keep no state, but block 'images' differs"),
+        (Drawing, "e_step must draw no random numbers"),
+        (Overwriting, "e_step must leave the parameters as they are"),
+        (FilledWhenEmpty, r"an empty batch must sum to zeros of shape \(1,\), but not block 'images'"),
+        (WeighedByTheBatch, "one record's share must depend on that record alone, but in block 'on'"),
+        (OverThreads, "the same bits for any number of threads"),
+        (WrongShares, "the squares of a step's shares must sum to 1, got 0.5"),
+        (ForgetfulBlocks, "blocks must depend on plan and step alone"),
+        (Nameless, "exactly the blocks"),
+        (NotFinite, "e_step must return finite sums, but block 'images' has others"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning")
+def test_a_broken_model_gets_a_sentence(faulty, sentence):
+    data = coin_flips()
+    with pytest.raises(ValueError, match=sentence):
+        check_model(faulty(12, 0.5), data, plan_for(data))
+
+
+def test_the_check_leaves_the_number_of_threads_as_it_was(monkeypatch):
+    data = coin_flips()
+    for threads in (None, "3"):
+        monkeypatch.delenv("VIPS_THREADS", raising=False)
+        if threads:
+            monkeypatch.setenv("VIPS_THREADS", threads)
+        check_model(BetaBernoulli(12, 0.5), data, plan_for(data), trials=1)
+        assert os.environ.get("VIPS_THREADS") == threads
+
+
+@ALL
+def test_noise_free_and_noisy_runs_differ_only_in_noise(case):
+    """The released mean over many draws is the noise-free sum."""
+    model, data = case.model(), case.data()
+    full = vips.PrivacyPlan(
+        records=len(data), expected_batch=len(data), steps=1, noise_multiplier=1.0, delta=1e-5
+    )
+    params = model.init(full, np.random.default_rng(0))
+    _, blocks = blocks_with_noise(model.blocks(full, 0), full)
+    exact = model.e_step(params, data, blocks).sums
+    ledger = vips.Ledger(len(data))
+    draws = [release(model, params, data, full, 0, Randomness.of(draw), ledger) for draw in range(30)]
+    for name, block in blocks.items():
+        assert all((np.remainder(draw.sums[name], block.grid) == 0).all() for draw in draws)
+        residuals = np.array([draw.sums[name] - exact[name] for draw in draws])
+        std = full.noise_multiplier * block.bound / block.share
+        assert draws[0].noise_std[name] == pytest.approx(std)
+        assert np.std(residuals) == pytest.approx(std, rel=5 / np.sqrt(2 * residuals.size))
+        assert abs(residuals.mean()) < 5 * std / np.sqrt(residuals.size)

@@ -1,0 +1,210 @@
+"""Files that anyone may have made: records, or one sentence."""
+
+import io
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image
+
+from vips_core.data import BinaryRows, Corpus, LabelledRows
+from vips_core.readers import BUILT_IN, FILE_OPTIONS, read
+from vips_core.tasks import TASKS
+
+COUNTS = {
+    "indptr": np.array([0, 1, 2]),
+    "indices": np.array([0, 1]),
+    "counts": np.array([3, 1]),
+    "vocabulary": np.array(["tea", "milk"]),
+}
+SCHEMA = "[ranges]\nage = [0, 100]\n"
+
+
+def npz(**arrays):
+    file = io.BytesIO()
+    np.savez_compressed(file, **arrays)
+    return file.getvalue()
+
+
+def refusal(data_type, path, **options):
+    """The one sentence about a file, empty where it can be read."""
+    try:
+        records = read(data_type, path, options)
+    except ValueError as error:
+        return str(error)
+    return "" if isinstance(records, data_type) else f"read as {type(records)}"
+
+
+def test_counts_are_read(tmp_path):
+    (tmp_path / "counts.npz").write_bytes(npz(**COUNTS))
+    corpus = read(Corpus, tmp_path / "counts.npz", {})
+    assert (corpus.vocabulary, corpus.words.tolist()) == (("tea", "milk"), [3, 1])
+
+
+@pytest.mark.parametrize(
+    ("vocabulary", "got"),
+    [(np.array("tea"), r"<U3 of shape ()"), (np.array([1, 2]), "int64"), (np.array([["tea"]]), "(1, 1)")],
+)
+def test_a_vocabulary_must_be_a_list_of_words(tmp_path, vocabulary, got):
+    (tmp_path / "counts.npz").write_bytes(npz(**COUNTS | {"vocabulary": vocabulary}))
+    sentence = refusal(Corpus, tmp_path / "counts.npz")
+    assert "the vocabulary in counts.npz must be a list of words" in sentence
+    assert got in sentence
+
+
+@pytest.mark.parametrize(
+    ("data_type", "arrays"), [(Corpus, COUNTS), (BinaryRows, {"images": np.eye(3)[None]})]
+)
+@given(flips=st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 7)), max_size=8), cut=st.floats(0, 1))
+@settings(max_examples=150, deadline=None)
+def test_a_damaged_file_gives_records_or_one_sentence(tmp_path_factory, data_type, arrays, flips, cut):
+    content = bytearray(npz(**arrays))
+    for place, bit in flips:
+        content[place % len(content)] ^= 1 << bit
+    path = tmp_path_factory.getbasetemp() / "damaged.npz"
+    path.write_bytes(content[: round(cut * len(content))] if cut < 0.3 else content)
+    sentence = refusal(data_type, path)
+    assert "\n" not in sentence
+    assert not sentence.startswith("read as")
+
+
+def test_damaged_images_are_named(tmp_path):
+    Image.fromarray(np.eye(8, dtype=np.uint8) * 255).save(tmp_path / "good.png")
+    good, sentences = (tmp_path / "good.png").read_bytes(), set()
+    for place in range(len(good)):
+        (tmp_path / "good.png").write_bytes(good[:place] + bytes([good[place] ^ 0x55]) + good[place + 1 :])
+        sentences.add(refusal(BinaryRows, tmp_path))
+    assert sentences - {""} == {"good.png is not a readable PNG image"}
+
+
+@pytest.mark.parametrize(
+    ("schema", "sentence"),
+    [
+        ("may_be_missing = true\n" + SCHEMA, "may_be_missing in the schema s.toml must be a list of columns"),
+        ('may_be_missing = [["age"]]\n' + SCHEMA, "must be a list of columns, got [['age']]"),
+        ("norm_bound = [1]\n" + SCHEMA, "norm_bound in the schema s.toml must be a number above 0, got [1]"),
+        ("norm_bound = inf\n" + SCHEMA, "norm_bound in the schema s.toml must be a number above 0, got inf"),
+        ("[ranges]\nage = [true, 2]\n", "each end of the range of 'age' must be a number, got True"),
+        ("[ranges]\nage = 3\n", "the range of 'age' must be [low, high], got 3"),
+        ("ranges = 3\n", "the schema s.toml must have a table ranges"),
+        ("a = " + "[" * 10_000, "the schema s.toml is not TOML"),
+        ("[ranges", "the schema s.toml is not TOML"),
+    ],
+)
+def test_a_mistake_in_a_schema_gets_one_sentence(tmp_path, schema, sentence):
+    (tmp_path / "rows.csv").write_text("age,ill\n30,0\n40,1\n")
+    (tmp_path / "s.toml").write_text(schema)
+    path = str(tmp_path / "s.toml")
+    assert sentence in refusal(LabelledRows, tmp_path / "rows.csv", target="ill", schema=path)
+
+
+def test_every_task_has_samples_and_file_options():
+    for task in TASKS.values():
+        assert task.data_type in FILE_OPTIONS
+        assert any(sample.data_type is task.data_type for sample in BUILT_IN.values())
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"age,ill\n1,2,3,4\n1,2,3,4,5\n", "rows.csv is not a readable CSV: Error tokenizing data."),
+        (b"", "rows.csv is not a readable CSV: No columns to parse from file"),
+        (b"age,ill\n\xff,1\n", "rows.csv is not text in UTF-8: invalid start byte at byte"),
+    ],
+)
+def test_a_table_that_is_none_gets_one_sentence(tmp_path, content, sentence):
+    (tmp_path / "rows.csv").write_bytes(content)
+    (tmp_path / "s.toml").write_text(SCHEMA)
+    path = str(tmp_path / "s.toml")
+    assert sentence in refusal(LabelledRows, tmp_path / "rows.csv", target="ill", schema=path)
+    assert sentence in refusal(Corpus, tmp_path / "rows.csv")
+
+
+def test_documents_that_are_not_text_get_one_sentence(tmp_path):
+    (tmp_path / "letters.txt").write_bytes(b"rain\xff")
+    assert refusal(Corpus, tmp_path / "letters.txt").startswith("letters.txt is not text in UTF-8")
+
+
+TABLE = "patient,age,ill\n7,30,0\n8,40,1\n 7,50,1\n"
+
+
+def table(folder, text=TABLE, name="rows.csv"):
+    (folder / name).write_text(text)
+    (folder / "s.toml").write_text(SCHEMA)
+    return {"target": "ill", "schema": str(folder / "s.toml")}
+
+
+def test_a_person_column_groups_rows_and_is_no_predictor(tmp_path):
+    options = table(tmp_path)
+    rows = read(LabelledRows, tmp_path / "rows.csv", options | {"person": "patient"})
+    assert (len(rows), rows.persons.tolist(), rows.feature_names) == (2, [0, 0, 1], ("intercept", "age"))
+    assert rows.x[:, 1].tolist() == [0.3, 0.5, 0.4]
+    assert len(read(LabelledRows, tmp_path / "rows.csv", options)) == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "person", "sentence"),
+    [
+        (TABLE.replace("8,", ","), "patient", "each row must name its person, but 1 of 3 rows do not"),
+        (TABLE.replace("8,", "NA,"), "patient", "each row must name its person, but 1 of 3 rows do not"),
+        (TABLE, "who", "rows.csv has no column 'who' that names the person, only ['patient', 'age', 'ill']"),
+        (TABLE, "age", "the person 'age' is not a predictor and must not have a range"),
+    ],
+)
+def test_a_wrong_person_column_gets_one_sentence(tmp_path, text, person, sentence):
+    options = table(tmp_path, text)
+    assert refusal(LabelledRows, tmp_path / "rows.csv", person=person, **options) == sentence
+
+
+def test_an_author_is_one_bag_of_words(tmp_path):
+    (tmp_path / "words.txt").write_text("tea\nmilk\n")
+    (tmp_path / "letters.csv").write_text("author,text\nann,tea\nbob,tea\nann,milk tea\n")
+    options = {"vocabulary": str(tmp_path / "words.txt"), "person": "author"}
+    assert read(Corpus, tmp_path / "letters.csv", options).words.tolist() == [3, 1]
+    (tmp_path / "counts.npz").write_bytes(npz(**COUNTS, authors=np.array([4, 4])))
+    assert read(Corpus, tmp_path / "counts.npz", {"person": "authors"}).words.tolist() == [4]
+    sentence = refusal(Corpus, tmp_path / "counts.npz", person="counts2")
+    assert "counts.npz must hold a list 'counts2' of text or whole numbers" in sentence
+    (tmp_path / "letters.txt").write_text("tea\n")
+    assert "cannot name persons" in refusal(Corpus, tmp_path / "letters.txt", person="author")
+
+
+def test_images_of_one_person_are_one_record(tmp_path):
+    (tmp_path / "i.npz").write_bytes(npz(images=np.eye(3)[:, None], persons=np.array(["b", "a", "b"])))
+    images = read(BinaryRows, tmp_path / "i.npz", {"threshold": 0.5, "person": "persons"})
+    assert (len(images), images.row_count) == (2, 3)
+    assert "a folder of images" in refusal(BinaryRows, tmp_path, person="persons")
+
+
+def test_endings_may_be_in_capitals(tmp_path):
+    (tmp_path / "words.txt").write_text("tea\nmilk\n")
+    (tmp_path / "DOCS.CSV").write_text('text\n"tea\nwith milk"\ntea\n')
+    (tmp_path / "COUNTS.NPZ").write_bytes(npz(**COUNTS))
+    Image.fromarray(np.eye(8, dtype=np.uint8) * 255).save(tmp_path / "ONE.PNG")
+    words = {"vocabulary": str(tmp_path / "words.txt")}
+    assert read(Corpus, tmp_path / "DOCS.CSV", words).words.tolist() == [2, 1]
+    assert read(Corpus, tmp_path / "COUNTS.NPZ", {}).words.tolist() == [3, 1]
+    assert len(read(BinaryRows, tmp_path, {})) == 1
+
+
+def test_text_is_split_at_line_ends_only(tmp_path):
+    (tmp_path / "words.txt").write_text("tea\nmilk\n")
+    path = tmp_path / "letters.txt"
+    path.write_bytes("tea\fmilk\r\n\ntea\x85\u2028milk \x1c milk\vtea\rtea".encode())
+    corpus = read(Corpus, path, {"vocabulary": str(tmp_path / "words.txt")})
+    assert corpus.words.tolist() == [2, 0, 5]
+
+
+@pytest.mark.parametrize("content", ["", "\n"])
+def test_a_text_without_words_is_no_more_documents_than_lines(tmp_path, content):
+    (tmp_path / "letters.txt").write_text(content)
+    sentence = refusal(Corpus, tmp_path / "letters.txt")
+    assert sentence.startswith("a corpus needs at least one document") == (content == "")
+
+
+def test_a_number_larger_than_any_float_gets_one_sentence(tmp_path):
+    (tmp_path / "s.toml").write_text(SCHEMA)
+    (tmp_path / "rows.csv").write_text(f"age,ill\n{'9' * 400},0\n30,1\n")
+    sentence = refusal(LabelledRows, tmp_path / "rows.csv", target="ill", schema=str(tmp_path / "s.toml"))
+    assert sentence == "column 'age' must be numbers"

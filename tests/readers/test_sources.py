@@ -1,0 +1,87 @@
+"""The same people are found in another file, whatever was done to it."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+from vips_core.data import BinaryRows, Corpus, LabelledRows
+from vips_core.readers import source_persons, source_rows
+
+
+@pytest.fixture
+def frame():
+    rng = np.random.default_rng(0)
+    return pd.DataFrame(
+        {"id": np.arange(50), "age": rng.integers(20, 90, 50), "city": rng.choice(["Bonn", "Köln", ""], 50)}
+    )
+
+
+def rows_of(frame, path, data_type=LabelledRows):
+    frame.to_csv(path, index=False)
+    return list(source_rows(data_type, path))
+
+
+def test_rows_are_found_whatever_their_order_spelling_and_company(frame, tmp_path):
+    before = rows_of(frame, tmp_path / "before.csv")
+    assert len(set(before)) == 50
+    after = frame.sample(frac=1, random_state=1).iloc[1:][["city", "id", "age"]]
+    after = after.assign(age=after["age"].astype(float), city=" " + after["city"])
+    assert len(set(rows_of(after, tmp_path / "AFTER.CSV")) & set(before)) == 49
+    assert set(rows_of(frame, tmp_path / "documents.csv", Corpus)) == set(before)
+
+
+def test_any_other_value_is_another_row(frame, tmp_path):
+    before = rows_of(frame, tmp_path / "before.csv")
+    for column, value in (("age", 19), ("age", "old"), ("city", "Bonn "), ("city", "bonn")):
+        changed = frame.astype(object)
+        changed.loc[3, column] = value
+        same = changed.loc[3, column].strip() == frame.loc[3, column] if column == "city" else False
+        after = rows_of(changed, tmp_path / "after.csv")
+        assert (after[3] == before[3]) == same
+        assert after[:3] + after[4:] == before[:3] + before[4:]
+
+
+def test_rows_do_not_depend_on_the_size_of_a_chunk(frame, tmp_path, monkeypatch):
+    before = rows_of(frame.assign(mixed=[*range(49), "x"]), tmp_path / "before.csv")
+    monkeypatch.setattr("vips_core.readers.sources.CHUNK", 7)
+    assert list(source_rows(LabelledRows, tmp_path / "before.csv")) == before
+
+
+def test_persons_are_named_once(tmp_path):
+    (tmp_path / "rows.csv").write_text("who,age\n7,1\n 7,2\n8 ,3\n")
+    np.savez(tmp_path / "rows.npz", who=np.array([7, 7, 8]))
+    for name in ("rows.csv", "rows.npz"):
+        assert sorted(source_persons(tmp_path / name, "who")) == [b"7", b"8"]
+    with pytest.raises(ValueError, match=r"rows\.csv has no column 'id'"):
+        list(source_persons(tmp_path / "rows.csv", "id"))
+
+
+def test_a_person_is_a_number_however_it_is_written(tmp_path):
+    """Other programs make 7.0 or 007 of 7; such a person must not get a fresh budget."""
+    longest = "9" * 41
+    path = tmp_path / "rows.csv"
+    path.write_text("who\n" + "\n".join(["7", "7.0", "007", "100", "1e2", "nan", "a7", "1e99999", longest]))
+    expected = [b"7", b"100", b"nan", b"a7", b"1e99999", longest.encode()]
+    assert sorted(source_persons(path, "who")) == sorted(expected)
+
+
+def test_counts_are_found_under_another_vocabulary(tmp_path):
+    shared = {"indptr": np.array([0, 2, 3]), "counts": np.array([1, 2, 3])}
+    one = {"indices": np.array([0, 1, 1]), "vocabulary": np.array(["tea", "milk"])}
+    other = {"indices": np.array([1, 2, 2]), "vocabulary": np.array(["rum", "tea", "milk"])}
+    for name, arrays in (("one", one), ("other", other)):
+        np.savez(tmp_path / f"{name}.npz", **shared, **arrays)
+    assert list(source_rows(Corpus, tmp_path / "one.npz")) == list(
+        source_rows(Corpus, tmp_path / "other.npz")
+    )
+    (tmp_path / "letters.txt").write_text(" tea \nmilk")
+    assert list(source_rows(Corpus, tmp_path / "letters.txt")) == [b"tea", b"milk"]
+
+
+def test_images_are_the_same_in_a_folder_and_in_an_array(tmp_path):
+    grey = np.random.default_rng(0).integers(0, 255, (3, 4, 5)).astype(np.uint8)
+    for number, image in enumerate(grey):
+        Image.fromarray(image).save(tmp_path / f"{number}.png")
+    np.savez(tmp_path / "images.npz", images=grey.astype(float))
+    assert list(source_rows(BinaryRows, tmp_path)) == list(source_rows(BinaryRows, tmp_path / "images.npz"))

@@ -1,0 +1,114 @@
+"""The report of a run: what it says of the guarantee."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+
+from tests.reports import TABLE, text_of, worked
+from tests.small_rows import rows
+from vips_core.jobs.request import Request
+from vips_core.jobs.submission import submit
+from vips_core.privacy.ledger import Ledger
+from vips_core.reports import report
+from vips_core.store.budget import Cap
+from vips_core.tasks import RISK, protected_unit
+
+HEADINGS = [
+    "Unit of privacy",
+    "Neighbouring data sets",
+    "Sampling",
+    "Mechanism and noise",
+    "Clipping",
+    "Accounting",
+    "Attack risk",
+    "What was tuned, and on which data",
+    "Other runs on the same data",
+    "Software",
+    "Known limits",
+]
+
+
+def test_a_report_states_the_whole_guarantee(folder):
+    html = text_of((folder / "report.html").read_text(encoding="utf-8"))
+    for heading in HEADINGS:
+        assert f"<h3>{heading}</h3>" in html
+    ledger = Ledger.from_json((folder / "ledger.json").read_text(encoding="utf-8"))
+    assert f"ε = {ledger.epsilon(1e-3, 'gaussian'):.4g} and δ = 0.001 (accountant: " in html
+    assert "for replacing one record, one &lt;b&gt;row&lt;/b&gt;, by nothing" in html
+    assert sum(entry.count for entry in ledger) == 4
+    for entry in ledger:
+        assert f"{entry.count} release{'s' if entry.count > 1 else ''} on all records (q = 1)" in html
+    assert f"{ledger.entries[0].noise_multiplier:.4g}" in html
+    for block in ledger.entries[0].blocks:
+        assert f"<td>{block}</td>" in html
+    assert "with the public tables of the utility bench in view" in html
+    assert "numpy" in html
+    assert "AES-256 in counter mode" in html
+    assert "Zero-out" in html
+
+
+def test_a_known_seed_is_shown_as_a_demonstration(folder):
+    html = text_of((folder / "report.html").read_text(encoding="utf-8"))
+    assert "<h3>Demonstration</h3>" in html
+    assert "the guarantee does not hold" in html
+    assert "With a secret seed, this run would be" in html
+
+
+def test_private_data_tell_composition_and_repeat_through_the_store(store, tmp_path):
+    first, second = (worked(store, data="secret", epsilon=1.0) for _ in range(2))
+    html = text_of(report.html_for_run(store, second))
+    assert "1 run came before it on these records" in html
+    total = store.budget("secret").history[1][2]
+    assert f"All up to and with this one take {100 * total:.4g} % of it" in html
+    assert "by a privacy filter, since each is chosen after the last" in html
+    assert "No run was before it" in text_of(report.html_for_run(store, first))
+    assert "Demonstration" not in html
+    assert "There are no scores" in html
+    assert not re.search(r"\d s,", html)  # how long private records took depends on them
+    report.write_run(store, second, tmp_path)
+    script = (tmp_path / "repeat.py").read_text(encoding="utf-8")
+    assert "submit(store, request)" in script  # so that the budget counts it
+    assert "vips.fit(" not in script
+    assert {file.suffix for file in tmp_path.iterdir() if file.is_file()} <= {
+        ".html", ".toml", ".json", ".csv", ".npz", ".py", ".ipynb", ".txt",
+    }  # fmt: skip
+
+
+def test_runs_without_noise_or_ledger_say_so(store):
+    html = text_of(report.html_for_run(store, worked(store, method="non-private", seed=0)))
+    assert "no privacy guarantee, and ε is infinite" in html
+    html = text_of(report.html_for_run(store, worked(store, method="perm", epsilon=1.5, seed=0)))
+    assert "ε = 1.5 (and δ = 0) for replacing one record" in html
+    assert "Objective perturbation" in html
+
+
+def test_sampled_batches_are_described(store):
+    html = text_of(report.html_for_run(store, worked(store, method="sgd", epsilon=1.0, batch=30, seed=1)))
+    assert "Poisson batches, each record in each batch independently with probability q = 0.1" in html
+
+
+def test_a_run_that_left_nothing_claims_nothing(store):
+    run_id = submit(store, Request.from_mapping(TABLE | {"data": "secret", "epsilon": 0.1}))
+    store.cancel(run_id)
+    html = text_of(report.html_for_run(store, run_id))
+    assert "ended before its ledger was written" in html
+    assert "ε = 0 at δ = 0.001" in html
+    assert "differentially private with" not in html
+
+
+def test_a_run_on_persons_protects_all_that_a_person_has(store):
+    visits = replace(rows(300, 7), persons=np.arange(300) % 120)
+    unit = protected_unit(RISK, "patient")
+    store.add_data("visits", visits, cap=Cap(3.0, 1e-4), unit=unit, person_column="patient")
+    run_id = worked(store, data="visits", epsilon=1.0, delta=1e-4)
+    html = text_of(report.html_for_run(store, run_id))
+    assert (
+        "for replacing one record, one person (all rows with the same value of patient), by nothing" in html
+    )
+    assert "The number of records, N = 120, is public" in html
+    assert "drawn together and counts as one record" in html
+    assert "protected less" not in html
+    assert "A person with k records is protected less" in text_of(
+        report.html_for_run(store, worked(store, data="secret", epsilon=0.1))
+    )

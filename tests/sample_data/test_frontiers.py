@@ -1,0 +1,59 @@
+"""Files of results that ship: complete, and as the code of today makes them."""
+
+import pytest
+
+from sample_data import frontiers
+from vips_core.sweeps.cache_key import code_hash
+from vips_core.sweeps.cells import computed_cell
+from vips_core.sweeps.presets import PRESETS
+
+# One cheap run of each file: how it was asked for, and the columns that say so in the file.
+CHEAP = {
+    "paper-logistic": {"method": "refined", "epsilon": 0.5, "seed": 3},
+    "paper-lda": {"method": "paper", "noise": 1.0, "batch": 948, "seed": 0},
+    "paper-sbn": {"method": "non-private", "batch": 3200, "seed": 0},
+}
+names = pytest.mark.parametrize("name", frontiers.ON_DATA.values())
+
+
+@names
+def test_every_run_of_the_sweep_is_there(name):
+    frontier = frontiers.load(name)
+    cells, requests = frontier.cells, frontier.sweep.cells()
+    assert frontier.runs == len(requests)
+    assert frontier.sweep.data == {data for data, of in frontiers.ON_DATA.items() if of == name}.pop()
+    expected, note = frontiers.smaller(PRESETS[name]("full"), **frontiers.SMALLER.get(name, {}))
+    assert (frontier.sweep, frontier.note) == (expected, note)
+    settings = ["method", "epsilon", "batch", "noise_multiplier", "seed"]
+    for _, of_score in cells.groupby("score"):
+        assert len(of_score.drop_duplicates(settings)) == len(requests)
+    assert set(cells["seed"]) == {request.seed for request in requests}
+    assert cells["value"].notna().all()
+
+
+@names
+def test_a_run_of_the_file_can_be_made_again(name, tmp_path):
+    frontier = frontiers.load(name)
+    asked = CHEAP[name]
+    (request,) = [cell for cell in frontier.sweep.cells() if asked.items() <= cell.to_mapping().items()]
+    again, _ = computed_cell(str(tmp_path), code_hash(), request.to_mapping(), False)
+    column = {"noise": "noise_multiplier"}
+    rows = frontier.cells
+    for option, value in asked.items():
+        rows = rows[rows[column.get(option, option)] == value]
+    # The models still improve; a larger change calls for `python -m sample_data.frontiers`.
+    assert again["scores"] == pytest.approx(dict(zip(rows["score"], rows["value"], strict=True)), rel=0.01)
+
+
+def test_a_smaller_sweep_says_how():
+    sweep, note = frontiers.smaller(PRESETS["paper-sbn"]("full"), seeds=2, hidden=20)
+    assert {cell.get("hidden") for cell in sweep.cells()} == {20}
+    assert {cell.seed for cell in sweep.cells()} == {0, 1}
+    assert note == "Smaller than the full sweep: the first 2 of 10 seeds, 20 instead of 100 hidden units."
+    whole, note = frontiers.smaller(PRESETS["paper-logistic"]("full"))
+    assert (whole, note) == (PRESETS["paper-logistic"]("full"), "")
+
+
+def test_an_unknown_name_gives_a_sentence():
+    with pytest.raises(ValueError, match="name must be one of paper-lda, paper-logistic, paper-sbn, got 'x'"):
+        frontiers.load("x")

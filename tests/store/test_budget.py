@@ -1,0 +1,223 @@
+"""Budgets: everything ever released or reserved composes, and a run that does not fit is refused."""
+
+import os
+import re
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from tests.store.releases import DELTA, full
+from tests.toy import coin_flips
+from vips_core import PrivacyPlan
+from vips_core.jobs import lifecycle, worker
+from vips_core.jobs.request import Request
+from vips_core.jobs.submission import submit
+from vips_core.privacy import accountants
+from vips_core.privacy.filter import PrivacyFilter
+from vips_core.store import budget
+from vips_core.store.budget import Cap
+from vips_core.store.store import Store
+
+
+def request(**values):
+    table = {"model": "sbn", "data": "flips", "hidden": 2, "delta": DELTA, "epochs": 12}
+    spend = {} if {"noise", "epsilon", "method"} & set(values) else {"epsilon": 1.0}
+    return Request.from_mapping(table | spend | values)
+
+
+@pytest.fixture
+def store(home):
+    found = Store()
+    found.add_data("flips", coin_flips(), coin_flips(seed=1), cap=Cap(2.0, DELTA), unit="one image")
+    return found
+
+
+def test_a_run_reserves_its_plan_and_settles_to_its_ledger(store):
+    run = submit(store, request())
+    reserved = store.budget("flips")
+    assert reserved.spent_share == 0
+    assert reserved.planned_epsilon == pytest.approx(1.0, rel=1e-6)
+    assert reserved.reserved_share + reserved.left_share == pytest.approx(1)
+    worker.work(store, run)
+    row, settled = store.run(run), store.budget("flips")
+    assert row.status == "done", row.error
+    assert settled.reserved_share == 0
+    assert settled.spent_share == pytest.approx(reserved.reserved_share)
+    assert settled.planned_epsilon == pytest.approx(row.epsilon) == pytest.approx(1.0, rel=1e-6)
+    assert [(entry[1], entry[2]) for entry in settled.history] == [(run, settled.spent_share)]
+    assert [entry.kind for entry in store.ledger("flips")] == ["data", "cap", "reserve", "settle"]
+
+
+def test_a_run_of_exactly_the_cap_fits_and_nothing_after_it(store):
+    submit(store, request(epsilon=2.0))
+    assert store.budget("flips").left_epsilon == store.budget("flips").left_share == 0
+    with pytest.raises(ValueError, match="nothing that is worth running fits any more"):
+        submit(store, request(epsilon=0.1))
+
+
+def test_a_run_that_entered_as_a_whole_keeps_what_it_reserved_once_it_released_anything(store):
+    """Stopping it is a choice made after looking, and only the filter allows such choices."""
+    run = submit(store, request(epsilon=2.0))
+    worker.work(store, run, lambda progress: progress.step == 1)
+    assert store.run(run).step == 1
+    assert store.budget("flips").left_share == 0
+    store.set_cap("flips", Cap(3.0, DELTA))  # under which it fits by the filter, stopped or not
+    assert store.budget("flips").left_share > 0.5
+
+
+def test_what_ended_before_its_first_release_leaves_all_of_the_cap(store):
+    store.cancel(submit(store, request(epsilon=2.0)))
+    assert store.budget("flips").left_epsilon == 2.0
+    submit(store, request(epsilon=2.0))
+
+
+def test_the_largest_run_that_is_said_to_fit_fits(store):
+    submit(store, request(epsilon=1.0))
+    left = store.budget("flips").left_epsilon
+    assert 0.5 < left < 2
+    with pytest.raises(ValueError, match="does not fit"):
+        submit(store, request(epsilon=left * 1.001))
+    submit(store, request(epsilon=left * 0.999))
+
+
+def test_the_order_is_recorded_with_the_cap(store):
+    (content,) = [row.content for row in store.ledger("flips") if row.kind == "cap"]
+    assert content["order"] == pytest.approx(PrivacyFilter.for_cap(2.0, DELTA).order)
+    recorded = [replace(row, content=dict(row.content) | {"order": 3.0}) for row in store.ledger("flips")]
+    assert budget.filter_of(recorded).order == 3.0
+
+
+def test_two_runs_cost_less_than_the_sum(store):
+    first, second = (submit(store, request(epsilon=1.0)) for _ in range(2))
+    assert 1.3 < store.budget("flips").planned_epsilon < 1.6
+    store.cancel(second)
+    assert store.budget("flips").planned_epsilon == pytest.approx(1.0, rel=1e-6)
+    assert store.run(first).status == "queued"
+
+
+def test_the_same_records_share_a_budget_under_any_name(store):
+    shuffled = coin_flips()
+    store.add_data("others", type(shuffled)(shuffled.bits[::-1], shuffled.shape), unit="one image")
+    run = submit(store, request(data="others", epsilon=1.5))
+    assert store.budget("flips").history[0][1] == run
+    with pytest.raises(ValueError, match="this run does not fit in the budget of flips"):
+        submit(store, request(epsilon=1.5))
+    with pytest.raises(ValueError, match="they share a cap of ε = 2"):
+        store.add_data("third", shuffled, cap=Cap(50.0, DELTA), unit="one image")
+
+
+@pytest.mark.parametrize("given", [{"epsilon": 1.8}, {"noise": 1.0}, {"noise": 1.5, "batch": 20}])
+def test_what_a_refusal_suggests_fits(store, given):
+    submit(store, request(epsilon=1.0))
+    with pytest.raises(ValueError, match="does not fit in the budget of flips: with it") as error:
+        submit(store, request(**given))
+    sentence = str(error.value)
+    assert "\n" not in sentence
+    total, before = (float(number) for number in re.findall(r"([\d.]+) %", sentence))
+    assert total > 100 > before == pytest.approx(100 * store.budget("flips").reserved_share, rel=1e-3)
+    epsilon = float(re.search(r"epsilon of at most ([\d.]+)", sentence)[1])
+    noise = float(re.search(r"noise of at least ([\d.]+)", sentence)[1])
+    shape = {name: value for name, value in given.items() if name == "batch"}
+    for suggestion in ({"epsilon": epsilon}, {"noise": noise}):
+        store.cancel(submit(store, request(**shape, **suggestion)))
+    with pytest.raises(ValueError, match="does not fit"):
+        submit(store, request(**shape, noise=noise * 0.99))
+
+
+def test_runs_at_another_delta_are_judged_at_the_caps(store):
+    run = submit(store, request(epsilon=1.2, delta=1e-3))
+    plan = PrivacyPlan(records=200, expected_batch=200, steps=12, delta=1e-3).calibrate(1.2)
+    at_cap = accountants.epsilon(plan.events(), DELTA, "pld")
+    assert 1.4 < at_cap < 2
+    assert store.budget("flips").planned_epsilon == pytest.approx(at_cap, rel=1e-3)
+    assert store.run(run).status == "queued"
+
+
+def test_a_cap_may_change_and_the_ledger_keeps_it(store):
+    submit(store, request(epsilon=2.0))
+    store.set_cap("flips", Cap(4.0, DELTA))
+    submit(store, request(epsilon=2.0))
+    store.set_cap("flips", Cap(0.5, DELTA))
+    assert store.budget("flips").left_epsilon == 0
+    caps = [row.content["epsilon"] for row in store.ledger("flips") if row.kind == "cap"]
+    assert caps == [2.0, 4.0, 0.5]
+    assert store.verify() == []
+    with pytest.raises(ValueError, match="mnist is public and has no budget"):
+        store.set_cap("mnist", Cap(1.0, DELTA))
+
+
+def test_an_early_end_gives_back_the_rest(store):
+    run = submit(store, request())
+    worker.work(store, run, lambda progress: progress.step == 1)
+    row = store.run(run)
+    assert (row.status, row.step) == ("cancelled", 1)
+    (use,) = budget.uses(store.ledger("flips"))
+    assert sum(event.count for event in use.events) == 1
+    assert store.budget("flips").planned_epsilon == pytest.approx(row.epsilon)
+    assert row.epsilon < 0.5
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ({"noise": 0.0}, "flips is private: a run without noise is refused"),
+        ({"method": "non-private"}, "flips is private: a run without noise is refused"),
+        ({"seed": 1}, "flips is private: a run with a seed is refused"),
+    ],
+)
+def test_private_data_refuse(store, values, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        submit(store, request(**values))
+    assert store.budget("flips").history == []
+    assert store.runs() == []
+
+
+def test_private_data_refuse_a_rival_without_ledger(store):
+    import numpy as np
+
+    from vips_core import LabelledRows
+
+    rows = LabelledRows(np.eye(4) / 2, np.array([0, 1, 0, 1]), tuple("abcd"), 1.0)
+    store.add_data("rows", rows, cap=Cap(2.0, DELTA), unit="one person")
+    table = {"model": "logistic", "data": "rows", "method": "perm", "epsilon": 1.0, "delta": DELTA}
+    with pytest.raises(ValueError, match="method perm is refused, because its ε is for replacing a record"):
+        submit(store, Request.from_mapping(table))
+
+
+def test_private_data_need_a_cap(store):
+    with pytest.raises(ValueError, match="the private data set new needs a cap"):
+        store.add_data("new", coin_flips(seed=9), unit="one image")
+
+
+def test_a_plan_that_is_not_the_reserved_one_releases_nothing(store, monkeypatch):
+    run = submit(store, request())
+    monkeypatch.setattr(lifecycle, "reserved", lambda store, run_id: (full(9.0, 3),))
+    worker.work(store, run)
+    assert store.run(run).status == "failed"
+    assert "not the one whose cost was reserved" in store.run(run).error
+    assert store.budget("flips").spent_share == 0
+
+
+def test_concurrent_reservations_never_overspend(store, home):
+    """Eight processes ask 25 times each; exactly as many get a reservation as fit one after the other."""
+    store.set_cap("flips", Cap(2.0, DELTA))
+    store.database.close()
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.crash.reserve", str(home), "8", "25"],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "VIPS_THREADS": "1"},
+        check=True,
+    )
+    answers = done.stdout.split()
+    assert len(answers) == 200, done.stderr
+    plan = worker.execution.prepare(request(epsilon=0.25), store.load("flips")).plan
+    cap_filter = PrivacyFilter.for_cap(2.0, DELTA)
+    most = max(n for n in range(200) if cap_filter.fits(plan.events() * n))
+    assert 10 < most < 100
+    assert (answers.count("reserved"), answers.count("refused")) == (most, 200 - most)
+    assert store.budget("flips").planned_epsilon <= 2.0
+    assert len(store.runs()) == most
+    assert store.verify() == []

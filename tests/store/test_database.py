@@ -1,0 +1,72 @@
+"""One file for many processes: damage, other programs and other versions are said in one sentence."""
+
+import sqlite3
+
+import pytest
+
+from tests.store import damage, request
+from vips_core.jobs.submission import submit
+from vips_core.store import ledger_chain as chain
+from vips_core.store.database import MIGRATIONS, Database, StoreError
+from vips_core.store.store import Store
+
+
+def use_all(home):
+    store = Store(home)
+    store.runs()
+    store.ledger()
+    store.verify()
+
+
+@pytest.mark.parametrize("how", ["truncated", "nonsense", "empty", "missing"])
+def test_a_damaged_database_gets_one_sentence_and_is_left_alone(store, home, how):
+    submit(store, request())
+    path = store.database.path
+    with store.database.write() as connection:
+        connection.execute("INSERT INTO meta VALUES ('size', ?)", ["x" * 100_000])
+    store.database.close()
+    for name in ("store.db-wal", "store.db-shm"):
+        (home / name).unlink(missing_ok=True)
+    damage(path, how)
+    before = path.read_bytes() if path.exists() else None
+    with pytest.raises(StoreError, match="put back a copy") as error:
+        use_all(home)
+    assert "\n" not in str(error.value)
+    if how != "missing":
+        assert path.read_bytes() == before
+    assert len(list((home / "data").glob("*.npz"))) == 1
+
+
+def test_a_database_of_others_is_refused_and_left_alone(home):
+    path = home / "store.db"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE theirs (x)")
+    connection.close()
+    with pytest.raises(StoreError, match="a database of another program: choose another VIPS_HOME"):
+        Store()
+    with sqlite3.connect(path) as connection:
+        tables = connection.execute("SELECT name FROM sqlite_master").fetchall()
+    connection.close()
+    assert tables == [("theirs",)]
+
+
+def test_a_newer_database_is_refused(store):
+    with store.database.write() as connection:
+        connection.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
+    with pytest.raises(StoreError, match="made by a newer version"):
+        Store()
+
+
+def test_an_older_database_is_brought_up_to_date(store, home, monkeypatch, tmp_path):
+    with monkeypatch.context() as patch:
+        patch.setattr("vips_core.store.database.MIGRATIONS", MIGRATIONS[:1])
+        old = Database(tmp_path / "store.db")
+        assert old.read("PRAGMA user_version")[0][0] == 1
+        with old.write() as connection:
+            chain.append(connection, "cap", "f", "name", {"epsilon": 1.0})
+        old.close()
+    new = Database(tmp_path / "store.db")
+    assert new.read("PRAGMA user_version")[0][0] == len(MIGRATIONS)
+    assert new.read("SELECT count(*) FROM ledger")[0][0] == 1
+    schema = "SELECT name, sql FROM sqlite_master ORDER BY name"
+    assert [tuple(row) for row in new.read(schema)] == [tuple(row) for row in store.database.read(schema)]

@@ -1,0 +1,140 @@
+"""Data sets: known by their records, private or public for ever, with a ledger that outlives them."""
+
+import os
+
+import pytest
+
+from tests.store import CAP, damage, request
+from tests.toy import coin_flips
+from vips_core.jobs.submission import submit
+from vips_core.readers import BUILT_IN
+from vips_core.store import records_file
+from vips_core.store.people import Sources
+from vips_core.tasks import task_of
+
+
+@pytest.mark.parametrize("how", ["truncated", "nonsense", "empty", "missing"])
+def test_a_damaged_data_file_gets_one_sentence_and_nothing_else_is_lost(store, home, how):
+    store.add_data("others", coin_flips(seed=2), cap=CAP, unit="one image")
+    (file,) = [home / "data" / row["file"] for row in store.database.read("SELECT * FROM data LIMIT 1")]
+    damage(file, how)
+    with pytest.raises(ValueError, match=r"the file of this data set, .*, cannot be read") as error:
+        submit(store, request())
+    assert "\n" not in str(error.value)
+    assert len(store.load("others").train) == 200
+    assert store.budget("flips").spent_share == 0
+    assert store.runs() == []
+
+
+def test_a_data_file_with_other_records_is_refused(store, home):
+    (file,) = (home / "data").glob("*.npz")
+    records_file.write(file, coin_flips(seed=5), None)
+    with pytest.raises(ValueError, match="holds other records than were registered"):
+        store.load("flips")
+
+
+def test_public_data_without_digests_are_told_until_they_are_registered_again(store):
+    assert store.notes() == []
+    store.add_data("open", coin_flips(seed=4), private=False, unit="one image")  # as older versions did
+    (note,) = store.notes()
+    assert note.startswith("The public data set open was registered by an older version, without digests")
+    store.add_data("open", coin_flips(seed=4), private=False, unit="one image", sources=Sources([b"a", b"b"]))
+    assert store.notes() == []
+
+
+def test_built_in_data_are_there(store):
+    rows = {row.name: row for row in store.data_sets()}
+    assert {row for row in rows if not rows[row].private} == set(BUILT_IN)
+    assert rows["flips"].cap == CAP
+    for name in ("nhanes-stroke", "mnist"):
+        data = store.load(name)
+        assert (rows[name].records, rows[name].kind) == (len(data.train), task_of(data.train).name)
+
+
+def test_data_may_be_named_again_but_not_anew(store):
+    row = store.add_data("flips", coin_flips(), None, cap=CAP, unit="one person")
+    assert (row.unit, row.has_test) == ("one person", False)
+    assert [entry.kind for entry in store.ledger()] == ["data", "cap", "data"]  # the unit is another
+    with pytest.raises(ValueError, match="another data set is called flips"):
+        store.add_data("flips", coin_flips(seed=3), cap=CAP, unit="one image")
+    for name in ("mnist", "../x", ""):
+        with pytest.raises(ValueError, match="name"):
+            store.add_data(name, coin_flips(seed=3), cap=CAP, unit="one image")
+    with pytest.raises(ValueError, match="there is no data set 'nothing'"):
+        store.load("nothing")
+
+
+def test_private_records_stay_private_and_public_ones_public(store):
+    with pytest.raises(ValueError, match="registered as private under the name flips"):
+        store.add_data("open", coin_flips(), private=False, unit="one image")
+    store.add_data("open", coin_flips(seed=4), private=False, unit="one image")
+    with pytest.raises(ValueError, match="registered as public under the name open"):
+        store.add_data("closed", coin_flips(seed=4), cap=CAP, unit="one image")
+    store.remove_data("open")
+    with pytest.raises(ValueError, match="registered as public"):
+        store.add_data("closed", coin_flips(seed=4), cap=CAP, unit="one image")
+
+
+def test_removed_data_keep_their_ledger(store):
+    run = submit(store, request())
+    with pytest.raises(ValueError, match=f"run {run} uses flips: cancel it first"):
+        store.remove_data("flips")
+    store.cancel(run)
+    rows = store.ledger("flips")
+    store.remove_data("flips")
+    assert store.ledger() == rows
+    store.add_data("again", coin_flips(), unit="one image")
+    assert store.ledger("again")[: len(rows)] == rows
+    assert store.data_row("again").cap == CAP
+
+
+def test_the_home_is_the_users_alone(store, home):
+    for path in (home / "data", home / "runs"):
+        assert path.stat().st_mode & 0o077 == 0
+    for path in (home / "data").iterdir():
+        assert path.stat().st_mode & 0o077 == 0
+
+
+def test_records_cannot_be_of_rows_and_of_persons_at_once(store):
+    """Their budget would count what was released per row, or per another person, as if it were per person."""
+    submit(store, request())
+    with pytest.raises(ValueError, match="registered without a person column under the name flips"):
+        store.add_data("people", coin_flips(), unit="", person_column="id")
+    person = {"unit": "", "person_column": "id"}
+    store.add_data("unused", coin_flips(seed=9), cap=CAP, **person, sources=Sources([b"row"]))
+    for other in ({}, {"person_column": "doctor"}):
+        with pytest.raises(ValueError, match="registered with the person column id under the name unused"):
+            store.add_data("others", coin_flips(seed=9), unit="", **other)
+    with pytest.raises(ValueError, match="with the person column id under the name unused"):
+        store.add_data("some", coin_flips(seed=8), unit="", sources=Sources([b"row"]))
+    assert store.add_data("unused", coin_flips(seed=9), unit="").person_column is None  # a mistake is mended
+    assert store.add_data("unused", coin_flips(seed=9), **person).person_column == "id"
+    store.remove_data("unused")
+    assert store.add_data("others", coin_flips(seed=9), unit="").person_column is None
+    submit(store, request(data="others"))
+    store.add_data("others", coin_flips(seed=9), coin_flips(seed=1), unit="")
+    with pytest.raises(ValueError, match="so they cannot be registered with the person column id"):
+        store.add_data("unused", coin_flips(seed=9), **person)
+
+
+def test_files_that_a_kill_left_are_removed_by_the_next_registration(store, home):
+    """A kill between the file of the records and the commit leaves private records that nothing uses."""
+    data = home / "data"
+    (used,) = [row["file"] for row in store.database.read("SELECT file FROM data")]
+    for name in ("0123456789abcdef.npz", "0123456789abcdef.01234567.new", "fresh.npz", "notes.txt"):
+        (data / name).write_bytes(b"records")
+    for path in data.iterdir():
+        if path.name != "fresh.npz":  # perhaps of a registration that is about to commit
+            os.utime(path, (0, 0))
+    with pytest.raises(ValueError, match="another data set is called flips"):
+        store.add_data("flips", coin_flips(seed=3), cap=CAP, unit="one image")
+    assert {path.name for path in data.iterdir()} == {used, "fresh.npz", "notes.txt"}
+    assert len(store.load("flips").train) == 200
+
+
+def test_a_registration_that_was_taken_for_left_over_is_not_committed(store, monkeypatch):
+    monkeypatch.setattr(records_file, "_JUST_WRITTEN", -1e6)
+    with pytest.raises(ValueError, match="the data set late was not registered in time: try again"):
+        store.add_data("late", coin_flips(seed=3), cap=CAP, unit="one image")
+    assert "late" not in [row.name for row in store.data_sets()]
+    assert len(store.load("flips").train) == 200

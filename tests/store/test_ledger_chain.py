@@ -1,0 +1,197 @@
+"""The ledger shows every edit, and private data take no run while it is not whole."""
+
+import sqlite3
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.store import CAP, request
+from tests.toy import coin_flips
+from vips_core import PrivacyPlan
+from vips_core.jobs.submission import submit
+from vips_core.store import ledger_chain as chain
+from vips_core.store.database import Database, StoreError
+from vips_core.store.rows import NewRun
+
+names = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=8)
+values = st.dictionaries(
+    names, st.one_of(st.floats(allow_nan=False, allow_infinity=False), names), max_size=3
+)
+
+
+@given(st.lists(values, min_size=1, max_size=5), st.data())
+@settings(max_examples=40, deadline=None)
+def test_every_edit_of_the_ledger_is_noticed(contents, data):
+    with tempfile.TemporaryDirectory() as folder:
+        database, head = Database(Path(folder) / "store.db"), Path(folder) / "ledger.head"
+        with database.write() as connection:
+            for number, content in enumerate(contents):
+                chain.append(connection, "cap", "f", "name", content, str(number))
+        chain.keep_head(database, head)
+        with database.write() as connection:
+            assert chain.verify(connection, head) == []
+            rows = chain.rows(connection.execute("SELECT * FROM ledger").fetchall())
+            assert [row.content for row in rows] == contents
+            connection.execute("DROP TRIGGER ledger_is_not_changed")
+            number = data.draw(st.integers(1, len(contents)))
+            column = data.draw(
+                st.sampled_from(["time", "kind", "fingerprint", "data", "run", "content", "hash"])
+            )
+            new = 7.5 if column == "time" else "other"
+            connection.execute(f"UPDATE ledger SET {column} = ? WHERE number = ?", [new, number])
+            wrong = chain.verify(connection, head)
+            assert f"Row {number} of the ledger was changed" in wrong[0]
+        database.close()
+
+
+def tamper(store, *statements):
+    with sqlite3.connect(store.database.path) as connection:
+        connection.execute("DROP TRIGGER IF EXISTS ledger_is_not_changed")
+        connection.execute("DROP TRIGGER IF EXISTS ledger_is_not_cut")
+        for statement in statements:
+            connection.execute(statement)
+    connection.close()
+
+
+def test_the_ledger_is_append_only(store):
+    for statement in ("UPDATE ledger SET data = 'x'", "DELETE FROM ledger"):
+        with pytest.raises(StoreError, match="append-only"), store.database.write() as connection:
+            connection.execute(statement)
+    assert store.verify() == []
+
+
+def test_a_changed_row_is_named_and_private_runs_are_refused(store):
+    run = submit(store, request())
+    tamper(store, 'UPDATE ledger SET content = \'{"epsilon": 99, "delta": 1e-5}\' WHERE number = 2')
+    assert store.verify() == ["Row 2 of the ledger was changed: its hash does not match it."]
+    with pytest.raises(ValueError, match="while the ledger is not whole: Row 2 of the ledger") as error:
+        submit(store, request())
+    assert "\n" not in str(error.value)
+    assert store.run(run).status == "queued"
+    assert store.load("flips").train.shape == (1, 12)
+
+
+@pytest.mark.parametrize(
+    ("statements", "sentence"),
+    [
+        (["DELETE FROM ledger WHERE number = 3"], "The ledger was cut: it had 3 rows, and has 2."),
+        (
+            ["DELETE FROM ledger WHERE number = 3", "DELETE FROM meta WHERE key = 'ledger head'"],
+            "The ledger was cut: it had 3 rows, and has 2.",
+        ),
+        (["DELETE FROM ledger WHERE number = 2"], "Row 2 of the ledger is missing."),
+    ],
+)
+def test_missing_rows_are_noticed(store, statements, sentence):
+    submit(store, request())
+    tamper(store, *statements)
+    assert sentence in store.verify()
+
+
+def test_a_replaced_tail_is_noticed(store):
+    submit(store, request())
+    tamper(store, "DELETE FROM ledger WHERE number = 3", "DELETE FROM meta WHERE key = 'ledger head'")
+    with store.database.write() as connection:
+        chain.append(connection, "cap", "f", "flips", {"epsilon": 1e9, "delta": 0.5})
+    assert store.verify() == ["Row 3 of the ledger was replaced: it does not have the hash kept of it."]
+
+
+# What the tables say against the chain
+
+
+@pytest.mark.parametrize(
+    ("edit", "wrong"),
+    [
+        ("private = 0", "has another private in its table"),
+        ("records = 2", "has another records in its table"),
+        ("unit = 'one person'", "has another unit in its table"),
+        ("schema = 'x'", "has another schema in its table"),
+        ("person_column = 'id'", "has another person column in its table"),
+        ("fingerprint = 'x'", "is not in the ledger as it stands in its table"),
+        ("name = 'other'", "is not in the ledger as it stands in its table"),
+    ],
+)
+def test_an_edit_of_what_protects_people_is_found_and_blocks_runs(store, edit, wrong):
+    tamper(store, f"UPDATE data SET {edit}")
+    (sentence,) = store.verify()
+    assert wrong in sentence
+    name = "other" if edit.startswith("name") else "flips"
+    plan = PrivacyPlan(records=200, expected_batch=200, steps=1, delta=1e-5, noise_multiplier=50.0)
+    with pytest.raises(ValueError, match="no run may use registered data while the ledger is not whole"):
+        store.queue(NewRun("fit", {"delta": 1e-5}, "sbn", name, 1, plan))
+    assert store.runs() == []
+
+
+def test_the_last_word_on_a_data_set_counts(store):
+    store.add_data("flips", coin_flips(), unit="one person", person_column="id", by="Ada", reason="found out")
+    last = store.ledger("flips")[-1].content
+    assert (last["unit"], last["person_column"], last["by"], last["reason"]) == (
+        "one person", "id", "Ada", "found out",
+    )  # fmt: skip
+    rows = len(store.ledger())
+    store.add_data("flips", coin_flips(), unit="one person", person_column="id", by="Bob")
+    assert len(store.ledger()) == rows  # nothing new was said
+    assert store.verify() == []
+
+
+# Signed heads
+
+
+def rebuilt(store, ledger):
+    """Replace the ledger by one that follows from itself, its head and the file of its head included."""
+    tamper(store, "DELETE FROM ledger", "DELETE FROM meta WHERE key = 'ledger head'")
+    with store.database.write() as connection:
+        for row in ledger:
+            chain.append(connection, row.kind, row.fingerprint, row.data, row.content, row.run)
+    (store.home / "ledger.head").unlink()
+    store.keep_head()
+
+
+@pytest.mark.parametrize("in_file", [False, True])
+def test_a_rebuilt_ledger_is_found_with_a_key(store, monkeypatch, tmp_path, in_file):
+    key = "ab" * 32
+    (tmp_path / "key").write_text(key)
+    monkeypatch.setenv("VIPS_LEDGER_KEY", str(tmp_path / "key") if in_file else key)
+    assert "not signed with the key" in store.verify()[0]  # it was begun without
+    store.sign()
+    submit(store, request())
+    assert store.verify() == []
+    monkeypatch.delenv("VIPS_LEDGER_KEY")  # which the attacker does not have
+    assert store.verify() == []
+    rebuilt(store, store.ledger()[:-1])
+    assert store.verify() == []
+    monkeypatch.setenv("VIPS_LEDGER_KEY", str(tmp_path / "key") if in_file else key)
+    (sentence,) = store.verify()
+    assert "others may have rebuilt the ledger" in sentence
+    with pytest.raises(ValueError, match="while the ledger is not whole"):
+        submit(store, request())
+
+
+@pytest.mark.parametrize(
+    ("key", "sentence"), [("abcd", "at least 16 bytes, got 2"), ("no/file", "must be hexadecimal")]
+)
+def test_a_bad_key_gets_one_sentence(store, monkeypatch, key, sentence):
+    monkeypatch.setenv("VIPS_LEDGER_KEY", key)
+    with pytest.raises(ValueError, match=sentence):
+        store.verify()
+    monkeypatch.delenv("VIPS_LEDGER_KEY")
+    with pytest.raises(ValueError, match="signing needs a key"):
+        store.sign()
+
+
+def test_a_bad_key_is_said_before_anything_is_committed(store, home, monkeypatch):
+    before, files = store.ledger(), sorted((home / "data").iterdir())
+    monkeypatch.setenv("VIPS_LEDGER_KEY", "abcd")
+    for change in (
+        lambda: submit(store, request()),
+        lambda: store.set_cap("flips", CAP),
+        lambda: store.add_data("new", coin_flips(seed=3), cap=CAP, unit="one image"),
+    ):
+        with pytest.raises(ValueError, match="the key of VIPS_LEDGER_KEY must have at least 16 bytes, got 2"):
+            change()
+    monkeypatch.delenv("VIPS_LEDGER_KEY")
+    assert (store.ledger(), store.runs(), sorted((home / "data").iterdir())) == (before, [], files)
+    assert store.verify() == []

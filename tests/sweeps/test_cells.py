@@ -1,0 +1,38 @@
+"""Cells are run once, and again when anything changes that they depend on."""
+
+import pytest
+
+from tests.sweeps import BASE
+from vips_core.sweeps.cells import Cells, run_cell
+from vips_core.sweeps.grid import Sweep
+
+
+def test_a_cell_repeats_and_is_written_whole(home, tmp_path):
+    request = Sweep.from_mapping(BASE | {"epsilon": 3.0}).cells()[0]
+    place = Cells(home.home / "cells", home.data_row("small").fingerprint)
+    arguments = (str(home.home), place, request.to_mapping(), True)
+    contents = []
+    for _ in range(2):
+        assert run_cell(*arguments) is None
+        contents.append(
+            place.read(request) | {"seconds": 0} | {"mean": place.parameters(request)["mean"].tolist()}
+        )
+    assert contents[0] == contents[1]
+    assert not list(place.folder.glob("tmp*"))
+    place.path(request).write_text("{", encoding="utf-8")
+    assert place.read(request) is None
+    assert not place.finished(request, False)
+
+
+def test_a_cell_is_not_run_by_other_code_than_the_sweep_was_started_with(home):
+    request = Sweep.from_mapping(BASE | {"epsilon": 3.5}).cells()[0]
+    place = Cells(home.home / "cells", "records", code="older")
+    with pytest.raises(ValueError, match="the code has changed since the sweep was started"):
+        run_cell(str(home.home), place, request.to_mapping(), False)
+    assert place.read(request) is None
+
+
+def test_the_name_of_a_cell_tells_data_and_settings_apart(home):
+    first, second = Sweep.from_mapping(BASE | {"epsilon": [1.0, 2.0]}).cells()
+    place, other = Cells(home.home, "x"), Cells(home.home, "y")
+    assert len({place.path(first), place.path(second), other.path(first)}) == 3

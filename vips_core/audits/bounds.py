@@ -1,0 +1,147 @@
+"""Lower bounds on ε from what an attack achieved, each false at most as often as the confidence allows."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import scipy  # its parts load when they are used
+from scipy.special import ndtri
+
+from vips_core import validate
+from vips_core.privacy import gaussian
+
+Array = npt.NDArray[np.float64]
+
+_LARGEST_EPSILON = 50.0
+
+
+@dataclass(frozen=True)
+class Rates:
+    """How often an attack said "took part" of a person who did, and of one who did not.
+
+    Attributes
+    ----------
+    found, present
+        Attacks that said so, of those in which the person took part.
+    alarms, absent
+        Attacks that said so, of those in which the person did not.
+    """
+
+    found: int
+    present: int
+    alarms: int
+    absent: int
+
+    def least_found(self, confidence: float) -> float:
+        """Return a lower bound of the true-positive rate (Clopper and Pearson 1934)."""
+        return _clopper_pearson(self.found, self.present, confidence)[0]
+
+    def most_alarms(self, confidence: float) -> float:
+        """Return an upper bound of the false-positive rate."""
+        return _clopper_pearson(self.alarms, self.absent, confidence)[1]
+
+    def epsilon(self, delta: float, confidence: float) -> float:
+        """Return ε that the claim must at least have, at `delta`; 0 where the attack shows nothing.
+
+        (ε, δ)-DP asks for TPR ≤ e^ε·FPR + δ and, of the complements, 1 − FPR ≤ e^ε·(1 − TPR) + δ. Both rates
+        are bounded at half of the allowed error.
+
+        Examples
+        --------
+        >>> Rates(700, 1000, 100, 1000).epsilon(1e-5, 0.95) > 1.5
+        True
+        """
+        each = (1 + confidence) / 2
+        found, alarms = self.least_found(each), self.most_alarms(each)
+        quotients = [(found - delta) / alarms, (1 - alarms - delta) / max(1 - found, 1e-300)]
+        return max(0.0, *(math.log(quotient) for quotient in quotients if quotient > 0), 0.0)
+
+    def gaussian_epsilon(self, delta: float, confidence: float) -> float:
+        """Return the tighter bound that holds where the release is Gaussian: μ ≥ Φ⁻¹(TPR) − Φ⁻¹(FPR)."""
+        each = (1 + confidence) / 2
+        mu = float(ndtri(self.least_found(each)) - ndtri(self.most_alarms(each)))
+        return float(gaussian.epsilon(mu, delta)) if 0 < mu < math.inf else 0.0
+
+
+def best_rates(present: Array, absent: Array, delta: float, confidence: float) -> Rates:
+    """Choose a threshold on one half of the scores and return what it achieves on the other.
+
+    Parameters
+    ----------
+    present, absent
+        Scores of attacks with and without the person; larger ones speak for taking part.
+    delta, confidence
+        What the threshold is chosen for.
+
+    Returns
+    -------
+    Rates
+        Of the half that the threshold does not depend on, so that no correction for the choice is due.
+    """
+    thresholds = np.quantile(np.concatenate([present[::2], absent[::2]]), np.linspace(0.005, 0.995, 200))
+    best = max(
+        thresholds,
+        key=lambda threshold: rates_at(threshold, present[::2], absent[::2]).epsilon(delta, confidence),
+    )
+    return rates_at(best, present[1::2], absent[1::2])
+
+
+def rates_at(threshold: float, present: Array, absent: Array) -> Rates:
+    """Return how often scores with and without the person reach a threshold."""
+    return Rates(
+        int((present >= threshold).sum()), present.size, int((absent >= threshold).sum()), absent.size
+    )
+
+
+def one_run_epsilon(guesses: int, right: int, canaries: int, delta: float, confidence: float) -> float:
+    """Return ε that one run with many canaries shows (Steinke, Nasr and Jagielski 2023, Theorem 5.2).
+
+    Parameters
+    ----------
+    guesses, right
+        Canaries of which the attack guessed whether they took part, and how often it was right.
+    canaries
+        All canaries, each of which took part by a fair coin.
+
+    Returns
+    -------
+    float
+        The largest ε at which so many right guesses are less likely than 1 − `confidence`; 0 for none.
+
+    Examples
+    --------
+    >>> one_run_epsilon(100, 50, 1000, 1e-5, 0.95), one_run_epsilon(100, 95, 1000, 1e-5, 0.95) > 1.5
+    (0.0, True)
+    """
+    validate.whole("right", right, 0, guesses)
+    validate.whole("guesses", guesses, 0, canaries)
+
+    def excess(epsilon: float) -> float:
+        return _chance(guesses, right, canaries, epsilon, delta) - (1 - confidence)
+
+    if guesses == 0 or excess(0.0) > 0:
+        return 0.0
+    if excess(_LARGEST_EPSILON) < 0:
+        return _LARGEST_EPSILON
+    return float(scipy.optimize.brentq(excess, 0.0, _LARGEST_EPSILON, xtol=1e-6)) - 1e-6
+
+
+def _chance(guesses: int, right: int, canaries: int, epsilon: float, delta: float) -> float:
+    """Return a bound on the chance of at least `right` right guesses against an (ε, δ)-private run.
+
+    Under pure ε each guess is right with probability at most e^ε/(1 + e^ε), whatever the others are. δ lets
+    2·canaries·δ of the probability move i guesses up, for the i that gains the most.
+    """
+    likely = 1 / (1 + math.exp(-epsilon))
+    lower = scipy.stats.binom.pmf(right - np.arange(1, right + 1), guesses, likely).cumsum()
+    gain = float((lower / np.arange(1, right + 1)).max(initial=0.0))
+    return min(1.0, float(scipy.stats.binom.sf(right - 1, guesses, likely)) + 2 * canaries * delta * gain)
+
+
+def _clopper_pearson(successes: int, trials: int, confidence: float) -> tuple[float, float]:
+    """Return one-sided lower and upper bounds of a probability."""
+    beta, failures = scipy.stats.beta, trials - successes
+    low = 0.0 if successes == 0 else float(beta.ppf(1 - confidence, successes, failures + 1))
+    high = 1.0 if failures == 0 else float(beta.ppf(confidence, successes + 1, failures))
+    return low, high

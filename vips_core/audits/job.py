@@ -1,0 +1,227 @@
+"""An audit as a run of the store: its request, its submission, and what a worker does with it."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from vips_core.audits.attacks import OneRunAudit, WallAudit, attack_one_run, attack_the_wall, strongest
+from vips_core.audits.verdict import RUN, WALL, Verdict, roc, verdict
+from vips_core.jobs import execution
+from vips_core.jobs.execution import Prepared
+from vips_core.jobs.lifecycle import RunInHand
+from vips_core.jobs.request import Request
+from vips_core.jobs.worker import OnStep
+from vips_core.options import Option
+from vips_core.privacy.noise import Randomness
+from vips_core.readers import DataSet
+from vips_core.store.rows import AUDIT, CANCELLED, DONE, NewRun
+from vips_core.store.store import Store
+from vips_core.tasks import OBJECTIVE_PERTURBATION
+from vips_core.toml import to_toml
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+VERDICT, ROC = "audit.json", "roc.csv"
+OPTIONS: Mapping[str, Option] = {
+    "attack": Option(
+        str,
+        "At the wall: one release again and again, with and without one person. One run: many canaries, "
+        "each of them in or out by a coin.",
+        WALL,
+        choices={WALL: "At the wall", RUN: "One run"},
+        label="Attack",
+    ),
+    "releases": Option(
+        int,
+        "At the wall: how many releases, half of them with the person. More show more.",
+        4000,
+        low=100,
+        high=10**6,
+        label="Releases",
+    ),
+    "canaries": Option(
+        int, "In one run: how many records are canaries.", 200, low=4, high=10**5, label="Canaries"
+    ),
+    "confidence": Option(
+        float,
+        "How often the lower bound is right, at least.",
+        0.95,
+        low=0.5,
+        high=0.999999,
+        label="Confidence",
+    ),
+}
+_PAUSE = 0.2  # seconds between two notes of progress, which a fast release does not wait for
+
+
+@dataclass(frozen=True)
+class AuditRequest:
+    """An attack on one run's plan.
+
+    Attributes
+    ----------
+    request
+        The run that is attacked: its model, method, data and plan.
+    values
+        Of `OPTIONS`.
+    """
+
+    request: Request
+    values: Mapping[str, Any]
+
+    @classmethod
+    def from_mapping(cls, table: Mapping[str, Any]) -> "AuditRequest":
+        """Check a flat table and complete it; `ValueError` with one sentence for the first mistake.
+
+        Examples
+        --------
+        >>> table = {"model": "logistic", "data": "nhanes-stroke", "epsilon": 1, "delta": 1e-5}
+        >>> AuditRequest.from_mapping({**table, "attack": "run"}).values["canaries"]
+        200
+        """
+        given = {name: value for name, value in table.items() if name in OPTIONS and value is not None}
+        values = {
+            name: option.check(name, given.get(name, option.default)) for name, option in OPTIONS.items()
+        }
+        request = Request.from_mapping({name: value for name, value in table.items() if name not in OPTIONS})
+        if not request.private:
+            raise ValueError("an audit needs noise: without it ε is infinite, and nothing can refute that")
+        if request.method == OBJECTIVE_PERTURBATION:
+            raise ValueError(f"method {request.method} cannot be audited, because it releases at no wall")
+        return cls(request, values)
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Return the request as a flat table."""
+        return {**self.request.to_mapping(), **self.values}
+
+    def to_toml(self) -> str:
+        """Return the request as a config file."""
+        return to_toml(self.to_mapping())
+
+    def prepare(self, data: DataSet) -> Prepared:
+        """Make model and plan; `ValueError` where the data are private or have too few records.
+
+        Parameters
+        ----------
+        data
+            Public records: the attacker has to know their raw statistics.
+
+        Returns
+        -------
+        Prepared
+            What the attack needs.
+        """
+        if data.private:
+            raise ValueError(
+                f"{data.name} is private: an audit looks at raw statistics, so it runs on public data only"
+            )
+        canaries = self.values["canaries"]
+        if self.values["attack"] == RUN and canaries > len(data.train):
+            raise ValueError(f"canaries must be at most the {len(data.train):,} records, got {canaries:,}")
+        return execution.prepare(self.request, data)
+
+
+def submit_audit(store: Store, table: Mapping[str, Any], *, held: bool = False) -> str:
+    """Queue an audit; on private data it is refused.
+
+    Parameters
+    ----------
+    store
+        Where its data are.
+    table
+        What to attack, and how.
+    held
+        Whether other processes let it be for a while, because the caller starts it itself.
+
+    Returns
+    -------
+    str
+        The run's name.
+    """
+    audit = AuditRequest.from_mapping(table)
+    plan = audit.prepare(store.load(audit.request.data)).plan
+    steps = audit.values["releases"] if audit.values["attack"] == WALL else plan.steps
+    request = audit.request
+    # Without a plan, so that the store refuses private data once more.
+    run = NewRun(AUDIT, audit.to_mapping(), request.model, request.data, steps, seed=request.seed)
+    return store.queue(run, held=held)
+
+
+def run_audit(run: RunInHand, on_step: OnStep | None) -> None:
+    """Attack, and write verdict and ROC into the run's folder; a stopped attack leaves what it has."""
+    row = run.store.run(run.id)
+    audit = AuditRequest.from_mapping(row.request)
+    prepared = audit.prepare(run.store.load(row.data))
+    progress = _Progress(run, on_step)
+    attacked = attack(audit, prepared, progress)
+    confidence = audit.values["confidence"]
+    said = verdict(attacked, prepared.plan, confidence)
+    folder = run.store.folder(run.id)
+    (folder / VERDICT).write_text(said.to_json(), encoding="utf-8")
+    roc(attacked, confidence).to_csv(folder / ROC, index=False)
+    run.advance(progress.done, 0)
+    run.finish(CANCELLED if progress.stopped else DONE, (), epsilon=said.claimed)
+
+
+def attack(audit: AuditRequest, prepared: Prepared, on_attack: Any = None) -> WallAudit | OneRunAudit:
+    """Attack the wall, or one run."""
+    model, plan, train, seed = prepared.model, prepared.plan, prepared.data.train, audit.request.seed
+    if audit.values["attack"] == WALL:
+        params = model.init(plan, Randomness.of(seed).derive("start").generator())
+        return attack_the_wall(
+            model,
+            params,
+            strongest(model, params, train, plan),
+            plan,
+            releases=audit.values["releases"],
+            seed=seed,
+            on_attack=on_attack,
+        )
+    is_canary = np.zeros(len(train), np.bool_)
+    is_canary[np.linspace(0, len(train) - 1, audit.values["canaries"]).astype(int)] = True
+    return attack_one_run(model, train, is_canary, plan, seed=seed, on_attack=on_attack)
+
+
+def results(store: Store, run_id: str) -> "tuple[Verdict, pd.DataFrame] | None":
+    """Return verdict and ROC of an audit, None where it has left none.
+
+    Parameters
+    ----------
+    store
+        Where it was run.
+    run_id
+        Its name.
+
+    Returns
+    -------
+    tuple of Verdict and pandas.DataFrame, or None
+        As `run_audit` wrote them.
+    """
+    import pandas as pd
+
+    folder = store.folder(run_id)
+    if not (folder / VERDICT).exists() or not (folder / ROC).exists():
+        return None
+    return Verdict.from_json((folder / VERDICT).read_text(encoding="utf-8")), pd.read_csv(folder / ROC)
+
+
+class _Progress:
+    """What happens after each release or step: progress is stored now and then, and a stop is noticed."""
+
+    def __init__(self, run: RunInHand, on_step: OnStep | None) -> None:
+        self._run, self._on_step, self._noted = run, on_step, 0.0
+        self.done, self.stopped = 0, False
+
+    def __call__(self, done: int) -> bool:
+        self.done = done
+        asked = self._on_step is not None and self._on_step(done) is True
+        now = time.monotonic()
+        if now - self._noted >= _PAUSE:
+            self._noted = now
+            asked = self._run.advance(done, 0) or asked
+        self.stopped = self.stopped or asked
+        return self.stopped

@@ -1,0 +1,202 @@
+"""What an audit says: the claim, the lower bound, and the attacker's ROC, as numbers and in words."""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy  # its parts load when they are used
+
+from vips_core.audits.attacks import OneRunAudit, WallAudit
+from vips_core.privacy.plan import PrivacyPlan
+from vips_core.privacy.tradeoff import AttackRisk
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Array = npt.NDArray[np.float64]
+
+WALL, RUN = ATTACKS = ("wall", "run")
+FALSE, TRUE, CLAIMED = "false positive rate", "true positive rate", "claimed"  # columns of a ROC
+NEVER_PROVES = "An audit can refute a claim; it can never prove one."
+_POINTS = 120  # thresholds of a drawn ROC
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What came of an audit, ready for JSON.
+
+    Attributes
+    ----------
+    attack
+        `WALL` for one release again and again, `RUN` for one whole run with canaries.
+    attempts
+        Releases, or canaries.
+    claimed, measured
+        ε of what was attacked, and its lower bound at `confidence`; a claim of None is infinite.
+    run_epsilon
+        ε of the whole plan.
+    on_the_grid
+        Share of released numbers that are multiples of their public step, by which records were there.
+    plan
+        The audited plan.
+
+    Examples
+    --------
+    >>> verdict = Verdict("wall", 4000, 1e-5, 0.95, 2.0, 1.8, 2.0, {"with": 1.0, "without": 1.0}, {})
+    >>> verdict.refuted, f"{verdict.ratio:.0%}"
+    (False, '90%')
+    >>> verdict.sentence()
+    'The attack did not refute the claim: at 95% confidence it shows ε ≥ 1.800, and 2.000 is claimed.'
+    """
+
+    attack: str
+    attempts: int
+    delta: float
+    confidence: float
+    claimed: float | None
+    measured: float
+    run_epsilon: float | None
+    on_the_grid: Mapping[str, float]
+    plan: Mapping[str, Any]
+
+    @property
+    def refuted(self) -> bool:
+        """Whether the attack achieved more than the claim allows."""
+        return self.claimed is not None and self.measured > self.claimed
+
+    @property
+    def ratio(self) -> float | None:
+        """Lower bound over claim, None where the claim is infinite or 0."""
+        return self.measured / self.claimed if self.claimed else None
+
+    @property
+    def target(self) -> str:
+        """What was attacked."""
+        return "one release" if self.attack == WALL else "the whole run"
+
+    @property
+    def unit(self) -> str:
+        """What `attempts` counts."""
+        return "releases, half of them with the person" if self.attack == WALL else "canaries"
+
+    def sentence(self) -> str:
+        """Say whether the claim was refuted; that it holds can never be said."""
+        claim = "no bound" if self.claimed is None else f"{self.claimed:.3f}"
+        verb = "refuted" if self.refuted else "did not refute"
+        return (
+            f"The attack {verb} the claim: at {self.confidence * 100:g}% confidence it shows "
+            f"ε ≥ {self.measured:.3f}, and {claim} is claimed."
+        )
+
+    def support_sentence(self) -> str:
+        """Say what the support test shows, which no likelihood ratio can see."""
+        if all(share == 1 for share in self.on_the_grid.values()):
+            whom = ", with and without the person" if self.attack == WALL else ""
+            return f"Support test passed: every released number is a multiple of its public step{whom}."
+        shares = ", ".join(f"{share:.2%} {which}" for which, share in self.on_the_grid.items())
+        return f"Support test failed: only a share of the released numbers is on the public grid ({shares})."
+
+    def to_json(self) -> str:
+        """Write it, with what follows from it."""
+        content = asdict(self) | {"ratio": self.ratio, "refuted": self.refuted, "verdict": self.sentence()}
+        return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> "Verdict":
+        """Read what `to_json` wrote."""
+        content = json.loads(text)
+        return cls(**{name: content[name] for name in cls.__dataclass_fields__})
+
+
+def verdict(audit: WallAudit | OneRunAudit, plan: PrivacyPlan, confidence: float) -> Verdict:
+    """Return what an audit says.
+
+    Parameters
+    ----------
+    audit
+        The attack that was made.
+    plan
+        The plan that it was made on.
+    confidence
+        How often the lower bound is right, at least.
+
+    Returns
+    -------
+    Verdict
+        At the plan's δ.
+    """
+    at_wall = isinstance(audit, WallAudit)
+    present, absent = scores(audit)
+    shares = dict(zip(("with", "without"), audit.on_the_grid, strict=True)) if at_wall else {}
+    return Verdict(
+        attack=WALL if at_wall else RUN,
+        attempts=present.size + absent.size,
+        delta=plan.delta,
+        confidence=confidence,
+        claimed=_finite(audit.claimed(plan.delta)),
+        measured=audit.measured(plan.delta, confidence),
+        run_epsilon=_finite(plan.epsilon("pld")),
+        on_the_grid=shares or {"run": float(np.mean(audit.on_the_grid))},
+        plan=asdict(plan),
+    )
+
+
+def scores(audit: WallAudit | OneRunAudit) -> tuple[Array, Array]:
+    """Return the attack's scores where the person, or canary, was there, and where not."""
+    if isinstance(audit, WallAudit):
+        return audit.present, audit.absent
+    return audit.scores[audit.took_part], audit.scores[~audit.took_part]
+
+
+def roc(audit: WallAudit | OneRunAudit, confidence: float) -> "pd.DataFrame":
+    """Return the attacker's ROC under the claimed trade-off curve.
+
+    Parameters
+    ----------
+    audit
+        The attack that was made.
+    confidence
+        Of the intervals of both rates together (Clopper and Pearson 1934), one threshold at a time.
+
+    Returns
+    -------
+    pandas.DataFrame
+        For thresholds from strict to loose: rates of false and true positives, the highest that the claim
+        allows at this rate of false ones and, at the wall, an interval of each rate. The canaries of one run
+        share its noise, so their rates have no such intervals. Empty where the coins all fell alike.
+    """
+    import pandas as pd
+
+    present, absent = (np.sort(values) for values in scores(audit))
+    if not present.size or not absent.size:
+        return pd.DataFrame({name: [] for name in (FALSE, TRUE, CLAIMED)})
+    shares = np.unique(np.concatenate([np.geomspace(1 / absent.size, 1, _POINTS), np.linspace(0, 1, 41)]))
+    thresholds = np.quantile(absent, 1 - shares)
+    alarms, hits = (values.size - np.searchsorted(values, thresholds) for values in (absent, present))
+    table = {
+        FALSE: alarms / absent.size,
+        TRUE: hits / present.size,
+        CLAIMED: AttackRisk(audit.ledger.events()).true_positive_rate(alarms / absent.size),
+    }
+    if isinstance(audit, WallAudit):
+        # Also valid for thresholds read off the absent scores: the k-th of n is exceeded by a Beta share.
+        for name, count, size in ((FALSE, alarms, absent.size), (TRUE, hits, present.size)):
+            table[f"{name}, low"], table[f"{name}, high"] = _interval(count, size, confidence)
+    return pd.DataFrame(table).drop_duplicates(FALSE).reset_index(drop=True)
+
+
+def _interval(count: npt.NDArray[np.int64], size: int, confidence: float) -> tuple[Array, Array]:
+    """Clopper and Pearson's interval of one of two rates that share the allowed error, on both sides."""
+    tail = (1 - confidence) / 4
+    with np.errstate(invalid="ignore"):
+        low = scipy.stats.beta.ppf(tail, count, size - count + 1)
+        high = scipy.stats.beta.ppf(1 - tail, count + 1, size - count)
+    return np.where(count == 0, 0.0, low), np.where(count == size, 1.0, high)
+
+
+def _finite(epsilon: float) -> float | None:
+    return epsilon if math.isfinite(epsilon) else None

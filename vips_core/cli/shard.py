@@ -1,0 +1,49 @@
+"""`vips-explorer data shard`: files of any size become a sharded data set, in bounded memory."""
+
+import argparse
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from vips_core.cli.terminal import add_json, answer, progress_bar
+from vips_core.readers import FILE_OPTIONS, PERSON, shard, source_persons, source_rows
+from vips_core.store.people import Sources
+from vips_core.store.store import Store
+from vips_core.tasks import TASKS
+
+
+def add_shard(actions: Any) -> None:
+    """Declare the options of `data shard`."""
+    parser = actions.add_parser("shard", help="cut files that do not fit in memory into many small ones")
+    models = parser.add_subparsers(dest="model", required=True, metavar="MODEL")
+    for name, task in TASKS.items():
+        options = models.add_parser(name, help=f"for {task.help}")
+        options.add_argument("files", nargs="+", type=Path, metavar="FILE")
+        options.add_argument("--out", required=True, help="folder for the shards, or an address of fsspec")
+        options.add_argument("--records-per-shard", type=int, help="by default as many as have 32 MB")
+        for option, about in FILE_OPTIONS[task.data_type].items():
+            options.add_argument(f"--{option}", type=about.kind, help=about.short_help)
+        add_json(options)
+        options.set_defaults(run=_shard)
+
+
+def _shard(options: argparse.Namespace) -> None:
+    kind = TASKS[options.model].data_type
+    about = {name: getattr(options, name) for name in FILE_OPTIONS[kind]}
+    size = sum(file.stat().st_size for file in options.files if file.is_file())
+    with progress_bar(size, "B", hidden=options.json) as bar:
+        data = shard(
+            kind,
+            options.files,
+            options.out,
+            about,
+            records_per_shard=options.records_per_shard,
+            on_read=bar.update,
+        )
+    person = about[PERSON]
+    persons = () if person is None else (source_persons(file, person) for file in options.files)
+    rows = (source_rows(kind, file) for file in options.files)
+    Store().write_people(data, Sources(chain.from_iterable(rows), chain.from_iterable(persons)))
+    content = {"folder": data.folder, "records": len(data), "shards": len(data.shards)}
+    files = "1 shard" if len(data.shards) == 1 else f"{len(data.shards):,} shards"
+    answer(options, content, f"Wrote {len(data):,} records in {files} to {data.folder}.")

@@ -1,0 +1,34 @@
+"""What commands share: `--json`, answers as JSON or in words, and progress bars."""
+
+import argparse
+import json
+import sys
+from typing import Any
+
+from tqdm import tqdm
+
+
+def add_json(*parsers: argparse.ArgumentParser) -> None:
+    """Declare `--json`."""
+    for parser in parsers:
+        parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def print_json(content: Any) -> None:
+    """Print an object or a list as JSON."""
+    print(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def answer(options: argparse.Namespace, content: Any, *sentences: str) -> None:
+    """Print the content as JSON where `--json` asks for it, otherwise sentences."""
+    if options.json:
+        print_json(content)
+    else:
+        print("\n".join(sentences))
+
+
+def progress_bar(total: int, unit: str, *, hidden: bool = False) -> "tqdm[None]":
+    """Return a bar on stderr that counts up to `total`; `hidden` where the output is for a program."""
+    return tqdm(
+        total=total, unit=unit, file=sys.stderr, disable=hidden, dynamic_ncols=True, unit_scale=unit == "B"
+    )

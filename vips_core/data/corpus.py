@@ -1,0 +1,192 @@
+"""Documents as word counts."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from vips_core.data.records import (
+    SlicedByMask,
+    frozen,
+    numbers,
+    person_numbers,
+    unique_names,
+    whole_numbers,
+)
+
+LETTERS = re.compile(r"[^\W\d_]+")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Corpus(SlicedByMask):
+    """Word counts per document, in compressed sparse rows. A document may be empty.
+
+    Parameters
+    ----------
+    indptr
+        Document d owns the entries indptr[d]:indptr[d + 1].
+    indices
+        Word numbers, increasing within a document.
+    counts
+        At least 1 each.
+    vocabulary
+        The public words.
+
+    Examples
+    --------
+    >>> corpus = Corpus.from_texts(["Tea, and tea again.", "Milk?"], vocabulary=["milk", "tea"])
+    >>> len(corpus), corpus.counts, corpus.words
+    (2, array([2, 1], dtype=int32), array([2, 1]))
+
+    A record is a person where a person may have written several documents:
+
+    >>> texts, authors = ["Tea?", "No tea", "Milk"], ["ann", "bob", "ann"]
+    >>> Corpus.from_texts(texts, ["milk", "tea"], authors).words
+    array([2, 1])
+    """
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    counts: NDArray[np.int32]
+    vocabulary: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        words = unique_names(self.vocabulary, "vocabulary")
+        indptr = whole_numbers(self.indptr, "indptr", np.int64)
+        indices = whole_numbers(self.indices, "indices", np.int32, high=len(words) - 1)
+        counts = whole_numbers(self.counts, "counts", np.int32, low=1)
+        if indptr.ndim != 1 or len(indptr) < 2:
+            raise ValueError(f"a corpus needs at least one document, got indptr of shape {indptr.shape}")
+        if indices.ndim != 1 or indices.shape != counts.shape:
+            raise ValueError(f"indices and counts must be equally long, got {indices.shape}, {counts.shape}")
+        if indptr[0] != 0 or indptr[-1] != len(indices) or (indptr[1:] < indptr[:-1]).any():
+            raise ValueError(f"indptr must rise from 0 to the number of entries, {len(indices)}")
+        rising = np.ones(len(indices), dtype=np.bool_)
+        rising[1:] = indices[1:] > indices[:-1]
+        rising[indptr[:-1][indptr[:-1] < len(indices)]] = True
+        if not rising.all():
+            raise ValueError("indices must increase within each document")
+        vars(self).update(indptr=indptr, indices=indices, counts=counts, vocabulary=words)
+
+    @classmethod
+    def from_counts(cls, matrix: Any, vocabulary: Iterable[str], persons: Any = None) -> Self:
+        """Make a corpus from a matrix of counts.
+
+        Parameters
+        ----------
+        matrix
+            Documents × words, dense or scipy sparse.
+        vocabulary
+            The public words, one a column.
+        persons
+            Who wrote each document, where persons may have several: theirs become one bag of words.
+
+        Returns
+        -------
+        Corpus
+            The same counts, added up for each person.
+
+        Examples
+        --------
+        >>> Corpus.from_counts([[2, 0], [1, 3]], ["milk", "tea"]).words
+        array([2, 4])
+        """
+        words = tuple(vocabulary)
+        matrix = matrix if sparse.issparse(matrix) else numbers(matrix, "counts")
+        if matrix.ndim != 2 or matrix.shape[1] != len(words):
+            raise ValueError(f"counts must be documents × {len(words)} words, got shape {matrix.shape}")
+        rows = sparse.csr_array(matrix, copy=True)
+        rows.data = whole_numbers(rows.data, "counts", np.int64, high=np.iinfo(np.int32).max).copy()
+        if persons is not None:
+            rows = _added_up(rows, person_numbers(persons, rows.shape[0]))
+        rows.sum_duplicates()
+        rows.eliminate_zeros()
+        return cls(rows.indptr, rows.indices, rows.data, words)
+
+    @classmethod
+    def from_texts(cls, texts: Iterable[str], vocabulary: Iterable[str], persons: Any = None) -> Self:
+        """Count the public words in each text; all other words are dropped.
+
+        Parameters
+        ----------
+        texts
+            One string a document.
+        vocabulary
+            The public words, in lower-case letters.
+        persons
+            Who wrote each text, where persons may have several: theirs become one bag of words.
+
+        Returns
+        -------
+        Corpus
+            One document a text, or a person.
+
+        Examples
+        --------
+        >>> Corpus.from_texts(["Tea for two"], ["tea"]).words
+        array([1])
+        """
+        if isinstance(texts, str):
+            raise ValueError("texts must be a sequence of strings, got one string")
+        words = tuple(vocabulary)
+        for word in words:
+            if not LETTERS.fullmatch(word) or word != word.lower():
+                raise ValueError(f"vocabulary must hold words of lower-case letters, got {word!r}")
+        number = {word: index for index, word in enumerate(words)}
+        documents = []
+        for text in texts:
+            if not isinstance(text, str):
+                raise ValueError(f"texts must be strings, got {text!r}")
+            documents.append([number[token] for token in LETTERS.findall(text.lower()) if token in number])
+        rows = np.repeat(np.arange(len(documents)), [len(document) for document in documents])
+        columns = np.fromiter(chain.from_iterable(documents), dtype=np.int64, count=len(rows))
+        entries = np.ones_like(rows), (rows, columns)
+        return cls.from_counts(sparse.coo_array(entries, (len(documents), len(words))), words, persons)
+
+    def joined(self, persons: Any) -> Self:
+        """Return one bag of words for each person.
+
+        Parameters
+        ----------
+        persons
+            Who wrote each document: any identifiers.
+
+        Examples
+        --------
+        >>> Corpus.from_counts([[2, 0], [1, 3]], ["milk", "tea"]).joined(["ann", "ann"]).counts
+        array([3, 3], dtype=int32)
+        """
+        entries = self.counts, self.indices, self.indptr
+        counts = sparse.csr_array(entries, shape=(len(self), len(self.vocabulary)))
+        return self.from_counts(counts, self.vocabulary, persons)
+
+    @property
+    def words(self) -> NDArray[np.int64]:
+        """The number of words in each document."""
+        totals = np.zeros(len(self), dtype=np.int64)
+        filled = self.indptr[1:] > self.indptr[:-1]
+        totals[filled] = np.add.reduceat(self.counts, self.indptr[:-1][filled], dtype=np.int64)
+        return totals
+
+    def __len__(self) -> int:
+        return len(self.indptr) - 1
+
+    def _take(self, mask: NDArray[np.bool_]) -> Mapping[str, Any]:
+        starts, lengths = self.indptr[:-1][mask], np.diff(self.indptr)[mask]
+        indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+        entries = np.repeat(starts - indptr[:-1], lengths)
+        entries += np.arange(indptr[-1])
+        taken = {"indptr": indptr, "indices": self.indices[entries], "counts": self.counts[entries]}
+        return {name: frozen(array) for name, array in taken.items()}
+
+
+def _added_up(rows: Any, persons: NDArray[np.int64]) -> Any:
+    """Return one row of counts for each person."""
+    ones = np.ones(len(persons), np.int64)
+    of_person = sparse.csr_array((ones, (persons, np.arange(len(persons)))))
+    return sparse.csr_array(of_person @ rows)

@@ -1,0 +1,111 @@
+"""Binary images."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from vips_core.data.records import RowsOfPersons, frozen, owned, person_numbers
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BinaryRows(RowsOfPersons):
+    """Binary images, eight pixels to a byte as by ``np.packbits``; unused last bits are 0.
+
+    Parameters
+    ----------
+    bits
+        Images × (height · width / 8 rounded up).
+    shape
+        (height, width).
+    persons
+        Whose image it is, where persons may have several: any identifiers, one an image. Images are then
+        ordered by person, and only numbers of persons are kept. None where each image is another record.
+
+    Examples
+    --------
+    >>> images = BinaryRows.from_images([[0.1, 0.9, 0.7]], threshold=0.5)
+    >>> images.unpack()
+    array([[0., 1., 1.]], dtype=float32)
+    """
+
+    bits: NDArray[np.uint8]
+    shape: tuple[int, int]
+    persons: NDArray[np.int64] | None = None
+
+    def __post_init__(self) -> None:
+        if len(self.shape) != 2 or min(self.shape) < 1:
+            raise ValueError(f"shape must be (height, width) of at least 1 each, got {self.shape}")
+        shape, bits = (int(self.shape[0]), int(self.shape[1])), np.asarray(self.bits)
+        pixels = shape[0] * shape[1]
+        width = -(-pixels // 8)
+        if bits.dtype != np.uint8 or bits.ndim != 2 or len(bits) < 1 or bits.shape[1] != width:
+            raise ValueError(f"bits must be uint8, one or more × {width}, got {bits.dtype} {bits.shape}")
+        if pixels % 8 and (bits[:, -1] & (0xFF >> pixels % 8)).any():
+            raise ValueError("bits after the last pixel must be 0")
+        if self.persons is not None:
+            persons = person_numbers(self.persons, len(bits))
+            order = np.argsort(persons, kind="stable")
+            bits = bits[order]
+            vars(self).update(persons=frozen(persons[order]))
+        vars(self).update(bits=owned(bits, np.uint8), shape=shape)
+
+    @classmethod
+    def from_images(cls, array: ArrayLike, threshold: float, persons: Any = None) -> Self:
+        """Make rows from grey images.
+
+        Parameters
+        ----------
+        array
+            n × height × width, or n × pixels.
+        threshold
+            A pixel above it is 1.
+        persons
+            Whose image it is, where persons may have several.
+
+        Returns
+        -------
+        BinaryRows
+            n images.
+
+        Examples
+        --------
+        >>> BinaryRows.from_images([[[0, 255], [200, 0]]], threshold=127).shape
+        (2, 2)
+        """
+        images = np.asarray(array)
+        if images.ndim not in (2, 3):
+            raise ValueError(f"images must be n × height × width or n × pixels, got shape {images.shape}")
+        if images.dtype.kind not in "biuf" or not np.isfinite(images).all():
+            raise ValueError(f"images must be finite numbers, got {images.dtype} with other values")
+        shape = (1, images.shape[1]) if images.ndim == 2 else (images.shape[1], images.shape[2])
+        pixels = (images > threshold).reshape(len(images), shape[0] * shape[1])
+        return cls(np.packbits(pixels, axis=1), shape, persons)
+
+    def unpack(self, dtype: DTypeLike = np.float32, images: slice = slice(None)) -> NDArray[Any]:
+        """Return the pixels of all or some consecutive images.
+
+        Parameters
+        ----------
+        dtype
+            Of the result.
+        images
+            Which images: where there are many, only some should be held unpacked.
+
+        Returns
+        -------
+        array
+            Images × (height · width) zeros and ones.
+        """
+        pixels = self.shape[0] * self.shape[1]
+        return np.unpackbits(self.bits[images], axis=1, count=pixels).astype(dtype)
+
+    @property
+    def row_count(self) -> int:
+        """The number of images, at least as many as persons."""
+        return len(self.bits)
+
+    def _take_rows(self, mask: NDArray[np.bool_]) -> Mapping[str, Any]:
+        return {"bits": frozen(self.bits[mask])}

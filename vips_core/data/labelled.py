@@ -1,0 +1,171 @@
+"""People as feature rows with labels."""
+
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from vips_core import validate
+from vips_core.data.records import (
+    RowsOfPersons,
+    frozen,
+    numbers,
+    person_numbers,
+    unique_names,
+    whole_numbers,
+)
+
+_BELOW = 1 - 2.0**-40
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LabelledRows(RowsOfPersons):
+    """Feature rows with 0/1 labels. A row longer than the public norm bound is scaled down to it.
+
+    Parameters
+    ----------
+    x
+        Rows × features, an array or scipy sparse.
+    y
+        One 0 or 1 a row.
+    feature_names
+        One name a column.
+    norm_bound
+        Public bound on the L2 norm of a row.
+    ranges
+        Public (low, high) of the columns of a frame, where `from_frame` made the rows.
+    persons
+        Whose row it is, where persons may have several: any identifiers, one a row. Rows are then ordered by
+        person, and only numbers of persons are kept. None where each row is another record.
+
+    Examples
+    --------
+    >>> rows = LabelledRows([[3.0, 4.0], [0.3, 0.4]], [1, 0], ("a", "b"), norm_bound=1.0)
+    >>> rows.x.round(2)
+    array([[0.6, 0.8],
+           [0.3, 0.4]])
+    """
+
+    x: Any
+    y: NDArray[np.uint8]
+    feature_names: tuple[str, ...]
+    norm_bound: float
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    persons: NDArray[np.int64] | None = None
+
+    def __post_init__(self) -> None:
+        names = unique_names(self.feature_names, "feature_names")
+        bound = validate.positive("norm_bound", self.norm_bound)
+        x = self.x if sparse.issparse(self.x) else numbers(self.x, "x")
+        y = whole_numbers(numbers(self.y, "labels"), "labels", np.uint8, high=1)
+        if x.ndim != 2 or x.shape[0] < 1 or x.shape[1] != len(names):
+            raise ValueError(f"x must be one or more rows × {len(names)} features, got shape {x.shape}")
+        if y.shape != (x.shape[0],):
+            raise ValueError(f"labels must have shape ({x.shape[0]},), got {y.shape}")
+        if self.persons is not None:
+            persons = person_numbers(self.persons, len(y))
+            order = np.argsort(persons, kind="stable")
+            x, y = sparse.csr_array(x)[order] if sparse.issparse(x) else x[order], frozen(y[order])
+            vars(self).update(persons=frozen(persons[order]))
+        vars(self).update(x=_bounded(x, bound), y=y, feature_names=names, norm_bound=bound)
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        target: str,
+        ranges: Mapping[str, tuple[float, float]],
+        norm_bound: float | None = None,
+        may_be_missing: Collection[str] = (),
+        person: str | None = None,
+    ) -> Self:
+        """Make rows from the columns of a pandas frame that have a public range.
+
+        Each column is mapped from its (low, high) to [0, 1] and clipped. A constant column "intercept" comes
+        first.
+
+        Parameters
+        ----------
+        frame
+            One row a record.
+        target
+            Name of the column of 0/1 labels.
+        ranges
+            Public (low, high) of each predictor.
+        norm_bound
+            Public bound on the L2 norm of a row; None is the worst case for these columns, and no row is
+            scaled down.
+        may_be_missing
+            Predictors that are 0 where they are missing; a column "<name> missing" after each is 1 there.
+        person
+            Name of the column that says whose row it is; all rows with one value are one record.
+
+        Returns
+        -------
+        LabelledRows
+            With the predictors in the order of `ranges`.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> frame = pd.DataFrame({"age": [20, 60], "stroke": [0, 1]})
+        >>> rows = LabelledRows.from_frame(frame, "stroke", {"age": (0, 100)})
+        >>> rows.feature_names, rows.x[:, 1]
+        (('intercept', 'age'), array([0.2, 0.6]))
+        """
+        roles = {"target": target} | ({} if person is None else {"person": person})
+        absent = [name for name in (*roles.values(), *ranges) if name not in frame.columns]
+        if absent:
+            raise ValueError(f"the frame lacks the columns {absent}")
+        for role, name in roles.items():
+            if name in ranges:
+                raise ValueError(f"the {role} {name!r} is not a predictor and must not have a range")
+        if person == target:
+            raise ValueError(f"the column {target!r} cannot be both the target and the person")
+        undeclared = [name for name in may_be_missing if name not in ranges]
+        if undeclared:
+            raise ValueError(f"may_be_missing names columns without a range: {undeclared}")
+        columns = [("intercept", np.ones(len(frame)))]
+        for name, (low, high) in ranges.items():
+            if not -math.inf < low < high < math.inf:
+                raise ValueError(f"the range of {name!r} must be finite with low < high, got ({low}, {high})")
+            values = numbers(frame[name], f"column {name!r}")
+            missing = np.isnan(values)
+            if np.isinf(values).any() or (missing.any() and name not in may_be_missing):
+                raise ValueError(f"column {name!r} must be finite, or in may_be_missing if it can be missing")
+            columns.append((name, np.where(missing, 0.0, np.clip((values - low) / (high - low), 0.0, 1.0))))
+            if name in may_be_missing:
+                columns.append((f"{name} missing", missing.astype(np.float64)))
+        names, arrays = zip(*columns, strict=True)
+        # A value and its missing indicator are never both non-zero.
+        bound = math.sqrt(1 + len(ranges)) if norm_bound is None else norm_bound
+        persons = None if person is None else frame[person]
+        return cls(np.column_stack(arrays), frame[target], names, bound, dict(ranges), persons)
+
+    @property
+    def row_count(self) -> int:
+        """The number of rows, at least as many as persons."""
+        return len(self.y)
+
+    def _take_rows(self, mask: NDArray[np.bool_]) -> Mapping[str, Any]:
+        return {"x": frozen(self.x[np.flatnonzero(mask)]), "y": frozen(self.y[mask])}
+
+
+def _bounded(x: Any, bound: float) -> Any:
+    """Return float64 rows, frozen, those longer than the bound scaled down to it."""
+    if sparse.issparse(x):
+        x = sparse.csr_array(x, dtype=np.float64, copy=True)
+        x.sum_duplicates()
+    with np.errstate(over="ignore", invalid="ignore"):
+        norms = np.sqrt((x * x).sum(axis=1))
+    if not np.isfinite(norms).all():
+        raise ValueError(f"x must be finite, got a row of norm {norms[~np.isfinite(norms)][0]}")
+    if (norms > bound).any():
+        # Somewhat below the bound, so that rows that were scaled down once stay as they are for ever.
+        scale = np.where(norms > bound, _BELOW * bound / np.maximum(norms, bound), 1.0)
+        x = sparse.csr_array(sparse.diags_array(scale) @ x) if sparse.issparse(x) else x * scale[:, None]
+    return frozen(x)

@@ -1,0 +1,173 @@
+"""What all kinds of records share: slicing by a boolean mask, splitting, persons, checks of their arrays."""
+
+import copy
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sized
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+from scipy import sparse
+
+_ROUNDED_DOWN = 1 - 2.0**-40  # the weights of a person's rows, however rounded, must not exceed 1 together
+
+
+class SlicedByMask(Sized):
+    """Records that a boolean mask slices, as a Poisson batch is drawn."""
+
+    @abstractmethod
+    def _take(self, mask: NDArray[np.bool_]) -> Mapping[str, Any]:
+        """Return the fields of a slice that differ from this data set's."""
+
+    def __getitem__(self, mask: NDArray[np.bool_]) -> Self:
+        """Return the records where ``mask`` is true, in their order; there may be none."""
+        chosen = np.asarray(mask)
+        if chosen.dtype != np.bool_ or chosen.shape != (len(self),):
+            raise ValueError(
+                f"mask must be boolean of shape ({len(self)},), got {chosen.dtype} {chosen.shape}"
+            )
+        if chosen.all():
+            return self
+        records = copy.copy(self)  # not checked again: a slice of valid records is valid, even when empty
+        vars(records).update(self._take(chosen))
+        return records
+
+    def split(self, test_share: float, seed: int) -> tuple[Self, Self]:
+        """Divide the records in two at random.
+
+        Parameters
+        ----------
+        test_share
+            Share of the records in the second part.
+        seed
+            Chooses them; the same seed chooses the same records.
+
+        Returns
+        -------
+        train, test
+            Disjoint records, each in their order.
+        """
+        size = round(len(self) * test_share) if 0 < test_share < 1 else 0
+        if not 0 < size < len(self):
+            raise ValueError(f"test_share must split the {len(self)} records in two, got {test_share}")
+        in_test = np.zeros(len(self), dtype=np.bool_)
+        in_test[np.random.default_rng(seed).permutation(len(self))[:size]] = True
+        return self[~in_test], self[in_test]
+
+
+class RowsOfPersons(SlicedByMask):
+    """Rows of which a person may have several: a record is a person, and a mask takes all rows of each."""
+
+    persons: NDArray[np.int64] | None
+
+    @property
+    @abstractmethod
+    def row_count(self) -> int:
+        """The number of rows, at least as many as persons."""
+
+    @property
+    def row_weights(self) -> NDArray[np.float64]:
+        """One over the number of rows of a row's person: a person's statistics are the average of the rows'.
+
+        Examples
+        --------
+        >>> from vips_core import BinaryRows
+        >>> BinaryRows.from_images([[0], [1], [1]], 0.5, persons=["ann", "bob", "ann"]).row_weights.round(9)
+        array([0.5, 0.5, 1. ])
+        """
+        if self.persons is None:
+            return np.ones(self.row_count)
+        rows = np.bincount(self.persons)
+        return np.asarray(np.where(rows > 1, _ROUNDED_DOWN / rows, 1.0)[self.persons])
+
+    def __len__(self) -> int:
+        if self.persons is None:
+            return self.row_count
+        return int(self.persons[-1]) + 1 if self.row_count else 0
+
+    def _take(self, mask: NDArray[np.bool_]) -> Mapping[str, Any]:
+        if self.persons is None:
+            return self._take_rows(mask)
+        rows = mask[self.persons]
+        numbered = (np.cumsum(mask) - 1)[self.persons[rows]]
+        return {**self._take_rows(rows), "persons": frozen(numbered)}
+
+    @abstractmethod
+    def _take_rows(self, mask: NDArray[np.bool_]) -> Mapping[str, Any]:
+        """Return the fields of these rows, without their persons."""
+
+
+def person_numbers(identifiers: Any, rows: int) -> NDArray[np.int64]:
+    """Number persons from 0 in the order of their first rows; `ValueError` where a row has none.
+
+    Parameters
+    ----------
+    identifiers
+        One a row: text or whole numbers.
+    rows
+        How many there must be.
+
+    Examples
+    --------
+    >>> person_numbers(["ann", "bob", "ann"], rows=3)
+    array([0, 1, 0])
+    """
+    import pandas as pd  # here: it is slow to import, and most records have no persons
+
+    values = pd.Series(identifiers).reset_index(drop=True) if np.ndim(identifiers) == 1 else None
+    if values is None or len(values) != rows:
+        raise ValueError(f"persons must be {rows} identifiers, one a row, got shape {np.shape(identifiers)}")
+    numbers, _ = pd.factorize(values)
+    missing = (numbers < 0) | (values == "").to_numpy(np.bool_, na_value=True)
+    if missing.any():
+        raise ValueError(f"each row must name its person, but {missing.sum()} of {rows} rows do not")
+    return np.asarray(numbers, np.int64)
+
+
+def frozen(array: Any) -> Any:
+    """Make an array (or the arrays of a CSR array) that nobody else holds read-only, and return it."""
+    for part in (array.data, array.indices, array.indptr) if sparse.issparse(array) else (array,):
+        part.setflags(write=False)
+    return array
+
+
+def owned(array: NDArray[Any], dtype: DTypeLike) -> Any:
+    """Return a read-only array of this type: the same one if it is that already, otherwise a copy."""
+    ready = array.dtype == dtype and array.base is None and not array.flags.writeable
+    return array if ready else frozen(array.astype(dtype))
+
+
+def unique_names(names: Iterable[str], what: str) -> tuple[str, ...]:
+    """Return names as a tuple, if there are some and no two are the same."""
+    names = tuple(names)
+    if not names or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"{what} must hold at least one name and only strings, got {names[:3]}")
+    name, times = Counter(names).most_common(1)[0]
+    if times > 1:
+        raise ValueError(f"{what} must hold different names, got {name!r} {times} times")
+    return names
+
+
+def numbers(values: Any, what: str) -> NDArray[np.float64]:
+    """Return values as a new float64 array; missing values of a pandas column become NaN."""
+    try:
+        plain = values.to_numpy(np.float64, na_value=np.nan) if hasattr(values, "to_numpy") else values
+        return np.array(plain, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):  # a whole number may be larger than any float
+        raise ValueError(f"{what} must be numbers") from None
+
+
+def whole_numbers(
+    values: ArrayLike, what: str, dtype: DTypeLike, low: int = 0, high: int | None = None
+) -> Any:
+    """Return values as a read-only integer array, if they are whole and from low to high."""
+    array, high = np.asarray(values), np.iinfo(dtype).max if high is None else high
+    if array.size and array.dtype.kind not in "biuf":
+        raise ValueError(f"{what} must be whole numbers, got {array.dtype}")
+    wrong = ~((array >= low) & (array <= high))  # also true for NaN
+    if array.dtype.kind == "f":
+        wrong |= array != np.floor(array)
+    if wrong.any():
+        raise ValueError(f"{what} must be whole numbers from {low} to {high}, got {array[wrong][0]:g}")
+    return owned(array, dtype)

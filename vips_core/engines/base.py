@@ -1,0 +1,73 @@
+"""What the wall asks an engine, and the one place where a model's E-step is called."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from vips_core.data.sharded import Sharded
+from vips_core.privacy.blocks import Block, FloatArray, Raw
+from vips_core.privacy.sampling import Batch
+
+Sums = Mapping[str, FloatArray]
+
+
+@dataclass(frozen=True, repr=False)
+class StepSums:
+    """The sums of one step: of what, at which parameters, over whom.
+
+    Attributes
+    ----------
+    model, params, blocks
+        What is measured, and where.
+    batch
+        Who takes part.
+    """
+
+    model: Any
+    params: Any
+    blocks: Mapping[str, Block]
+    batch: Batch
+
+    def over(self, records: Any, start: int = 0) -> Sums:
+        """Return the sums over those of some records who take part; `start` is the number of the first."""
+        chosen = records[self.batch.mask(start, start + len(records))]
+        raw = self.model.e_step(self.params, chosen, self.blocks)
+        _check_raw(raw, self.blocks)
+        sums: Sums = raw.sums
+        return sums
+
+    def over_shards(self, data: Sharded) -> Sums:
+        """Return the sums over those who take part of some shards, of which two are held at a time."""
+        return added(self.over(records, start) for start, records in data.loaded())
+
+
+class Engine(Protocol):
+    """Computes sums; the wall, the noise and the ledger stay where they are."""
+
+    def sums(self, data: Any, step: StepSums) -> Sums:
+        """Return the sums of a step over a data set, in memory or sharded: the same bits for any engine."""
+        ...
+
+
+def added(several: Iterable[Sums]) -> Sums:
+    """Add sums block by block. They are multiples of a grid, so that their order does not matter."""
+    total: dict[str, FloatArray] = {}
+    for sums in several:
+        if not total:
+            total = {name: np.array(values, np.float64) for name, values in sums.items()}
+            continue
+        for name, values in sums.items():
+            total[name] += values
+    return total
+
+
+def _check_raw(raw: Any, blocks: Mapping[str, Block]) -> None:
+    """Find mistakes of a model, which do not depend on the records."""
+    if not isinstance(raw, Raw) or set(raw.sums) != set(blocks):
+        raise TypeError(f"e_step must return Raw with exactly the blocks {sorted(blocks)}")
+    for name, block in blocks.items():
+        shape = np.shape(raw.sums[name])
+        if shape != block.shape:
+            raise TypeError(f"e_step must return block {name!r} in the shape {block.shape}, got {shape}")

@@ -1,0 +1,189 @@
+"""Which engine sums: this process, or the workers of a Dask cluster that may see raw sums.
+
+Raw partial sums cross the network inside the wall. So every address but this machine's own must be of TLS,
+unless the user insists (`insecure`).
+"""
+
+import contextlib
+import ipaddress
+import logging
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from vips_core import validate
+from vips_core.engines.base import Engine
+from vips_core.engines.threads import Threads
+
+SECONDS_TO_CONNECT = 10.0
+LOCAL = re.compile(r"local\[(\d{1,4})\]")
+# Of local[N]: raw sums are never written to a disk; nobody samples what the workers do; and their memory is
+# not given back after every sum (Dask's MALLOC_TRIM_THRESHOLD_), which made a sum take a quarter longer.
+WORKERS = {
+    "distributed.worker.memory.target": False,
+    "distributed.worker.memory.spill": False,
+    "distributed.worker.profile.enabled": False,
+    "distributed.nanny.pre-spawn-environ": {
+        "OMP_NUM_THREADS": 1,
+        "OPENBLAS_NUM_THREADS": 1,
+        "MKL_NUM_THREADS": 1,
+    },
+}
+# Environment variables, so that runs in the background find the cluster too.
+ADDRESS, CA, CERT, KEY, INSECURE = (
+    "VIPS_CLUSTER",
+    "VIPS_CLUSTER_TLS_CA",
+    "VIPS_CLUSTER_TLS_CERT",
+    "VIPS_CLUSTER_TLS_KEY",
+    "VIPS_CLUSTER_INSECURE",
+)
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Where a Dask scheduler is, and how to talk to it.
+
+    Parameters
+    ----------
+    address
+        "tls://host:8786", "tcp://127.0.0.1:8786", or "local[N]" for N new processes on this machine.
+    tls_ca, tls_cert, tls_key
+        Files of TLS: the authority, and the certificate and key of this process.
+    insecure
+        Whether raw sums may cross a network without TLS.
+
+    Examples
+    --------
+    >>> Cluster("local[0]")
+    Traceback (most recent call last):
+    ...
+    ValueError: the workers of local[N] must be a whole number of at least 1 and at most 1,000, got 0
+    """
+
+    address: str
+    tls_ca: str | None = None
+    tls_cert: str | None = None
+    tls_key: str | None = None
+    insecure: bool = False
+
+    def __post_init__(self) -> None:
+        validate.text("cluster", self.address)
+        if LOCAL.fullmatch(self.address):
+            validate.whole("the workers of local[N]", int(self.address[6:-1]), low=1, high=1000)
+            return
+        if not _is_address(self.address):
+            allowed = "tls://host:port, tcp://host:port or local[N]"
+            raise ValueError(f"cluster must be {allowed}, got {self.address!r}")
+        require_private(self.address, self.insecure)
+        files = {"tls_ca": self.tls_ca, "tls_cert": self.tls_cert, "tls_key": self.tls_key}
+        if self.address.startswith("tls://"):
+            for name, file in files.items():
+                if file is None or not os.path.isfile(file):
+                    raise ValueError(f"a tls:// address needs {name}, a readable file, got {file!r}")
+
+    @classmethod
+    def from_environment(cls) -> "Cluster":
+        """Return the cluster that `VIPS_CLUSTER` names."""
+        if not os.environ.get(ADDRESS):
+            raise ValueError(f"no cluster is known: set {ADDRESS}, or give --cluster")
+        ca, cert, key = (os.environ.get(name) for name in (CA, CERT, KEY))
+        return cls(os.environ[ADDRESS], ca, cert, key, os.environ.get(INSECURE) == "1")
+
+    def to_environment(self) -> None:
+        """Let this process, and those that it starts, find the cluster."""
+        values = {ADDRESS: self.address, CA: self.tls_ca, CERT: self.tls_cert, KEY: self.tls_key}
+        os.environ.update({name: value for name, value in values.items() if value is not None})
+        os.environ[INSECURE] = "1" if self.insecure else "0"
+
+
+@contextlib.contextmanager
+def engine_of(cluster: Any) -> Iterator[Engine]:
+    """Return the engine of a run, and leave the cluster when it ends.
+
+    Parameters
+    ----------
+    cluster
+        None for this process; an address, a `Cluster` or a `distributed.Client`.
+    """
+    if cluster is None:
+        yield Threads()
+        return
+    with client_of(cluster) as client:
+        from vips_core.engines.dask import Dask
+
+        yield Dask(client, insecure=isinstance(cluster, Cluster) and cluster.insecure)
+
+
+@contextlib.contextmanager
+def client_of(cluster: Any) -> Iterator[Any]:
+    """Return a client of Dask; one that was made here is closed at the end."""
+    try:
+        import dask
+        import distributed
+    except ImportError:
+        raise ValueError("a cluster needs Dask: install vips-explorer[cluster]") from None
+    if isinstance(cluster, distributed.Client):
+        yield cluster
+        return
+    known = Cluster(cluster) if isinstance(cluster, str) else cluster
+    local = LOCAL.fullmatch(known.address)
+    with contextlib.ExitStack() as stack:
+        if local:
+            stack.enter_context(dask.config.set(WORKERS))
+            workers = distributed.LocalCluster(
+                n_workers=int(local[1]),
+                threads_per_worker=1,
+                host="127.0.0.1",
+                dashboard_address="127.0.0.1:0",
+                silence_logs=logging.CRITICAL,
+            )
+            yield stack.enter_context(distributed.Client(stack.enter_context(workers)))
+            return
+        try:
+            client = distributed.Client(known.address, security=_security(known), timeout=SECONDS_TO_CONNECT)
+        except (OSError, ValueError) as error:
+            reason = " ".join(str(error).split())
+            raise ValueError(f"the scheduler at {known.address} cannot be reached: {reason}") from None
+        yield stack.enter_context(client)
+
+
+def require_private(address: str, insecure: bool) -> None:
+    """Refuse an address of a network without TLS, unless the user insists."""
+    if insecure or address.startswith(("tls://", "inproc://")) or _is_loopback(address):
+        return
+    raise ValueError(
+        f"{address} is on a network without TLS, where others could read raw sums: use a tls:// address with "
+        "--tls-ca, --tls-cert and --tls-key, or insist with --insecure-cluster"
+    )
+
+
+def _security(cluster: Cluster) -> Any:
+    from distributed.security import Security
+
+    if not cluster.address.startswith("tls://"):
+        return None
+    return Security(
+        tls_ca_file=cluster.tls_ca,
+        tls_client_cert=cluster.tls_cert,
+        tls_client_key=cluster.tls_key,
+        require_encryption=True,
+    )
+
+
+def _is_address(address: str) -> bool:
+    try:
+        parts = urlsplit(address)
+        return parts.scheme in ("tcp", "tls") and bool(parts.hostname) and parts.port is not None
+    except ValueError:
+        return False
+
+
+def _is_loopback(address: str) -> bool:
+    host = urlsplit(address).hostname or ""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

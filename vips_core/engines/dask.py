@@ -1,0 +1,265 @@
+"""Sums by the workers of a Dask cluster: parameters go out once a step, shards stay, one sum comes back.
+
+Coins come from the step's own key, so that a lot that is computed again, elsewhere or twice draws the same
+batch: a lost, slow or doubled worker changes no bit, and a step that is computed again costs no ε.
+"""
+
+import asyncio
+import functools
+import hashlib
+import importlib.metadata
+import platform
+import secrets
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Iterator
+from concurrent.futures import CancelledError
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from distributed import Client, KilledWorker, get_worker
+
+from vips_core.data.sharded import Shard, Sharded, ShardError, bytes_of
+from vips_core.engines.base import StepSums, Sums, added
+from vips_core.engines.cluster import require_private
+from vips_core.engines.cost import FAN, lots_of
+from vips_core.kernels.pool import one_thread
+
+PATIENCE = 30.0  # seconds without a worker, or without the scheduler, before a run is given up
+PATIENCE_TO_SEND = 600.0  # seconds until the sum, once it is computed, has come
+ATTEMPTS = 5
+_PACKAGES = ("vips-explorer", "numpy", "scipy", "numba")
+_ROOMS = ("data", "engines", "kernels", "models", "privacy")  # whose code decides the bits of a sum
+
+
+class Dask:
+    """Sums by the workers of a cluster, which are looked at before they get anything.
+
+    Parameters
+    ----------
+    client
+        Of the cluster.
+    insecure
+        Whether raw sums may cross a network without TLS.
+    """
+
+    def __init__(self, client: Client, *, insecure: bool = False) -> None:
+        self._client, self._insecure = client, insecure
+        self._trusted: set[str] = set()
+        self._data: Any = None
+        self._lots: list[Any] = []
+        require_private(client.scheduler.address, insecure)
+        self._workers()
+
+    def sums(self, data: Any, step: StepSums) -> Sums:
+        """Return the sums of a step; what is lost with a worker is computed again, with the same coins."""
+        for _ in range(ATTEMPTS):
+            try:
+                return self._sums(data, step)
+            except KilledWorker:
+                raise ValueError("workers die while they sum, perhaps for want of memory") from None
+            except _LOST:
+                self._lots = []  # of whom some may be lost
+                self._require_scheduler()
+        raise ValueError(f"the cluster lost its workers {ATTEMPTS} times in one step: the run is given up")
+
+    def _sums(self, data: Any, step: StepSums) -> Sums:
+        workers = self._workers()
+        if data is not self._data or not self._lots:
+            self._data, self._lots = data, self._placed(data, workers)
+        mark, submit = secrets.token_hex(8), self._client.submit
+        shared = self._client.scatter(step, broadcast=True, hash=False, workers=workers)
+        sums = [
+            submit(_lot_sums, lot, shared, key=f"vips-sum-{mark}-{number}", workers=workers)
+            for number, lot in enumerate(self._lots)
+        ]
+        level = 0
+        while len(sums) > 1:
+            level += 1
+            sums = [
+                submit(
+                    _added, sums[start : start + FAN], key=f"vips-add-{mark}-{level}-{start}", workers=workers
+                )
+                for start in range(0, len(sums), FAN)
+            ]
+        return self._awaited(sums[0], set(workers))
+
+    def _awaited(self, total: Any, workers: set[str]) -> Sums:
+        """Wait for the sum; `_LostError` where nobody is left who could compute it."""
+        done, since = threading.Event(), time.monotonic()
+        total.add_done_callback(lambda future: done.set())
+        while not done.wait(1):
+            self._require_scheduler()
+            present = set(self._client.nthreads())
+            if workers & present:
+                since = time.monotonic()
+            elif present or time.monotonic() - since > PATIENCE:
+                raise _LostError
+        if total.status in ("cancelled", "lost"):
+            raise _LostError
+        sums: Sums = total.result(timeout=PATIENCE_TO_SEND)
+        return sums
+
+    def _workers(self) -> list[str]:
+        """Return the workers there are, each of which has been looked at; wait for the first one."""
+        since = time.monotonic()
+        while not (present := set(self._client.nthreads())):
+            self._require_scheduler()
+            if time.monotonic() - since > PATIENCE:
+                raise ValueError(f"the cluster has had no worker for {PATIENCE:g} seconds: start some")
+            time.sleep(0.1)
+        strangers = sorted(present - self._trusted)
+        for address in strangers:
+            require_private(address, self._insecure)
+        if strangers:
+            _check_facts(self._client, strangers)
+        self._trusted |= present
+        return sorted(present)
+
+    def _require_scheduler(self) -> None:
+        since = time.monotonic()
+        while self._client.status != "running":
+            if self._client.status == "closed" or time.monotonic() - since > PATIENCE:
+                raise ValueError("the scheduler of the cluster cannot be reached any more")
+            time.sleep(0.1)
+
+    def _placed(self, data: Any, workers: list[str]) -> list[Any]:
+        """Give every worker some lots, which stay with it."""
+        number, mark = lots_of(len(workers)), secrets.token_hex(8)
+        if isinstance(data, Sharded):
+            lots = [Lot(part) for part in data.lots(number)]
+            return [
+                self._client.submit(_same, lot, key=f"vips-lot-{mark}-{place}", workers=workers)
+                for place, lot in enumerate(lots)
+            ]
+        size = -(-len(data) // number)
+        place = np.arange(len(data)) // size
+        parts = [Part(data[place == which], int(which) * size) for which in range(int(place[-1]) + 1)]
+        scattered: list[Any] = self._client.scatter(parts, hash=False, workers=workers)
+        return scattered
+
+
+class _LostError(Exception):
+    """Nobody is left who could compute a sum."""
+
+
+# Dask leaves its result unbound where the connection is cut while it waits (`distributed.utils.sync`).
+_LOST = (_LostError, OSError, TimeoutError, CancelledError, asyncio.CancelledError, UnboundLocalError)
+
+
+@dataclass(frozen=True, repr=False)
+class Lot:
+    """Some shards, read by the worker that sums them; they count as large, so that sums come to them."""
+
+    data: Sharded
+
+    def loaded(self) -> Iterator[tuple[int, Any]]:
+        """Return the shards' records, from memory where they fit, each with the number of its first."""
+        start = self.data.start
+        for shard in self.data.shards:
+            yield start, _kept(self.data, shard)
+            start += shard.records
+
+    def __sizeof__(self) -> int:
+        return sum(shard.size for shard in self.data.shards)
+
+
+@dataclass(frozen=True, repr=False)
+class Part:
+    """Some of the records that the driver holds in memory."""
+
+    records: Any
+    start: int
+
+    def loaded(self) -> Iterator[tuple[int, Any]]:
+        """Return the records with the number of the first."""
+        yield self.start, self.records
+
+    def __sizeof__(self) -> int:
+        return bytes_of(self.records)
+
+
+def _lot_sums(lot: Lot | Part, step: StepSums) -> Sums:
+    """Sum one lot on a worker. Nothing of a record may be in an error, which Dask logs."""
+    try:
+        with one_thread():  # a worker of several threads sums several lots at a time
+            return added(step.over(records, start) for start, records in lot.loaded())
+    except ShardError:
+        raise
+    except Exception as error:
+        kind = type(error).__name__
+    raise RuntimeError(f"the E-step failed on a worker with {kind}")
+
+
+def _added(sums: list[Sums]) -> Sums:
+    return added(sums)
+
+
+def _same(lot: Lot) -> Lot:
+    return lot
+
+
+_cache: OrderedDict[tuple[str, str], Any] = OrderedDict()
+_cache_lock = threading.Lock()
+
+
+def _kept(data: Sharded, shard: Shard) -> Any:
+    """Return the records of a shard, kept in this worker's memory for the next step where there is room."""
+    key = (data.folder, shard.sha256)
+    with _cache_lock:
+        if key in _cache:
+            _cache.move_to_end(key)
+            return _cache[key]
+    records = data.load(shard)
+    with _cache_lock:
+        if bytes_of(records) + sum(map(bytes_of, _cache.values())) <= _room():
+            _cache[key] = records  # those that came first stay: in passes over all, the last is never reused
+    return records
+
+
+def _room() -> float:
+    """Bytes of shards that a worker may keep: half of its memory."""
+    limit = get_worker().memory_manager.memory_limit
+    return float("inf") if not limit else limit / 2
+
+
+def _check_facts(client: Client, workers: list[str]) -> None:
+    """Refuse workers with other code, or that may write raw sums to a disk."""
+    own = facts()
+    try:
+        theirs = client.run(_worker_facts, workers=workers)
+    except (ImportError, AttributeError):
+        raise ValueError(
+            "a worker cannot import this version of vips_core: install the same on all workers"
+        ) from None
+    for address, (facts_there, spills) in theirs.items():
+        other = [name for name in own if facts_there.get(name) != own[name]]
+        if other:
+            raise ValueError(
+                f"the worker {address} has another {' and '.join(other)} than this process: install the same"
+            )
+        if spills:
+            raise ValueError(
+                f"the worker {address} may write raw sums to its disk: start it with "
+                "DASK_DISTRIBUTED__WORKER__MEMORY__TARGET=False DASK_DISTRIBUTED__WORKER__MEMORY__SPILL=False"
+            )
+
+
+def _worker_facts(dask_worker: Any = None) -> tuple[dict[str, str], bool]:
+    memory = dask_worker.memory_manager
+    spills = memory.memory_limit and (memory.memory_target_fraction or memory.memory_spill_fraction)
+    return facts(), bool(spills)
+
+
+@functools.cache
+def facts() -> dict[str, str]:
+    """Return what sums depend on besides their input: versions, and a hash of our code."""
+    package = Path(__file__).parents[1]
+    code = hashlib.sha256()
+    for file in sorted(file for room in _ROOMS for file in (package / room).rglob("*.py")):
+        code.update(hashlib.sha256(file.read_bytes()).digest())
+    versions = {name: importlib.metadata.version(name) for name in _PACKAGES}
+    return {**versions, "Python": platform.python_version(), "code of vips_core": code.hexdigest()}

@@ -1,0 +1,1 @@
+"""What trains: a request, its plan, and the processes that carry it out."""

@@ -1,0 +1,203 @@
+"""One run from request to results: train behind the wall, keep what was paid for, then report."""
+
+import dataclasses
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vips_core import saved
+from vips_core.data import kind_of
+from vips_core.engines.cluster import Cluster
+from vips_core.fit import Fit, Progress, fit
+from vips_core.jobs.plan import plan_for
+from vips_core.jobs.request import Request
+from vips_core.privacy.ledger import SEEDED, Ledger
+from vips_core.privacy.plan import PrivacyPlan
+from vips_core.readers import DataSet
+from vips_core.tasks import Report, Task
+
+PURE = "ε is for replacing one record, at δ = 0, and has no ledger: it is proved as a whole."
+REPORTED = ("moments", "pld")  # accountants in a result
+WATCHES = 20  # scores that are taken while training, at most
+LEDGER, PARAMETERS, RESULT, SUMMARY = saved.LEDGER, saved.PARAMETERS, "result.json", "summary.txt"
+LOG = "worker.log"  # of the process that does a run; it stays where it is
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """What a run leaves.
+
+    Attributes
+    ----------
+    result
+        Scores, ε and cautions, ready for JSON.
+    report
+        Tables and a text for people.
+    """
+
+    result: Mapping[str, Any]
+    report: Report
+
+
+@dataclasses.dataclass(frozen=True)
+class Prepared:
+    """A run before its first release: everything about it is public."""
+
+    request: Request
+    data: DataSet
+    model: Any
+    plan: PrivacyPlan
+
+
+def prepare(request: Request, data: DataSet, plan: PrivacyPlan | None = None) -> Prepared:
+    """Make model and plan, so that every mistake shows before any budget is spent.
+
+    Parameters
+    ----------
+    request
+        What to do.
+    data
+        On what.
+    plan
+        The one stored with the run; derived from the request where there is none yet.
+
+    Returns
+    -------
+    Prepared
+        What `run` needs.
+    """
+    task = request.task
+    if kind_of(data.train) is not task.data_type:
+        raise ValueError(
+            f"{request.model} needs data of the kind {task.data_type.__name__}, "
+            f"but {data.name} is {kind_of(data.train).__name__}"
+        )
+    if data.test is not None:
+        task.check(data.test)
+    model = task.model(request.method, request.values, data.train)
+    return Prepared(request, data, model, plan or plan_for(request, model, len(data.train)))
+
+
+def published_files(task: Task, folder: Path) -> list[Path]:
+    """Return the files of a run that hold nothing but what was released, and so may leave the store.
+
+    Everything else in the folder (logs, locks, whatever comes later) stays where it is.
+    """
+    names = [RESULT, SUMMARY, LEDGER, PARAMETERS, *(f"{name}.csv" for name in task.tables)]
+    return [folder / name for name in names if (folder / name).exists()]
+
+
+def run(prepared: Prepared, out: Path, on_step: Callable[[Progress[Any]], object] | None = None) -> Outcome:
+    """Train, and write ledger, parameters, tables and result into the folder `out`.
+
+    Parameters
+    ----------
+    prepared
+        Request, data, model and plan.
+    out
+        Folder for what is published.
+    on_step
+        As in `vips_core.fit`.
+
+    Returns
+    -------
+    Outcome
+        What was written.
+    """
+    request, data = prepared.request, prepared.data
+    out.mkdir(parents=True, exist_ok=True)  # before any budget is spent
+    rival = request.task.without_wall(request.method, request.values, data.train, data.test)
+    if rival is not None:
+        report, arrays = rival
+        np.savez_compressed(out / PARAMETERS, **arrays)
+        cautions = [PURE] if request.seed is None else [PURE, SEEDED]
+        result = _result(prepared, report, 1, {"pure": request.get("epsilon")}, cautions)
+    else:
+        trained = fit(
+            prepared.model,
+            data.train,
+            prepared.plan,
+            seed=request.seed,
+            on_step=on_step,
+            cluster=Cluster.from_environment() if request.on_cluster else None,
+        )
+        write_release(out, trained)  # first: what was paid for must not be lost to a later mistake
+        report = request.task.report(trained, data.test)
+        spent = {name: trained.epsilon(name) if request.private else None for name in REPORTED}
+        cautions = trained.ledger.cautions() + prepared.plan.warnings()
+        cautions += request.task.cautions(prepared.model, prepared.plan)
+        result = _result(prepared, report, trained.ledger.steps, spent, cautions)
+    for name, table in report.tables.items():
+        table.to_csv(out / f"{name}.csv", index=False)
+    (out / SUMMARY).write_text(report.text, encoding="utf-8")
+    (out / RESULT).write_text(
+        json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False), encoding="utf-8"
+    )
+    return Outcome(result, report)
+
+
+def epsilon_so_far(progress: Progress[Any]) -> float:
+    """ε by an accountant that answers at once: exact for full batches, otherwise RDP."""
+    accountant = "gaussian" if progress.plan.sampling_rate == 1 else "rdp"
+    return progress.ledger.epsilon(progress.plan.delta, accountant)
+
+
+def watch(prepared: Prepared, progress: Progress[Any]) -> float | None:
+    """Return the task's held-out score after some of the steps, None after the others."""
+    every = -(-prepared.plan.steps // WATCHES)
+    if prepared.data.test is None or (progress.step % every and progress.step != prepared.plan.steps):
+        return None
+    so_far = Fit(prepared.model, progress.params, progress.ledger, progress.plan)
+    return prepared.request.task.watch(so_far, prepared.data.test)
+
+
+def restore(prepared: Prepared, out: Path) -> Fit[Any]:
+    """Return the fit whose release is in the folder `out`.
+
+    Parameters
+    ----------
+    prepared
+        The run, with the plan that it was trained by.
+    out
+        The folder that `run` wrote to.
+
+    Returns
+    -------
+    Fit
+        With parameters and ledger as they were released; `ValueError` where they cannot be read.
+    """
+    template = prepared.model.init(prepared.plan, np.random.default_rng(0))
+    try:
+        params = saved.read_params(out / PARAMETERS, template)
+    except ValueError as error:
+        raise ValueError(f"the parameters of this run cannot be read: {error}") from None
+    ledger = Ledger.from_json((out / LEDGER).read_text(encoding="utf-8"))
+    return Fit(prepared.model, params, ledger, prepared.plan)
+
+
+def _result(
+    prepared: Prepared,
+    report: Report,
+    releases: int,
+    spent: Mapping[str, float | None],
+    cautions: list[str],
+) -> dict[str, Any]:
+    return {
+        "model": prepared.request.model,
+        "method": prepared.request.method,
+        "data": prepared.data.name,
+        "plan": dataclasses.asdict(prepared.plan),
+        "releases": releases,
+        "epsilon": dict(spent),
+        "held_out": dict(report.scores),
+        "cautions": cautions,
+    }
+
+
+def write_release(out: Path, trained: Fit[Any]) -> None:
+    """Write what was released into a folder: ledger and parameters."""
+    (out / LEDGER).write_text(trained.ledger.to_json(), encoding="utf-8")
+    saved.write_params(out / PARAMETERS, trained.params)

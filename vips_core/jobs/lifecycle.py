@@ -1,0 +1,183 @@
+"""What workers and supervisors do to a run: claim it, begin, advance and finish it, end abandoned ones.
+
+A worker may release only what it has announced: `advance` writes down how many releases are intended before
+the last of them happens, in a transaction that fails once the run was taken from the worker. So a run that is
+settled to its intended releases is never settled to less than was released, whenever its worker dies, and a
+worker that was given up wrongly cannot release any more.
+"""
+
+import json
+import secrets
+import sqlite3
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from vips_core.jobs import lock
+from vips_core.privacy.events import SampledGaussian
+from vips_core.store import budget
+from vips_core.store import ledger_chain as chain
+from vips_core.store.rows import CANCELLED, FAILED, QUEUED, RUNNING
+from vips_core.store.store import Store, end
+
+CLAIM = 60.0  # seconds within which a process that was started for a run has to begin it
+LAUNCHES = 3  # processes that are started for a run that none of them begins
+
+
+class GivenUpError(Exception):
+    """The run was taken from its worker, which must not release anything more."""
+
+
+def claim(store: Store, limit: int) -> tuple[str, int] | None:
+    """Reserve the longest waiting run for a process that the caller starts; at most `limit` run at once.
+
+    Returns the run and how many are active with it, or None where nothing may start.
+    """
+    now = time.time()
+    with store.database.write() as connection:
+        started = "status = 'running' OR (status = 'queued' AND claimed > ?)"
+        unclaimed = "status = 'queued' AND (claimed IS NULL OR claimed <= ?)"
+        active = connection.execute(f"SELECT count(*) FROM runs WHERE {started}", [now - CLAIM]).fetchone()[0]
+        waiting = connection.execute(
+            f"SELECT * FROM runs WHERE {unclaimed} ORDER BY number", [now - CLAIM]
+        ).fetchall()
+        for row in waiting:
+            if row["launches"] >= LAUNCHES:
+                end(connection, row, FAILED, (), error="no worker could be started; its log says why")
+                continue
+            if active >= limit:
+                break
+            connection.execute(
+                "UPDATE runs SET claimed = ?, launches = launches + 1 WHERE id = ?", [now, row["id"]]
+            )
+            return row["id"], min(limit, active + len(waiting))
+    return None
+
+
+def drop_claim(store: Store, run_id: str) -> None:
+    """Let a run start again whose process ended before it began."""
+    waits = "id = ? AND status = 'queued' AND claimed IS NOT NULL"
+    if store.database.read(f"SELECT 1 FROM runs WHERE {waits}", [run_id]):
+        with store.database.write() as connection:
+            connection.execute(f"UPDATE runs SET claimed = NULL WHERE {waits}", [run_id])
+
+
+@dataclass(frozen=True)
+class RunInHand:
+    """A run that one worker trains. Every method raises `GivenUpError` once it was taken from the worker."""
+
+    store: Store
+    id: str
+    worker: str
+
+    def advance(
+        self,
+        step: int,
+        intended: int,
+        *,
+        epsilon: float | None = None,
+        score: float | None = None,
+        steps: int | None = None,
+    ) -> bool:
+        """Record progress and announce releases up to `intended`; True where the run shall stop instead.
+
+        Where it shall stop, nothing is announced.
+        """
+        with self.store.database.write() as connection:
+            row = self._row(connection)
+            connection.execute(
+                "UPDATE runs SET step = ?, intended = ?, epsilon = coalesce(?, epsilon), steps = ? "
+                "WHERE id = ?",
+                [
+                    step,
+                    row["intended"] if row["cancel"] else intended,
+                    epsilon,
+                    steps or row["steps"],
+                    self.id,
+                ],
+            )
+            if score is not None:
+                connection.execute("INSERT OR REPLACE INTO scores VALUES (?, ?, ?)", [self.id, step, score])
+            return bool(row["cancel"])
+
+    def finish(
+        self,
+        status: str,
+        released: Sequence[SampledGaussian] | None,
+        *,
+        epsilon: float | None = None,
+        error: str | None = None,
+    ) -> None:
+        """End the run, settled to what was released, or where that is unknown to what was intended."""
+        with self.store.database.write() as connection:
+            row = self._row(connection)
+            if released is None:
+                released = _intended(connection, row)
+                epsilon = _epsilon(row, released)
+            end(connection, row, status, released, epsilon=epsilon, error=error)
+        self.store.keep_head()
+
+    def _row(self, connection: sqlite3.Connection) -> sqlite3.Row:
+        row: sqlite3.Row | None = connection.execute("SELECT * FROM runs WHERE id = ?", [self.id]).fetchone()
+        if row is None or row["status"] != RUNNING or row["worker"] != self.worker:
+            raise GivenUpError(f"run {self.id} was taken from this worker")
+        return row
+
+
+def begin(store: Store, run_id: str) -> RunInHand | None:
+    """Take a waiting run in hand; None where it no longer waits."""
+    worker = secrets.token_hex(8)
+    with store.database.write() as connection:
+        changed = connection.execute(
+            "UPDATE runs SET status = ?, worker = ?, started = ? WHERE id = ? AND status = ?",
+            [RUNNING, worker, time.time(), run_id, QUEUED],
+        )
+    return RunInHand(store, run_id, worker) if changed.rowcount == 1 else None
+
+
+def reserved(store: Store, run_id: str) -> tuple[SampledGaussian, ...] | None:
+    """Return the releases that a run has reserved, None for a run on public data."""
+    rows = store.database.read("SELECT * FROM ledger WHERE run = ? AND kind = 'reserve'", [run_id])
+    return _events(rows) if rows else None
+
+
+def end_abandoned(store: Store) -> list[str]:
+    """Mark the runs of dead workers as failed, settled to what they intended to release; return them."""
+    if store.database.read_only:
+        return []
+    abandoned = [
+        row["id"]
+        for row in store.database.read("SELECT id FROM runs WHERE status = 'running'")
+        if not lock.is_held(store.folder(row["id"]))
+    ]
+    ended = []
+    for run_id in abandoned:
+        with store.database.write() as connection:
+            row = connection.execute("SELECT * FROM runs WHERE id = ?", [run_id]).fetchone()
+            if row is not None and row["status"] == RUNNING:
+                status = CANCELLED if row["cancel"] else FAILED
+                error = f"its worker died after {row['step']} of {row['steps']} steps"
+                released = _intended(connection, row)
+                end(connection, row, status, released, epsilon=_epsilon(row, released), error=error)
+                ended.append(run_id)
+    if ended:
+        store.keep_head()
+    return ended
+
+
+def _epsilon(row: sqlite3.Row, released: Sequence[SampledGaussian]) -> float | None:
+    """ε of what a run on private data may have released; on public data, what it last said itself."""
+    if row["fingerprint"] is None:
+        epsilon: float | None = row["epsilon"]
+        return epsilon
+    return budget.cost(released, json.loads(row["request"])["delta"])
+
+
+def _intended(connection: sqlite3.Connection, row: sqlite3.Row) -> tuple[SampledGaussian, ...]:
+    statement = "SELECT * FROM ledger WHERE run = ? AND kind = 'reserve'"
+    rows = connection.execute(statement, [row["id"]]).fetchall()
+    return budget.prefix(_events(rows), row["intended"]) if rows else ()
+
+
+def _events(rows: Sequence[sqlite3.Row]) -> tuple[SampledGaussian, ...]:
+    return budget.from_lists(chain.rows(rows)[0].content["events"])

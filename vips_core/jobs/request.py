@@ -1,0 +1,117 @@
+"""A request: everything that says what one run does, as a config file, a command or a page gives it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from vips_core import validate
+from vips_core.options import PLACE, SPENDING
+from vips_core.tasks import NON_PRIVATE, REFINED, TASKS, Method, Task
+from vips_core.toml import read_toml, to_toml
+
+
+@dataclass(frozen=True)
+class Request:
+    """One run on one data set, complete with its defaults.
+
+    Attributes
+    ----------
+    model, data, method
+        Names: of a task, of a data set, and of one of the task's methods.
+    values
+        The spending options that were given or have a default, and the model's own options.
+    """
+
+    model: str
+    data: str
+    method: str
+    values: Mapping[str, Any]
+
+    @property
+    def task(self) -> Task:
+        """What is known of the model."""
+        return TASKS[self.model]
+
+    @property
+    def private(self) -> bool:
+        """Whether noise is added at all."""
+        return self.method != NON_PRIVATE and self.get("noise") != 0
+
+    @property
+    def seed(self) -> int | None:
+        """The seed of a demonstration, or None for the operating system's entropy."""
+        return self.values.get("seed")
+
+    @property
+    def on_cluster(self) -> bool:
+        """Whether a cluster computes the sums."""
+        return bool(self.get("engine") == "cluster")
+
+    @property
+    def accountant(self) -> str:
+        """The accountant that ε is calibrated by: the method's own, or the one chosen."""
+        return self.task.methods[self.method].accountant or self.values["accountant"]
+
+    def get(self, name: str) -> Any:
+        """Return a value, None where it is open."""
+        return self.values.get(name)
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Return the request as a flat table, as it stands in a config file."""
+        return {"model": self.model, "data": self.data, "method": self.method, **self.values}
+
+    def to_toml(self) -> str:
+        """Return the request as a config file."""
+        return to_toml(self.to_mapping())
+
+    @classmethod
+    def from_mapping(cls, table: Mapping[str, Any]) -> "Request":
+        """Check a flat table and complete it; `ValueError` with one sentence for the first mistake.
+
+        Parameters
+        ----------
+        table
+            With model, data, δ, and ε or noise; everything else has a default.
+
+        Returns
+        -------
+        Request
+            Complete.
+
+        Examples
+        --------
+        >>> request = Request.from_mapping({"model": "lda", "data": "sotu", "epsilon": 1, "delta": 1e-6})
+        >>> request.method, request.get("topics"), request.private
+        ('refined', 20, True)
+        """
+        model = validate.one_of("model", table.get("model"), TASKS)
+        task = TASKS[model]
+        known = {**SPENDING, **PLACE, **task.options}
+        validate.known_options(model, (name for name in table if name != "model"), ["data", "method", *known])
+        data = validate.text("data", table.get("data"))
+        method = validate.one_of("method", table.get("method", REFINED), task.methods)
+        defaults = {name: option.default for name, option in known.items()} | {"epochs": task.epochs}
+        given = {name: table[name] for name in known if table.get(name) is not None}
+        values = {
+            name: known[name].check(name, value)
+            for name, value in (defaults | given).items()
+            if value is not None
+        }
+        if "delta" not in values:
+            raise ValueError("delta must be given: choose it well below 1/N")
+        _check_spending(task.methods[method], values)
+        return cls(model, data, method, values)
+
+    @classmethod
+    def from_toml(cls, text: str) -> "Request":
+        """Read a config file."""
+        return cls.from_mapping(read_toml(text))
+
+
+def _check_spending(method: Method, values: Mapping[str, Any]) -> None:
+    given = [name for name in ("epsilon", "noise") if name in values]
+    if method.name != NON_PRIVATE and len(given) != 1:
+        raise ValueError(f"give either epsilon or noise, got {' and '.join(given) or 'neither'}")
+    for name, reason in method.refused_options.items():
+        if name in values:
+            raise ValueError(f"{name} cannot be given with method {method.name}, {reason}")

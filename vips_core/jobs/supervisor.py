@@ -1,0 +1,154 @@
+"""Starts waiting runs as processes of their own and notices those that died.
+
+There is no process in charge: whoever calls `start` (a page, a command, a worker at its end, the loop below)
+does what is due, in transactions that let several callers act at once. Workers outlive their starter.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from vips_core.jobs import execution, lifecycle
+from vips_core.jobs.warm import WarmWorker
+from vips_core.kernels.pool import THREAD_VARIABLES
+from vips_core.store.rows import QUEUED, RUNNING
+from vips_core.store.store import Store
+
+_POLL = 0.5
+
+
+class Child(Protocol):
+    """A process that was started."""
+
+    def poll(self) -> int | None:
+        """Return how it ended, None while it lives."""
+        ...
+
+
+_children: list[tuple[str, Child]] = []  # with the run each was started for
+_warm: list[WarmWorker] = []
+_handing_out = threading.Lock()
+
+
+def limit() -> int:
+    """How many runs may train at once: `VIPS_WORKERS` where set, otherwise the number of cores."""
+    return _number("VIPS_WORKERS", default=os.cpu_count() or 1, least=1)
+
+
+def warm_limit() -> int:
+    """How many processes wait for runs: `VIPS_WARM`, which the dashboard sets; otherwise none."""
+    return min(limit(), _number("VIPS_WARM", default=0, least=0))
+
+
+def _number(variable: str, default: int, least: int) -> int:
+    text = os.environ.get(variable, "")
+    if not text:
+        return default
+    if not text.isdigit() or int(text) < least:
+        raise ValueError(f"{variable} must be a whole number of at least {least}, got {text!r}")
+    return int(text)
+
+
+def keep_warm(store: Store) -> None:
+    """Let processes wait for the store's runs, started one after the other; those that died are replaced."""
+    if store.database.read_only:
+        return
+    with _handing_out:
+        _warm[:] = [worker for worker in _warm if worker.poll() is None]
+        own = [worker for worker in _warm if worker.home == store.home]
+        if len(own) < warm_limit() and all(worker.is_ready for worker in own):
+            _warm.append(WarmWorker(store.home, when_ready=lambda: keep_warm(store)))
+
+
+def launch(store: Store, run_id: str, threads: int) -> Child:
+    """Give a run to a process that waits, or start one; both are independent of this one."""
+    with _handing_out:
+        for worker in _warm:
+            if worker.home == store.home and worker.is_free and (order := worker.give(run_id, threads)):
+                return order
+    folder = store.folder(run_id)
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / execution.LOG).open("ab") as log:
+        child = subprocess.Popen(
+            [sys.executable, "-m", "vips_core", "worker", run_id, "--home", str(store.home)],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            env=os.environ | dict.fromkeys(THREAD_VARIABLES, str(threads)),
+        )
+    threading.Thread(target=child.wait, daemon=True).start()  # no zombie stays
+    return child
+
+
+def detach(store: Store) -> None:
+    """Keep the queue moving from a process of its own, which ends with the last run."""
+    with (store.home / "supervisor.log").open("ab") as log:
+        child = subprocess.Popen(
+            [sys.executable, "-m", "vips_core", "supervisor", "--home", str(store.home)],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+    threading.Thread(target=child.wait, daemon=True).start()
+
+
+def start(store: Store, launch: Callable[[Store, str, int], Child] = launch) -> list[str]:
+    """End what dead workers left, and start what may start.
+
+    Parameters
+    ----------
+    store
+        Whose runs wait.
+    launch
+        Starts a process for a run, given how many threads it may use.
+
+    Returns
+    -------
+    list of str
+        The runs that were started; none where the store is read-only.
+    """
+    if store.database.read_only:
+        return []
+    for run_id, child in list(_children):
+        if child.poll() is not None:
+            _children.remove((run_id, child))
+            lifecycle.drop_claim(store, run_id)
+    lifecycle.end_abandoned(store)
+    started: list[str] = []
+    while (run := next_run(store)) is not None:
+        run_id, threads = run
+        _children.append((run_id, launch(store, run_id, threads)))
+        started.append(run_id)
+    return started
+
+
+def next_run(store: Store) -> tuple[str, int] | None:
+    """Claim the longest waiting run, with the threads that it may use; None where none may start."""
+    if not store.database.read("SELECT 1 FROM runs WHERE status = 'queued' LIMIT 1"):
+        return None
+    claimed = lifecycle.claim(store, limit())
+    return claimed and (claimed[0], max(1, (os.cpu_count() or 1) // claimed[1]))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Keep the queue moving until no run waits or trains."""
+    parser = argparse.ArgumentParser(prog="python -m vips_core supervisor", description=__doc__)
+    parser.add_argument("--home", type=Path, help="folder of the store (default: VIPS_HOME)")
+    options = parser.parse_args(arguments)
+    try:
+        store = Store(options.home)
+        while store.runs(status=QUEUED) or store.runs(status=RUNNING):
+            start(store)
+            time.sleep(_POLL)
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0

@@ -1,0 +1,42 @@
+"""Symmetric matrices as vectors: the upper triangle row by row, as it is or scaled to the matrix's norm.
+
+A packed matrix has off-diagonals times √2, so that noise on the vector has the right size for the matrix's
+Frobenius norm (errata to the Analyze Gauss step).
+"""
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+
+
+def packed_size(d: int) -> int:
+    """Cells of the upper triangle of a d × d matrix."""
+    return d * (d + 1) // 2
+
+
+def triangle_scale(d: int) -> Array:
+    """1 on the diagonal and √2 off it: a scaled upper triangle has the Frobenius norm of its matrix."""
+    return np.asarray(np.where(np.equal(*np.triu_indices(d)), 1.0, math.sqrt(2)))
+
+
+def triangles(matrices: npt.NDArray[np.floating]) -> Array:
+    """Return the upper triangles of symmetric matrices, by rows, for any leading axes."""
+    rows, columns = np.triu_indices(matrices.shape[-1])
+    return np.asarray(matrices[..., rows, columns], np.float64)
+
+
+def from_triangles(upper: npt.NDArray[np.floating], d: int) -> Array:
+    """Return the symmetric d × d matrices of upper triangles, for any leading axes."""
+    rows, columns = np.triu_indices(d)
+    matrices = np.empty((*upper.shape[:-1], d, d))
+    matrices[..., rows, columns] = upper
+    matrices[..., columns, rows] = upper
+    return matrices
+
+
+def symmetrised(matrix: npt.NDArray[np.floating]) -> Array:
+    """Return the average of a released matrix and its transpose: off the diagonal it has less noise by √2."""
+    return np.asarray((matrix + matrix.T) / 2, np.float64)

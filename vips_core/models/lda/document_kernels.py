@@ -1,0 +1,286 @@
+"""Latent Dirichlet allocation of one document after the other: its words, the clip and the sum.
+
+The symbols are those of `sweep_kernels`; `weights` (V,) float32 says that weights[v] n_v φ_vk is measured.
+"""
+
+import math
+
+import numba as nb
+import numpy as np
+
+from vips_core.kernels.simd import WIDTH, add_whole_products, load, splat, store
+from vips_core.models.lda.sweep_kernels import (
+    FAST,
+    ZERO,
+    Float32,
+    Float64,
+    Int32,
+    Int64,
+    gather,
+    infer,
+    normalisers,
+    place,
+)
+
+TOGETHER = 256  # documents whose statistics are added word by word, so that sums are touched rarely
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+@nb.njit(nogil=True, cache=True, inline="always")
+def mix(x: np.uint64) -> np.uint64:
+    """The finaliser of splitmix64: a bijection of 64 bits in which every input bit moves every output bit."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+@nb.njit(nogil=True, cache=True, error_model="numpy")
+def resample(words: Int32, counts: Int32, draws: int, seed: int, count: Float32) -> None:
+    """Fill `count` with `draws` words drawn with replacement from one document that is not empty.
+
+    The draws are a hash of the document's own words and a public seed, so that they depend on no other
+    document and stay the same in every batch.
+    """
+    state = mix(np.uint64(seed))
+    differ = words.size
+    ends = np.empty(differ, np.int64)  # where each word's tokens end: a long document costs no more
+    total = 0
+    for u in range(differ):
+        state = mix(state ^ (np.uint64(words[u]) << np.uint64(32) | np.uint64(counts[u]))) + GOLDEN
+        count[u] = 0
+        total += counts[u]
+        ends[u] = total
+    # The first word in each of as many equal parts of the tokens: from there, a token's word is one step away
+    # on average, whatever the counts (Chen and Asau 1974).
+    guide = np.empty(differ, np.int64)
+    u = 0
+    for part in range(differ):
+        while ends[u] * differ <= part * total:
+            u += 1
+        guide[part] = u
+    for _ in range(draws):
+        state += GOLDEN
+        # The top 32 bits times the total, over 2^32: uniform over the tokens to total / 2^32.
+        uniform = mix(state) >> np.uint64(32)
+        token = np.int64((uniform * np.uint64(total)) >> np.uint64(32))
+        u = guide[(uniform * np.uint64(differ)) >> np.uint64(32)]
+        while ends[u] <= token:
+            u += 1
+        count[u] += 1
+
+
+@nb.njit(nogil=True, cache=True, inline="always")
+def room_for(indptr: Int64) -> int:
+    """Entries of the longest document, padded to 8s, and 8 more."""
+    longest = 0
+    for d in range(indptr.size - 1):
+        longest = max(longest, indptr[d + 1] - indptr[d])
+    return (longest + 15) // WIDTH * WIDTH
+
+
+@nb.njit(nogil=True, cache=True)
+def aligned(size: int) -> Float32:
+    """Return room for `size` numbers that starts a cache line, so that no eight of them cross one."""
+    room = np.empty(size + 16, np.float32)
+    start = (-room.ctypes.data % 64) // 4
+    return room[start : start + size]
+
+
+@nb.njit(nogil=True, cache=True)
+def buffers(room: int, width: int) -> tuple[Int32, Float32, Float32, Float32, Float32, Float32]:
+    """Return room for words, counts and rows of one document, and for its θ, γ and sums."""
+    return (
+        np.zeros(room, np.int32),
+        aligned(room),
+        aligned(room * width),
+        aligned(width),
+        aligned(width),
+        aligned(width),
+    )
+
+
+@nb.njit(nogil=True, cache=True, error_model="numpy")
+def read_document(
+    words: Int32,
+    counts: Int32,
+    length: int,
+    resampled: bool,
+    seed: int,
+    word: Int32,
+    count: Float32,
+) -> int:
+    """Bring one document to `length` words; write its words and counts, and return how many differ."""
+    if resampled:
+        resample(words, counts, length, seed, count)
+    else:
+        factor = np.float32(min(1.0, length / counts.sum()))
+        for u in range(words.size):
+            count[u] = factor * counts[u]
+    used = 0
+    for u in range(words.size):
+        if count[u] > 0:
+            count[used] = count[u]
+            word[used] = words[u]
+            used += 1
+    return used
+
+
+@nb.njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+def squared_norm(local: Float32, theta: Float32, value: Float32, used: int, steps: int) -> float:
+    """Σ_u Σ_k (value_u θ_k exp<ln β_uk>)², the squared Frobenius norm of a document's statistics."""
+    square = 0.0
+    for u in range(used):
+        own = 0.0
+        for step in range(steps):
+            at = place(u, step, steps)
+            for k in range(WIDTH):
+                own += (value[u] * (theta[step * WIDTH + k] * local[at + k])) ** 2
+        square += own
+    return square
+
+
+@nb.njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+def add_documents(
+    indptr: Int64,
+    indices: Int32,
+    counts: Int32,
+    rows: Float32,
+    weights: Float32,
+    alpha: float,
+    length: int,
+    resampled: bool,
+    seed: int,
+    bound: float,
+    grid: float,
+    sweeps: int,
+    tolerance: float,
+    sums: Float64,
+) -> None:
+    """Add each document's weighted and clipped statistics to `sums`, words × padded topics, in grid steps.
+
+    Every cell of a document is cut to a whole number of steps, so that sums are exact in any order.
+    """
+    documents, width = indptr.size - 1, rows.shape[1]
+    steps = width // WIDTH
+    word, count, local, theta, gamma, total = buffers(room_for(indptr), width)
+    value = np.empty(count.size, np.float32)
+    most = 0
+    for first in range(0, documents, TOGETHER):
+        most = max(most, indptr[min(first + TOGETHER, documents)] - indptr[first])
+    thetas = aligned(TOGETHER * width).reshape(TOGETHER, width)
+    words, owners, values = np.empty(most, np.int32), np.empty(most, np.int32), np.empty(most, np.float32)
+    for first in range(0, documents, TOGETHER):
+        entries = 0
+        for d in range(first, min(first + TOGETHER, documents)):
+            begin, end = indptr[d], indptr[d + 1]
+            if begin == end:
+                continue
+            used = read_document(indices[begin:end], counts[begin:end], length, resampled, seed, word, count)
+            padded = gather(rows, word, count, used, local, steps)
+            infer(local, count, padded, alpha, sweeps, tolerance, theta, gamma, total, steps)
+            for u in range(0, padded, WIDTH):
+                store(value, u, normalisers(local, theta, u, steps))
+            most_square = 0.0
+            for u in range(used):
+                weighted = count[u] * weights[word[u]]
+                most_square += weighted * weighted
+                value[u] = weighted / value[u]
+            scale = np.float32(1)
+            if most_square > bound * bound:  # otherwise even φ of 0 and 1 only would be within the bound
+                scale = np.float32(
+                    min(1.0, bound / math.sqrt(squared_norm(local, theta, value, used, steps)))
+                )
+            scale /= np.float32(grid)
+            for k in range(width):
+                thetas[d - first, k] = theta[k] * scale
+            words[entries : entries + used] = word[:used]
+            values[entries : entries + used] = value[:used]
+            owners[entries : entries + used] = d - first
+            entries += used
+        add_by_word(words[:entries], owners, values, thetas, rows, sums)
+
+
+@nb.njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+def add_by_word(
+    words: Int32,
+    owners: Int32,
+    values: Float32,
+    thetas: Float32,
+    rows: Float32,
+    sums: Float64,
+) -> None:
+    """Add values[e] θ_owner exp<ln β_word>, cut to whole numbers, of all entries e to `sums`, row by row."""
+    vocabulary, width = rows.shape
+    steps = width // WIDTH
+    stop = np.zeros(vocabulary + 1, np.int64)
+    for e in range(words.size):
+        stop[words[e] + 1] += 1
+    for v in range(vocabulary):
+        stop[v + 1] += stop[v]
+    start = np.zeros(words.size + 3, np.int64)  # of the owner's θ; the last three serve as padding
+    value = np.zeros(words.size + 3, np.float32)
+    for e in range(words.size):  # a counting sort, after which stop[v] is where word v ends
+        at = stop[words[e]]
+        start[at], value[at] = owners[e] * width, values[e]
+        stop[words[e]] = at + 1
+    flat, flat_rows, flat_sums, begin = thetas.reshape(-1), rows.reshape(-1), sums.reshape(-1), 0
+    for v in range(vocabulary):
+        end = stop[v]
+        if begin == end:
+            continue
+        for e in range(begin, end, 4):
+            a, b, c, d = start[e], start[e + 1], start[e + 2], start[e + 3]
+            x = splat(value[e])
+            y = splat(value[e + 1] if e + 1 < end else ZERO)
+            z = splat(value[e + 2] if e + 2 < end else ZERO)
+            w = splat(value[e + 3] if e + 3 < end else ZERO)
+            for step in range(steps):
+                k = step * WIDTH
+                row = load(flat_rows, v * width + k)
+                p, q, r, s = load(flat, a + k), load(flat, b + k), load(flat, c + k), load(flat, d + k)
+                add_whole_products(flat_sums, v * width + k, row, x, p, y, q, z, r, w, s)
+        begin = end
+
+
+@nb.njit(nogil=True, cache=True, error_model="numpy")
+def add_counts(
+    indptr: Int64, indices: Int32, counts: Int32, length: int, bound: float, grid: float, sums: Float64
+) -> None:
+    """Add each document's scaled and clipped word counts to `sums`, cut to whole steps of `grid`."""
+    for d in range(indptr.size - 1):
+        size, square = 0.0, 0.0
+        for i in range(indptr[d], indptr[d + 1]):
+            size += counts[i]
+            square += float(counts[i]) ** 2
+        if size > 0:
+            factor = min(1.0, length / size)
+            factor *= min(1.0, bound / (factor * math.sqrt(square))) / grid
+            for i in range(indptr[d], indptr[d + 1]):
+                sums[indices[i]] += np.trunc(factor * counts[i])
+
+
+@nb.njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+def infer_documents(
+    indptr: Int64,
+    indices: Int32,
+    counts: Int32,
+    rows: Float32,
+    alpha: float,
+    sweeps: int,
+    tolerance: float,
+    gammas: Float32,
+) -> None:
+    """Write γ of each document, with its words as they are, to a row of `gammas`."""
+    word, count, local, theta, gamma, total = buffers(room_for(indptr), rows.shape[1])
+    steps = rows.shape[1] // WIDTH
+    for d in range(indptr.size - 1):
+        used = indptr[d + 1] - indptr[d]
+        if used == 0:
+            gammas[d] = alpha
+            continue
+        for u in range(used):
+            word[u] = indices[indptr[d] + u]
+            count[u] = counts[indptr[d] + u]
+        padded = gather(rows, word, count, used, local, steps)
+        infer(local, count, padded, alpha, sweeps, tolerance, theta, gamma, total, steps)
+        gammas[d] = gamma[: gammas.shape[1]]

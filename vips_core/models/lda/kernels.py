@@ -1,0 +1,125 @@
+"""The E-step of latent Dirichlet allocation over documents, in threads.
+
+Every document's share is cut to whole steps of a grid, so that its sums are exact: they have the same bits in
+any order, for any number of threads and any split of the documents. `document_kernels` has what happens to
+one document, and `sweep_kernels` its inner loops.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import digamma
+
+from vips_core.data import Corpus
+from vips_core.kernels.pool import map_chunks, thread_count
+from vips_core.kernels.simd import WIDTH
+from vips_core.models.lda.document_kernels import add_counts, add_documents, infer_documents
+from vips_core.models.lda.sweep_kernels import Float32, Float64
+from vips_core.privacy.blocks import Block
+
+GROUP = 512  # documents that a thread takes at a time
+LOG_FLOOR = -60.0
+SLACK = 1 - 1e-5  # float32 rounding of a norm must not lift a record above its bound
+
+
+def expected_rows(lam: npt.NDArray[np.floating]) -> Float32:
+    """exp<ln β> of topics × words `lam`, as words × padded topics with the largest entry of each word 1."""
+    topics, words = lam.shape
+    logs = np.asarray(digamma(lam))
+    logs -= digamma(lam.sum(axis=1, keepdims=True))
+    logs -= logs.max(axis=0)
+    rows = np.zeros((words, -(-topics // WIDTH) * WIDTH), np.float32)
+    rows[:, :topics] = np.exp(np.maximum(logs, LOG_FLOOR, out=logs), out=logs).T
+    return rows
+
+
+def topic_word_sums(
+    corpus: Corpus,
+    rows: Float32,
+    topics: int,
+    alpha: float,
+    *,
+    weights: Float32,
+    words: int,
+    resampled: bool,
+    seed: int,
+    block: Block,
+    sweeps: int,
+    tolerance: float,
+) -> Float64:
+    """Sum over documents of weights[v] n_v φ_vk, each in the block's bound and on its grid: topics × words.
+
+    `resampled` draws exactly `words` words with replacement from each document; otherwise longer documents
+    are scaled down to `words` words and shorter ones stay as they are. An empty document adds nothing.
+    """
+
+    def add(start: int, stop: int, sums: Float64) -> None:
+        add_documents(
+            corpus.indptr[start : stop + 1],
+            corpus.indices,
+            corpus.counts,
+            rows,
+            weights,
+            alpha,
+            words,
+            resampled,
+            seed,
+            block.bound * SLACK,
+            block.grid,
+            sweeps,
+            tolerance,
+            sums,
+        )
+
+    steps = _added(add, len(corpus), rows.shape)[:, :topics].T
+    return np.multiply(steps, block.grid, order="C")
+
+
+def word_sums(corpus: Corpus, *, words: int, block: Block) -> Float64:
+    """Sum over documents of their counts, longer ones scaled to `words` words, each in the block's bound."""
+
+    def add(start: int, stop: int, sums: Float64) -> None:
+        documents = corpus.indptr[start : stop + 1], corpus.indices, corpus.counts
+        add_counts(*documents, words, block.bound * SLACK, block.grid, sums)
+
+    return _added(add, len(corpus), (len(corpus.vocabulary),)) * block.grid
+
+
+def infer_gammas(
+    corpus: Corpus, rows: Float32, topics: int, alpha: float, sweeps: int = 100, tolerance: float = 1e-3
+) -> Float64:
+    """γ of each document with all its words, documents × topics; an empty document keeps its prior."""
+    gammas = np.empty((len(corpus), topics), np.float32)
+
+    def infer_chunk(start: int, stop: int) -> None:
+        infer_documents(
+            corpus.indptr[start : stop + 1],
+            corpus.indices,
+            corpus.counts,
+            rows,
+            alpha,
+            sweeps,
+            tolerance,
+            gammas[start:stop],
+        )
+
+    map_chunks(infer_chunk, len(corpus), 256)
+    return gammas.astype(np.float64)
+
+
+def _added(add: Callable[[int, int, Float64], None], documents: int, shape: tuple[int, ...]) -> Float64:
+    """Add all documents, in threads, each with sums of its own: they are exact, whoever adds what."""
+    starts = iter(range(0, documents, GROUP))  # shared: who is ready takes the next group
+
+    def thread_sums(*_: int) -> Float64:
+        sums = np.zeros(shape)
+        for start in starts:
+            add(start, min(start + GROUP, documents), sums)
+        return sums
+
+    threads = max(1, min(thread_count(), -(-documents // GROUP)))
+    total, *others = map_chunks(thread_sums, threads, 1)
+    for sums in others:
+        total += sums
+    return total

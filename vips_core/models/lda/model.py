@@ -1,0 +1,221 @@
+"""Private latent Dirichlet allocation (the paper's §4, Algorithm 3).
+
+symbol  code                shape
+------  ------------------  -----------------------------------------------------
+K, V    topics, words
+N       words_per_document
+λ       params.lam          (K, V) posterior of the topics
+α, η    alpha, eta          priors of a document's topics and of a topic's words
+s       block "topics"      (K, V) expected topic–word counts
+        block "words"       (V,) word counts (refined, first steps)
+a       clip                a document's block is clipped to a·N in L2 norm
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from vips_core import validate
+from vips_core.data import Corpus
+from vips_core.kernels.pool import Array
+from vips_core.models.base import Fitted, Method, VariantModel
+from vips_core.models.lda.kernels import expected_rows, infer_gammas
+from vips_core.models.lda.paper import Paper, PaperParams
+from vips_core.models.lda.refined import Refined, RefinedParams
+
+TopicParams = RefinedParams | PaperParams
+VARIANTS: dict[str, type[Refined] | type[Paper]] = {"refined": Refined, "paper": Paper}
+
+
+@dataclass(frozen=True, init=False)
+class LDA(VariantModel[TopicParams, Corpus]):
+    """Latent Dirichlet allocation.
+
+    Parameters
+    ----------
+    topics
+        K.
+    vocabulary
+        The public words.
+    words_per_document
+        N. "paper" draws exactly N words with replacement from each document, by a hash of the document and
+        `seed`. "refined" takes the expectation of that for longer documents, their counts times N over
+        their length, and leaves shorter ones as they are. An empty document adds nothing in both.
+    clip
+        a: a document moves the released sums by at most a·N. By default 0.1 (paper) or 0.01 (refined), so
+        small that nearly every document is scaled to the same norm: what counts is signal over noise.
+    method
+        "refined" (default) or "paper", see the modules of these names.
+    alpha, eta
+        Priors, by default 1/K.
+    sweeps, tolerance
+        The E-step of a document ends after so many sweeps, or when γ changes by less on average.
+    seed
+        Public seed of the resampling.
+
+    Examples
+    --------
+    >>> import vips_core as vips
+    >>> corpus = vips.Corpus.from_texts(["tea milk tea", "sun rain", "milk tea", "rain"] * 50,
+    ...                                 vocabulary=["tea", "milk", "sun", "rain"])
+    >>> plan = vips.PrivacyPlan(records=200, expected_batch=200, steps=10, noise_multiplier=1.0, delta=1e-4)
+    >>> fit = vips.fit(vips.LDA(2, corpus.vocabulary, words_per_document=3), corpus, plan, seed=0)
+    >>> vips.topic_words(fit.params).shape
+    (2, 4)
+    """
+
+    VARIANTS = VARIANTS
+    topics: int
+    vocabulary: tuple[str, ...]
+    words_per_document: int
+    clip: float
+    method: str
+    alpha: float
+    eta: float
+    sweeps: int
+    tolerance: float
+    seed: int
+
+    def __init__(
+        self,
+        topics: int,
+        vocabulary: Sequence[str],
+        words_per_document: int,
+        clip: float | None = None,
+        method: Method = "refined",
+        *,
+        alpha: float | None = None,
+        eta: float | None = None,
+        sweeps: int = 100,
+        tolerance: float = 1e-3,
+        seed: int = 0,
+    ) -> None:
+        validate.one_of("method", method, VARIANTS)
+        topics = validate.whole("topics", topics, low=2)
+        clip = VARIANTS[method].default_clip if clip is None else clip
+        words = tuple(vocabulary)
+        if len(words) < 2:
+            raise ValueError(f"vocabulary must hold at least 2 words, got {len(words)}")
+        vars(self).update(
+            topics=topics,
+            vocabulary=words,
+            words_per_document=validate.whole("words_per_document", words_per_document, low=1),
+            clip=validate.positive("clip", clip, high=1),
+            method=method,
+            alpha=validate.positive("alpha", 1 / topics if alpha is None else alpha),
+            eta=validate.positive("eta", 1 / topics if eta is None else eta),
+            sweeps=validate.whole("sweeps", sweeps, low=1),
+            tolerance=validate.number("tolerance", tolerance, low=0),
+            seed=validate.whole("seed", seed, low=0),
+        )
+
+    def check(self, data: Corpus) -> None:
+        """Refuse a corpus with another number of words than the model's vocabulary."""
+        if len(data.vocabulary) != len(self.vocabulary):
+            raise ValueError(
+                f"the model has {len(self.vocabulary)} words, but the corpus has {len(data.vocabulary)}"
+            )
+
+
+def topic_words(params: TopicParams) -> Array:
+    """Return each topic's word probabilities ⟨β⟩.
+
+    Parameters
+    ----------
+    params
+        Of a fitted `LDA`.
+
+    Returns
+    -------
+    array
+        Topics × words; each row sums to 1.
+
+    Examples
+    --------
+    >>> topic_words(PaperParams(np.array([[3.0, 1.0], [1.0, 1.0]])))
+    array([[0.75, 0.25],
+           [0.5 , 0.5 ]])
+    """
+    return np.asarray(params.lam / params.lam.sum(axis=1, keepdims=True))
+
+
+def topic_shares(params: TopicParams) -> Array:
+    """Return each topic's share of the words, as far as the release tells.
+
+    Parameters
+    ----------
+    params
+        Of a fitted `LDA`.
+
+    Returns
+    -------
+    array
+        One number a topic; they sum to 1.
+
+    Examples
+    --------
+    >>> topic_shares(PaperParams(np.array([[2.0, 1.0], [0.5, 0.5]])))
+    array([0.75, 0.25])
+    """
+    mass = params.lam.sum(axis=1)
+    return np.asarray(mass / mass.sum())
+
+
+def top_words(fit: Fitted[TopicParams], count: int = 10) -> list[list[tuple[str, float]]]:
+    """Return the most probable words of each topic.
+
+    Parameters
+    ----------
+    fit
+        A fitted `LDA`.
+    count
+        Words per topic.
+
+    Returns
+    -------
+    list
+        For each topic its `count` words with their probabilities, the most probable first.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> params = PaperParams(np.array([[3.0, 1.0], [1.0, 4.0]]))
+    >>> top_words(SimpleNamespace(model=LDA(2, ["tea", "milk"], 10), params=params), 1)
+    [[('tea', 0.75)], [('milk', 0.8)]]
+    """
+    vocabulary = fit.model.vocabulary
+    count = validate.whole("count", count, low=1, high=len(vocabulary))
+    beta = topic_words(fit.params)
+    order = np.argsort(-beta, axis=1, kind="stable")[:, :count]
+    return [[(vocabulary[v], float(row[v])) for v in best] for row, best in zip(beta, order, strict=True)]
+
+
+def infer_topics(fit: Fitted[TopicParams], corpus: Corpus) -> Array:
+    """Return the expected topic proportions of new documents.
+
+    Private when the documents are: never publish them for training records.
+
+    Parameters
+    ----------
+    fit
+        A fitted `LDA`.
+    corpus
+        Documents over the model's vocabulary.
+
+    Returns
+    -------
+    array
+        Documents × topics; each row sums to 1.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> params = PaperParams(np.array([[9.0, 1.0], [1.0, 9.0]]))
+    >>> fit = SimpleNamespace(model=LDA(2, ["tea", "milk"], 10), params=params)
+    >>> infer_topics(fit, Corpus.from_texts(["tea tea tea"], ["tea", "milk"])).round(1)
+    array([[0.9, 0.1]])
+    """
+    fit.model.check(corpus)
+    gammas = infer_gammas(corpus, expected_rows(fit.params.lam), fit.model.topics, fit.model.alpha)
+    return np.asarray(gammas / gammas.sum(axis=1, keepdims=True))

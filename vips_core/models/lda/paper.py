@@ -1,0 +1,76 @@
+"""The paper's private topics (§4.3, Algorithm 3): resampled documents, decaying steps, no negative counts."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from vips_core.data import Corpus
+from vips_core.kernels.pool import Array
+from vips_core.models.base import Block, Released
+from vips_core.models.lda.kernels import expected_rows, topic_word_sums
+from vips_core.privacy.plan import PrivacyPlan
+
+if TYPE_CHECKING:
+    from vips_core.models.lda.model import LDA
+
+START_SHAPE = 100.0  # of the gamma distribution that topics start from
+DELAY, FORGETTING = 1024, 0.7  # τ₀ and κ of the step size ρ_t = (τ₀ + t)^-κ
+BATCH_SHARE = 0.05
+
+
+@dataclass(frozen=True)
+class PaperParams:
+    """The topics' posterior λ, topics × words."""
+
+    lam: Array
+
+
+class Paper:
+    """The variant's answers to the loop; see `vips_core.models.base.Variant`."""
+
+    default_clip = 0.1
+
+    def __init__(self, model: "LDA") -> None:
+        self.model = model
+
+    def init(self, plan: PrivacyPlan, rng: np.random.Generator) -> PaperParams:
+        """Return topics around the same flat distribution, apart by chance."""
+        shape = self.model.topics, len(self.model.vocabulary)
+        return PaperParams(rng.gamma(START_SHAPE, 1 / START_SHAPE, shape))
+
+    def blocks(self, plan: PrivacyPlan, step: int) -> Mapping[str, Block]:
+        """Return one block, the topics' counts."""
+        shape = self.model.topics, len(self.model.vocabulary)
+        return {"topics": Block(self.model.clip * self.model.words_per_document, shape=shape)}
+
+    def sums(self, params: PaperParams, batch: Corpus, blocks: Mapping[str, Block]) -> dict[str, Array]:
+        """Return the expected topic–word counts of documents of exactly N words each."""
+        model = self.model
+        sums = topic_word_sums(
+            batch,
+            expected_rows(params.lam),
+            model.topics,
+            model.alpha,
+            weights=np.ones(len(model.vocabulary), np.float32),
+            words=model.words_per_document,
+            resampled=True,
+            seed=model.seed,
+            block=blocks["topics"],
+            sweeps=model.sweeps,
+            tolerance=model.tolerance,
+        )
+        return {"topics": sums}
+
+    def update(self, params: PaperParams, released: Released, step: int) -> PaperParams:
+        """Move λ by ρ_t towards the posterior of the noisy counts."""
+        step_size = (DELAY + step + 1) ** -FORGETTING
+        target = self.model.eta + np.maximum(released.total("topics"), 0)
+        return PaperParams((1 - step_size) * params.lam + step_size * target)
+
+    def recommend(self, *, records: int, epsilon: float, delta: float, epochs: float) -> PrivacyPlan:
+        """Take 5 % of the documents in each step, as in the paper."""
+        batch = max(1, round(BATCH_SHARE * records))
+        plan = PrivacyPlan(records=records, expected_batch=batch, epochs=epochs, delta=delta)
+        return plan.calibrate(epsilon)

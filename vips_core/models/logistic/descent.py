@@ -1,0 +1,300 @@
+"""Refined logistic regression with noise: averaged, preconditioned gradient steps in noisy coordinates.
+
+With full batches, T releases of noise σ tell as much as one of σ/√T, so the gradient is followed for many
+cheap steps. A step of constant size leaves noise in the iterates, but their average has only the noise of the
+average gradient: what one exact Newton step at the answer would have, without a curvature of d² noisy cells.
+How far a direction is followed depends on what its noise leaves of it. With prior variance τ², curvature λ
+and noise V of the average gradient, s = λτ/√(V + λ) is its signal over noise, and the steps add up to a time
+s²/(1+s): the Wiener filter where s is small, a ridge of 1/s where it is large.
+
+1. `coordinates`: one release in twelve (none below four) finds where columns lie.
+2. Gradient steps. With m = min(p, 1−p), a record's share of a release is (y−p)·(κ, vwz) and
+   m·(SQUARES·w|z|min(1, |z|/a), TOTALS, TOTALS·w²‖z‖²). Here w = min(1, √(1−κ²)/‖z‖): long records weigh
+   less. And v = √(1−(0.9m)²)/(1−m): a residual is at most 1−m, so where both labels are likely a record can
+   weigh almost twice as much within the same bound. Both weights depend on x alone, so Σ vw(y−p)z = 0 keeps
+   the coefficients of the model. That of the level weighs all alike, so that predictions are right on
+   average. The rest of the norm measures the curvature's diagonal, Σ vw·p(1−p)z² ≈ Σ wmz².
+3. Where d × d cells can be seen (N·μ ≥ 3·d^1.5), one release in eight is Σ 4w²p(1−p)zzᵀ, half of them early
+   and half on the way, where p is near that of the answer. Its deviation from the diagonal is shrunk,
+   eigenvalue by eigenvalue, by the known spectrum of its noise; what is left of it makes steps of correlated
+   columns stable, and intervals honest.
+
+| symbol | code            | shape                                       |
+|--------|-----------------|---------------------------------------------|
+| θ      | `point`         | (d+1,), the iterate in coordinates          |
+| θ̄, ḡ   | `average_point`, `average_gradient` | (d+1,)                  |
+| λ      | `Directions`    | eigenvalues (d+1,) and vectors, or the axes |
+| V      | `noise_std`², over steps | scalar                             |
+| τ      | `PRIOR`, `CONSTANT_PRIOR` | scalars                           |
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import logit
+
+from vips_core.data import LabelledRows
+from vips_core.kernels.symmetric import symmetrised
+from vips_core.models.base import Block, FloatArray, Released
+from vips_core.models.logistic import coordinates, kernels, posterior, shares
+from vips_core.models.logistic.coordinates import NO_CONSTANT, RADIUS
+from vips_core.models.logistic.mass import expected_mass
+from vips_core.models.logistic.posterior import Directions
+from vips_core.models.logistic.state import DescentParams, Schedule
+from vips_core.privacy.plan import PrivacyPlan
+
+if TYPE_CHECKING:
+    from vips_core.models.logistic.model import BayesianLogistic
+
+MOMENTS, SHARES, CURVATURE = "moments", "gradient and curvature's diagonal", "curvature"
+STEPS = 16
+WARM_STEPS, LATE = 1, 0.4  # when a matrix is measured: after steps that move the level only, and on the way
+VISIBLE_FROM = 3.0  # N·μ/d^1.5
+PRIOR = 1.5 * RADIUS  # τ: a typical record's log odds have a standard deviation of 1.5, a priori
+CONSTANT_PRIOR = 2.0  # standard deviation of the constant's log odds
+LARGEST_STEP = 0.3  # of Newton's: the curvature changes on the way
+LARGEST_MOVE = 1.0  # of a step, as a standard deviation of log odds over records
+LEAST_CURVATURE = 0.02  # of an average direction's, where the matrix says less
+A_PRIORI = 0.75, 0.5  # mean m and its standard deviation, as parts of what the class imbalance leaves
+MEMORY = 3  # steps over which the total curvature is averaged
+
+
+class Descent:
+    """The refined variant's answers to the loop, for plans with noise."""
+
+    def __init__(self, model: "BayesianLogistic") -> None:
+        self.model = model
+        self.d = len(model.features)
+
+    def init(self, plan: PrivacyPlan, rng: np.random.Generator) -> DescentParams:
+        """Return the prior, in columns as they are."""
+        d, where, schedule = self.d, coordinates.unknown(self.model.norm_bound, self.d), self._schedule(plan)
+        matrix, prior = np.zeros((d + 1, d + 1) if schedule.curvature else (0, 0)), (PRIOR * where.scale) ** 2
+        return DescentParams(
+            mean=np.zeros(d),
+            coefficient_variance=prior,
+            privacy_variance=prior,
+            slopes=np.zeros(d),
+            level=0.0,
+            covariance=np.diag(prior) if schedule.curvature else prior,
+            level_variance=CONSTANT_PRIOR**2,
+            schedule=schedule,
+            where=where,
+            records=plan.records,
+            power=coordinates.spread_power(plan.records * plan.signal_to_noise / d),
+            moments=np.zeros(2 * d + 2),
+            positive=0.5,
+            point=np.zeros(d + 1),
+            average_point=np.zeros(d + 1),
+            average_gradient=np.zeros(d + 1),
+            spread=0.0,
+            squares=np.zeros(d),
+            totals=np.zeros(2),
+            matrix=matrix,
+            diagonal=np.ones(d + 1),
+            values=np.ones(d + 1),
+            vectors=matrix,
+            rarer=0.5,
+        )
+
+    def blocks(self, plan: PrivacyPlan, step: int) -> Mapping[str, Block]:
+        """Return moments first, then gradients, and among these the curvature."""
+        schedule = self._schedule(plan)
+        if step < schedule.moments:
+            return {MOMENTS: self._moment_block}
+        if schedule.curvature_number(step) is not None:
+            return {CURVATURE: Block(1.0, shape=(self.d + 1, self.d + 1))}
+        return {SHARES: Block(1.0, shape=(2 * self.d + 3,))}
+
+    def sums(
+        self, params: DescentParams, batch: LabelledRows, blocks: Mapping[str, Block]
+    ) -> dict[str, FloatArray]:
+        """Return the block that the step asks for."""
+        ((name, block),) = blocks.items()
+        if name == MOMENTS:
+            return {name: coordinates.moment_sums(batch, self.model.norm_bound, block)}
+        sums = shares.gradient_and_diagonal if name == SHARES else shares.curvature
+        return {name: sums(batch, params.where, params.point, block)}
+
+    def update(self, params: DescentParams, released: Released, step: int) -> DescentParams:
+        """Take what was released, move, and solve for the posterior."""
+        (name,) = released.sums
+        total, noise_std = released.total(name), released.total_std(name)
+        if name == MOMENTS:
+            return self._with_moments(params, total, noise_std, step)
+        number = params.schedule.curvature_number(step)
+        if number is not None:
+            return _with_matrix(params, total, noise_std, number + 1)
+        return _moved(params, total, noise_std, params.schedule.gradients_before(step))
+
+    def _with_moments(
+        self, params: DescentParams, total: FloatArray, noise_std: float, step: int
+    ) -> DescentParams:
+        moments, std = params.moments + (total - params.moments) / (step + 1), noise_std / math.sqrt(step + 1)
+        where = coordinates.from_moments(
+            moments, std, self.model.norm_bound, self._moment_block, params.records, params.power
+        )
+        positive = coordinates.positive_share(moments, std)
+        point = np.append(logit(positive) / where.constant, np.zeros(self.d))
+        return replace(params, moments=moments, where=where, positive=positive, point=point)
+
+    @property
+    def _moment_block(self) -> Block:
+        return coordinates.moment_block(self.model.norm_bound, self.model.moment_radius, self.d)
+
+    def _schedule(self, plan: PrivacyPlan) -> Schedule:
+        """Return what is released when; d × d cells only where they can be seen."""
+        moments = max(1, round(plan.steps / 12)) if plan.steps >= 4 else 0
+        visible = plan.records * plan.signal_to_noise >= VISIBLE_FROM * (self.d + 1) ** 1.5
+        each = max(1, round(plan.steps / STEPS))
+        early, late = moments + WARM_STEPS, round(plan.steps * LATE)
+        curvature = each if visible and early + each < late else 0
+        return Schedule(moments, curvature, early, late, plan.steps - moments - 2 * curvature)
+
+
+def _with_matrix(params: DescentParams, total: FloatArray, noise_std: float, releases: int) -> DescentParams:
+    """Shrink what the matrix adds to the diagonal, by what its known noise leaves of each eigenvalue.
+
+    A Wigner matrix of standard deviation ν has eigenvalues up to 2ν√d; of a value v above that edge √(v² −
+    4ν²d) is left (Frobenius' norm's best, for few large values).
+    """
+    scale = 4 * (1 - params.rarer)  # from 4p(1−p) to m
+    matrix, average = params.matrix + (total / scale - params.matrix) / releases, params.diagonal[1:].mean()
+    noise = noise_std / scale / math.sqrt(2 * releases)
+    values, vectors = np.linalg.eigh(symmetrised(matrix) - np.diag(params.diagonal))
+    left = np.sign(values) * np.sqrt(np.maximum(values**2 - 4 * noise**2 * len(values), 0.0))
+    shrunk = np.diag(params.diagonal) + (vectors * left) @ vectors.T
+    values, vectors = np.linalg.eigh(shrunk)
+    return replace(
+        params, matrix=matrix, values=np.maximum(values / average, LEAST_CURVATURE), vectors=vectors
+    )
+
+
+def _moved(params: DescentParams, total: FloatArray, noise_std: float, taken: int) -> DescentParams:
+    """One gradient step, and the posterior from the average of all so far."""
+    d, steps, gradient = len(params.slopes), params.schedule.gradients, total[: len(params.slopes) + 1]
+    params = _with_diagonal(params, total[d + 1 :], noise_std, taken)
+    directions = _directions(params)
+    prior = directions.along(np.append((CONSTANT_PRIOR / params.where.constant) ** 2, np.full(d, PRIOR**2)))
+    curvature = directions.curvature
+    # Variance of the weighted residuals, Σ v²p(1−p)z², with Σm²/Σm as of m = ½ and of uniform m.
+    sampling = curvature / (1 - params.rarer * (5 - 4 * params.rarer) / 3)
+    signal = curvature * np.sqrt(prior / (noise_std**2 / steps + sampling))
+    time = signal**2 / (1 + signal)
+    # The way to the answer is left out of the average, all the more where there is little noise to average.
+    skipped = round(steps * (0.1 + 0.5 * min(1.0, float(time.mean()) / steps)))
+    rate = 1 / max(taken - skipped + 1, 1)
+    step = np.minimum(LARGEST_STEP, time / steps)
+    move = directions.apply(step / curvature, gradient)
+    if params.schedule.curvature and directions.vectors is None:
+        move[1:] = 0.0
+    move *= min(1.0, LARGEST_MOVE / max(math.sqrt(_spread(params, directions, move)), 1e-9))
+    params = replace(
+        params,
+        point=params.point + move,
+        spread=params.spread + (_spread(params, directions, params.point) - params.spread) * rate,
+        average_point=params.average_point + (params.point - params.average_point) * rate,
+        average_gradient=params.average_gradient + (gradient - params.average_gradient) * rate,
+    )
+    correction = directions.apply(time / (2 + time) / curvature, params.average_gradient)
+    estimate, variance = params.average_point + correction, noise_std**2 * rate
+    information = curvature**2 / (sampling + variance) + 1 / prior
+    without_noise = curvature**2 / variance + 1 / (prior + 1 / curvature)
+    # Where slopes are larger than a priori, what shrinkage took from them is uncertainty, and so is what the
+    # steps had no time for. (The square of shrinkage would be right were the curvature known exactly.)
+    shrinkage = 1 / (prior * information)
+    beyond = _beyond_prior(directions, estimate, 1 / information)
+    away = np.mean((1 - step[:, None]) ** np.arange(min(skipped, taken), taken + 1), axis=1) * 2 / (2 + time)
+    bias = shrinkage * beyond + np.maximum(away - shrinkage, 0.0) ** 2 * (PRIOR**2 + beyond)
+    excess = shrinkage / 2 * beyond  # the estimate without noise is not shrunk at all
+    return _answer(params, directions, estimate, 1 / information + bias, 1 / without_noise + bias + excess)
+
+
+def _beyond_prior(directions: Directions, estimate: FloatArray, variance: FloatArray) -> float:
+    """Return by how much the slopes' variance exceeds the prior's, by MacKay's count of determined slopes."""
+    remaining = posterior.diagonal(directions.matrix(variance, np.ones_like(variance)))[1:]
+    determined = float(np.maximum(1 - remaining / PRIOR**2, 0.0).sum())
+    return max(float(estimate[1:] @ estimate[1:]) / max(determined, 1.0) - PRIOR**2, 0.0)
+
+
+def _directions(params: DescentParams) -> Directions:
+    """Return the curvature as far as it is known: eigenvectors of the matrix, or the axes."""
+    if not params.matrix.any():
+        return Directions(params.diagonal, None)
+    return Directions(params.values * params.diagonal[1:].mean(), params.vectors)
+
+
+def _spread(params: DescentParams, directions: Directions, point: FloatArray) -> float:
+    """Variance over records of the log odds that slopes give; a typical record has ‖z‖² = 1/RADIUS²."""
+    slopes = np.append(0.0, point[1:])
+    total = params.diagonal[1:].sum() * RADIUS**2
+    return float(slopes @ directions.apply(directions.curvature, slopes) / total)
+
+
+def _with_diagonal(
+    params: DescentParams, measured: FloatArray, noise_std: float, taken: int
+) -> DescentParams:
+    """Average the curvature's measured totals, and share them out over the columns by their squares."""
+    d, where = len(params.slopes), params.where
+    totals = params.totals + (measured[d:] - params.totals) / min(taken + 1, MEMORY)
+    squares = params.squares + (measured[:d] - params.squares) / (taken + 1)
+    noise = (noise_std / kernels.TOTALS) ** 2 / min(taken + 1, MEMORY)
+    largest = params.records * min(params.positive, 1 - params.positive)
+    mean, spread = largest * A_PRIORI[0], (largest * A_PRIORI[1]) ** 2
+    weighed = (totals / kernels.TOTALS * spread + mean * noise) / (spread + noise)
+    level, everything = np.maximum(weighed, 0.1 * largest)
+    rarer = float(level / params.records)
+    own = level * (1 - rarer) * where.constant**2  # p(1−p) = m(1−m)
+    everything *= math.sqrt(1 - (kernels.CURVATURE_NORM * rarer) ** 2)
+    features = max(everything, 0.3 * own * d)
+    relative = params.diagonal[1:] / params.diagonal[1:].sum()
+    power_of_two = (taken + 1) & taken == 0
+    if power_of_two or taken + 1 == params.schedule.gradients:  # it takes a while
+        std = noise_std / math.sqrt(taken + 1)
+        mass = expected_mass(squares, std, kernels.SQUARES / 2 * params.records) * where.reach
+        relative = mass / mass.sum()
+    diagonal = np.append(own, features * relative)
+    return replace(params, totals=totals, squares=squares, diagonal=diagonal, rarer=rarer)
+
+
+def _answer(
+    params: DescentParams,
+    directions: Directions,
+    estimate: FloatArray,
+    variance: FloatArray,
+    variance_of_noise: FloatArray,
+) -> DescentParams:
+    """Return to the columns' units.
+
+    The steps find a level that suits the spread of log odds along the way. Those of the estimate spread less
+    or more, and predictions integrate the slopes' uncertainty out: the level moves so that predictions stay
+    right on average, and as far as it moved it is uncertain.
+    """
+    where = params.where
+    scale = np.append(where.constant, where.scale)
+    covariance, noise_covariance = (directions.matrix(v, scale) for v in (variance, variance_of_noise))
+    typical = params.diagonal[1:] / (params.diagonal[1:].sum() * RADIUS**2)
+    unknown = float(typical @ posterior.diagonal(directions.matrix(variance, np.ones_like(scale)))[1:])
+    found_level, slopes = float(estimate[0]) * where.constant, estimate[1:] * where.scale
+    probability = posterior.mean_probability(found_level, params.spread)
+    level = posterior.level_of(probability, _spread(params, directions, estimate) + unknown)
+    level_variance = float(posterior.diagonal(covariance)[0])
+    coefficient_variance = posterior.weight_variances(covariance, where)
+    privacy_variance = posterior.weight_variances(noise_covariance, where)
+    if where.column != NO_CONSTANT:
+        shift = ((level - found_level) / where.value) ** 2
+        coefficient_variance[where.column] += shift
+        privacy_variance[where.column] += shift
+    return replace(
+        params,
+        mean=posterior.weights(level, slopes, where),
+        coefficient_variance=coefficient_variance,
+        privacy_variance=privacy_variance,
+        slopes=slopes,
+        level=level,
+        covariance=covariance[1:] if covariance.ndim == 1 else covariance[1:, 1:],
+        level_variance=level_variance,
+    )

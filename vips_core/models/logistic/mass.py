@@ -1,0 +1,31 @@
+"""Non-negative sums behind noisy ones."""
+
+import math
+
+import numpy as np
+from scipy.special import log_ndtr, logsumexp
+
+from vips_core.models.base import FloatArray
+
+ROUNDS = 10  # of fitting the prior
+
+
+def expected_mass(noisy: FloatArray, noise_std: float, largest: float) -> FloatArray:
+    """Posterior mean of non-negative sums whose sizes have a long tail, given noisy ones.
+
+    The prior is a mixture of exponentials with means `largest`/4ᵏ; its weights are fitted to the noisy sums.
+    """
+    smallest = largest * 4.0**-12
+    if noise_std <= smallest:
+        return np.maximum(noisy, smallest)
+    scales = largest * 4.0 ** -np.arange(10.0)
+    z = noisy[:, None] / noise_std - noise_std / scales
+    log_tail = log_ndtr(z)
+    log_density = -np.log(scales) + (noise_std / scales) ** 2 / 2 - noisy[:, None] / scales + log_tail
+    mean = noise_std * (z + np.exp(-(z**2) / 2 - math.log(2 * math.pi) / 2 - log_tail))  # truncated normal
+    log_weight = np.full(len(scales), -math.log(len(scales)))
+    for _ in range(ROUNDS):
+        joint = log_density + log_weight
+        responsibility = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
+        log_weight = np.log((responsibility.sum(axis=0) + 1) / (len(noisy) + len(scales)))
+    return np.asarray(np.maximum((responsibility * mean).sum(axis=1), smallest))

@@ -1,0 +1,72 @@
+"""What a batch tells the descent at a point: sums over records in coordinates, each within the bound."""
+
+import numpy as np
+from scipy import sparse
+
+from vips_core.data import LabelledRows
+from vips_core.kernels.exact import SLACK, square_step
+from vips_core.kernels.pool import map_chunks
+from vips_core.models.base import Block, FloatArray
+from vips_core.models.logistic import kernels, statistics
+from vips_core.models.logistic.coordinates import Coordinates
+
+CHUNK = 4096
+
+
+def gradient_and_diagonal(
+    batch: LabelledRows, where: Coordinates, point: FloatArray, block: Block
+) -> FloatArray:
+    """Sum the gradient, the diagonal and the totals over records."""
+    x, y, row_weights = batch.x, batch.y.astype(np.float64), batch.row_weights
+    columns, bound = (where.centre, where.scale, 1 / where.reach), block.bound * SLACK
+    common = np.flatnonzero(where.centre)
+    place = np.full(x.shape[1], -1)
+    place[common] = np.arange(len(common))
+
+    def chunk_sums(start: int, stop: int) -> FloatArray:
+        steps = np.zeros(block.shape)
+        if sparse.issparse(x):
+            cells = x.data, x.indices, x.indptr[start : stop + 1]
+            kernels.add_sparse_shares(
+                *cells,
+                y[start:stop],
+                row_weights[start:stop],
+                common,
+                place,
+                *columns,
+                where.constant,
+                point,
+                bound,
+                block.grid,
+                steps,
+            )
+        else:
+            rows = x[start:stop], y[start:stop], row_weights[start:stop]
+            kernels.add_shares(*rows, *columns, where.constant, point, bound, block.grid, steps)
+        return steps
+
+    return np.asarray(sum(map_chunks(chunk_sums, len(y), CHUNK), np.zeros(block.shape)) * block.grid)
+
+
+def curvature(batch: LabelledRows, where: Coordinates, point: FloatArray, block: Block) -> FloatArray:
+    """Sum 4w²p(1−p)zzᵀ over records."""
+    x, row_weights, bound, step = batch.x, batch.row_weights, block.bound * SLACK, square_step(block.grid)
+
+    def chunk_sums(start: int, stop: int) -> FloatArray:
+        rows = x[start:stop].toarray() if sparse.issparse(x) else x[start:stop]
+        roots = np.empty((len(rows), len(point)))
+        kernels.write_curvature_roots(
+            rows,
+            row_weights[start:stop],
+            where.centre,
+            where.scale,
+            where.constant,
+            point,
+            bound,
+            step,
+            roots,
+        )
+        return roots.T @ roots
+
+    chunks = map_chunks(chunk_sums, batch.row_count, statistics.ROWS)
+    return np.asarray(sum(chunks, np.zeros(block.shape)) * step**2)

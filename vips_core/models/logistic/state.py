@@ -1,0 +1,74 @@
+"""What the descent remembers between steps."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from vips_core.models.base import FloatArray
+from vips_core.models.logistic import statistics
+from vips_core.models.logistic.coordinates import Coordinates
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Which steps release what: public."""
+
+    moments: int  # the first so many
+    curvature: int  # so many, from either of two steps
+    early: int
+    late: int
+    gradients: int  # all others
+
+    def curvature_number(self, step: int) -> int | None:
+        """Return the place of a step among those that release a curvature together, if it does."""
+        for start in (self.early, self.late):
+            if start <= step < start + self.curvature:
+                return step - start
+        return None
+
+    def gradients_before(self, step: int) -> int:
+        """Return the number of gradients before a step."""
+        return sum(self.curvature_number(other) is None for other in range(self.moments, step))
+
+
+@dataclass(frozen=True)
+class DescentParams:
+    """The estimate in the columns' units, and the state of the descent."""
+
+    mean: FloatArray
+    coefficient_variance: FloatArray
+    privacy_variance: FloatArray
+    slopes: FloatArray
+    level: float
+    covariance: FloatArray
+    level_variance: float
+    schedule: Schedule
+    where: Coordinates
+    records: int
+    power: float
+    moments: FloatArray
+    positive: float
+    point: FloatArray
+    average_point: FloatArray
+    average_gradient: FloatArray
+    spread: float
+    squares: FloatArray
+    totals: FloatArray
+    matrix: FloatArray
+    diagonal: FloatArray
+    values: FloatArray
+    vectors: FloatArray
+    rarer: float  # mean of min(p, 1−p)
+
+    def log_odds(self, x: Any) -> tuple[FloatArray, FloatArray]:
+        """Mean and variance of ψ over the posterior."""
+        centre = self.where.centre
+        psi = self.level + x @ self.slopes - centre @ self.slopes
+        if self.covariance.ndim == 1:
+            crossed = self.covariance * centre
+            variance = statistics.squares(x) @ self.covariance - 2 * (x @ crossed) + centre @ crossed
+        else:
+            crossed = self.covariance @ centre
+            variance = statistics.quadratic_forms(x, self.covariance) - 2 * (x @ crossed) + centre @ crossed
+        return np.asarray(psi), np.maximum(variance, 0.0) + self.level_variance

@@ -1,0 +1,138 @@
+"""Sums over labelled rows that variants and baselines share, each record within its bound.
+
+A record is weighted, not rescaled: the refined sums use w = min(1, radius/‖x‖), which depends on x alone, so
+that the weighted estimating equation Σ w(y − σ(xᵀm))x = 0 keeps the coefficients of the model. Shares are cut
+to the block's grid, so that sums are exact. A curvature is released as the whole matrix; the average of its
+two triangles has as much noise as a packed triangle would have.
+
+Where a record is a person with several rows, each row's share is multiplied by one over their number
+(`row_weights`) before it is cut: the average of shares within a bound is within it.
+
+| symbol       | code        | shape  |
+|--------------|-------------|--------|
+| x, y         | `x`, `y`    | (n, d), (n,) |
+| ψ = xᵀm      | `psi`       | (n,)   |
+| σ(ψ)         | `p`         | (n,)   |
+| ⟨ξ⟩          | `xi`        | (n,)   |
+| w            | `weight`    | (n,)   |
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.special import expit
+
+from vips_core.data import LabelledRows
+from vips_core.kernels.exact import SLACK, cut, square_step
+from vips_core.kernels.polya_gamma import pg_means
+from vips_core.kernels.pool import map_chunks
+from vips_core.models.base import Block, FloatArray
+from vips_core.models.logistic import kernels
+
+ROWS = 1024  # of a chunk; a shorter one is padded, so that BLAS treats every row alike
+
+
+def polya_gamma_blocks(norm_bound: float, d: int) -> dict[str, Block]:
+    """‖(y − ½)x‖ ≤ norm/2 and ‖⟨ξ⟩xxᵀ‖ ≤ norm²/4, with equal shares."""
+    half = math.sqrt(0.5)
+    return {
+        "linear": Block(0.5 * norm_bound, half, (d,)),
+        "curvature": Block(0.25 * norm_bound**2, half, (d, d)),
+    }
+
+
+def polya_gamma_sums(
+    batch: LabelledRows, mean: FloatArray, covariance: FloatArray, blocks: Mapping[str, Block]
+) -> dict[str, FloatArray]:
+    """Σ (y − ½)x and Σ ⟨ξ⟩xxᵀ, where ξ ~ PG(1, c) and c² = xᵀ(Σ + mmᵀ)x (Algorithm 5)."""
+    x, y, row_weights = batch.x, batch.y.astype(np.float64), batch.row_weights
+
+    def chunk_sums(start: int, stop: int) -> tuple[FloatArray, FloatArray]:
+        rows, norm = x[start:stop], norms(x[start:stop])
+        xi = pg_means(np.sqrt(quadratic_forms(rows, covariance + np.outer(mean, mean))))
+        weight = row_weights[start:stop]
+        centred = weight * (y[start:stop] - 0.5)
+        linear = row_sum(rows, centred * at_most(blocks["linear"].bound, 0.5 * norm), blocks["linear"].grid)
+        within = at_most(blocks["curvature"].bound, 0.25 * norm**2)
+        return linear, gram(rows, weight * xi * within, blocks["curvature"].grid)
+
+    # A sparse product is small; its dense d × d sum is not, and is made once.
+    chunk = max(len(y), 1) if sparse.issparse(x) else ROWS
+    linear, curvature = _total(map_chunks(chunk_sums, len(y), chunk), x.shape[1])
+    return {"linear": linear, "curvature": curvature}
+
+
+def clipped_gradient(batch: LabelledRows, point: FloatArray, block: Block) -> FloatArray:
+    """Σ of each row's gradient (y − p)x, scaled down to the block's bound where it is longer (DP-SGD)."""
+    x, y, row_weights = batch.x, batch.y.astype(np.float64), batch.row_weights
+    if sparse.issparse(x):
+        residual = y - expit(x @ point)
+        within = at_most(block.bound, np.abs(residual) * norms(x))
+        return row_sum(x, row_weights * residual * within, block.grid)
+    steps = np.zeros(x.shape[1])
+    kernels.add_clipped_gradients(x, y, row_weights, point, block.bound * SLACK, block.grid, steps)
+    return steps * block.grid
+
+
+def row_sum(x: Any, factors: FloatArray, grid: float) -> FloatArray:
+    """Σ factor·x over rows, each cut to the grid."""
+    if sparse.issparse(x):
+        cells = cut(x.data * np.repeat(factors, np.diff(x.indptr)), grid)
+        return np.asarray(np.bincount(x.indices, cells, minlength=x.shape[1]))
+    steps = np.zeros(x.shape[1])
+    kernels.add_rows(x, factors / grid, steps)
+    return steps * grid
+
+
+def quadratic_forms(x: Any, matrix: FloatArray) -> FloatArray:
+    """Return xᵀAx of every row; dense ones in chunks, so that no second n × d array is made."""
+    forms = np.empty(x.shape[0])
+    if sparse.issparse(x):
+        kernels.sparse_quadratic_forms(x.data, x.indices, x.indptr, matrix, forms)
+    else:
+        for start in range(0, len(forms), ROWS):
+            rows = x[start : start + ROWS]
+            padded = np.concatenate([rows, np.zeros((ROWS - len(rows), rows.shape[1]))])
+            forms[start : start + ROWS] = np.einsum("ij,ij->i", padded @ matrix, padded)[: len(rows)]
+    return np.maximum(forms, 0.0)
+
+
+def squares(x: Any) -> Any:
+    """Return x² cell by cell, sparse where x is."""
+    return x.multiply(x) if sparse.issparse(x) else x**2
+
+
+def norms(x: Any) -> FloatArray:
+    """L2 norm of every row."""
+    if sparse.issparse(x):
+        cells = sparse.csr_array((x.data**2, x.indices, x.indptr), shape=x.shape)
+        return np.sqrt(np.asarray(cells.sum(axis=1), np.float64).ravel())
+    return np.asarray(np.sqrt(np.einsum("ij,ij->i", x, x)))
+
+
+def at_most(bound: float, norm: FloatArray) -> FloatArray:
+    """Factors that scale vectors of these norms down to `bound`, about 1 where they are short enough."""
+    return np.asarray(bound * SLACK / np.maximum(norm, bound))
+
+
+def gram(rows: Any, coefficient: FloatArray, grid: float) -> FloatArray:
+    """Σ coefficient·xxᵀ on the grid; its root goes into the rows, so that BLAS computes one triangle."""
+    root, step = np.sqrt(coefficient), square_step(grid)
+    if sparse.issparse(rows):
+        cells = cut(rows.data * np.repeat(root, np.diff(rows.indptr)), step)
+        scaled = sparse.csr_array((cells, rows.indices, rows.indptr), shape=rows.shape)
+        return np.asarray((scaled.T @ scaled).toarray())
+    scaled = cut(rows * root[:, None], step)
+    return np.asarray(scaled.T @ scaled)
+
+
+def _total(chunks: list[tuple[FloatArray, FloatArray]], d: int) -> tuple[FloatArray, FloatArray]:
+    """Sum the chunks in their order into the first; no chunk is an empty batch."""
+    vector, matrix = chunks[0] if chunks else (np.zeros(d), np.zeros((d, d)))
+    for linear, curvature in chunks[1:]:
+        vector += linear
+        matrix += curvature
+    return vector, matrix

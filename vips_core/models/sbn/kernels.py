@@ -1,0 +1,80 @@
+"""Mean-field updates of the hidden units of a sigmoid belief network, one image after the other.
+
+symbol          code      shape
+--------------  --------  ------------------------------------------------------------------------
+d without μ     field     (n, K): b + Σ_j (y_j − ½ − ⟨ξ_j⟩c_j)⟨w_j⟩, what does not depend on q(z)
+Σ_j⟨ξ_j w wᵀ⟩   gram      (K, K) shared by all images, or (n, K(K+1)/2) upper triangles, one per image
+⟨z⟩             mu        (n, K), changed in place
+
+An image's hidden units depend on that image alone, so that chunks of a batch may be cut anywhere.
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+from vips_core.kernels.pool import Array
+
+
+@njit(nogil=True, cache=True)
+def _settle(field: Array, gram: Array, mu: Array, sweeps: int, tolerance: float) -> None:
+    """Sweep over the hidden units of one image until none moves by more than `tolerance`.
+
+    The paper's d_{n,k}: field_k − Σ_{l≠k} gram_kl μ_l − ½ gram_kk. `rest` holds field − gram·μ throughout, so
+    that a unit that does not move costs nothing.
+    """
+    units = mu.size
+    rest = field.copy()
+    for k in range(units):
+        for other in range(units):
+            rest[other] -= gram[k, other] * mu[k]
+    for _ in range(sweeps):
+        largest = 0.0
+        for k in range(units):
+            logit = rest[k] + gram[k, k] * (mu[k] - 0.5)
+            change = 1.0 / (1.0 + math.exp(-logit)) - mu[k]
+            if abs(change) < 0.1 * tolerance:
+                continue
+            mu[k] += change
+            largest = max(largest, abs(change))
+            for other in range(units):
+                rest[other] -= gram[k, other] * change
+        if largest < tolerance:
+            return
+
+
+@njit(nogil=True, cache=True)
+def settle_shared(field: Array, gram: Array, mu: Array, sweeps: int, tolerance: float) -> None:
+    """Update every image's hidden units under one Gram matrix."""
+    for n in range(field.shape[0]):
+        _settle(field[n], gram, mu[n], sweeps, tolerance)
+
+
+@njit(nogil=True, cache=True)
+def settle_each(field: Array, triangles: Array, mu: Array, sweeps: int, tolerance: float) -> None:
+    """Update every image's hidden units under its own Gram matrix, given as upper triangles by rows."""
+    images, units = field.shape
+    gram = np.empty((units, units))
+    for n in range(images):
+        index = 0
+        for k in range(units):
+            for other in range(k, units):
+                gram[k, other] = triangles[n, index]
+                gram[other, k] = triangles[n, index]
+                index += 1
+        _settle(field[n], gram, mu[n], sweeps, tolerance)
+
+
+@njit(nogil=True, cache=True)
+def second_moments(mu: Array, out: Array) -> None:
+    """Fill `out` with the upper triangles of ⟨zzᵀ⟩ = μμᵀ + diag(μ(1 − μ)), whose diagonal is μ (z² = z)."""
+    images, units = mu.shape
+    for n in range(images):
+        index = 0
+        for k in range(units):
+            out[n, index] = mu[n, k]
+            index += 1
+            for other in range(k + 1, units):
+                out[n, index] = mu[n, k] * mu[n, other]
+                index += 1

@@ -1,0 +1,166 @@
+"""Private sigmoid belief networks: binary images from binary hidden units (the paper's §7).
+
+symbol  code                 shape
+------  -------------------  --------------------------------------------------
+J, K    pixels, hidden
+y       images, rows         (n, J), BinaryRows
+z, ⟨z⟩  hidden units         (n, K)
+W       params.weights       (J, K)
+c       params.pixel_bias    (J,)
+b       params.hidden_logit  (K,)
+
+p(z_k = 1) = σ(b_k) and p(y_j = 1 | z) = σ(g·(w_jᵀz + c_j)). The gain g is 1 in the variant "paper"; the
+variant "refined" learns flat logits, because its bound touches the likelihood at 0, and decodes them with a
+public g.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit
+
+from vips_core import validate
+from vips_core.data import BinaryRows
+from vips_core.kernels.pool import Array, concatenated
+from vips_core.models.base import Method, VariantModel
+from vips_core.models.sbn.paper import Paper, PaperParams
+from vips_core.models.sbn.refined import Refined, RefinedParams
+
+VARIANTS: dict[str, Any] = {"refined": Refined, "paper": Paper}
+Prior = Literal["tpbn", "isotropic"]
+Params = RefinedParams | PaperParams
+CHUNK = 256
+
+
+@dataclass(frozen=True)
+class SBN(VariantModel[Params, BinaryRows]):
+    """A sigmoid belief network with one hidden layer.
+
+    Parameters
+    ----------
+    pixels, hidden
+        J and K.
+    image_shape
+        (height, width) of an image, to draw the dictionary and, in the refined variant, to know which pixels
+        are neighbours. None treats pixels as unordered.
+    method
+        "refined" (default): two clipped statistics. "paper": the statistics of Appendix B.
+    prior
+        Of the weights in the variant "paper": "tpbn" (shrinkage) or "isotropic". The refined variant has a
+        Wiener filter in its place.
+
+    Examples
+    --------
+    >>> import vips_core as vips
+    >>> images = np.random.default_rng(0).random((100, 2, 3)) < [[0.9, 0.1, 0.5]]
+    >>> rows = vips.BinaryRows.from_images(images, threshold=0.5)
+    >>> plan = vips.PrivacyPlan(records=100, expected_batch=100, steps=4, noise_multiplier=1.0, delta=1e-4)
+    >>> fit = vips.fit(vips.SBN(6, 2, (2, 3)), rows, plan, seed=0)
+    >>> fit.params.weights.shape, fit.model.sample(fit.params, 5, np.random.default_rng(1)).shape
+    ((6, 2), (2, 3))
+    """
+
+    VARIANTS = VARIANTS
+    pixels: int
+    hidden: int
+    image_shape: tuple[int, int] | None = None
+    method: Method = "refined"
+    prior: Prior = "tpbn"
+
+    def __post_init__(self) -> None:
+        pixels = validate.whole("pixels", self.pixels, low=1)
+        hidden = validate.whole("hidden", self.hidden, low=1)
+        shape = None if self.image_shape is None else tuple(self.image_shape)
+        if shape is not None and shape[0] * shape[1] != pixels:
+            raise ValueError(f"image_shape must have {pixels} pixels, got {shape}")
+        validate.one_of("method", self.method, VARIANTS)
+        validate.one_of("prior", self.prior, get_args(Prior))
+        vars(self).update(pixels=pixels, hidden=hidden, image_shape=shape)
+
+    def check(self, data: BinaryRows) -> None:
+        """Refuse images with another number of pixels than the model's."""
+        if data.shape[0] * data.shape[1] != self.pixels:
+            raise ValueError(f"the model has {self.pixels} pixels, but the images have shape {data.shape}")
+
+    def latents(self, params: Params, rows: BinaryRows) -> Array:
+        """Return the hidden units ⟨z⟩ of images. Never publish them for private records.
+
+        Parameters
+        ----------
+        params
+            Of this model, fitted.
+        rows
+            Images of the model's size.
+
+        Returns
+        -------
+        array
+            (n, K) probabilities.
+        """
+        self.check(rows)
+        if not rows.row_count:
+            return np.empty((0, self.hidden))
+        latents = VARIANTS[self.method].latents
+
+        def chunk_latents(start: int, stop: int) -> tuple[Array]:
+            return (latents(params, rows.unpack(np.float64, slice(start, stop))),)
+
+        return concatenated(chunk_latents, rows.row_count, CHUNK)[0]
+
+    def decode(self, params: Params, hidden: npt.NDArray[np.floating]) -> Array:
+        """Return p(y = 1) of every pixel.
+
+        Parameters
+        ----------
+        params
+            Of this model, fitted.
+        hidden
+            (n, K) hidden units z or ⟨z⟩.
+
+        Returns
+        -------
+        array
+            (n, J) probabilities.
+        """
+        logits = hidden @ params.weights.T + params.pixel_bias
+        return np.asarray(expit(params.logit_gain * logits))
+
+    def dictionary(self, params: Params) -> Array:
+        """Return each hidden unit's weights as an image.
+
+        Parameters
+        ----------
+        params
+            Of this model, fitted.
+
+        Returns
+        -------
+        array
+            (K, height, width); without a shape, (K, 1, J).
+        """
+        height, width = self.image_shape or (1, self.pixels)
+        return params.weights.T.reshape(self.hidden, height, width)
+
+    def sample(self, params: Params, count: int, rng: np.random.Generator) -> BinaryRows:
+        """Draw images from the model by ancestral sampling: hidden units first, then pixels.
+
+        Parameters
+        ----------
+        params
+            Of this model, fitted.
+        count
+            Number of images.
+        rng
+            Source of the draws.
+
+        Returns
+        -------
+        BinaryRows
+            `count` images.
+        """
+        count = validate.whole("count", count, low=1)
+        hidden = rng.random((count, self.hidden)) < expit(params.hidden_logit)
+        images = rng.random((count, self.pixels)) < self.decode(params, hidden.astype(np.float64))
+        return BinaryRows(np.packbits(images, axis=1), self.image_shape or (1, self.pixels))

@@ -1,0 +1,282 @@
+"""The sigmoid belief network as the paper trains it (§7, Appendices B and C), with sound bounds.
+
+symbol               code            shape
+-------------------  --------------  ----------------------------------------------------------------
+⟨W⟩, ⟨w_j w_jᵀ⟩      weights,        (J, K), (J, K(K+1)/2) upper triangles by rows
+                     weight_pairs
+⟨c⟩, ⟨c²⟩            pixel_bias,     (J,), (J,)
+                     bias_square
+⟨b⟩, ⟨b²⟩            hidden_logit,   (K,), (K,)
+                     logit_square
+⟨ξ⁰⟩                 xi              (n, J)
+⟨zzᵀ⟩                pairs           (n, K(K+1)/2) upper triangles by rows; the diagonal is ⟨z⟩
+A, C, D, F, G        hidden, pixels, (K,), (J,), (J,), (J, K), (J, K(K+1)/2): Appendix B, as means
+                     xi, cross, gram over records
+
+E = ⟨ξ⁰⟩⟨z⟩ᵀ is the diagonal of G and is not released; B = ⟨ξ¹⟩ is a function of the private b alone.
+Every image is bounded as it is: no clipping. With these worst-case bounds the noise on G exceeds its signal
+in every step, which is the weakness of the paper's variant and the reason for the refined one.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from vips_core.data import BinaryRows
+from vips_core.kernels.exact import cut, factor_steps
+from vips_core.kernels.polya_gamma import pg_means
+from vips_core.kernels.pool import Array, concatenated, grouped_sums, one_blas_thread
+from vips_core.kernels.symmetric import from_triangles, packed_size, triangle_scale, triangles
+from vips_core.models.base import Block, Released
+from vips_core.models.sbn.kernels import second_moments, settle_each
+from vips_core.models.sbn.pixels import centred_pixel_sums
+from vips_core.models.sbn.tpbn import TPBN
+from vips_core.privacy.plan import PrivacyPlan
+
+if TYPE_CHECKING:
+    from vips_core.models.sbn.model import SBN
+
+BATCH = 1600
+CHUNK = 256
+ALIKE = 128  # images whose posteriors BLAS computes together; fewer are padded, so that it treats all alike
+PIXEL_CHUNK = 32
+ROUNDS = 2
+SWEEPS = 10
+TOLERANCE = 0.01
+START_SCALE = 0.1
+DELAY, FORGETTING = 1024, 0.7  # ρ_t = (τ₀ + t)^−κ, and 1 in the first step
+EIGENVALUE_FLOOR = 1e-3
+RANGES = {
+    "hidden": (-0.5, 0.5),
+    "pixels": (-0.5, 0.5),
+    "xi": (0.0, 0.25),
+    "cross": (-0.5, 0.5),
+    "gram": (0.0, 0.25),
+}
+Statistics = dict[str, Array]
+
+
+@dataclass(frozen=True)
+class PaperParams:
+    """Posteriors of W, b and c, the hyper-posteriors, and the averaged statistics behind them."""
+
+    weights: Array
+    weight_pairs: Array
+    pixel_bias: Array
+    bias_square: Array
+    hidden_logit: Array
+    logit_square: Array
+    inverse_scale: Array
+    scale_rate: Array
+    unit_rate: Array
+    global_rate: float
+    hidden: Array
+    pixels: Array
+    xi: Array
+    cross: Array
+    gram: Array
+    records: int
+    logit_gain: float = 1.0
+
+
+class Paper:
+    """The variant's answers to the loop; see `vips_core.models.base.Variant`."""
+
+    def __init__(self, model: "SBN") -> None:
+        self.pixels, self.hidden, self.prior = model.pixels, model.hidden, model.prior
+
+    def init(self, plan: PrivacyPlan, rng: np.random.Generator) -> PaperParams:
+        """Return small white parameters without uncertainty."""
+        weights = START_SCALE * rng.standard_normal((self.pixels, self.hidden))
+        logit = START_SCALE * rng.standard_normal(self.hidden)
+        bias = START_SCALE * rng.standard_normal(self.pixels)
+        rows, columns = np.triu_indices(self.hidden)
+        shrinkage, statistics = TPBN.start(self.pixels, self.hidden), self._zeros()
+        return PaperParams(
+            weights=weights,
+            weight_pairs=weights[:, rows] * weights[:, columns],
+            pixel_bias=bias,
+            bias_square=bias**2,
+            hidden_logit=logit,
+            logit_square=logit**2,
+            inverse_scale=shrinkage.inverse_scale,
+            scale_rate=shrinkage.scale_rate,
+            unit_rate=shrinkage.unit_rate,
+            global_rate=shrinkage.global_rate,
+            hidden=statistics["hidden"],
+            pixels=statistics["pixels"],
+            xi=statistics["xi"],
+            cross=statistics["cross"],
+            gram=statistics["gram"],
+            records=plan.records,
+        )
+
+    def blocks(self, plan: PrivacyPlan, step: int) -> Mapping[str, Block]:
+        """Worst cases for one image, equal shares."""
+        pixels, hidden = np.sqrt(self.pixels), np.sqrt(self.hidden)
+        bounds = {
+            "hidden": hidden / 2,
+            "pixels": pixels / 2,
+            "xi": pixels / 4,
+            "cross": pixels * hidden / 2,
+            "gram": pixels * hidden**2 / 4,
+        }
+        shapes = {name: values.shape for name, values in self._zeros().items()}
+        share = len(bounds) ** -0.5
+        return {name: Block(float(bound), share, shapes[name]) for name, bound in bounds.items()}
+
+    def sums(self, params: PaperParams, batch: BinaryRows, blocks: Mapping[str, Block]) -> Statistics:
+        """Return the sums of Appendix B over the batch, exact on their grids; G as scaled upper triangles."""
+        grid = {name: block.grid for name, block in blocks.items()}
+        xi_step, pair_step = factor_steps(grid["gram"], 0.25, 1.0)
+        scale = triangle_scale(self.hidden)
+        row_weights = batch.row_weights[:, None]
+
+        def chunk_sums(start: int, stop: int) -> tuple[Array, ...]:
+            images, weights = batch.unpack(np.float64, slice(start, stop)), row_weights[start:stop]
+            mu, pairs, xi = _posterior(params, images)
+            return (
+                cut(weights * (mu - 0.5), grid["hidden"]).sum(axis=0),
+                cut(weights * xi, grid["xi"]).sum(axis=0),
+                (images - 0.5).T @ cut(weights * mu, 2 * grid["cross"]),
+                cut(weights * xi, xi_step).T @ cut(pairs * scale, pair_step),
+            )
+
+        def zeros() -> tuple[Array, ...]:
+            return tuple(values for name, values in self._zeros().items() if name != "pixels")
+
+        hidden, xi, cross, gram = grouped_sums(chunk_sums, zeros, batch.row_count, CHUNK)
+        pixels = centred_pixel_sums(batch, blocks["pixels"])
+        return {"hidden": hidden, "pixels": pixels, "xi": xi, "cross": cross, "gram": gram}
+
+    def update(self, params: PaperParams, released: Released, step: int) -> PaperParams:
+        """Clamp the noisy means to their ranges, average them over steps, and update all posteriors."""
+        new: Statistics = {
+            name: np.asarray(released.total(name) / params.records, np.float64) for name in RANGES
+        }
+        new["gram"] = new["gram"] / triangle_scale(self.hidden)
+        noisy = any(released.noise_std.values())
+        # A noise-free full batch has nothing to average: each step is one sweep of coordinate ascent.
+        exact = released.sampling_rate == 1 and not noisy
+        rate = 1.0 if step == 0 or exact else float((DELAY + step) ** -FORGETTING)
+        for name, (low, high) in RANGES.items():
+            np.clip(new[name], low, high, out=new[name])
+        with one_blas_thread():
+            if noisy:
+                new["gram"] = _floored(new["gram"], self.hidden)
+            averaged = {name: (1 - rate) * getattr(params, name) + rate * new[name] for name in RANGES}
+            return self._posteriors(params, averaged)
+
+    def recommend(self, *, records: int, epsilon: float, delta: float, epochs: float) -> PrivacyPlan:
+        """Keep the paper's batch size."""
+        batch = min(BATCH, records)
+        plan = PrivacyPlan(records=records, expected_batch=batch, epochs=epochs, delta=delta)
+        return plan.calibrate(epsilon)
+
+    def _posteriors(self, params: PaperParams, statistics: Statistics) -> PaperParams:
+        """Update W, then c, then b, then the hyper-posteriors (Appendix C)."""
+        scaled = {name: params.records * value for name, value in statistics.items()}
+        diagonal = np.equal(*np.triu_indices(self.hidden))
+        xi_hidden = scaled["gram"][:, diagonal]  # E, since z² = z
+        target = scaled["cross"] - params.pixel_bias[:, None] * xi_hidden
+        weights, pairs, explained = _weights(scaled["gram"], params.inverse_scale, target, xi_hidden)
+        # Exact statistics keep D_j ≥ E_jᵀG_j⁻¹E_j. Noisy ones need not: c and W would then diverge.
+        bias_variance = 1 / (1 + np.maximum(scaled["xi"], explained))
+        bias = bias_variance * (scaled["pixels"] - (xi_hidden * weights).sum(axis=1))
+        xi_logit = pg_means(np.sqrt(params.logit_square))
+        logit_variance = 1 / (1 + params.records * xi_logit)
+        logit = logit_variance * scaled["hidden"]
+        shrinkage = TPBN(params.inverse_scale, params.scale_rate, params.unit_rate, params.global_rate)
+        if self.prior == "tpbn":
+            shrinkage = shrinkage.updated(pairs[:, diagonal])
+        return PaperParams(
+            weights=weights,
+            weight_pairs=pairs,
+            pixel_bias=bias,
+            bias_square=bias**2 + bias_variance,
+            hidden_logit=logit,
+            logit_square=logit**2 + logit_variance,
+            inverse_scale=shrinkage.inverse_scale,
+            scale_rate=shrinkage.scale_rate,
+            unit_rate=shrinkage.unit_rate,
+            global_rate=shrinkage.global_rate,
+            hidden=statistics["hidden"],
+            pixels=statistics["pixels"],
+            xi=statistics["xi"],
+            cross=statistics["cross"],
+            gram=statistics["gram"],
+            records=params.records,
+        )
+
+    def _zeros(self) -> Statistics:
+        return {
+            "hidden": np.zeros(self.hidden),
+            "pixels": np.zeros(self.pixels),
+            "xi": np.zeros(self.pixels),
+            "cross": np.zeros((self.pixels, self.hidden)),
+            "gram": np.zeros((self.pixels, packed_size(self.hidden))),
+        }
+
+    @staticmethod
+    def latents(params: PaperParams, images: Array) -> Array:
+        """Return ⟨z⟩ of each image."""
+        return _posterior(params, images)[0]
+
+
+def _posterior(params: PaperParams, images: Array, rounds: int = ROUNDS) -> tuple[Array, Array, Array]:
+    """⟨z⟩, ⟨zzᵀ⟩ and ⟨ξ⁰⟩ of each image, from ⟨z⟩ = ½: rounds of ξ⁰ and z, and ξ⁰ once more."""
+    pixels, hidden = params.weights.shape
+    padding = np.zeros((-len(images) % ALIKE, pixels))
+    both = params.weight_pairs * triangle_scale(hidden) ** 2  # off-diagonal pairs count twice in zᵀ⟨wwᵀ⟩z
+    mu = np.full((len(images) + len(padding), hidden), 0.5)
+    pairs, xi = np.empty((len(mu), params.weight_pairs.shape[1])), np.empty((len(mu), pixels))
+    padded = np.concatenate([images, padding])
+    for start in range(0, len(mu), ALIKE):
+        alike = slice(start, start + ALIKE)
+        _settle(params, both, padded[alike] - 0.5, mu[alike], pairs[alike], xi[alike], rounds)
+    return mu[: len(images)], pairs[: len(images)], xi[: len(images)]
+
+
+def _settle(
+    params: PaperParams, both: Array, centred: Array, mu: Array, pairs: Array, xi: Array, rounds: int
+) -> None:
+    """Write ⟨z⟩, ⟨zzᵀ⟩ and ⟨ξ⁰⟩ of some images, from the ⟨z⟩ that is there."""
+    for round_ in range(rounds + 1):
+        second_moments(mu, pairs)
+        square = pairs @ both.T + 2 * params.pixel_bias * (mu @ params.weights.T) + params.bias_square
+        xi[:] = pg_means(np.sqrt(np.maximum(square, 0)))
+        if round_ < rounds:
+            field = (centred - xi * params.pixel_bias) @ params.weights + params.hidden_logit
+            settle_each(field, xi @ params.weight_pairs, mu, SWEEPS, TOLERANCE)
+
+
+def _weights(
+    gram: Array, inverse_scale: Array, target: Array, xi_hidden: Array
+) -> tuple[Array, Array, Array]:
+    """⟨W⟩, ⟨w_j w_jᵀ⟩ and E_jᵀΣ_jE_j of every pixel: Σ_j = [gram_j + diag⟨1/ζ_j⟩]⁻¹, ⟨w_j⟩ = Σ_j·target_j."""
+    pixels, hidden = target.shape
+
+    def pixel_rows(start: int, stop: int) -> tuple[Array, Array, Array]:
+        precision = from_triangles(gram[start:stop], hidden)
+        precision[:, np.arange(hidden), np.arange(hidden)] += inverse_scale[start:stop]
+        covariance = np.linalg.inv(precision)
+        mean = (covariance @ target[start:stop, :, None])[..., 0]
+        second = triangles(covariance + mean[:, :, None] * mean[:, None, :])
+        explained = np.einsum("jk,jkl,jl->j", xi_hidden[start:stop], covariance, xi_hidden[start:stop])
+        return mean, second, explained
+
+    mean, pairs, explained = concatenated(pixel_rows, pixels, PIXEL_CHUNK)
+    return mean, pairs, explained
+
+
+def _floored(gram: Array, hidden: int) -> Array:
+    """Noisy G_j with eigenvalues of at least the floor."""
+
+    def pixel_rows(start: int, stop: int) -> tuple[Array]:
+        values, vectors = np.linalg.eigh(from_triangles(gram[start:stop], hidden))
+        kept = (vectors * np.maximum(values, EIGENVALUE_FLOOR)[:, None, :]) @ vectors.swapaxes(1, 2)
+        return (triangles(kept),)
+
+    return concatenated(pixel_rows, len(gram), PIXEL_CHUNK)[0]

@@ -1,0 +1,20 @@
+"""The sum of centred images, which both variants measure."""
+
+import numpy as np
+
+from vips_core.data import BinaryRows
+from vips_core.kernels.exact import cut
+from vips_core.kernels.pool import Array, grouped_sums
+from vips_core.models.base import Block
+
+CHUNK = 512
+
+
+def centred_pixel_sums(batch: BinaryRows, block: Block) -> Array:
+    """Return Σ(y − ½), where ½, over the number of images of a person, is cut to the block's grid."""
+    halves = cut(0.5 * batch.row_weights, block.grid)
+
+    def chunk_sums(start: int, stop: int) -> tuple[Array]:
+        return (halves[start:stop] @ (2 * batch.unpack(np.float64, slice(start, stop)) - 1),)
+
+    return grouped_sums(chunk_sums, lambda: (np.zeros(block.shape),), batch.row_count, CHUNK)[0]

@@ -1,0 +1,131 @@
+"""Caps as privacy filters: valid although every run is chosen after looking at the ones before.
+
+Accountants such as PLD are proved for a composition that is planned as a whole. A cap has to hold for a
+sequence whose next run depends on earlier answers, so it decides by quantities that simply add up:
+
+- all batches full: μ² of Gaussian DP, Σ 1/σ² ≤ μ(ε, δ/2)² (Smith and Thakurta 2022, Theorem 1);
+- otherwise: the Rényi divergence at one order that is fixed with the cap, Σ ρ(α) ≤ ε − c(α, δ/2) (Feldman and
+  Zrnic 2021, Theorem 4.3), where c is the conversion of Canonne, Kamath and Steinke (2020).
+
+A run may enter by either rule. Which one holds at the end may depend on the answers, so each has half of δ:
+outcomes in which all batches were full, and the others, cover everything, and their δ add up.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import scipy  # its parts load when they are used
+
+from vips_core import validate
+from vips_core.privacy import gaussian, moments
+from vips_core.privacy.events import LEAST_NOISE, SampledGaussian
+
+_LARGEST_ORDER = 1e5
+_MOST_EPSILON, _LEAST_DELTA = 1e6, 1e-300  # far beyond any promise, and far from what overflows
+
+
+@dataclass(frozen=True)
+class PrivacyFilter:
+    """Decides which releases fit under an (ε, δ) when each is chosen after the last.
+
+    Parameters
+    ----------
+    epsilon, delta
+        The cap.
+    order
+        α of the Rényi divergence, fixed before the first release; `for_cap` chooses it.
+
+    Examples
+    --------
+    >>> cap = PrivacyFilter.for_cap(1.0, 1e-6)
+    >>> cap.fits([SampledGaussian(1.0, 6.0, 1)]), cap.fits([SampledGaussian(1.0, 6.0, 2)])
+    (True, False)
+    """
+
+    epsilon: float
+    delta: float
+    order: float
+
+    def __post_init__(self) -> None:
+        _check_cap(self.epsilon, self.delta)
+        validate.number("order", self.order, above=1, high=_LARGEST_ORDER)
+
+    @classmethod
+    def for_cap(cls, epsilon: float, delta: float) -> "PrivacyFilter":
+        """Return the filter with the order that leaves the most room for full batches.
+
+        For them ρ(α) = α·μ²/2, so the room is 2(ε − c(α, δ/2))/α: a function of the cap alone.
+        """
+        _check_cap(epsilon, delta)
+
+        def no_room(log_excess: float) -> float:
+            order = 1 + math.exp(log_excess)
+            return -(epsilon - _conversion(order, delta / 2)) / order
+
+        widest = (math.log(1e-3), math.log(_LARGEST_ORDER - 1))
+        best = scipy.optimize.minimize_scalar(
+            no_room, bounds=widest, method="bounded", options={"xatol": 1e-6}
+        )
+        return cls(epsilon, delta, 1 + math.exp(best.x))
+
+    def share(self, events: Sequence[SampledGaussian]) -> float:
+        """Return the part of the cap that these releases take; they fit where it is at most 1.
+
+        Parameters
+        ----------
+        events
+            All releases so far, in any order.
+
+        Returns
+        -------
+        float
+            0 for none; infinite where it cannot be computed.
+        """
+        if not events:
+            return 0.0
+        if any(event.noise_multiplier < LEAST_NOISE for event in events):
+            return math.inf  # as good as no noise
+        shares = [moments.renyi_divergence(events, self.order) / self._divergence_room]
+        if _all_full(events):
+            shares.append(_squared_mu(events) / self._squared_mu_room)
+        return min((share for share in shares if share >= 0), default=math.inf)
+
+    def fits(self, events: Sequence[SampledGaussian]) -> bool:
+        """Whether all these releases together stay under the cap."""
+        return self.share(events) <= 1
+
+    def left_epsilon(self, events: Sequence[SampledGaussian]) -> float:
+        """Return the largest ε, at the cap's δ, of one more run on full batches that fits after these."""
+        left = max(0.0, 1 - self.share(events))
+        squared_mu = left * (
+            self._squared_mu_room if _all_full(events) else 2 * self._divergence_room / self.order
+        )
+        return float(gaussian.epsilon(math.sqrt(squared_mu), self.delta)) if squared_mu > 0 else 0.0
+
+    @property
+    def _squared_mu_room(self) -> float:
+        return gaussian.mu(self.epsilon, self.delta / 2) ** 2
+
+    @property
+    def _divergence_room(self) -> float:
+        return max(self.epsilon - _conversion(self.order, self.delta / 2), 0.0) or math.ulp(0.0)
+
+
+def _check_cap(epsilon: float, delta: float) -> None:
+    validate.positive("epsilon", epsilon, high=_MOST_EPSILON)
+    validate.number("delta", delta, low=_LEAST_DELTA, below=1)
+
+
+def _all_full(events: Sequence[SampledGaussian]) -> bool:
+    return all(event.sampling_rate == 1 for event in events)
+
+
+def _squared_mu(events: Sequence[SampledGaussian]) -> float:
+    """μ² of releases on full batches: Σ 1/σ²."""
+    return sum(event.count / event.noise_multiplier**2 for event in events)
+
+
+def _conversion(order: float, delta: float) -> float:
+    """ε − ρ(α) of the improved conversion; smaller than 0 for a large δ."""
+    return math.log1p(-1 / order) - math.log(delta * order) / (order - 1)

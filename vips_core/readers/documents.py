@@ -1,0 +1,123 @@
+"""Documents from text, CSV or arrays of counts."""
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from vips_core.data import Corpus
+from vips_core.data.npz import load_arrays
+from vips_core.readers.persons import array_of_persons, column_of_persons, refuse_person
+from vips_core.readers.text import CHUNK_BYTES, csv_chunks, decoded, read_csv, read_text
+
+COUNT_ARRAYS = ("indptr", "indices", "counts", "vocabulary")
+COMMON_WORDS = 6000  # of English, where no vocabulary is given
+LINE_END = re.compile(r"\r?\n")  # alone: str.splitlines also ends lines at form feeds and other controls
+
+
+def read_documents(
+    path: Path, vocabulary: Path | None, column: str | None, person: str | None = None
+) -> Corpus:
+    """Read documents from `.npz` counts, or from a text or CSV file with one document per line.
+
+    Parameters
+    ----------
+    path
+        The file; its ending says what it is.
+    vocabulary
+        File of public words, one per line; common English words where left out. Counts have their own.
+    column
+        Of a CSV; may be left out where it has one column besides that of persons.
+    person
+        Column of a CSV, or array of an `.npz`, that names who wrote a document; None where each document is
+        another record.
+
+    Returns
+    -------
+    Corpus
+        Counts of the public words.
+    """
+    suffix = path.suffix.lower()
+    if suffix == ".npz":
+        corpus, persons = _corpus_of_counts(path, person)
+        return corpus if persons is None else corpus.joined(persons)
+    words = _words(vocabulary)
+    if suffix == ".csv":
+        texts, persons = _column(read_csv(path, dtype=str, keep_default_na=False), path, column, person)
+        return Corpus.from_texts(texts, words, persons)
+    refuse_person(person, path, "one line a document")
+    return Corpus.from_texts(lines(path), words)
+
+
+def lines(path: Path) -> list[str]:
+    """Return the lines of a text; what follows the last line end is one only where it is not empty."""
+    texts = LINE_END.split(read_text(path))
+    return texts if texts[-1] else texts[:-1]
+
+
+def document_chunks(
+    path: Path, vocabulary: Path | None, column: str | None, person: str | None
+) -> Iterator[tuple[Corpus, Any, int]]:
+    """Read documents as `read_documents` does, some at a time, not yet added up for each person.
+
+    Parameters
+    ----------
+    path, vocabulary, column, person
+        As in `read_documents`.
+
+    Returns
+    -------
+    iterator of (Corpus, persons, int)
+        Documents, who wrote each, None where nobody says, and how many bytes of the file have been read.
+    """
+    suffix = path.suffix.lower()
+    if suffix == ".npz":
+        yield *_corpus_of_counts(path, person), path.stat().st_size
+        return
+    words = _words(vocabulary)
+    if suffix == ".csv":
+        for frame, position in csv_chunks(path, dtype=str, keep_default_na=False):
+            texts, persons = _column(frame, path, column, person)
+            yield Corpus.from_texts(texts, words), persons, position
+        return
+    refuse_person(person, path, "one line a document")
+    for texts, position in _line_chunks(path):
+        yield Corpus.from_texts(texts, words), None, position
+
+
+def _line_chunks(path: Path) -> Iterator[tuple[list[str], int]]:
+    with path.open("rb") as file:
+        while some := file.readlines(CHUNK_BYTES):
+            yield [decoded(line, path).rstrip("\n").removesuffix("\r") for line in some], file.tell()
+
+
+def _corpus_of_counts(path: Path, person: str | None) -> tuple[Corpus, Any]:
+    arrays = load_arrays(path)
+    missing = set(COUNT_ARRAYS) - set(arrays)
+    if missing:
+        raise ValueError(
+            f"{path.name} must hold indptr, indices, counts and vocabulary; it lacks {sorted(missing)}"
+        )
+    words = arrays["vocabulary"]
+    if words.ndim != 1 or words.dtype.kind != "U":
+        raise ValueError(
+            f"the vocabulary in {path.name} must be a list of words, got {words.dtype} of shape {words.shape}"
+        )
+    corpus = Corpus(arrays["indptr"], arrays["indices"], arrays["counts"], tuple(map(str, words)))
+    return corpus, array_of_persons(arrays, person, path)
+
+
+def _words(vocabulary: Path | None) -> tuple[str, ...]:
+    if vocabulary is None:
+        import sample_data  # here: a user with own words does not pay for it
+
+        return sample_data.english_words()[:COMMON_WORDS]
+    return tuple(read_text(vocabulary).split())
+
+
+def _column(frame: Any, path: Path, column: str | None, person: str | None) -> tuple[Iterable[str], Any]:
+    persons, others = column_of_persons(frame, person, path), [name for name in frame if name != person]
+    chosen = others[0] if column is None and len(others) == 1 else column
+    if chosen not in others:
+        raise ValueError(f"name the column with the documents: {path.name} has {others}, got {column!r}")
+    return frame[chosen], persons

@@ -1,0 +1,87 @@
+"""The data sets that come with the project: real samples, and generated ones whose truth is known."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from vips_core.data import BinaryRows, Corpus, LabelledRows
+from vips_core.readers.dataset import DataSet
+
+SPLIT_SEED = 0
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Public records that come with the project; `records` of them are for training."""
+
+    data_type: type
+    help: str
+    records: int
+    load: Callable[[], tuple[Any, Any]]
+
+
+def built_in(name: str) -> DataSet:
+    """Return a data set that comes with the project.
+
+    Parameters
+    ----------
+    name
+        One of `BUILT_IN`.
+
+    Returns
+    -------
+    DataSet
+        Public records, some of them held out.
+
+    Examples
+    --------
+    >>> len(built_in("nhanes-stroke").train)
+    4204
+    """
+    train, test = BUILT_IN[name].load()
+    return DataSet(name, train, test, private=False)
+
+
+def _split_sample(name: str, share: float) -> tuple[Any, Any]:
+    import sample_data  # here: a user with own files does not pay for it
+
+    train, test = sample_data.load(name).split(share, SPLIT_SEED)
+    return train, test
+
+
+def _mnist() -> tuple[BinaryRows, BinaryRows]:
+    import sample_data
+
+    return sample_data.load("mnist"), sample_data.load("mnist-test")
+
+
+def _generated_documents() -> tuple[Corpus, Corpus]:
+    from sample_data import generate
+
+    return generate.corpus(22_000, 100, topics=20, vocabulary_size=4000, seed=0)[0].split(0.1, SPLIT_SEED)
+
+
+def _generated_cohort() -> tuple[LabelledRows, LabelledRows]:
+    from sample_data import generate
+
+    return generate.stroke_cohort(seed=0)[0].split(0.2, SPLIT_SEED)
+
+
+def _generated_digits() -> tuple[BinaryRows, BinaryRows]:
+    from sample_data import generate
+
+    return generate.digits(12_000, seed=0)[0].split(1 / 6, SPLIT_SEED)
+
+
+BUILT_IN: Mapping[str, Sample] = {
+    "sotu": Sample(Corpus, "State of the Union addresses", 18_963, lambda: _split_sample("sotu", 0.1)),
+    "nhanes-stroke": Sample(
+        LabelledRows, "NHANES, who had a stroke", 4_204, lambda: _split_sample("nhanes-stroke", 0.2)
+    ),
+    "mnist": Sample(BinaryRows, "MNIST digits", 60_000, _mnist),
+    "generated-documents": Sample(Corpus, "22,000 documents with known topics", 19_800, _generated_documents),
+    "generated-cohort": Sample(
+        LabelledRows, "a cohort of the paper's shape, 10,069 × 4,146", 10_069, _generated_cohort
+    ),
+    "generated-digits": Sample(BinaryRows, "12,000 drawn digits", 10_000, _generated_digits),
+}

@@ -1,0 +1,152 @@
+"""A user's files become a sharded data set, in bounded memory.
+
+Without a column of persons the files are read once, in order, and every few megabytes become a shard. With
+one, rows are first dealt out by a hash of their person, so that all rows of a person are in one shard; memory
+is then bounded by the rows of a shard, and of the person with the most.
+"""
+
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from vips_core.data import BinaryRows, Corpus, LabelledRows, Sharded
+from vips_core.data import shard_files as files
+from vips_core.data.records import person_numbers
+from vips_core.data.sharded import SHARD_BYTES
+from vips_core.readers.documents import document_chunks
+from vips_core.readers.files import PERSON, checked
+from vips_core.readers.images import image_chunks
+from vips_core.readers.tables import table_chunks
+
+_READERS: Mapping[type, Callable[..., Iterator[tuple[Any, Any, int]]]] = {
+    Corpus: document_chunks,
+    LabelledRows: table_chunks,
+    BinaryRows: image_chunks,
+}
+OnRead = Callable[[int], object]  # is given the bytes that were read since the last time
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Some rows of a file without their persons, and the persons' identifiers, where a column names them."""
+
+    records: Any
+    persons: Any = None
+
+
+def shard(
+    data_type: type,
+    paths: Sequence[Path],
+    out: str | Path,
+    options: Mapping[str, Any],
+    *,
+    records_per_shard: int | None = None,
+    on_read: OnRead | None = None,
+) -> Sharded:
+    r"""Write a user's files as one sharded data set.
+
+    Parameters
+    ----------
+    data_type
+        What to make of them: `Corpus`, `LabelledRows` or `BinaryRows`.
+    paths
+        Files, or folders of images, as `read` takes them.
+    out
+        A folder, or any address that fsspec opens.
+    options
+        What is public about the files, of `FILE_OPTIONS`.
+    records_per_shard
+        By default as many as have 32 MB.
+    on_read
+        Called with the number of bytes that were read since the last time.
+
+    Returns
+    -------
+    Sharded
+        Its records are in the order of the files, unless a column names persons.
+
+    Examples
+    --------
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "letters.txt"
+    ...     _ = file.write_text("rain and sun\nsun and tea\n", encoding="utf-8")
+    ...     len(shard(Corpus, [file], Path(folder) / "shards", {}))
+    2
+    """
+    given = checked(data_type, options)
+    person = given[PERSON]
+    for path in paths:
+        if not path.exists():
+            raise ValueError(f"there is no file {str(path)!r}")
+    chunks = _chunks(data_type, paths, given, on_read or (lambda count: None))
+    if person is None:
+        several = (chunk.records for chunk in chunks)
+        return Sharded.write(out, several, records_per_shard=records_per_shard)
+    with tempfile.TemporaryDirectory(prefix="vips-shard-") as folder:
+        hands = max(1, -(-sum(_size(path) for path in paths) // SHARD_BYTES))
+        public = _deal(chunks, hands, Path(folder))
+        several = (_gathered(hand, data_type, public) for hand in sorted(Path(folder).iterdir()))
+        return Sharded.write(out, several, records_per_shard=records_per_shard, person=person)
+
+
+def _chunks(
+    data_type: type, paths: Iterable[Path], given: Mapping[str, Any], on_read: OnRead
+) -> Iterator[Chunk]:
+    for path in paths:
+        before = 0
+        for records, persons, position in _READERS[data_type](path, **given):
+            yield Chunk(records, persons)
+            on_read(max(0, position - before))
+            before = max(before, position)
+        on_read(max(0, _size(path) - before))
+
+
+def _size(path: Path) -> int:
+    return sum(file.stat().st_size for file in (path.iterdir() if path.is_dir() else (path,)))
+
+
+def _deal(chunks: Iterable[Chunk], hands: int, folder: Path) -> dict[str, Any]:
+    """Deal the rows out to so many folders, a person's all to one; return what is public about them."""
+    import pandas as pd
+
+    public: dict[str, Any] = {}
+    for number, chunk in enumerate(chunks):
+        own = files.public_description(chunk.records)
+        if own != (public := public or own):
+            raise ValueError("all records of a data set must have the same public description")
+        person_numbers(chunk.persons, len(chunk.records))  # refuses a row without a person
+        identifiers = chunk.persons.to_numpy(str)
+        hand_of = pd.util.hash_array(identifiers.astype(object)) % hands
+        for hand in np.unique(hand_of):
+            place = folder / f"{hand:08}"
+            place.mkdir(exist_ok=True)
+            mine = hand_of == hand
+            (place / f"{number:08}.records").write_bytes(files.encode(chunk.records[mine]))
+            np.save(place / f"{number:08}.npy", identifiers[mine])
+    return public
+
+
+def _gathered(hand: Path, data_type: type, public: Mapping[str, Any]) -> Any:
+    """Return the records of the persons in a folder."""
+    description = files.read_description(data_type, public)
+    places = sorted(hand.glob("*.records"))
+    several = [files.decode(data_type, place.read_bytes(), description) for place in places]
+    persons = np.concatenate([np.load(place.with_suffix(".npy")) for place in places])
+    if data_type is Corpus:
+        ends = np.cumsum([0, *(corpus.indptr[-1] for corpus in several)])
+        starts = [corpus.indptr[:-1] + end for corpus, end in zip(several, ends[:-1], strict=True)]
+        indices, counts = (
+            np.concatenate([getattr(c, name) for c in several]) for name in ("indices", "counts")
+        )
+        corpus = Corpus(np.concatenate([*starts, ends[-1:]]), indices, counts, **description)
+        return corpus.joined(persons)
+    if data_type is BinaryRows:
+        return BinaryRows(np.concatenate([rows.bits for rows in several]), **description, persons=persons)
+    stacked = sparse.vstack if sparse.issparse(several[0].x) else np.concatenate
+    labels = np.concatenate([rows.y for rows in several])
+    return LabelledRows(stacked([rows.x for rows in several]), labels, **description, persons=persons)

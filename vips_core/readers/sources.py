@@ -1,0 +1,129 @@
+"""What a file holds before anything is chosen, cut or scaled: for finding the same people in another file.
+
+Each row of a source becomes bytes that depend on all its values and on nothing else: neither on the order of
+rows and columns, nor on target, schema, vocabulary or threshold. Numbers are compared as numbers (1 is 1.0),
+texts without spaces around them. The bytes tell of people: they are for keyed digests, never to be kept.
+"""
+
+from collections.abc import Iterator
+from decimal import Context, Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vips_core.data import BinaryRows, Corpus
+from vips_core.data.npz import load_arrays
+from vips_core.readers.documents import lines
+from vips_core.readers.images import IMAGE_ARRAY, images_of_folder
+from vips_core.readers.persons import array_of_persons, column_of_persons
+
+CHUNK = 100_000  # rows of a CSV that are held at once
+DIGITS = 40  # of an identifier that may be a number
+
+
+def source_rows(data_type: type, path: Path) -> Iterator[bytes]:
+    r"""Return the bytes of each row, document or image of a file, with all of its columns.
+
+    Parameters
+    ----------
+    data_type
+        What the file is read as: `Corpus`, `LabelledRows` or `BinaryRows`.
+    path
+        A file, or a folder of images, that `read` takes.
+
+    Returns
+    -------
+    iterator of bytes
+        One for each row, in their order.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from vips_core import LabelledRows
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> one, other = Path(folder.name) / "one.csv", Path(folder.name) / "other.csv"
+    >>> _ = one.write_text("age,sex,ill\n50,f,1\n60,m,0\n"), other.write_text("sex,ill,age\nm,0,60.0\n")
+    >>> set(source_rows(LabelledRows, other)) < set(source_rows(LabelledRows, one))
+    True
+    >>> folder.cleanup()
+    """
+    suffix = path.suffix.lower()
+    if data_type is BinaryRows:
+        images = images_of_folder(path) if path.is_dir() else load_arrays(path)[IMAGE_ARRAY]
+        return (np.asarray(image, np.float64).tobytes() for image in images)
+    if suffix == ".npz":
+        return _rows_of_counts(load_arrays(path))
+    if data_type is Corpus and suffix != ".csv":
+        return (line.strip().encode() for line in lines(path))
+    return (row for frame in _chunks(path) for row in _rows_of_frame(frame))
+
+
+def source_persons(path: Path, person: str) -> Iterator[bytes]:
+    """Return the identifier of each person in a file, once, as bytes; a number however it is written.
+
+    Parameters
+    ----------
+    path
+        A CSV or an `.npz`.
+    person
+        Its column, or array, of identifiers.
+
+    Returns
+    -------
+    iterator of bytes
+        One for each person.
+    """
+    if path.suffix.lower() == ".npz":
+        columns = iter([array_of_persons(load_arrays(path), person, path)])
+    else:
+        columns = (column_of_persons(frame, person, path) for frame in _chunks(path))
+    identifiers = {_plain(str(identifier)) for column in columns for identifier in column.unique()}
+    return (identifier.encode() for identifier in identifiers)
+
+
+def _plain(identifier: str) -> str:
+    """Return 7 for 7, 7.0 and 007, which other programs make of each other, and any other text as it is."""
+    try:
+        number = Decimal(identifier)
+    except InvalidOperation:
+        return identifier
+    if not number.is_finite() or len(number.as_tuple().digits) > DIGITS or abs(number.adjusted()) > DIGITS:
+        return identifier
+    return f"{number.normalize(Context(prec=DIGITS)):f}"
+
+
+def _chunks(path: Path) -> Iterator[Any]:
+    import pandas as pd
+
+    with pd.read_csv(path, dtype=str, keep_default_na=False, chunksize=CHUNK) as frames:
+        yield from frames
+
+
+def _rows_of_frame(frame: Any) -> Iterator[bytes]:
+    """Each row's cells in the order of their columns' names, eight bytes each."""
+    cells = np.column_stack([_cells(frame[name]) for name in sorted(frame.columns)])
+    return (row.tobytes() for row in cells)
+
+
+def _cells(column: Any) -> Any:
+    """Return a number as its bits, any other text as a hash."""
+    import pandas as pd
+
+    numbers = pd.to_numeric(column, errors="coerce").to_numpy(np.float64) + 0.0  # −0 is 0
+    cells = numbers.view(np.uint64).copy()
+    texts = np.isnan(numbers)
+    if texts.any():
+        cells[texts] = pd.util.hash_array(column[texts].str.strip().to_numpy(object))
+    return cells
+
+
+def _rows_of_counts(arrays: Any) -> Iterator[bytes]:
+    """Each document's words and counts, in an order that does not depend on the vocabulary's."""
+    import pandas as pd
+
+    words = pd.util.hash_array(np.asarray(arrays["vocabulary"]).astype(object))[arrays["indices"]]
+    counts = np.asarray(arrays["counts"]).astype(np.uint64)
+    for start, stop in zip(arrays["indptr"][:-1], arrays["indptr"][1:], strict=True):
+        order = np.argsort(words[start:stop])
+        yield np.column_stack([words[start:stop][order], counts[start:stop][order]]).tobytes()

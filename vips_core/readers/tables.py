@@ -1,0 +1,61 @@
+"""Labelled rows from a CSV."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from vips_core.data import LabelledRows
+from vips_core.readers.persons import column_of_persons
+from vips_core.readers.schema import read_schema
+from vips_core.readers.text import csv_chunks, read_csv
+
+
+def read_table(path: Path, target: str, schema: Path, person: str | None = None) -> LabelledRows:
+    """Read labelled rows from a CSV with a schema of public ranges.
+
+    Parameters
+    ----------
+    path
+        The CSV, with a header.
+    target
+        The column of 0/1 labels.
+    schema
+        The TOML file that `read_schema` describes.
+    person
+        The column that names whose row it is; None where each row is another record.
+
+    Returns
+    -------
+    LabelledRows
+        One record for each row, or each person.
+    """
+    public = read_schema(schema)
+    frame = read_csv(path, dtype=None if person is None else {person: str})
+    if person is not None:
+        frame[person] = column_of_persons(frame, person, path)
+    return LabelledRows.from_frame(
+        frame, target, public.ranges, public.norm_bound, public.may_be_missing, person
+    )
+
+
+def table_chunks(
+    path: Path, target: str, schema: Path, person: str | None
+) -> Iterator[tuple[LabelledRows, Any, int]]:
+    """Read labelled rows as `read_table` does, some at a time, each row still on its own.
+
+    Parameters
+    ----------
+    path, target, schema, person
+        As in `read_table`.
+
+    Returns
+    -------
+    iterator of (LabelledRows, persons, int)
+        Rows, whose each is, None where nobody says, and how many bytes of the file have been read.
+    """
+    public = read_schema(schema)
+    if person in (target, *public.ranges):
+        raise ValueError(f"the column {person!r} names persons: it can be neither the target nor a predictor")
+    for frame, position in csv_chunks(path, dtype=None if person is None else {person: str}):
+        rows = LabelledRows.from_frame(frame, target, public.ranges, public.norm_bound, public.may_be_missing)
+        yield rows, column_of_persons(frame, person, path), position

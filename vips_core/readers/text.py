@@ -1,0 +1,56 @@
+"""Text and tables of a user's file; `ValueError` with one sentence where they are none."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+CHUNK_BYTES = 16 << 20  # of a file that is read some at a time
+
+
+def read_text(path: Path) -> str:
+    """Return a file's text, with its line ends as they are."""
+    return decoded(path.read_bytes(), path)
+
+
+def decoded(content: bytes, path: Path) -> str:
+    """Return the text of some bytes of a file."""
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise _not_text(path, error) from None
+
+
+def read_csv(path: Path, **options: Any) -> Any:
+    """Return a CSV with a header as a frame; `options` are those of pandas."""
+    import pandas as pd
+
+    with _one_sentence(path):
+        return pd.read_csv(path, **options)
+
+
+def csv_chunks(path: Path, **options: Any) -> Iterator[tuple[Any, int]]:
+    """Return the rows of a CSV some at a time, each time with how many bytes have been read."""
+    import pandas as pd
+
+    with path.open("rb") as file, _one_sentence(path):
+        columns = len(file.readline().split(b","))
+        file.seek(0)
+        rows = max(100, CHUNK_BYTES // (8 * columns))
+        with pd.read_csv(file, chunksize=rows, **options) as frames:
+            while (frame := next(frames, None)) is not None:
+                yield frame, file.tell()
+
+
+@contextmanager
+def _one_sentence(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        raise _not_text(path, error) from None
+    except ValueError as error:  # of pandas: sometimes of several lines
+        raise ValueError(f"{path.name} is not a readable CSV: {' '.join(str(error).split())}") from None
+
+
+def _not_text(path: Path, error: UnicodeDecodeError) -> ValueError:
+    return ValueError(f"{path.name} is not text in UTF-8: {error.reason} at byte {error.start}")

@@ -1,0 +1,111 @@
+"""The report of an audit: what was claimed, what the attack shows, and its ROC under the claim."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from vips_core.audits import job
+from vips_core.audits.verdict import CLAIMED, FALSE, NEVER_PROVES, TRUE, WALL, Verdict
+from vips_core.reports import bundle, page
+from vips_core.reports.exhibits import Exhibit
+from vips_core.reports.figures import BLUE, GREY, RATES, VERMILION, Figure, figure, log_axis
+from vips_core.reports.traces import band, line, marked_line
+from vips_core.store.rows import versions
+from vips_core.store.store import Store
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def attack_figure(roc: "pd.DataFrame") -> Figure:
+    """Draw the attacker's measured ROC, with its interval, under the claimed trade-off curve.
+
+    Parameters
+    ----------
+    roc
+        Of `vips_core.audits.verdict.roc`.
+
+    Returns
+    -------
+    dict
+        A Plotly figure with logarithmic axes, on which a rate of 0 has no place.
+    """
+    shown = roc[roc[FALSE] > 0]
+    rates = shown[FALSE].to_numpy()
+    least = float(rates.min(initial=1.0))
+    floor = least / 2
+    measured = np.maximum(shown[TRUE], floor)
+    small = {"size": 4, "color": BLUE}
+    traces = [
+        line("Claimed limit", rates, shown[CLAIMED], VERMILION, "dash", hover=RATES),
+        marked_line("Measured", rates, measured, BLUE, hover=RATES, marker=small),
+        line("Guessing", [least, 1], [least, 1], GREY, "dot"),
+    ]
+    if (
+        f"{TRUE}, low" in shown
+    ):  # between the corners of both intervals that are worst and best for the attack
+        low = np.interp(rates, shown[f"{FALSE}, high"], shown[f"{TRUE}, low"], left=0)
+        high = np.interp(rates, shown[f"{FALSE}, low"], shown[f"{TRUE}, high"])
+        low, high = np.maximum(low, floor), np.maximum(high, floor)
+        traces.insert(0, band(rates, low, high, BLUE, 0.18, name="Its interval", showlegend=True))
+    ends = (float(np.log10(floor)), 0.05)
+    return figure(
+        traces,
+        log_axis("Outsiders falsely accused (FPR)", *ends),
+        log_axis("Participants found (TPR)", *ends),
+    )
+
+
+def roc_caption(verdict: Verdict) -> str:
+    """Say what the ROC shows, and how sure it is."""
+    how_sure = (
+        "with the Clopper–Pearson intervals of both rates, each threshold for itself,"
+        if verdict.attack == WALL
+        else "without intervals, because the canaries of one run share its noise,"
+    )
+    return f"What the attack measured, {how_sure} under the most that the claim allows any attack."
+
+
+def verdict_table(verdict: Verdict) -> "pd.DataFrame":
+    """Return claim, lower bound and ratio, one row each."""
+    import pandas as pd
+
+    rows = {
+        f"Claimed ε of {verdict.target}": _number(verdict.claimed),
+        "Measured ε, at least": f"{verdict.measured:.4f}",
+        "Measured over claimed": "–" if verdict.ratio is None else f"{verdict.ratio:.1%}",
+        "Confidence": f"{verdict.confidence * 100:g}%",
+        f"ε of the whole plan at δ = {verdict.delta:g}": _number(verdict.run_epsilon),
+        "Attacked": f"{verdict.attempts:,} {verdict.unit}",
+    }
+    return pd.DataFrame({"": list(rows), "Value": list(rows.values())})
+
+
+def files(store: Store, run_id: str) -> bundle.Files:
+    """Return the report of an audit with its result files; `ValueError` where it has left nothing."""
+    row, left = store.run(run_id), job.results(store, run_id)
+    if left is None:
+        raise ValueError(f"run {run_id} has no results: it is {row.status}")
+    verdict, roc = left
+    audit, folder = job.AuditRequest.from_mapping(row.request), store.folder(run_id)
+    title = "The attack under the claimed curve"
+    exhibit = Exhibit("roc", title, roc_caption(verdict), attack_figure(roc), roc)
+    html = page.render(
+        "audit.html.j2",
+        title=f"Audit of {row.request['model']} ({row.request['method']}) on {row.data}",
+        verdict=verdict,
+        table_of_verdict=verdict_table(verdict),
+        never=NEVER_PROVES,
+        exhibits=[exhibit],
+        config=audit.to_toml(),
+        versions=versions(),
+    )
+    return {
+        bundle.HTML: html.encode(),
+        **bundle.config_files(audit.to_mapping(), audit.to_toml()),
+        **{name: (folder / name).read_bytes() for name in (job.VERDICT, job.ROC)},
+    }
+
+
+def _number(epsilon: float | None) -> str:
+    return "∞" if epsilon is None else f"{epsilon:.4f}"

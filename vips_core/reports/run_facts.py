@@ -1,0 +1,124 @@
+"""What a run left, and what the store knows about it."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from vips_core.jobs import execution
+from vips_core.jobs.request import Request
+from vips_core.privacy.ledger import Ledger
+from vips_core.store.budget import Budget
+from vips_core.store.rows import DataRow, RunRow
+from vips_core.store.store import Store
+from vips_core.tasks import OBJECTIVE_PERTURBATION
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    """Everything that a report of a run rests on.
+
+    Attributes
+    ----------
+    row, request
+        The run as the store has it, and what was asked for.
+    folder
+        Where its files are.
+    result
+        Scores, plan and cautions; None where it left none.
+    ledger
+        What it released; None where it left none.
+    data
+        What is public about its data set, with N of the ledger; of one that was removed, next to nothing.
+    budget
+        Of private records; None where they are public, or were removed.
+    separations
+        From which data sets the records were separated although they share rows, and why.
+    """
+
+    row: RunRow
+    request: Request
+    folder: Path
+    result: Mapping[str, Any] | None
+    ledger: Ledger | None
+    data: DataRow
+    budget: Budget | None
+    separations: Sequence[str] = ()
+
+    @property
+    def title(self) -> str:
+        """Name of the report."""
+        return f"{self.request.task.product} of {self.row.data}: run {self.row.id}"
+
+    @property
+    def delta(self) -> float:
+        """The δ of its ε."""
+        return float(self.request.get("delta"))
+
+    @property
+    def proved_as_a_whole(self) -> bool:
+        """Whether the method has a proof of its own, without releases in a ledger."""
+        return self.request.method == OBJECTIVE_PERTURBATION
+
+    @property
+    def lost(self) -> bool:
+        """Whether the run ended before it could write its ledger."""
+        return self.ledger is None and not self.proved_as_a_whole
+
+    @property
+    def earlier_runs(self) -> int | None:
+        """How many runs on the same private records came before; None where their ledger lacks this one."""
+        if self.budget is None or self.budget.cap is None:
+            return None
+        run_ids = [run_id for _, run_id, _ in self.budget.history]
+        return run_ids.index(self.row.id) if self.row.id in run_ids else None
+
+    @property
+    def share_up_to_this_run(self) -> float | None:
+        """Share of the cap that the earlier runs and this one take together."""
+        if self.budget is None or self.earlier_runs is None:
+            return None
+        return self.budget.history[self.earlier_runs][2]
+
+
+def gather(store: Store, run_id: str) -> RunFacts:
+    """Read what a fit left.
+
+    Parameters
+    ----------
+    store
+        Where it was trained.
+    run_id
+        Its name; `ValueError` where there is none of this name.
+
+    Returns
+    -------
+    RunFacts
+        Also of a run that failed, or whose data set was removed since.
+    """
+    row, folder = store.run(run_id), store.folder(run_id)
+    result_text, ledger_text = _text(folder / execution.RESULT), _text(folder / execution.LEDGER)
+    ledger = None if ledger_text is None else Ledger.from_json(ledger_text)
+    budget, separations = None, list[str]()
+    try:
+        data = store.data_row(row.data)
+        separations = store.separations(row.data)
+        if data.private:
+            budget = store.budget(row.data)
+    except ValueError:  # removed since
+        data = DataRow(row.data, row.request["model"], 0, True, None, "", "one record", False, None)
+    return RunFacts(
+        row=row,
+        request=Request.from_mapping(row.request),
+        folder=folder,
+        result=None if result_text is None else json.loads(result_text),
+        ledger=ledger,
+        data=data if ledger is None else replace(data, records=ledger.records),
+        budget=budget,
+        separations=separations,
+    )
+
+
+def _text(path: Path) -> str | None:
+    return path.read_text(encoding="utf-8") if path.exists() else None

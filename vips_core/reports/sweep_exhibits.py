@@ -1,0 +1,255 @@
+"""What a sweep's results look like: figures of its scores, matched topics, and what accountants say."""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from vips_core.metrics.text import match_topics
+from vips_core.options import SPENDING
+from vips_core.privacy.accountants import ACCOUNTANTS
+from vips_core.privacy.plan import PrivacyPlan
+from vips_core.reports import sweep_figures
+from vips_core.reports.exhibits import Exhibit
+from vips_core.reports.figures import METHOD_NAMES, Figure
+from vips_core.store.store import Store
+from vips_core.sweeps import results
+from vips_core.sweeps.cells import cells_of
+from vips_core.sweeps.grid import Sweep
+from vips_core.tasks import OBJECTIVE_PERTURBATION, TASKS, TOP
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+APART = "Curves are moved a little sideways so that their bars can be told apart."
+REPLACED = "Objective perturbation's ε is for replacing one record, at δ = 0."
+BARS = "Bars and bands show one standard deviation over seeds, of which there are {seeds}."
+CLAIMED = (
+    "ε is what each method claims: the target that its noise was calibrated to, or where the noise was "
+    "given, the ε of its releases by PLD."
+)
+SAME_TEST = "Seeds change initialisation, batches and noise; the held-out records stay the same."
+PAPER_ACCOUNTING = ("moments_paper", "moments", "pld")
+EXAMPLES = 3  # topics in the table
+# Options that tell lines of one series apart, with their symbols.
+_OPTIONS = {name: SPENDING[name] for name in ("batch", "epochs", "delta", "accountant")} | {
+    name: option for task in TASKS.values() for name, option in task.options.items()
+}
+_INTERVAL = {"low": "low (95 % of the mean)", "high": "high (95 % of the mean)"}
+
+
+def sweep_exhibits(sweep: Sweep, store: Store) -> list[Exhibit]:
+    """Return what the sweep asks for, as far as its cells are finished.
+
+    Parameters
+    ----------
+    sweep
+        Its `figures` say what is shown.
+    store
+        Where its cells are kept.
+
+    Returns
+    -------
+    list of Exhibit
+        In the order of `sweep.figures`; empty where no cell is finished.
+    """
+    cells = results.frame(sweep, store)
+    if cells.empty:
+        return []
+    makers: Mapping[str, Callable[[], list[Exhibit]]] = {
+        "epsilon": lambda: against_epsilon(sweep, cells),
+        "batch": lambda: against_batch(sweep, cells),
+        "steps": lambda: after_steps(sweep, results.traces(sweep, store)),
+        "topics": lambda: matched_topics(sweep, store),
+        "accounting": lambda: accounting(sweep.model, store.data_row(sweep.data).records),
+    }
+    return [exhibit for name in sweep.figures for exhibit in makers[name]()]
+
+
+def against_epsilon(sweep: Sweep, cells: "pd.DataFrame") -> list[Exhibit]:
+    """Return one exhibit for each score in `cells` (as `results.frame` has them): its curves against ε."""
+    return _scores(sweep, cells, "epsilon", sweep_figures.against_epsilon)
+
+
+def against_batch(sweep: Sweep, cells: "pd.DataFrame") -> list[Exhibit]:
+    """Return one exhibit for each score of cells that were asked for a batch size: its curves against it."""
+    return _scores(sweep, cells[cells["batch"].notna()], "batch", sweep_figures.against_batch)
+
+
+def accounting(model: str, records: int) -> list[Exhibit]:
+    """Return ε at the paper's own settings by its accountant, by all moments, and by PLD.
+
+    Parameters
+    ----------
+    model
+        Name of a task.
+    records
+        N where the paper's own is not used.
+
+    Returns
+    -------
+    list of Exhibit
+        One, with a curve for each accountant and batch size; none where there are fewer records than in the
+        paper's smallest batch.
+    """
+    import pandas as pd
+
+    paper = TASKS[model].paper
+    records = paper.records or records
+    rows = [
+        {"accountant": ACCOUNTANTS[accountant].label, "batch": batch, "noise_multiplier": noise}
+        | {"epsilon": _epsilon(accountant, records, batch, noise, paper.delta)}
+        for accountant in PAPER_ACCOUNTING
+        for batch in paper.batches
+        if batch <= records
+        for noise in paper.noises
+    ]
+    if not rows:
+        return []
+    table = pd.DataFrame(rows).dropna()
+    caption = (
+        f"N = {records:,}, one epoch, δ = {paper.delta:g}: accounting alone, without training. The paper "
+        "searched a short range of moments; all integer moments, and above all the whole privacy loss "
+        "distribution (PLD), prove a smaller ε for the same noise."
+    )
+    title = "What the same releases cost, by accountant"
+    return [Exhibit("accounting", title, caption, sweep_figures.epsilon_against_noise(table), table)]
+
+
+def line_names(cells: "pd.DataFrame", x: str) -> "pd.Series":
+    """Return the name of each cell's line: its series, and what else was varied in it.
+
+    Parameters
+    ----------
+    cells
+        As `results.frame` has them.
+    x
+        The column on the axis, "epsilon" or "expected_batch".
+
+    Returns
+    -------
+    pandas.Series
+        One name for each row; different settings are never one point of a line.
+    """
+    names = cells["series"].map(lambda name: METHOD_NAMES.get(name, name))
+    on_the_axis = {"expected_batch": "batch"}.get(x, x)
+    for column in (name for name in _OPTIONS if name in cells and name != on_the_axis):
+        several = cells.groupby("series")[column].transform("nunique") > 1
+        points = cells.groupby(["series", column], dropna=False)[x].transform("nunique")
+        mixed = cells.groupby(["series", x], dropna=False)[column].transform("nunique") > 1
+        # Where x follows from the column, one line through all of them says it best.
+        follows = ~(mixed | (points > 1)).groupby(cells["series"]).transform("any")
+        symbol = _OPTIONS[column].symbol or column
+        names = names.where(~(several & ~follows), names + _settings(symbol, cells[column]))
+    if x != "epsilon":  # ε may follow from what is on the axis; else it tells lines apart
+        several = cells.groupby(["series", x])["epsilon"].transform("nunique") > 1
+        names = names.where(~several, names + _settings("ε", cells["epsilon"]))
+    return names
+
+
+def _scores(
+    sweep: Sweep, cells: "pd.DataFrame", x: str, make: Callable[["pd.DataFrame", str], Figure]
+) -> list[Exhibit]:
+    """One exhibit for each score, with a line for each series and setting that is not on the axis."""
+    if cells.empty or (x == "epsilon" and cells["epsilon"].isna().all()):
+        return []
+    column = "expected_batch" if x == "batch" else x
+    named = cells.assign(line=line_names(cells, column))
+    exhibits = []
+    for score, of_score in named.groupby("score", sort=False):
+        summary = results.summarise(of_score, ["line", "method", column])
+        sentences = [BARS.format(seeds=_seeds(summary)), APART, SAME_TEST]
+        sentences += [CLAIMED] if x == "epsilon" else []
+        sentences += [REPLACED] if OBJECTIVE_PERTURBATION in set(of_score["method"]) else []
+        axis = "ε" if x == "epsilon" else "the batch size"
+        title = f"Held-out {score} against {axis}{_compare(sweep, x, str(score))}"
+        name, caption = f"{x}-{_file_name(str(score))}", " ".join(sentences)
+        figure, table = make(summary, str(score)), summary.rename(columns=_INTERVAL)
+        exhibits.append(Exhibit(name, title, caption, figure, table, str(score)))
+    return exhibits
+
+
+def after_steps(sweep: Sweep, looks: "pd.DataFrame") -> list[Exhibit]:
+    """Return the followed score after each step, from looks as `results.traces` has them; none without."""
+    if looks.empty:
+        return []
+    score = TASKS[sweep.model].watched
+    summary = results.summarise(looks.assign(line=looks["series"]), ["line", "method", "step"])
+    title = f"Held-out {score} after each step{_compare(sweep, 'steps')}"
+    caption = (
+        f"{BARS.format(seeds=_seeds(summary))} On the first held-out records only, so the last points differ "
+        "a little from the scores. Steps of different methods may use batches of different sizes."
+    )
+    return [Exhibit("steps", title, caption, sweep_figures.score_per_step(summary, score), summary)]
+
+
+def matched_topics(sweep: Sweep, store: Store) -> list[Exhibit]:
+    """Return the first words of some topics side by side, matched to those of the first fit that was kept."""
+    import pandas as pd
+
+    fits = _kept_topics(sweep, store)
+    if len(fits) < 2:
+        return []
+    words = np.array(store.load(sweep.data).train.vocabulary)
+    (first, reference), *_ = fits.items()
+    largest = np.argsort(-reference.sum(axis=1), kind="stable")[:EXAMPLES]
+    columns: dict[str, list[Any]] = {
+        "topic": [int(topic) for topic in largest for _ in range(TOP)],
+        "rank": [rank for _ in largest for rank in range(1, TOP + 1)],
+    }
+    shared = []
+    for label, lam in fits.items():
+        partner, overlap = match_topics(reference, lam)
+        probabilities = lam[partner[largest]] / lam[partner[largest]].sum(axis=1, keepdims=True)
+        best = np.argsort(-probabilities, axis=1, kind="stable")[:, :TOP]
+        columns[label] = words[best].ravel().tolist()
+        columns[f"{label}, probability"] = np.take_along_axis(probabilities, best, axis=1).ravel().tolist()
+        if label != first:
+            shared.append(f"{label} {overlap.mean():.2f}")
+    caption = (
+        f"The {EXAMPLES} largest topics of “{first}”, each beside its partner by the Hungarian method. "
+        f"Probability mass shared with the partner, mean over all {len(reference)} topics: "
+        f"{', '.join(shared)}. One seed."
+    )
+    title = f"The first {TOP} words of matched topics{_compare(sweep, 'topics')}"
+    return [Exhibit("topics", title, caption, None, pd.DataFrame(columns))]
+
+
+def _kept_topics(sweep: Sweep, store: Store) -> dict[str, Any]:
+    """Return the topics λ of the first cell of each grid that keeps its parameters."""
+    cells = cells_of(sweep, store)
+    topics = {}
+    for grid in sweep.grids:
+        request = next(grid.requests(sweep.model, sweep.data))
+        arrays = cells.parameters(request) if grid.keep else None
+        if arrays is not None and "lam" in arrays:
+            topics[grid.label or METHOD_NAMES[request.method]] = arrays["lam"]
+    return topics
+
+
+def _epsilon(accountant: str, records: int, batch: int, noise: float, delta: float) -> float | None:
+    plan = PrivacyPlan(records=records, expected_batch=batch, epochs=1, noise_multiplier=noise, delta=delta)
+    return plan.accounts([accountant])[accountant].epsilon
+
+
+def _settings(symbol: str, values: "pd.Series") -> "pd.Series":
+    return values.map(
+        lambda value: f", {symbol} = {f'{value:,.6g}' if isinstance(value, int | float) else value}"
+    )
+
+
+def _seeds(summary: "pd.DataFrame") -> str:
+    low, high = int(summary["seeds"].min()), int(summary["seeds"].max())
+    return str(low) if low == high else f"{low} to {high}"
+
+
+def _compare(sweep: Sweep, figure: str, score: str = "") -> str:
+    task = TASKS[sweep.model]
+    shown = task.paper.figures.get(figure)
+    if shown is None or (score and not task.scores[score].in_paper):
+        return ""
+    return f" (compare the paper's {shown})"
+
+
+def _file_name(text: str) -> str:
+    return "-".join("".join(c if c.isalnum() else " " for c in text.lower()).split())

@@ -1,0 +1,154 @@
+"""Figures of sweeps: scores against ε, batch size and step, and ε against noise."""
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from vips_core.reports.figures import (
+    BLUE,
+    DASHES,
+    GREEN,
+    HEIGHT,
+    METHOD_COLOURS,
+    METHOD_SYMBOLS,
+    OCHRE,
+    PURPLE,
+    VERMILION,
+    Figure,
+    figure,
+    log_axis,
+    score_title,
+)
+from vips_core.reports.traces import Trace, axis, band, line, marked_line
+from vips_core.tasks import NON_PRIVATE
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SHIFT = 0.05
+_DECADES_FOR_LOG = 1.0
+
+
+def against_epsilon(summary: "pd.DataFrame", score: str) -> Figure:
+    """A score against ε with bars of one standard deviation; lines across for what has no ε.
+
+    `summary` has the columns line, method, epsilon, mean and sd; `line` names a curve.
+    """
+    finite = sorted(set(summary["epsilon"].dropna()))
+    low, high = finite[0] / 1.3, finite[-1] * 1.3
+    noisy = summary[summary["epsilon"].notna()]
+    traces = _apart(
+        [_curve(name, method, part, "epsilon", _dash(noisy, name)) for name, method, part in _lines(noisy)]
+    )
+    for name, method, part in _lines(summary[summary["epsilon"].isna()]):
+        traces += _across(name, method, part, (low, high))
+    x = log_axis("ε (log scale)", math.log10(low), math.log10(high))
+    if all(float(f"{value:.1g}") == value for value in finite):  # round values, as a user gives them
+        x |= {"tickvals": finite, "ticktext": [f"{value:g}" for value in finite]}
+    return figure(traces, x, _score_axis(score, summary["mean"]))
+
+
+def against_batch(summary: "pd.DataFrame", score: str) -> Figure:
+    """A score against the batch size with bars of one standard deviation; columns as in `against_epsilon`."""
+    sizes = summary["expected_batch"]
+    traces = _apart(
+        [
+            _curve(name, method, part, "expected_batch", _dash(summary, name))
+            for name, method, part in sorted(_lines(summary), key=lambda line: line[1] == NON_PRIVATE)
+        ]
+    )
+    ticks = sorted({int(size) for size in sizes})
+    ends = math.log10(min(ticks) / 1.2), math.log10(max(ticks) * 1.2)
+    x = log_axis("Batch size S (log scale)", *ends)
+    x |= {"tickvals": ticks, "ticktext": [f"{tick:,}" for tick in ticks]}
+    return figure(traces, x, _score_axis(score, summary["mean"]))
+
+
+def epsilon_against_noise(table: "pd.DataFrame") -> Figure:
+    """ε against the noise, from a table with the columns accountant, batch, noise_multiplier and epsilon."""
+    colours = dict(zip(table["accountant"].unique(), (VERMILION, BLUE, GREEN, PURPLE, OCHRE), strict=False))
+    dashes = dict(zip(table["batch"].unique(), DASHES, strict=False))
+    traces = [
+        marked_line(
+            f"{accountant}, S = {batch:,}",
+            curve["noise_multiplier"].tolist(),
+            curve["epsilon"].tolist(),
+            colours[accountant],
+            dashes[batch],
+            hover=f"{accountant}, S = {batch:,}: σ = %{{x:.3g}}, ε = %{{y:.4g}}",
+        )
+        for (accountant, batch), curve in table.groupby(["accountant", "batch"], sort=False)
+    ]
+    noises, epsilons = table["noise_multiplier"], np.log10(table["epsilon"])
+    x = axis("Noise multiplier σ", range=[noises.min() - 0.05, noises.max() + 0.05])
+    y = log_axis("ε (log scale)", epsilons.min() - 0.05, epsilons.max() + 0.05)
+    return figure(traces, x, y, height=HEIGHT + 80)
+
+
+def score_per_step(summary: "pd.DataFrame", score: str) -> Figure:
+    """A held-out score after each step, with a band of one standard deviation over seeds."""
+    traces = []
+    for index, (name, method, part) in enumerate(_lines(summary)):
+        part = part.sort_values("step")
+        steps, mean, sd = part["step"].tolist(), part["mean"], part["sd"].fillna(0.0)
+        if (sd > 0).any():
+            traces.append(band(steps, mean - sd, mean + sd, METHOD_COLOURS[method]))
+        curve = _curve(name, method, part, "step", DASHES[index % len(DASHES)])
+        traces.append(curve | {"mode": "lines", "error_y": {"visible": False}})
+    x = axis("Step", rangemode="tozero")
+    return figure(traces, x, _score_axis(score, summary["mean"]))
+
+
+def _lines(summary: "pd.DataFrame") -> list[tuple[str, str, "pd.DataFrame"]]:
+    groups = summary.groupby("line", sort=False)
+    return [(str(name), str(part["method"].iloc[0]), part) for name, part in groups]
+
+
+def _dash(summary: "pd.DataFrame", name: str) -> str:
+    """Curves of one method share its colour and differ by their dashes; without privacy all are dashed."""
+    methods = summary.drop_duplicates("line").set_index("line")["method"]
+    if methods[name] == NON_PRIVATE:
+        return "dash"
+    same = [line for line in methods.index if methods[line] == methods[name]]
+    return DASHES[same.index(name) % len(DASHES)]
+
+
+def _apart(curves: list[Trace]) -> list[Trace]:
+    """Move curves sideways by up to 5 %, so that bars at the same place can be told apart."""
+    shifts = np.exp(np.linspace(-SHIFT, SHIFT, len(curves))) if len(curves) > 1 else [1.0]
+    return [
+        curve | {"x": [float(shift * x) for x in curve["x"]]}
+        for shift, curve in zip(shifts, curves, strict=True)
+    ]
+
+
+def _curve(name: str, method: str, part: "pd.DataFrame", x: str, dash: str) -> Trace:
+    part = part.sort_values(x)
+    sd = part["sd"].fillna(0.0)
+    spread = {"array": sd.tolist(), "visible": bool((sd > 0).any()), "thickness": 1.5, "width": 4}
+    return marked_line(
+        name,
+        part[x].astype(float).tolist(),
+        part["mean"].tolist(),
+        METHOD_COLOURS[method],
+        dash,
+        METHOD_SYMBOLS[method],
+        hover=f"{name}: %{{y:.4g}}",
+        error_y=spread,
+    )
+
+
+def _across(name: str, method: str, part: "pd.DataFrame", ends: tuple[float, float]) -> list[Trace]:
+    """A line for a result without ε, and a band of one standard deviation around it."""
+    mean, sd = float(part["mean"].iloc[0]), float(part["sd"].fillna(0.0).iloc[0])
+    colour = METHOD_COLOURS[method]
+    level = line(name, list(ends), [mean, mean], colour, "dash", hover=f"{name}: %{{y:.4g}}")
+    return [band(ends, [mean - sd] * 2, [mean + sd] * 2, colour), level] if sd > 0 else [level]
+
+
+def _score_axis(score: str, values: "pd.Series") -> dict[str, Any]:
+    low, high = float(values.min()), float(values.max())
+    if low > 0 and math.log10(high / low) > _DECADES_FOR_LOG:
+        return log_axis(f"{score_title(score)} (log scale)", math.log10(low) - 0.1, math.log10(high) + 0.1)
+    return axis(score_title(score))

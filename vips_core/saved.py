@@ -1,0 +1,93 @@
+"""A fit as plain files: parameters as arrays, model and plan as JSON, never pickle.
+
+A folder holds `params.npz`, `ledger.json` and `fit.json`: what training released, and the public settings
+behind it.
+"""
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vips_core.baselines.dpsgd import PrivateGradientDescent
+from vips_core.data.npz import load_arrays
+from vips_core.models.lda.model import LDA
+from vips_core.models.logistic.model import BayesianLogistic
+from vips_core.models.sbn.model import SBN
+from vips_core.privacy.plan import PrivacyPlan
+
+FORMAT = "vips-fit/1"
+LEDGER, PARAMETERS, SETTINGS = "ledger.json", "params.npz", "fit.json"
+MODELS: Mapping[str, Any] = {
+    kind.__name__: kind for kind in (LDA, BayesianLogistic, SBN, PrivateGradientDescent)
+}
+
+
+def write_params(path: Path, params: Any) -> None:
+    """Write a dataclass of arrays, numbers, texts and further dataclasses to a .npz file."""
+    np.savez_compressed(path, **arrays(params))
+
+
+def read_params(path: Path, like: Any) -> Any:
+    """Undo `write_params`, with the types that `like` has; `ValueError` where the file does not hold them."""
+    return _params_like(like, load_arrays(path))
+
+
+def write_settings(path: Path, model: Any, plan: PrivacyPlan) -> None:
+    """Write a model's public settings and the plan as JSON; of a user's own model its name only."""
+    known = MODELS.get(type(model).__name__) is type(model)
+    settings = (
+        {field.name: getattr(model, field.name) for field in dataclasses.fields(model)} if known else {}
+    )
+    content = {
+        "format": FORMAT,
+        "model": {"class": type(model).__name__, "settings": settings},
+        "plan": dataclasses.asdict(plan),
+    }
+    path.write_text(json.dumps(content, indent=2, ensure_ascii=False), encoding="utf-8")
+
+
+def read_settings(path: Path, model: Any = None) -> tuple[Any, PrivacyPlan]:
+    """Return model and plan of a file of `write_settings`, with a user's own `model` where one is given."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if content["format"] != FORMAT:
+            raise ValueError(f"its format is {content['format']!r}, not {FORMAT!r}")
+        described, plan = content["model"], PrivacyPlan(**content["plan"])
+        if model is None and described["class"] in MODELS:
+            model = MODELS[described["class"]](**described["settings"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"the fit in {path.parent} cannot be read: {error}") from None
+    if model is None:
+        raise ValueError(f"{described['class']} is a model of your own: give it as `model`")
+    return model, plan
+
+
+def arrays(params: Any, prefix: str = "") -> dict[str, Any]:
+    """Return the arrays of a dataclass, and of dataclasses in it, by their names."""
+    if not dataclasses.is_dataclass(params):
+        raise ValueError(f"parameters must be a dataclass to be saved, got {type(params).__name__}")
+    named: dict[str, Any] = {}
+    for field in dataclasses.fields(params):
+        value = getattr(params, field.name)
+        if dataclasses.is_dataclass(value):
+            named |= arrays(value, f"{prefix}{field.name}.")
+        elif value is not None:
+            named[prefix + field.name] = np.asarray(value)
+    return named
+
+
+def _params_like(like: Any, arrays: Mapping[str, Any], prefix: str = "") -> Any:
+    values = {}
+    for field in dataclasses.fields(like):
+        old, name = getattr(like, field.name), prefix + field.name
+        if dataclasses.is_dataclass(old):
+            values[field.name] = _params_like(old, arrays, f"{name}.")
+        elif name in arrays:
+            values[field.name] = arrays[name].item() if arrays[name].ndim == 0 else arrays[name]
+        elif old is not None and field.default is dataclasses.MISSING:  # earlier versions lack later fields
+            raise ValueError(f"the parameters must have the array {name!r}, got {', '.join(sorted(arrays))}")
+    return dataclasses.replace(like, **values)

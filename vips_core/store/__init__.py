@@ -1,0 +1,1 @@
+"""What must survive a crash: data sets, budgets, runs and the ledger of what was released."""

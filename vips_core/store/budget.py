@@ -1,0 +1,276 @@
+"""The budget of a private data set: what all its runs take of its cap, and what still fits under it.
+
+A run is chosen after looking at earlier ones, so a cap decides by a `PrivacyFilter`, whose order is recorded
+with the cap. The first run on untouched records is chosen before any answer: it may also enter as a whole, by
+its ε from PLD. Where only that let it in, all that it reserved stays counted even if it is stopped early:
+stopping it is a choice made after looking.
+"""
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import scipy  # its parts load when they are used
+
+from vips_core import validate
+from vips_core.privacy import accountants
+from vips_core.privacy.events import LEAST_NOISE, MOST_NOISE, SampledGaussian, merge
+from vips_core.privacy.filter import PrivacyFilter
+from vips_core.privacy.plan import PrivacyPlan
+from vips_core.store.ledger_chain import LedgerRow
+
+_EQUAL = 1e-9  # noise multipliers this near, relatively, are one: they differ by rounding
+_TOLERANCE = 1e-6  # relative, on the noise that a refusal suggests
+_LEAST_EPSILON = 1e-3  # less is no use to anyone
+_MOST_EPSILON = 1e6  # more is no promise
+
+
+@dataclass(frozen=True)
+class Cap:
+    """The (ε, δ) that all releases from a data set may cost together.
+
+    Examples
+    --------
+    >>> Cap(epsilon=1.0, delta=2)
+    Traceback (most recent call last):
+    ...
+    ValueError: the cap's delta must be a number above 0 and at most 0.5, got 2
+    """
+
+    epsilon: float
+    delta: float
+
+    def __post_init__(self) -> None:
+        validate.positive("the cap's epsilon", self.epsilon, high=_MOST_EPSILON)
+        validate.number("the cap's delta", self.delta, above=0, high=0.5)
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Where a data set stands; a public one has no cap, and all of it is left.
+
+    Attributes
+    ----------
+    spent_share, reserved_share, left_share
+        Of the cap, by its filter: of all that ended, as it was really released; what waiting and running runs
+        may add to that at most; and the rest. They add up to 1.
+    left_epsilon
+        The largest ε, at the cap's δ, of one more run on full batches that fits.
+    history
+        Time, run, and share of everything up to and with that run, in the order of reservation.
+    events
+        Everything that was released or is reserved.
+    """
+
+    cap: Cap | None
+    spent_share: float
+    reserved_share: float
+    left_share: float
+    left_epsilon: float
+    history: Sequence[tuple[float, str, float]]
+    events: tuple[SampledGaussian, ...]
+
+    @property
+    def planned_epsilon(self) -> float:
+        """ε by PLD of everything so far, had it been planned as a whole: the rest is adaptivity's price."""
+        return cost(self.events, self.cap.delta) if self.cap is not None else 0.0
+
+
+@dataclass(frozen=True)
+class Use:
+    """What one run takes of a data set.
+
+    Attributes
+    ----------
+    events
+        Its releases where they are settled, otherwise those reserved.
+    reserved
+        What it had reserved before its first release.
+    """
+
+    run: str
+    time: float
+    events: tuple[SampledGaussian, ...]
+    reserved: tuple[SampledGaussian, ...]
+    settled: bool
+
+    def counted(self, cap_filter: PrivacyFilter) -> tuple[SampledGaussian, ...]:
+        """Return what counts: all that was reserved where the run fitted only as a whole, and released."""
+        return self.reserved if self.events and not cap_filter.fits(joined(self.reserved)) else self.events
+
+
+def uses(rows: Sequence[LedgerRow]) -> list[Use]:
+    """Return each run's part of a data set's ledger, in the order of reservation."""
+    by_run: dict[str, Use] = {}
+    for row in rows:
+        if row.run is not None and row.kind in ("reserve", "settle"):
+            events = from_lists(row.content["events"])
+            first = by_run.get(row.run, Use(row.run, row.time, events, events, settled=False))
+            by_run[row.run] = Use(row.run, first.time, events, first.reserved, row.kind == "settle")
+    return list(by_run.values())
+
+
+def cap_of(rows: Sequence[LedgerRow]) -> Cap | None:
+    """Return the cap that holds: the last one that was set."""
+    caps = [row.content for row in rows if row.kind == "cap"]
+    return Cap(caps[-1]["epsilon"], caps[-1]["delta"]) if caps else None
+
+
+def filter_of(rows: Sequence[LedgerRow]) -> PrivacyFilter | None:
+    """Return the filter of the cap that holds, at the order that was recorded with it.
+
+    Caps of older versions have none: theirs follows from ε and δ by the same rule.
+    """
+    caps = [row.content for row in rows if row.kind == "cap"]
+    if not caps:
+        return None
+    epsilon, delta = caps[-1]["epsilon"], caps[-1]["delta"]
+    if "order" not in caps[-1]:
+        return PrivacyFilter.for_cap(epsilon, delta)
+    return PrivacyFilter(epsilon, delta, caps[-1]["order"])
+
+
+def state(rows: Sequence[LedgerRow]) -> Budget:
+    """Return where a private data set stands, from its ledger alone."""
+    cap, cap_filter = cap_of(rows), filter_of(rows)
+    if cap is None or cap_filter is None:
+        return Budget(None, 0.0, 0.0, 1.0, math.inf, [], ())
+    taken = [use for use in uses(rows) if use.events]  # the others ended before their first release
+    settled = [event for use in taken if use.settled for event in use.counted(cap_filter)]
+    spent, total = _share(settled, cap_filter), _share(counted(rows), cap_filter)
+    history, so_far = [], list[SampledGaussian]()
+    for use in taken:
+        so_far += use.counted(cap_filter)
+        history.append((use.time, use.run, _share(so_far, cap_filter)))
+    left_epsilon = cap_filter.left_epsilon(joined(so_far)) if so_far else cap.epsilon
+    events = tuple(event for use in taken for event in use.events)
+    return Budget(cap, spent, total - spent, 1 - total, left_epsilon, history, events)
+
+
+def counted(rows: Sequence[LedgerRow]) -> list[SampledGaussian]:
+    """Return everything of a private data set's ledger that counts against its cap."""
+    cap_filter = filter_of(rows)
+    if cap_filter is None:
+        return []
+    return [event for use in uses(rows) for event in use.counted(cap_filter)]
+
+
+def cost(events: Sequence[SampledGaussian], delta: float) -> float:
+    """ε by PLD of a composition that is planned as a whole."""
+    return _pld(joined(events), delta)
+
+
+def fits(taken: Sequence[SampledGaussian], new: Sequence[SampledGaussian], cap_filter: PrivacyFilter) -> bool:
+    """Whether new releases stay under the cap after those taken: by the filter, or as a whole if first.
+
+    An ε of ∞ never fits, and neither would NaN: it is not at most anything.
+    """
+    if cap_filter.fits(joined([*taken, *new])):
+        return True
+    return not taken and cost(new, cap_filter.delta) <= cap_filter.epsilon
+
+
+def refusal(
+    name: str,
+    taken: Sequence[SampledGaussian],
+    plan: PrivacyPlan,
+    cap_filter: PrivacyFilter,
+    accountant: str,
+) -> str:
+    """Say by how much a run exceeds the cap, and what would fit."""
+    before, after = (cap_filter.share(joined(events)) for events in (taken, [*taken, *plan.events()]))
+    start = (
+        f"this run does not fit in the budget of {name}: with it {_percent(after)} of the cap of "
+        f"ε = {cap_filter.epsilon:g} (δ = {cap_filter.delta:g}) would be taken, of which "
+        f"{_percent(before)} is spent or reserved"
+    )
+    noise = _least_noise(taken, plan, cap_filter)
+    smaller = None if noise is None else plan.replace(noise_multiplier=_rounded_up(noise))
+    epsilon = (
+        None if smaller is None else accountants.account(smaller.events(), plan.delta, accountant).epsilon
+    )
+    if smaller is None or (epsilon is not None and epsilon < _LEAST_EPSILON):
+        return f"{start}; nothing that is worth running fits any more"
+    noisier = f"noise of at least {smaller.noise_multiplier:g}"
+    return f"{start}; with {plan.steps} steps on batches of {plan.expected_batch} what fits is " + (
+        noisier if epsilon is None else f"epsilon of at most {_rounded_down(epsilon):g}, or {noisier}"
+    )
+
+
+def prefix(events: Sequence[SampledGaussian], releases: int) -> tuple[SampledGaussian, ...]:
+    """Return the first so many releases."""
+    first, left = [], releases
+    for event in events:
+        if left > 0:
+            first.append(SampledGaussian(event.sampling_rate, event.noise_multiplier, min(event.count, left)))
+            left -= event.count
+    return tuple(first)
+
+
+def to_lists(events: Sequence[SampledGaussian]) -> list[list[float]]:
+    """Return events as they stand in the ledger."""
+    return [[event.sampling_rate, event.noise_multiplier, event.count] for event in events]
+
+
+def from_lists(lists: Sequence[Sequence[float]]) -> tuple[SampledGaussian, ...]:
+    """Return events as accountants see them."""
+    return tuple(SampledGaussian(rate, noise, int(count)) for rate, noise, count in lists)
+
+
+@functools.lru_cache(maxsize=512)
+def _pld(events: tuple[SampledGaussian, ...], delta: float) -> float:
+    return accountants.epsilon(events, delta, "pld")
+
+
+def joined(events: Sequence[SampledGaussian]) -> tuple[SampledGaussian, ...]:
+    """Merge events that differ by rounding only, each taking the least noise of its group."""
+    groups: list[SampledGaussian] = []
+    for event in sorted(merge(events), key=lambda e: (e.sampling_rate, e.noise_multiplier)):
+        last = groups[-1] if groups else None
+        same = last is not None and last.sampling_rate == event.sampling_rate
+        if last is not None and same and event.noise_multiplier <= last.noise_multiplier * (1 + _EQUAL):
+            groups[-1] = SampledGaussian(last.sampling_rate, last.noise_multiplier, last.count + event.count)
+        else:
+            groups.append(event)
+    return tuple(groups)
+
+
+def _share(events: Sequence[SampledGaussian], cap_filter: PrivacyFilter) -> float:
+    """Return the share of the cap, at most 1: a first run that entered as a whole may exceed the filter's."""
+    return min(1.0, cap_filter.share(joined(events)))
+
+
+def _least_noise(
+    taken: Sequence[SampledGaussian], plan: PrivacyPlan, cap_filter: PrivacyFilter
+) -> float | None:
+    """Return about the smallest noise multiplier with which the plan fits, on the side that does."""
+    if not taken:  # then it may enter as a whole
+        return plan.replace(delta=cap_filter.delta).calibrate(cap_filter.epsilon).noise_multiplier
+
+    def excess(log_noise: float) -> float:
+        noise = min(max(math.exp(log_noise), LEAST_NOISE), MOST_NOISE)
+        share = cap_filter.share(joined([*taken, *plan.replace(noise_multiplier=noise).events()]))
+        return math.log(min(share, 1e300))
+
+    low, high = math.log(max(plan.require_noise_multiplier(), LEAST_NOISE)), math.log(MOST_NOISE)
+    if low >= high or excess(high) > 0:
+        return None
+    root: float = low if excess(low) <= 0 else scipy.optimize.brentq(excess, low, high, xtol=_TOLERANCE)
+    while excess(root) > 0:
+        root += _TOLERANCE
+    return math.exp(root)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.4g} %" if share < 1e4 else "far more than all"
+
+
+def _rounded_up(value: float, digits: int = 4) -> float:
+    scale = 10.0 ** (digits - 1 - math.floor(math.log10(value)))
+    return math.ceil(value * scale) / scale
+
+
+def _rounded_down(value: float, digits: int = 3) -> float:
+    scale = 10.0 ** (digits - 1 - math.floor(math.log10(value)))
+    return math.floor(value * scale) / scale

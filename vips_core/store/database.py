@@ -1,0 +1,228 @@
+"""One SQLite file for many processes: opened, migrated, written, and its errors said in one sentence."""
+
+import contextlib
+import os
+import secrets
+import sqlite3
+import threading
+import weakref
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+APPLICATION = 0x56495053  # "VIPS": tells our file from any other SQLite file
+WAIT = 30.0  # seconds that a writer waits for the others
+
+# Statements per schema version: version n is reached from n - 1. Only ever append.
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    (
+        "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT",
+        """CREATE TABLE data (
+            name TEXT PRIMARY KEY, file TEXT NOT NULL, kind TEXT NOT NULL, records INTEGER NOT NULL,
+            private INTEGER NOT NULL, fingerprint TEXT NOT NULL, unit TEXT NOT NULL,
+            has_test INTEGER NOT NULL, created REAL NOT NULL) STRICT""",
+        """CREATE TABLE runs (
+            number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, kind TEXT NOT NULL,
+            request TEXT NOT NULL, model TEXT, data TEXT NOT NULL, fingerprint TEXT, seed INTEGER,
+            status TEXT NOT NULL, step INTEGER NOT NULL DEFAULT 0, steps INTEGER NOT NULL,
+            intended INTEGER NOT NULL DEFAULT 0, epsilon REAL, error TEXT,
+            claimed REAL, launches INTEGER NOT NULL DEFAULT 0, worker TEXT, cancel INTEGER NOT NULL DEFAULT 0,
+            created REAL NOT NULL, started REAL, ended REAL, versions TEXT NOT NULL DEFAULT '{}',
+            pinned INTEGER NOT NULL DEFAULT 0) STRICT""",
+        """CREATE TABLE scores (
+            run TEXT NOT NULL REFERENCES runs (id) ON DELETE CASCADE, step INTEGER NOT NULL,
+            value REAL NOT NULL, PRIMARY KEY (run, step)) STRICT""",
+        """CREATE TABLE ledger (
+            number INTEGER PRIMARY KEY, time REAL NOT NULL, kind TEXT NOT NULL, fingerprint TEXT NOT NULL,
+            data TEXT NOT NULL, run TEXT, content TEXT NOT NULL, previous TEXT NOT NULL,
+            hash TEXT NOT NULL) STRICT""",
+        "CREATE TRIGGER ledger_is_not_changed BEFORE UPDATE ON ledger "
+        "BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END",
+        "CREATE TRIGGER ledger_is_not_cut BEFORE DELETE ON ledger "
+        "BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END",
+        "CREATE INDEX runs_by_status ON runs (status)",
+        "CREATE INDEX ledger_by_fingerprint ON ledger (fingerprint)",
+    ),
+    # ε of compositions that took long to compute.
+    ("CREATE TABLE costs (composition TEXT PRIMARY KEY, epsilon REAL NOT NULL) STRICT",),
+    # The plan that a run was reserved with, as JSON; runs of older versions and sweeps have none.
+    ("ALTER TABLE runs ADD COLUMN plan TEXT",),
+    # Caps are decided by filters, which answer at once.
+    ("DROP TABLE costs",),
+    # What protects people, as it stands in the ledger too; NULL in data sets of older versions.
+    ("ALTER TABLE data ADD COLUMN schema TEXT", "ALTER TABLE data ADD COLUMN person_column TEXT"),
+    # Keyed digests of rows and persons in private data sets, sorted; kept when the records are removed.
+    ("CREATE TABLE people (fingerprint TEXT PRIMARY KEY, digests BLOB NOT NULL) STRICT",),
+    # Those of public and of held-out records.
+    ("CREATE TABLE public_people (fingerprint TEXT PRIMARY KEY, digests BLOB NOT NULL) STRICT",),
+)
+
+
+class StoreError(ValueError):
+    """The store cannot be read or written; the message is one sentence for people."""
+
+
+_open: "weakref.WeakSet[Database]" = weakref.WeakSet()
+_held = contextlib.ExitStack()
+
+
+def _before_fork() -> None:
+    """Close every connection, and let no thread open another until the fork is over.
+
+    SQLite keeps its locks per process: a child that inherits an open connection believes to hold locks that
+    it does not have, even on a connection of its own, and commits get lost.
+    """
+    for database in list(_open):
+        _held.enter_context(database.lock)
+        database.close()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_held.close, after_in_child=_held.close)
+
+
+class Database:
+    """A connection that all threads share; it is made when needed and closed before a fork."""
+
+    def __init__(self, path: Path, *, may_create: bool = True, read_only: bool = False) -> None:
+        self.path = path
+        self.read_only = read_only
+        if read_only and not path.exists():
+            raise StoreError(f"there is no store {path}, and none can be made in a folder that is read-only")
+        self.lock = threading.RLock()
+        if not may_create and (not path.exists() or path.stat().st_size == 0):
+            raise StoreError(
+                f"the store {path} is missing or empty, although it once held a ledger: put back a copy of it"
+            )
+        if not path.exists():
+            path.touch(mode=0o600)  # its key would let others test guesses of who is in it
+        self._connection: sqlite3.Connection | None = None
+        _open.add(self)
+        self._migrate()
+
+    def connection(self) -> sqlite3.Connection:
+        """Return the connection, made where there is none; for use under `lock`."""
+        if self._connection is None:
+            self._connection = sqlite3.connect(
+                f"{self.path.as_uri()}?{self._mode()}",
+                uri=True,
+                timeout=WAIT,
+                isolation_level=None,
+                check_same_thread=False,
+            )
+            weakref.finalize(self, self._connection.close)
+            self._connection.row_factory = sqlite3.Row
+            self._connection.execute("PRAGMA foreign_keys = ON")
+            self._connection.execute("PRAGMA synchronous = FULL")  # a commit is on the disk when it returns
+            if not self.read_only:
+                self._connection.execute("PRAGMA journal_mode = WAL")
+        return self._connection
+
+    def _mode(self) -> str:
+        """Return how SQLite opens the file: without any file of its own beside a copy that is read-only."""
+        if not self.read_only:
+            return "mode=rwc"
+        log = self.path.with_name(f"{self.path.name}-wal")
+        return "mode=ro" if log.exists() and log.stat().st_size else "mode=ro&immutable=1"
+
+    def close(self) -> None:
+        """Wait for a transaction to end, and close the connection; the next use opens another."""
+        with self.lock:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+    def _migrate(self) -> None:
+        version, application = (
+            self.read(f"PRAGMA {name}")[0][0] for name in ("user_version", "application_id")
+        )
+        tables = self.read("SELECT count(*) FROM sqlite_master")[0][0]
+        if application != APPLICATION and (application or tables):
+            raise StoreError(f"{self.path} is a database of another program: choose another VIPS_HOME")
+        if version > len(MIGRATIONS):
+            raise StoreError(
+                f"the store {self.path} was made by a newer version of this program (schema {version}, known "
+                f"up to {len(MIGRATIONS)})"
+            )
+        if version == len(MIGRATIONS):
+            return
+        if self.read_only:
+            raise StoreError(
+                f"the store {self.path} was made by an older version of this program: open a copy of it that "
+                "can be written, once"
+            )
+        with self.write() as connection:  # another process may have been faster: look again under the lock
+            version = connection.execute("PRAGMA user_version").fetchone()[0]
+            for statements in MIGRATIONS[version:]:
+                for statement in statements:
+                    connection.execute(statement)
+            connection.execute(
+                "INSERT OR IGNORE INTO meta VALUES ('fingerprint key', ?)", [secrets.token_hex(32)]
+            )
+            connection.execute(f"PRAGMA application_id = {APPLICATION}")
+            connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+
+    @contextlib.contextmanager
+    def write(self) -> Iterator[sqlite3.Connection]:
+        """One transaction that holds the write lock from its first read to its commit."""
+        if self.read_only:
+            raise StoreError(f"the store {self.path} is read-only here: nothing can be changed")
+        with self.lock, self.translated():
+            connection = self.connection()
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+
+    @contextlib.contextmanager
+    def snapshot(self) -> Iterator[sqlite3.Connection]:
+        """Several reads of one state: under the write lock, unless nobody can write here."""
+        if self.read_only:
+            with self.lock, self.translated():
+                yield self.connection()
+        else:
+            with self.write() as connection:
+                yield connection
+
+    def read(self, statement: str, values: Any = ()) -> list[sqlite3.Row]:
+        """Return the rows of one query."""
+        with self.lock, self.translated():
+            return self.connection().execute(statement, values).fetchall()
+
+    @contextlib.contextmanager
+    def translated(self) -> Iterator[None]:
+        """Turn SQLite's errors into one sentence."""
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            code = error.sqlite_errorcode & 0xFF  # the primary one, without its details
+            if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
+                raise StoreError(
+                    f"the disk that holds {self.path} is full or failing ({error}): make room and try again"
+                ) from None
+            if code == sqlite3.SQLITE_CANTOPEN and self.read_only:
+                raise StoreError(
+                    f"the store {self.path} was copied while it was in use, and its last changes cannot be "
+                    "read where nothing can be written: open a copy of the folder that can be written"
+                ) from None
+            if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+                raise StoreError(f"the store {self.path} was busy for {WAIT:g} seconds: try again") from None
+            raise StoreError(f"the store {self.path} cannot be used: {error}") from None
+        except sqlite3.DatabaseError as error:
+            raise StoreError(
+                f"the store {self.path} is damaged or no store ({error}): nothing was changed, "
+                "put back a copy of it"
+            ) from None
+
+
+def insert(
+    connection: sqlite3.Connection, table: str, values: Mapping[str, Any], *, replace: bool = False
+) -> None:
+    """Add a row, given its values by column, in the caller's transaction; `replace` one of the same key."""
+    verb, columns = "INSERT OR REPLACE" if replace else "INSERT", ", ".join(values)
+    marks = ", ".join("?" * len(values))
+    connection.execute(f"{verb} INTO {table} ({columns}) VALUES ({marks})", list(values.values()))

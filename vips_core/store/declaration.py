@@ -1,0 +1,115 @@
+"""What is declared of records, by whom and why: it protects people, so the chain holds it."""
+
+import getpass
+import hashlib
+import json
+import sqlite3
+from collections.abc import Mapping
+from typing import Any
+
+from vips_core import validate
+from vips_core.data import BinaryRows, Corpus, kind_of
+from vips_core.privacy.filter import PrivacyFilter
+from vips_core.store import ledger_chain as chain
+from vips_core.store.budget import Cap
+
+_MARGIN = 10  # a cap's δ is at most one over so many times N, unless a reason is given
+_LONGEST = 500  # characters of a name or a reason
+_PROTECTING = ("private", "records", "unit", "schema", "person_column")  # columns that the chain holds too
+
+
+def author(by: str | None, reason: str) -> dict[str, str]:
+    """Return who decides and why, as it stands in the chain; `by` is the operating system's user if left out.
+
+    Examples
+    --------
+    >>> author("Ada", "approved by the board on 3 May")
+    {'by': 'Ada', 'reason': 'approved by the board on 3 May'}
+    """
+    texts = {"by": _user() if by is None else by, "reason": reason}
+    for name, text in texts.items():
+        if len(validate.text(name, text)) > _LONGEST:
+            raise ValueError(f"{name} must have at most {_LONGEST} characters, got {len(text)}")
+    return {name: " ".join(text.split()) for name, text in texts.items()}
+
+
+def check_delta(cap: Cap | None, records: int, reason: str) -> None:
+    """Refuse a cap whose δ is so large that whole records could be published, unless someone says why."""
+    most = 1 / (_MARGIN * records)
+    if cap is not None and cap.delta > most and not reason.strip():
+        raise ValueError(
+            f"the cap's delta must be at most 1/({_MARGIN}·N) = {most:.3g} for {records:,} records, got "
+            f"{cap.delta:g}: otherwise give a reason for it"
+        )
+
+
+def schema_fingerprint(records: Any) -> str:
+    """Return a hash of what is public about the records: words, image shape, or columns with their ranges."""
+    kind = kind_of(records)
+    if kind is Corpus:
+        public: Any = records.vocabulary
+    elif kind is BinaryRows:
+        public = records.shape
+    else:
+        ranges = {name: [float(end) for end in ends] for name, ends in records.ranges.items()}
+        public = [records.feature_names, float(records.norm_bound), ranges]
+    return hashlib.sha256(json.dumps(public, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def append(
+    connection: sqlite3.Connection,
+    fingerprint: str,
+    name: str,
+    declared: Mapping[str, Any],
+    signature: Mapping[str, str],
+) -> None:
+    """Write into the chain what is declared of records, unless its last word on them is the same."""
+    last = _last_declared(connection, fingerprint, name)
+    if last is None or {key: last.get(key) for key in declared} != dict(declared):
+        chain.append(connection, "data", fingerprint, name, {**declared, **signature})
+
+
+def append_cap(
+    connection: sqlite3.Connection, fingerprint: str, name: str, cap: Cap, signature: Mapping[str, str]
+) -> None:
+    """Write a cap into the chain, with the order of its filter and who set it why."""
+    order = PrivacyFilter.for_cap(cap.epsilon, cap.delta).order
+    content = {"epsilon": cap.epsilon, "delta": cap.delta, "order": order, **signature}
+    chain.append(connection, "cap", fingerprint, name, content)
+
+
+def differences(connection: sqlite3.Connection) -> list[str]:
+    """Return a sentence for each data set whose table row is not what the chain says of it."""
+    problems = []
+    for row in connection.execute("SELECT * FROM data ORDER BY created"):
+        declared = _last_declared(connection, row["fingerprint"], row["name"])
+        if declared is None:
+            problems.append(f"The data set {row['name']} is not in the ledger as it stands in its table.")
+            continue
+        problems += [
+            f"The data set {row['name']} has another {column.replace('_', ' ')} in its table than in the "
+            "ledger."
+            for column in _PROTECTING
+            if column in declared and declared[column] != _as_declared(column, row[column])
+        ]
+    return problems
+
+
+def _as_declared(column: str, value: Any) -> Any:
+    return bool(value) if column == "private" else value
+
+
+def _last_declared(connection: sqlite3.Connection, fingerprint: str, name: str) -> dict[str, Any] | None:
+    row = connection.execute(
+        "SELECT content FROM ledger WHERE kind = 'data' AND fingerprint = ? AND data = ? "
+        "ORDER BY number DESC LIMIT 1",
+        [fingerprint, name],
+    ).fetchone()
+    return None if row is None else dict(json.loads(row["content"]))
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):  # a user without a name
+        return "unknown"

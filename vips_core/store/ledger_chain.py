@@ -1,0 +1,230 @@
+"""The ledger of all data sets: rows that are only ever appended, each sealed by the hash of all before it.
+
+An edit, a missing row and a cut tail are noticed. What a chain alone cannot notice is someone who recomputes
+all of it and replaces the file of its head as well. Against that, `VIPS_LEDGER_KEY` names a key outside the
+store that signs heads, as hexadecimal digits or as a file. Whoever puts back a whole older copy, with its
+signed head, is noticed only by a head that was noted elsewhere: `ledger verify` prints it.
+"""
+
+import hashlib
+import hmac
+import json
+import os
+import sqlite3
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from vips_core.store.database import Database
+
+GENESIS = "0" * 64
+KEY = "VIPS_LEDGER_KEY"  # environment variable
+KINDS = {  # of rows, for people
+    "data": "Registered",
+    "cap": "Cap set",
+    "people": "People",
+    "public_people": "Public people",
+    "link": "Linked",
+    "separate": "Kept apart",
+    "reserve": "Reserved",
+    "settle": "Settled",
+}
+_LEAST_KEY = 16  # bytes
+_COLUMNS = ("number", "time", "kind", "fingerprint", "data", "run", "content", "previous")
+
+
+@dataclass(frozen=True)
+class LedgerRow:
+    """One row.
+
+    Attributes
+    ----------
+    kind
+        One of `KINDS`.
+    fingerprint, data
+        The records, and what they were called then.
+    content
+        Events [sampling_rate, noise_multiplier, count] of a run, or the cap's ε and δ.
+    """
+
+    number: int
+    time: float
+    kind: str
+    fingerprint: str
+    data: str
+    run: str | None
+    content: Mapping[str, Any]
+    hash: str
+
+    def describe(self) -> str:
+        """Say in words what the row holds.
+
+        Examples
+        --------
+        >>> LedgerRow(1, 0.0, "cap", "", "data", None, {"epsilon": 3.0, "delta": 1e-6}, "").describe()
+        'ε = 3 at δ = 1e-06'
+        """
+        content = self.content
+        by, reason = content.get("by", ""), content.get("reason", "")
+        author = (f", by {by}" if by else "") + (f": {reason}" if reason else "")
+        match self.kind:
+            case "cap":
+                return f"ε = {content['epsilon']:g} at δ = {content['delta']:g}{author}"
+            case "data":
+                protection = "private" if content["private"] else "public"
+                return f"{content['records']:,} records, {protection}{author}"
+            case "people" | "public_people":
+                return "keyed digests of its rows and persons"
+            case "link":
+                return f"shares its budget with {', '.join(content['overlaps'])}{author}"
+            case "separate":
+                return f"separated from {content['from']}: {content['why']}{author}"
+        releases = [
+            f"{count:,} × (q = {rate:.4g}, σ = {noise:.5g})" for rate, noise, count in content["events"]
+        ]
+        return "; ".join(releases) or "nothing was released"
+
+
+@dataclass(frozen=True)
+class Head:
+    """How long the chain is, how it ends, and the signature of both where there is a key."""
+
+    count: int
+    hash: str
+    signature: str = ""
+
+
+def append(
+    connection: sqlite3.Connection,
+    kind: str,
+    fingerprint: str,
+    data: str,
+    content: Mapping[str, Any],
+    run: str | None = None,
+) -> None:
+    """Add a row, in the caller's transaction; a key that cannot be used is said before it is committed."""
+    signing_key()
+    head = _head(connection)
+    body = (
+        head.count + 1,
+        time.time(),
+        kind,
+        fingerprint,
+        data,
+        run,
+        json.dumps(content, sort_keys=True, allow_nan=False),
+        head.hash,
+    )
+    seal = _seal(body)
+    connection.execute(f"INSERT INTO ledger VALUES ({', '.join('?' * 9)})", [*body, seal])
+    connection.execute("INSERT OR REPLACE INTO meta VALUES ('ledger head', ?)", [f"{body[0]} {seal}"])
+
+
+def keep_head(database: Database, path: Path) -> None:
+    """Write the head to a file of its own; under the write lock, so that an older head never wins."""
+    with database.write() as connection:
+        head = _head(connection)
+        partial = path.with_suffix(".new")
+        with partial.open("w", encoding="ascii") as file:
+            file.write(f"{head.count} {head.hash} {_signature(head)}".rstrip() + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+
+
+def rows(table: Sequence[sqlite3.Row]) -> list[LedgerRow]:
+    """Return rows of the table as they are read elsewhere."""
+    names = LedgerRow.__dataclass_fields__
+    return [
+        LedgerRow(**{name: row[name] for name in names} | {"content": json.loads(row["content"])})
+        for row in table
+    ]
+
+
+def verify(connection: sqlite3.Connection, head_file: Path, *, signed: bool = True) -> list[str]:
+    """Return a sentence for each thing that is wrong with the chain; none when it is whole.
+
+    With `signed` and a key, the file of the head has to be signed with it.
+    """
+    problems, seals = [], [GENESIS]
+    for row in connection.execute("SELECT * FROM ledger ORDER BY number"):
+        while len(seals) < row["number"]:
+            problems.append(f"Row {len(seals)} of the ledger is missing.")
+            seals.append("")
+        if seals[-1] and row["previous"] != seals[-1]:
+            problems.append(
+                f"Row {row['number']} of the ledger does not follow from row {row['number'] - 1}."
+            )
+        if row["hash"] != _seal([row[name] for name in _COLUMNS]):
+            problems.append(f"Row {row['number']} of the ledger was changed: its hash does not match it.")
+        seals.append(row["hash"])
+    for head in (_stored_head(connection), read_head(head_file)):
+        if head is not None and head.count >= len(seals):
+            problems.append(f"The ledger was cut: it had {head.count} rows, and has {len(seals) - 1}.")
+            break
+        if head is not None and seals[head.count] not in ("", head.hash):
+            problems.append(
+                f"Row {head.count} of the ledger was replaced: it does not have the hash kept of it."
+            )
+            break
+    kept = read_head(head_file) or Head(0, GENESIS)
+    if signed and len(seals) > 1 and not hmac.compare_digest(kept.signature, _signature(kept)):
+        problems.append(
+            f"The head of the ledger is not signed with the key of {KEY}: others may have rebuilt the ledger."
+        )
+    return problems
+
+
+def signing_key() -> bytes | None:
+    """Return the key of `VIPS_LEDGER_KEY`, None where it is not set."""
+    given = os.environ.get(KEY, "")
+    if not given:
+        return None
+    try:
+        key = bytes.fromhex(given)
+    except ValueError:
+        try:
+            key = Path(given).read_bytes().strip()
+        except OSError as error:
+            raise ValueError(
+                f"{KEY} must be hexadecimal digits or a file that can be read: {error.strerror}"
+            ) from None
+    if len(key) < _LEAST_KEY:
+        raise ValueError(f"the key of {KEY} must have at least {_LEAST_KEY} bytes, got {len(key)}")
+    return key
+
+
+def read_head(path: Path) -> Head | None:
+    """Return the head that was kept in a file, None where there is none."""
+    try:
+        count, seal, *signature = path.read_text(encoding="ascii").split()
+        return Head(int(count), seal, *signature[:1])
+    except FileNotFoundError:
+        return None
+    except ValueError:
+        raise ValueError(f"{path} does not hold the head of a ledger: put back a copy of it") from None
+
+
+def _signature(head: Head) -> str:
+    """Return the head's signature with the key; where there is none, the one that it has."""
+    key = signing_key()
+    if key is None:
+        return head.signature
+    return hmac.new(key, f"{head.count} {head.hash}".encode(), hashlib.sha256).hexdigest()
+
+
+def _stored_head(connection: sqlite3.Connection) -> Head | None:
+    row = connection.execute("SELECT value FROM meta WHERE key = 'ledger head'").fetchone()
+    return None if row is None else Head(int(row[0].split()[0]), row[0].split()[1])
+
+
+def _head(connection: sqlite3.Connection) -> Head:
+    row = connection.execute("SELECT number, hash FROM ledger ORDER BY number DESC LIMIT 1").fetchone()
+    return Head(0, GENESIS) if row is None else Head(row["number"], row["hash"])
+
+
+def _seal(body: Sequence[Any]) -> str:
+    text = json.dumps(dict(zip(_COLUMNS, body, strict=True)), sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()

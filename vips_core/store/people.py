@@ -1,0 +1,201 @@
+"""Which people are in which data sets: keyed digests of what identifies them, kept sorted.
+
+A budget belongs to people, not to a file. A data set that shares a row of its source or a person with an
+earlier private one joins its pool: one cap, one spend. Those of public and of held-out records are kept too:
+what was computed from them was not counted, so they cannot be private later. The digests are keyed by the
+store's secret, so that nobody without the store can test guesses; they never leave it.
+"""
+
+import contextlib
+import hashlib
+import io
+import json
+import sqlite3
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from vips_core.data import Sharded
+from vips_core.data.shard_files import read_bytes, write_bytes
+from vips_core.store import ledger_chain as chain
+
+Digests = npt.NDArray[np.uint64]
+_BESIDE = "people.npz"
+_NONE: Digests = np.empty(0, np.uint64)
+PRIVATE, PUBLIC = (
+    "people",
+    "public_people",
+)  # tables of digests, and kinds of rows in the chain that seal them
+
+
+@dataclass(frozen=True)
+class Sources:
+    """What identifies the people of a data set, as bytes, before anything was chosen or scaled.
+
+    Attributes
+    ----------
+    rows, persons
+        Rows of the file, whatever the schema, and identifiers of persons.
+    test_rows, test_persons
+        Those of the held-out file.
+    known
+        Digests of rows and persons, where they were taken before.
+    """
+
+    rows: Iterable[bytes] = ()
+    persons: Iterable[bytes] = ()
+    test_rows: Iterable[bytes] = ()
+    test_persons: Iterable[bytes] = ()
+    known: Digests = field(default_factory=lambda: _NONE)
+
+    def digests(self, key: str) -> tuple[Digests, Digests]:
+        """Return those of the records and of the held-out ones."""
+        both = ((self.rows, self.persons), (self.test_rows, self.test_persons))
+        train, test = (
+            _distinct(digests(rows, key, b"row"), digests(persons, key, b"person")) for rows, persons in both
+        )
+        return np.union1d(train, self.known), test
+
+
+def digests(items: Iterable[bytes], key: str, kind: bytes) -> Digests:
+    """Return sorted, distinct keyed digests; empty items identify nobody.
+
+    Examples
+    --------
+    >>> digests([b"ann", b"bob", b"ann", b""], "ab" * 32, b"person").size
+    2
+    """
+    secret = bytes.fromhex(key)
+    together = b"".join(
+        hashlib.blake2b(item, key=secret, person=kind, digest_size=8).digest() for item in items if item
+    )
+    return _distinct(np.frombuffer(together, np.uint64))
+
+
+def write_beside(data: Sharded, own: Digests, key: str) -> None:
+    """Write digests beside shards: for this store, and for these shards alone."""
+    file = io.BytesIO()
+    np.savez(file, digests=own, of=_seal_of(data, own, key))
+    write_bytes(data.folder, _BESIDE, file.getvalue())
+
+
+def read_beside(data: Sharded, key: str) -> Digests:
+    """Return the digests beside shards; `ValueError` where this store wrote none for them."""
+    with contextlib.suppress(Exception):  # a damaged file makes zipfile and NumPy raise nearly anything
+        with np.load(io.BytesIO(read_bytes(data.folder, _BESIDE)), allow_pickle=False) as arrays:
+            own = np.asarray(arrays["digests"], np.uint64)
+            if arrays["of"] == _seal_of(data, own, key):
+                return own
+    raise ValueError(
+        f"this store did not cut the shards in {data.folder}, so it could not find their people in other "
+        "data sets: cut the files again with vips-explorer data shard, where this store is"
+    )
+
+
+def _seal_of(data: Sharded, own: Digests, key: str) -> str:
+    """Tell stores, manifests and edited digests apart, and tell nothing of any."""
+    content = data.manifest.encode() + own.tobytes()
+    return hashlib.blake2b(content, key=bytes.fromhex(key), digest_size=16).hexdigest()
+
+
+def common(first: Digests, second: Digests) -> int:
+    """Return how many digests two sorted lists share."""
+    fewer, more = sorted((first, second), key=len)
+    if not fewer.size:
+        return 0
+    places = np.minimum(np.searchsorted(more, fewer), more.size - 1)
+    return int(np.count_nonzero(more[places] == fewer))
+
+
+def kept(connection: sqlite3.Connection, fingerprint: str, table: str) -> Digests:
+    """Return the digests that are kept of some records."""
+    row = connection.execute(f"SELECT digests FROM {table} WHERE fingerprint = ?", [fingerprint]).fetchone()
+    return _NONE if row is None else np.frombuffer(row["digests"], np.uint64)
+
+
+def keep(connection: sqlite3.Connection, fingerprint: str, name: str, new: Digests, table: str) -> None:
+    """Keep digests of records, besides those kept before, and their seal in the chain."""
+    before = kept(connection, fingerprint, table)
+    every = _distinct(before, new)
+    if every.size > before.size:
+        connection.execute(f"INSERT OR REPLACE INTO {table} VALUES (?, ?)", [fingerprint, every.tobytes()])
+        chain.append(connection, table, fingerprint, name, {"seal": _seal(every)})
+
+
+def overlaps(connection: sqlite3.Connection, new: Digests, own: str, table: str = PRIVATE) -> dict[str, int]:
+    """Return how many digests each data set but one's own shares with new ones, by fingerprint."""
+    if not new.size:
+        return {}
+    others = connection.execute(f"SELECT fingerprint FROM {table} WHERE fingerprint != ?", [own]).fetchall()
+    counts = {row["fingerprint"]: common(kept(connection, row["fingerprint"], table), new) for row in others}
+    return {fingerprint: count for fingerprint, count in counts.items() if count}
+
+
+def without_digests(connection: sqlite3.Connection, own: str = "") -> list[str]:
+    """Return the names of private data sets of older versions, whose people cannot be found elsewhere."""
+    statement = "SELECT name FROM data WHERE private AND schema IS NULL AND fingerprint != ? ORDER BY created"
+    return [row["name"] for row in connection.execute(statement, [own])]
+
+
+def public_without_digests(connection: sqlite3.Connection) -> list[str]:
+    """Return the names of public data sets whose rows would not be found in private ones."""
+    statement = (
+        f"SELECT name FROM data WHERE NOT private AND fingerprint NOT IN (SELECT fingerprint FROM {PUBLIC}) "
+        "ORDER BY created"
+    )
+    return [row["name"] for row in connection.execute(statement)]
+
+
+def pool(connection: sqlite3.Connection, fingerprint: str) -> set[str]:
+    """Return the fingerprints of all records that share a budget with these, and their own."""
+    links = [
+        {row["fingerprint"], *json.loads(row["content"])["with"]}
+        for row in connection.execute("SELECT * FROM ledger WHERE kind = 'link' ORDER BY number")
+    ]
+    members, grown = {fingerprint}, True
+    while grown:
+        larger = members.union(*(link for link in links if link & members))
+        members, grown = larger, larger != members
+    return members
+
+
+def pool_rows(connection: sqlite3.Connection, fingerprints: Collection[str]) -> list[chain.LedgerRow]:
+    """Return the ledger of everything that shares a budget with some records."""
+    members = sorted(set().union(*(pool(connection, fingerprint) for fingerprint in fingerprints)))
+    marks = ", ".join("?" * len(members))
+    statement = f"SELECT * FROM ledger WHERE fingerprint IN ({marks}) ORDER BY number"
+    return chain.rows(connection.execute(statement, members).fetchall())
+
+
+def names(connection: sqlite3.Connection, fingerprints: Collection[str]) -> str:
+    """Return what these records were called last, for a sentence."""
+    statement = "SELECT data FROM ledger WHERE kind = 'data' AND fingerprint = ? ORDER BY number DESC LIMIT 1"
+    called = [connection.execute(statement, [fingerprint]).fetchone() for fingerprint in sorted(fingerprints)]
+    return ", ".join(row["data"] for row in called if row is not None)
+
+
+def problems(connection: sqlite3.Connection) -> list[str]:
+    """Return a sentence for each list of digests that is not the one sealed in the chain."""
+    sealed = {
+        (row["fingerprint"], row["kind"]): (row["data"], json.loads(row["content"])["seal"])
+        for row in connection.execute(
+            "SELECT * FROM ledger WHERE kind IN (?, ?) ORDER BY number", [PRIVATE, PUBLIC]
+        )
+    }
+    return [
+        f"The digests of the people in {name} were changed."
+        for (fingerprint, table), (name, seal) in sealed.items()
+        if _seal(kept(connection, fingerprint, table)) != seal
+    ]
+
+
+def _distinct(*lists: Digests) -> Digests:
+    """Return the digests of all lists, sorted; for millions of them this is faster than NumPy's `unique`."""
+    every = np.sort(np.concatenate(lists))
+    return every[np.append(True, every[1:] != every[:-1])] if every.size else every
+
+
+def _seal(every: Digests) -> str:
+    return hashlib.blake2b(every.tobytes(), digest_size=16).hexdigest()

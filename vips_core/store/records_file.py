@@ -1,0 +1,145 @@
+"""Files of registered records, and the fingerprint by which records are known whatever their name."""
+
+import contextlib
+import hashlib
+import os
+import secrets
+import time
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from vips_core.data import BinaryRows, Corpus, LabelledRows, Sharded
+from vips_core.data.npz import load_arrays
+
+_JUST_WRITTEN = 3600.0  # seconds; a registration commits at once, or gives up when the store was busy for 30
+
+
+def fingerprint(records: Any, key: str) -> str:
+    """Return a name of the records themselves: the same for any order, file, name or public description.
+
+    It is keyed by a secret of the store, because a plain hash would let whoever knows all records but one
+    test guesses for that one. Features are compared in single precision.
+    """
+    secret = bytes.fromhex(key)
+    together = bytearray()
+    for record in record_bytes(records):
+        together += hashlib.blake2b(record, key=secret, digest_size=16).digest()
+    digests = np.sort(np.frombuffer(together, "S16"))  # bytes as they are: a digest's last ones may be 0
+    return hashlib.blake2b(digests.tobytes(), key=secret, digest_size=16).hexdigest()
+
+
+def record_bytes(records: Any) -> Iterator[bytes]:
+    """Return each row of the records as bytes, which tell of people."""
+    if isinstance(records, Sharded):
+        for _, some in records.loaded():
+            yield from record_bytes(some)
+    elif isinstance(records, BinaryRows):
+        yield from (row.tobytes() for row in records.bits)
+    elif isinstance(records, Corpus):
+        pairs = np.column_stack([records.indices, records.counts])
+        for start, stop in zip(records.indptr[:-1], records.indptr[1:], strict=True):
+            yield pairs[start:stop].tobytes()
+    else:
+        rows = sparse.csr_array(records.x, copy=True)
+        rows.sum_duplicates()
+        rows.eliminate_zeros()
+        values, columns = rows.data.astype(np.float32), rows.indices.astype(np.int32)
+        for label, start, stop in zip(records.y, rows.indptr[:-1], rows.indptr[1:], strict=True):
+            yield bytes([label]) + columns[start:stop].tobytes() + values[start:stop].tobytes()
+
+
+def write(path: Path, train: Any, test: Any) -> None:
+    """Write training and held-out records to a file that only the user may read, whole or not at all."""
+    arrays = {f"train.{name}": value for name, value in _arrays(train).items()}
+    if test is not None:
+        arrays |= {f"test.{name}": value for name, value in _arrays(test).items()}
+    partial = path.with_name(f"{path.stem}.{secrets.token_hex(4)}.new")
+    try:
+        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with open(descriptor, "wb") as file:
+            np.savez_compressed(file, **arrays)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise ValueError(f"the data set cannot be written to {path.parent}: {error.strerror}") from None
+
+
+def remove_left_over(folder: Path, used: Collection[str]) -> None:
+    """Remove files of records that nothing uses, but for those that a registration may have just written."""
+    for path in folder.iterdir():
+        with contextlib.suppress(OSError):  # another time, then
+            ours = path.suffix in (".npz", ".new") and path.name not in used
+            if ours and time.time() - path.stat().st_mtime > _JUST_WRITTEN:
+                path.unlink()
+
+
+def read(path: Path, data_type: type) -> tuple[Any, Any]:
+    """Return training and held-out records (None where there are none) of a file."""
+    try:
+        arrays = load_arrays(path)
+        train, test = (
+            {name.removeprefix(part): value for name, value in arrays.items() if name.startswith(part)}
+            for part in ("train.", "test.")
+        )
+        return _records(data_type, train), _records(data_type, test) if test else None
+    except (ValueError, KeyError, IndexError) as error:
+        raise ValueError(f"the file of this data set, {path}, cannot be read: {error}") from None
+
+
+def _arrays(records: Any) -> dict[str, Any]:
+    if isinstance(records, Sharded):  # the files stay where they are; the manifest knows their digests
+        return {"folder": np.array(records.folder), "manifest": np.array(records.manifest)}
+    if isinstance(records, Corpus):
+        return {
+            "indptr": records.indptr,
+            "indices": records.indices,
+            "counts": records.counts,
+            "vocabulary": np.array(records.vocabulary),
+        }
+    if isinstance(records, BinaryRows):
+        return {"bits": records.bits, "shape": np.array(records.shape), **_persons(records)}
+    shared = {
+        **_persons(records),
+        "y": records.y,
+        "feature_names": np.array(records.feature_names),
+        "norm_bound": np.array(records.norm_bound),
+        "ranged": np.array(list(records.ranges), dtype=str),
+        "ranges": np.array(list(records.ranges.values()), dtype=np.float64).reshape(-1, 2),
+    }
+    if not sparse.issparse(records.x):
+        return {**shared, "x": records.x}
+    x = records.x
+    return {**shared, "data": x.data, "indices": x.indices, "indptr": x.indptr, "shape": np.array(x.shape)}
+
+
+def _persons(records: Any) -> dict[str, Any]:
+    return {} if records.persons is None else {"persons": records.persons}
+
+
+def _records(data_type: type, arrays: Mapping[str, Any]) -> Any:
+    if "manifest" in arrays:
+        return Sharded.from_manifest(str(arrays["folder"]), str(arrays["manifest"]))
+    if data_type is Corpus:
+        words = tuple(str(word) for word in arrays["vocabulary"])
+        return Corpus(arrays["indptr"], arrays["indices"], arrays["counts"], words)
+    if data_type is BinaryRows:
+        height, width = arrays["shape"]
+        return BinaryRows(arrays["bits"], (int(height), int(width)), arrays.get("persons"))
+    names = tuple(str(name) for name in arrays["feature_names"])
+    if "x" in arrays:
+        x = arrays["x"]
+    else:
+        x = sparse.csr_array(
+            (arrays["data"], arrays["indices"], arrays["indptr"]), tuple(int(n) for n in arrays["shape"])
+        )
+    ranges = {
+        str(name): (float(low), float(high))
+        for name, (low, high) in zip(arrays["ranged"], arrays["ranges"], strict=True)
+    }
+    return LabelledRows(x, arrays["y"], names, float(arrays["norm_bound"]), ranges, arrays.get("persons"))

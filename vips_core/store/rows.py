@@ -1,0 +1,123 @@
+"""Rows of the store as the rest of the project sees them."""
+
+import importlib.metadata
+import json
+import platform
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from vips_core.privacy.plan import PrivacyPlan
+from vips_core.store.budget import Cap
+
+FIT, SWEEP, AUDIT = "fit", "sweep", "audit"  # kinds of runs
+QUEUED, RUNNING, DONE, CANCELLED, FAILED = STATUSES = ("queued", "running", "done", "cancelled", "failed")
+_PACKAGES = ("vips-explorer", "numpy", "scipy", "numba")
+
+
+@dataclass(frozen=True)
+class DataRow:
+    """A data set that the store knows.
+
+    Attributes
+    ----------
+    kind
+        Name of the model that it suits.
+    cap
+        Of a private data set.
+    fingerprint
+        Of the records, whatever their name; "" for those that come with the project.
+    unit
+        What one record is of, and so what is protected, e.g. "one patient".
+    person_column
+        Column that names each row's person, None where each row is a record of its own.
+    """
+
+    name: str
+    kind: str
+    records: int
+    private: bool
+    cap: Cap | None
+    fingerprint: str
+    unit: str
+    has_test: bool
+    created: float | None
+    person_column: str | None = None
+
+
+@dataclass(frozen=True)
+class NewRun:
+    """A run to be queued.
+
+    Attributes
+    ----------
+    kind
+        `FIT`, `SWEEP` or `AUDIT`.
+    request
+        The table that says what it does.
+    plan
+        What it will release; None for a sweep or an audit, which private data never allow.
+    accountant
+        By which a refusal says what would fit.
+    """
+
+    kind: str
+    request: Mapping[str, Any]
+    model: str
+    data: str
+    steps: int
+    plan: PrivacyPlan | None = None
+    accountant: str = "pld"
+    seed: int | None = None
+
+
+@dataclass(frozen=True)
+class RunRow:
+    """A run as it stands.
+
+    Attributes
+    ----------
+    epsilon
+        Of its releases so far, None where it is infinite.
+    plan
+        What it was reserved with; None for sweeps, and for runs of older versions.
+    """
+
+    id: str
+    kind: str
+    request: Mapping[str, Any]
+    data: str
+    status: str
+    step: int
+    steps: int
+    epsilon: float | None
+    error: str | None
+    scores: list[tuple[int, float]]
+    created: float
+    started: float | None
+    ended: float | None
+    versions: Mapping[str, str]
+    seed: int | None
+    pinned: bool
+    plan: PrivacyPlan | None
+
+
+def run_row(row: sqlite3.Row, scores: list[tuple[int, float]]) -> RunRow:
+    """Return a row of the table of runs."""
+    fields = {name: row[name] for name in RunRow.__dataclass_fields__ if name != "scores"}
+    fields |= {name: json.loads(row[name]) for name in ("request", "versions")}
+    plan = None if row["plan"] is None else PrivacyPlan(**json.loads(row["plan"]))
+    return RunRow(**fields | {"pinned": bool(row["pinned"]), "scores": scores, "plan": plan})
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of Python and of the packages that results depend on."""
+    return {"python": platform.python_version()} | {name: _version(name) for name in _PACKAGES}
+
+
+def _version(package: str) -> str:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:  # run from a checkout that is not installed
+        return "unknown"

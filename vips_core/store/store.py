@@ -1,0 +1,219 @@
+"""The store: data sets, runs and the ledger of what was released from private data, for many processes."""
+
+import json
+import secrets
+import shutil
+import sqlite3
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from vips_core.data import Sharded
+from vips_core.privacy.events import SampledGaussian
+from vips_core.store import budget, people
+from vips_core.store import ledger_chain as chain
+from vips_core.store.database import insert
+from vips_core.store.datasets import DataSets
+from vips_core.store.ledger_chain import LedgerRow
+from vips_core.store.people import Sources
+from vips_core.store.rows import CANCELLED, QUEUED, RUNNING, DataRow, NewRun, RunRow, run_row, versions
+
+_NOT_WHOLE = "no run may use registered data while the ledger is not whole"
+
+
+class Store(DataSets):
+    """Data sets, their budgets and ledger, and runs, in one folder that many processes share.
+
+    Parameters
+    ----------
+    home
+        The folder; by default `VIPS_HOME`, or the platform's folder for user data.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> store = Store(folder.name)
+    >>> store.runs(), store.verify()
+    ([], [])
+    >>> store.database.close()
+    >>> folder.cleanup()
+    """
+
+    def write_people(self, data: Sharded, sources: Sources) -> None:
+        """Write beside shards who is in them, as digests that only this store can compare."""
+        people.write_beside(data, sources.digests(self._key())[0], self._key())
+
+    def people_beside(self, data: Sharded) -> Sources:
+        """Return what `write_people` of this store wrote beside shards; `ValueError` where it did not."""
+        return Sources(known=people.read_beside(data, self._key()))
+
+    def queue(self, run: NewRun, *, held: bool = False) -> str:
+        """Add a run to those that wait, and return its name.
+
+        On private data its whole cost is reserved, or it is refused; the plan is stored with it, and everyone
+        reads it there.
+
+        Parameters
+        ----------
+        run
+            What to do.
+        held
+            Whether other processes let it be for a while, because the caller starts it itself.
+
+        Returns
+        -------
+        str
+            The run's name.
+        """
+        row = self.data_row(run.data)
+        if row.private and run.plan is None:
+            raise ValueError(
+                f"a {run.kind} would spend the budget of {run.data}, which is private, on trials"
+            )
+        if row.private:
+            # The slow part before the lock: under it the answer is known, unless others were faster.
+            _check_budget(self.ledger(run.data), run)
+        run_id = secrets.token_hex(4)
+        with self.database.write() as connection:
+            if row.fingerprint:  # a table can be edited, which may have made private records public
+                self._check_whole(connection)
+            if row.private:
+                self._reserve(connection, row, run, run_id)
+            _insert(connection, run_id, run, row, held)
+        if row.private:
+            self.keep_head()
+        return run_id
+
+    def _check_whole(self, connection: sqlite3.Connection) -> None:
+        problems = self._problems(connection)
+        if problems:
+            raise ValueError(f"{_NOT_WHOLE}: {problems[0]}")
+
+    def _reserve(self, connection: sqlite3.Connection, row: DataRow, run: NewRun, run_id: str) -> None:
+        now = connection.execute("SELECT fingerprint FROM data WHERE name = ?", [row.name]).fetchone()
+        if now is None or now["fingerprint"] != row.fingerprint:
+            raise ValueError(f"the data set {row.name} was replaced just now: try again")
+        _check_budget(self._rows(connection, row.fingerprint), run)
+        assert run.plan is not None  # `queue` has refused the others
+        content = {"events": budget.to_lists(run.plan.events()), "steps": run.plan.steps}
+        chain.append(connection, "reserve", row.fingerprint, row.name, content, run_id)
+
+    def run(self, run_id: str) -> RunRow:
+        """Return one run as it stands; `ValueError` where there is none of this name."""
+        runs = self._runs("id = ?", [run_id])
+        if not runs:
+            raise ValueError(f"there is no run {run_id!r}")
+        return runs[0]
+
+    def runs(
+        self,
+        data: str | None = None,
+        model: str | None = None,
+        status: str | None = None,
+        kind: str | None = None,
+    ) -> list[RunRow]:
+        """Return the runs that match.
+
+        Parameters
+        ----------
+        data, model, status, kind
+            Only runs on this data set, of this model, in this state, of this kind; any where left out.
+
+        Returns
+        -------
+        list of RunRow
+            Newest first.
+        """
+        wanted = {"data": data, "model": model, "status": status, "kind": kind}
+        given = {name: value for name, value in wanted.items() if value is not None}
+        return self._runs(" AND ".join(f"{name} = ?" for name in given) or "1", list(given.values()))
+
+    def _runs(self, where: str, values: list[Any]) -> list[RunRow]:
+        rows = self.database.read(f"SELECT * FROM runs WHERE {where} ORDER BY number DESC", values)
+        scores: dict[str, list[tuple[int, float]]] = {row["id"]: [] for row in rows}
+        inner = f"SELECT id FROM runs WHERE {where}"
+        for row in self.database.read(f"SELECT * FROM scores WHERE run IN ({inner}) ORDER BY step", values):
+            scores.setdefault(row["run"], []).append((row["step"], row["value"]))
+        return [run_row(row, scores[row["id"]]) for row in rows]
+
+    def cancel(self, run_id: str) -> None:
+        """Stop a run within one step; what it has released by then stays and is settled."""
+        with self.database.write() as connection:
+            row = connection.execute("SELECT * FROM runs WHERE id = ?", [run_id]).fetchone()
+            if row is None:
+                raise ValueError(f"there is no run {run_id!r}")
+            if row["status"] == QUEUED:
+                end(connection, row, CANCELLED, ())
+            elif row["status"] == RUNNING:
+                connection.execute("UPDATE runs SET cancel = 1 WHERE id = ?", [run_id])
+            else:
+                raise ValueError(f"run {run_id} cannot be cancelled: it is {row['status']} already")
+        self.keep_head()
+
+    def pin(self, run_id: str, pinned: bool) -> None:
+        """Mark a run as one to keep in view, or undo it."""
+        self.run(run_id)
+        with self.database.write() as connection:
+            connection.execute("UPDATE runs SET pinned = ? WHERE id = ?", [pinned, run_id])
+
+    def delete(self, run_id: str) -> None:
+        """Remove a run that has ended, with its files; the ledger keeps what it cost."""
+        row = self.run(run_id)
+        with self.database.write() as connection:
+            ended = "DELETE FROM runs WHERE id = ? AND status NOT IN (?, ?)"
+            if not connection.execute(ended, [run_id, QUEUED, RUNNING]).rowcount:
+                raise ValueError(f"run {run_id} cannot be deleted while it is {row.status}: cancel it first")
+        shutil.rmtree(self.folder(run_id), ignore_errors=True)
+
+
+def end(
+    connection: sqlite3.Connection,
+    row: sqlite3.Row,
+    status: str,
+    released: Sequence[SampledGaussian],
+    *,
+    epsilon: float | None = 0.0,
+    error: str | None = None,
+) -> None:
+    """End a run in the caller's transaction, and settle its reservation to what was released."""
+    connection.execute(
+        "UPDATE runs SET status = ?, ended = ?, epsilon = ?, error = ?, worker = NULL WHERE id = ?",
+        [status, time.time(), epsilon, error, row["id"]],
+    )
+    if row["fingerprint"] is not None:
+        content = {"events": budget.to_lists(released)}
+        chain.append(connection, "settle", row["fingerprint"], row["data"], content, row["id"])
+
+
+def _check_budget(rows: Sequence[LedgerRow], run: NewRun) -> None:
+    """Refuse a run on private data that does not fit under the cap."""
+    cap_filter = budget.filter_of(rows)
+    if cap_filter is None:  # a private data set cannot be registered without a cap
+        raise ValueError(f"{_NOT_WHOLE}: it has no cap for {run.data}")
+    assert run.plan is not None
+    taken = budget.counted(rows)
+    if not budget.fits(taken, run.plan.events(), cap_filter):
+        raise ValueError(budget.refusal(run.data, taken, run.plan, cap_filter, run.accountant))
+
+
+def _insert(connection: sqlite3.Connection, run_id: str, run: NewRun, row: DataRow, held: bool) -> None:
+    now = time.time()
+    values = {
+        "id": run_id,
+        "kind": run.kind,
+        "request": json.dumps(run.request, ensure_ascii=False),
+        "model": run.model,
+        "data": run.data,
+        "fingerprint": row.fingerprint if row.private else None,
+        "seed": run.seed,
+        "status": QUEUED,
+        "steps": run.steps,
+        "epsilon": 0.0 if run.plan is not None and run.plan.noise_multiplier else None,
+        "plan": None if run.plan is None else json.dumps(asdict(run.plan)),
+        "claimed": now if held else None,
+        "created": now,
+        "versions": json.dumps(versions()),
+    }
+    insert(connection, "runs", values)

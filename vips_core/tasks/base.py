@@ -1,0 +1,254 @@
+"""What a task is: methods, scores, options and words of a model, and how a fit of it is reported."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from vips_core.fit import Fit
+from vips_core.options import Option
+from vips_core.privacy.plan import PrivacyPlan
+
+TOP = 10  # words of a topic, or coefficients, in a text
+WATCHED = 500  # held-out records that are scored while training
+REFINED, PAPER = "refined", "paper"
+NON_PRIVATE = "non-private"  # the refined variant without noise
+STRONG = "strong"  # the paper's variant, with the noise that strong composition asks for
+
+Variant = Literal["refined", "paper"]
+
+
+@dataclass(frozen=True)
+class Method:
+    """One way to train a model.
+
+    Attributes
+    ----------
+    label
+        What people call it.
+    variant
+        Of the model.
+    accountant
+        The one that always calibrates its noise; None where the request chooses.
+    refused_options
+        Options that cannot be given with it, each with the reason.
+    ignored_options
+        Options that it does not look at.
+    refused_on_private
+        Why it may not run on private data; empty where it may.
+    """
+
+    name: str
+    label: str
+    variant: Variant = "refined"
+    accountant: str | None = None
+    refused_options: Mapping[str, str] = field(default_factory=dict)
+    ignored_options: tuple[str, ...] = ()
+    refused_on_private: str = ""
+
+
+@dataclass(frozen=True)
+class Score:
+    """A number that says how good a fit is, on public held-out records; `in_paper` where the paper has it."""
+
+    name: str
+    larger_is_better: bool
+    unit: str = ""
+    in_paper: bool = True
+
+
+@dataclass(frozen=True)
+class FileFormats:
+    """The files that records are read from: endings, what must be in them, and whether they are many."""
+
+    endings: tuple[str, ...]
+    help: str
+    several: bool = False
+
+
+@dataclass(frozen=True)
+class PaperSettings:
+    """Where the paper shows this model.
+
+    Attributes
+    ----------
+    figures
+        What a sweep draws, to the figure or table of the paper that shows the same.
+    records
+        N of the paper's data; None where a sweep's own data set has that many.
+    batches, noises, delta
+        S, σ and δ at which the paper states its ε.
+    """
+
+    figures: Mapping[str, str]
+    batches: tuple[int, ...]
+    noises: tuple[float, ...]
+    delta: float = 1e-4
+    records: int | None = None
+
+
+@dataclass(frozen=True)
+class Report:
+    """What may be published of a fit: scores on public held-out records, tables, and a text for people."""
+
+    scores: Mapping[str, float] = field(default_factory=dict)
+    tables: Mapping[str, Any] = field(default_factory=dict)
+    text: str = ""
+
+
+class Task(Protocol):
+    """All that is particular to a model.
+
+    Attributes
+    ----------
+    name, title, help
+        In commands and config files, in menus, and in one line.
+    product
+        What a fit is, as the title of its report says it.
+    data_type
+        Type of its records.
+    record, unit
+        What one of its records is called, and what is protected where no column names the person.
+    files
+        What its records are read from.
+    methods
+        By name, the default first.
+    scores
+        By name, the most important first.
+    watched
+        Name of the score that is followed while training.
+    tables
+        Names of the tables in its reports.
+    epochs
+        Passes over the data, where a request leaves them open.
+    options
+        What only this model has, besides `SPENDING`.
+    clipping, tuning
+        How one record is bounded, and on which data constants were chosen.
+    paper
+        Where the paper shows it.
+    score_code
+        Python expression of the watched score, given `fit` and `data`.
+    """
+
+    name: str
+    title: str
+    help: str
+    product: str
+    data_type: type
+    record: str
+    unit: str
+    files: FileFormats
+    methods: Mapping[str, Method]
+    scores: Mapping[str, Score]
+    watched: str
+    tables: tuple[str, ...]
+    epochs: float
+    options: Mapping[str, Option]
+    clipping: str
+    tuning: str
+    paper: PaperSettings
+    score_code: str
+
+    def model(self, method: str, values: Mapping[str, Any], train: Any) -> Any:
+        """Return the model, from public properties of the data only."""
+        ...
+
+    def model_code(self, method: str, values: Mapping[str, Any]) -> str:
+        """Return the Python expression that makes the same model, given `vips` and `data`."""
+        ...
+
+    def check(self, test: Any) -> None:
+        """Refuse public held-out records that cannot be scored, before anything is spent."""
+        ...
+
+    def watch(self, fit: Fit[Any], test: Any) -> float:
+        """Return the score to follow, on public held-out records."""
+        ...
+
+    def report(self, fit: Fit[Any], test: Any) -> Report:
+        """Return what may be published; `test` is public, or None."""
+        ...
+
+    def cautions(self, model: Any, plan: PrivacyPlan) -> list[str]:
+        """Return what public quantities say against a plan for a model."""
+        ...
+
+    def without_wall(
+        self, method: str, values: Mapping[str, Any], train: Any, test: Any
+    ) -> tuple[Report, Mapping[str, Any]] | None:
+        """Return report and arrays of a rival with a privacy proof of its own, or None for models of ours."""
+        ...
+
+
+_NO_NOISE = "which adds no noise"
+ON_THE_WALL = (
+    Method(REFINED, "VIPS, improved"),
+    Method(PAPER, "VIPS, as published", variant="paper"),
+    Method(
+        STRONG,
+        "Strong composition",
+        variant="paper",
+        accountant="strong",
+        refused_options={"noise": "which derives it from epsilon"},
+        ignored_options=("accountant",),
+    ),
+    Method(
+        NON_PRIVATE,
+        "Non-private",
+        refused_options={"epsilon": _NO_NOISE, "noise": _NO_NOISE},
+        ignored_options=("epsilon", "noise", "accountant"),
+        refused_on_private="it adds no noise",
+    ),
+)  # the methods that every model has
+
+
+class TrainedBehindTheWall:
+    """What tasks share whose methods all train behind the wall."""
+
+    methods: Mapping[str, Method] = {method.name: method for method in ON_THE_WALL}
+
+    def check(self, test: Any) -> None:
+        """Take all held-out records."""
+
+    def cautions(self, model: Any, plan: PrivacyPlan) -> list[str]:
+        """Say nothing against any plan."""
+        return []
+
+    def without_wall(self, method: str, values: Mapping[str, Any], train: Any, test: Any) -> None:
+        """Return None: there is no other way."""
+        return None
+
+
+def protected_unit(task: Task, person: str | None) -> str:
+    """Return what the guarantee is about: what the code enforces, whatever a steward calls it.
+
+    Parameters
+    ----------
+    task
+        Of the records.
+    person
+        The column (or array) that names the person; None where there is none.
+
+    Examples
+    --------
+    >>> from vips_core.tasks import RISK
+    >>> protected_unit(RISK, None)
+    'one row of the file'
+    >>> protected_unit(RISK, "patient")
+    'one person (all rows with the same value of patient)'
+    """
+    return task.unit if person is None else f"one person (all {task.record}s with the same value of {person})"
+
+
+def by_name(*scores: Score) -> Mapping[str, Score]:
+    """Return scores by their names."""
+    return {score.name: score for score in scores}
+
+
+def evenly_spread(records: Any, count: int) -> Any:
+    """Return at most `count` records, evenly spread: files are often in an order that means something."""
+    chosen = np.zeros(len(records), bool)
+    chosen[np.linspace(0, len(records) - 1, min(count, len(records))).astype(int)] = True
+    return records[chosen]

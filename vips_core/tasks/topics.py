@@ -1,0 +1,142 @@
+"""Topics of documents: latent Dirichlet allocation."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from vips_core.data import Corpus
+from vips_core.fit import Fit
+from vips_core.metrics import perplexity
+from vips_core.metrics.text import npmi_coherence
+from vips_core.models.lda.model import LDA, top_words, topic_shares, topic_words
+from vips_core.options import Option
+from vips_core.tasks.base import (
+    NON_PRIVATE,
+    TOP,
+    WATCHED,
+    FileFormats,
+    PaperSettings,
+    Report,
+    Score,
+    TrainedBehindTheWall,
+    by_name,
+    evenly_spread,
+)
+
+UNCUT_WORDS = 2000  # N without privacy: longer than nearly all documents
+_BOUND, _COMPLETION, _COHERENCE = "perplexity (bound)", "perplexity (completion)", "coherence (NPMI)"
+
+
+class TopicsTask(TrainedBehindTheWall):
+    """Latent Dirichlet allocation."""
+
+    name = "lda"
+    title = "Topics"
+    help = "topics of documents (latent Dirichlet allocation)"
+    product = "Topics"
+    data_type: type = Corpus
+    record = "document"
+    unit = "one document of the file"
+    files = FileFormats(
+        ("txt", "csv", "npz"),
+        "A text file with one document per line, a CSV with a column of texts, or an .npz with the arrays "
+        "indptr, indices, counts and vocabulary.",
+    )
+    scores = by_name(
+        Score(_COMPLETION, larger_is_better=False),
+        Score(_BOUND, larger_is_better=False),
+        Score(_COHERENCE, larger_is_better=True, in_paper=False),
+    )
+    watched = _COMPLETION
+    tables: tuple[str, ...] = ("topics",)
+    epochs = 20.0
+    options: Mapping[str, Option] = {
+        "topics": Option(
+            int,
+            "How many groups of words to look for.",
+            20,
+            low=2,
+            high=1000,
+            label="Topics",
+            symbol="K",
+        ),
+        "words": Option(
+            int,
+            "A longer document counts as if it had so many words.",
+            50,
+            low=1,
+            high=100_000,
+            label="Words per document",
+            symbol="N",
+        ),
+    }
+    clipping = (
+        "A document's word counts are first brought to at most N words, and its whole topic–word matrix is "
+        "then clipped in L2 norm to the block's bound."
+    )
+    tuning = (
+        "Constants of the refined variant (clipping, averaging, shrinkage) were chosen by held-out "
+        "perplexity on public documents, Wikipedia and State of the Union addresses. Results on the latter "
+        "are therefore somewhat optimistic."
+    )
+    paper = PaperSettings(
+        {"epsilon": "Figure 2", "steps": "Figure 3", "topics": "Table 1"},
+        batches=(5_000, 10_000, 20_000),
+        noises=(1.0, 1.1, 1.24, 1.5, 2.0),
+        records=400_000,
+    )
+    score_code = "vips.perplexity(fit, data.test)"
+
+    def model(self, method: str, values: Mapping[str, Any], train: Corpus) -> LDA:
+        """Return the topic model for the corpus's public vocabulary."""
+        topics, words = values["topics"], values["words"]
+        if method == NON_PRIVATE:  # nothing to bound: no document is clipped or shortened
+            return LDA(topics, train.vocabulary, max(words, UNCUT_WORDS), clip=1.0)
+        return LDA(topics, train.vocabulary, words, method=self.methods[method].variant)
+
+    def model_code(self, method: str, values: Mapping[str, Any]) -> str:
+        """Return the expression that makes this model."""
+        topics, words = values["topics"], values["words"]
+        if method == NON_PRIVATE:
+            return f"vips.LDA({topics}, data.train.vocabulary, {max(words, UNCUT_WORDS)}, clip=1.0)"
+        variant = self.methods[method].variant
+        return f'vips.LDA({topics}, data.train.vocabulary, {words}, method="{variant}")'
+
+    def watch(self, fit: Fit[Any], test: Corpus) -> float:
+        """Return the completion perplexity of some held-out documents."""
+        return perplexity(fit, evenly_spread(test, WATCHED), "completion")
+
+    def report(self, fit: Fit[Any], test: Corpus | None) -> Report:
+        """Return perplexities and coherence of held-out documents, and each topic's first words."""
+        import pandas as pd
+
+        top = min(TOP, len(fit.model.vocabulary))
+        best = top_words(fit, top)
+        shares = topic_shares(fit.params)
+        table = pd.DataFrame(
+            [
+                {
+                    "topic": topic,
+                    "share": shares[topic],
+                    "rank": rank,
+                    "word": word,
+                    "probability": probability,
+                }
+                for topic, words in enumerate(best)
+                for rank, (word, probability) in enumerate(words, 1)
+            ]
+        )
+        lines = [
+            f"topic {topic:>3} ({shares[topic]:5.1%})  " + " ".join(word for word, _ in words)
+            for topic, words in enumerate(best)
+        ]
+        scores = {}
+        if test is not None:
+            scores = {
+                _BOUND: perplexity(fit, test, "bound"),
+                _COMPLETION: perplexity(fit, test, "completion"),
+                _COHERENCE: float(npmi_coherence(topic_words(fit.params), test, top).mean()),
+            }
+        return Report(scores, {"topics": table}, "\n".join(lines))
+
+
+TOPICS = TopicsTask()

@@ -1,0 +1,161 @@
+"""The sentences for values that are not allowed, written once: each names the value and what is allowed."""
+
+import math
+from collections.abc import Collection, Iterable
+from typing import Any
+
+__all__ = ["known_options", "number", "one_of", "positive", "share", "text", "whole"]
+
+
+def number(
+    name: str,
+    value: Any,
+    *,
+    low: float = -math.inf,
+    high: float = math.inf,
+    above: float = -math.inf,
+    below: float = math.inf,
+    or_zero: bool = False,
+) -> float:
+    """Return a finite number within bounds, of which `low` and `high` are inclusive.
+
+    Parameters
+    ----------
+    name
+        What the value is called where the user gave it.
+    value
+        Any object; booleans, texts, NaN and infinities are refused.
+    low, high, above, below
+        Bounds.
+    or_zero
+        Whether 0 is allowed besides.
+
+    Returns
+    -------
+    float
+        The value.
+
+    Examples
+    --------
+    >>> number("delta", 2, above=0, below=1)
+    Traceback (most recent call last):
+    ...
+    ValueError: delta must be a number above 0 and below 1, got 2
+    """
+    try:
+        given = math.nan if isinstance(value, bool | str | bytes) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        given = math.nan
+    within = math.isfinite(given) and low <= given <= high and above < given < below
+    if not within and not (or_zero and given == 0):
+        allowed = f"{'0 or ' if or_zero else ''}a number{_bounds(low, high, above, below)}"
+        raise ValueError(f"{name} must be {allowed}, got {_shown(value)}")
+    return given
+
+
+def whole(name: str, value: Any, low: float = -math.inf, high: float = math.inf) -> int:
+    """Return a whole number from `low` to `high`, which may be written as 20.0.
+
+    Examples
+    --------
+    >>> whole("topics", 20.0, low=2)
+    20
+    >>> whole("topics", 1.5, low=2)
+    Traceback (most recent call last):
+    ...
+    ValueError: topics must be a whole number of at least 2, got 1.5
+    """
+    exact = None
+    if not isinstance(value, bool):
+        if hasattr(value, "__index__"):
+            exact = int(value)
+        elif isinstance(value, float) and value.is_integer():
+            exact = int(value)
+    if exact is None or not low <= exact <= high:
+        raise ValueError(f"{name} must be a whole number{_bounds(low, high)}, got {_shown(value)}")
+    return exact
+
+
+def positive(name: str, value: Any, high: float = math.inf) -> float:
+    """Return a finite number above 0 and at most `high`.
+
+    Examples
+    --------
+    >>> positive("epsilon", 1)
+    1.0
+    """
+    return number(name, value, above=0, high=high)
+
+
+def share(name: str, value: Any) -> float:
+    """Return a number above 0 and below 1.
+
+    Examples
+    --------
+    >>> share("test_share", 0.2)
+    0.2
+    """
+    return number(name, value, above=0, below=1)
+
+
+def one_of(name: str, value: Any, choices: Collection[str]) -> str:
+    """Return a text that is one of the choices.
+
+    Examples
+    --------
+    >>> one_of("method", "refined", ("refined", "paper"))
+    'refined'
+    """
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(choices)}, got {_shown(value)}")
+    return value
+
+
+def text(name: str, value: Any) -> str:
+    """Return a text.
+
+    Examples
+    --------
+    >>> text("data", 3)
+    Traceback (most recent call last):
+    ...
+    ValueError: data must be a text, got 3
+    """
+    if not isinstance(value, str):
+        raise ValueError(f"{name} must be a text, got {_shown(value)}")
+    return value
+
+
+def known_options(of: str, names: Iterable[Any], known: Collection[str]) -> None:
+    """Refuse the first name that is not known.
+
+    Examples
+    --------
+    >>> known_options("lda", ["topics", "colour"], ["topics", "words"])
+    Traceback (most recent call last):
+    ...
+    ValueError: colour is not an option of lda; known are topics, words
+    """
+    for name in names:
+        if name not in known:
+            plain = isinstance(name, str) and name.isidentifier() and len(name) <= 60
+            raise ValueError(
+                f"{name if plain else _shown(name)} is not an option of {of}; known are {', '.join(known)}"
+            )
+
+
+def _bounds(low: float, high: float, above: float = -math.inf, below: float = math.inf) -> str:
+    limits = [f" above {_written(above)}"] if above > -math.inf else []
+    limits += [f" of at least {_written(low)}"] if low > -math.inf else []
+    limits += [f" below {_written(below)}"] if below < math.inf else []
+    limits += [f" at most {_written(high)}"] if high < math.inf else []
+    return " and".join(limits)
+
+
+def _written(bound: float) -> str:
+    return f"{bound:,}" if isinstance(bound, int) else f"{bound:,g}"
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:60]}…"
