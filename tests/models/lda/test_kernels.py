@@ -1,5 +1,6 @@
 """The kernels of LDA against slow twins, and their bounds."""
 
+import numba as nb
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,8 +8,9 @@ from hypothesis import strategies as st
 
 from tests import reference
 from tests.models.lda.documents import ALPHA, TOPICS, WORDS, corpus_of, random_counts, random_lam
+from vips_core.kernels.simd import WIDTH
 from vips_core.models.lda import refined as lda_refined
-from vips_core.models.lda.document_kernels import resample
+from vips_core.models.lda.document_kernels import TOGETHER, resample
 from vips_core.models.lda.kernels import expected_rows, infer_gammas, topic_word_sums, word_sums
 from vips_core.models.lda.shrink import shrink
 from vips_core.privacy.blocks import Block
@@ -183,3 +185,21 @@ def test_shrinkage_learns_sparsity_and_keeps_exact_cells():
     assert ((estimate - truth) ** 2).mean() < 0.4 * ((noisy - truth) ** 2).mean()
     exact, _ = shrink(truth, mean, np.zeros(500), groups, flat, lda_refined.TOPIC_GRID, 1)
     np.testing.assert_allclose(exact, truth, rtol=1e-9)
+
+
+@nb.njit
+def leave_nan_in_memory():
+    """Free memory of the size of a group of θ with NaN in it, from which the next arrays are taken."""
+    room = np.empty(TOGETHER * WIDTH + 16, np.float32)
+    room[:] = np.nan
+
+
+def test_empty_documents_add_nothing_whatever_memory_held_before():
+    matrix, lam = random_counts(), random_lam()
+    with_empty = np.repeat(matrix, 2, axis=0)
+    with_empty[::2] = 0  # the first of a group is empty, so that nothing is written where its θ would be
+    expected = sums_of(corpus_of(matrix), lam)
+    assert np.all(np.isfinite(expected))
+    for _ in range(5):
+        leave_nan_in_memory()
+        assert np.array_equal(sums_of(corpus_of(with_empty), lam), expected)

@@ -80,8 +80,11 @@ def room_for(indptr: Int64) -> int:
 
 @nb.njit(nogil=True, cache=True)
 def aligned(size: int) -> Float32:
-    """Return room for `size` numbers that starts a cache line, so that no eight of them cross one."""
-    room = np.empty(size + 16, np.float32)
+    """Return `size` zeros that start a cache line, so that no eight of them cross one.
+
+    Padding is multiplied by 0, and 0 times what memory held before may be NaN.
+    """
+    room = np.zeros(size + 16, np.float32)
     start = (-room.ctypes.data % 64) // 4
     return room[start : start + size]
 
