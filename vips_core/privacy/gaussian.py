@@ -18,8 +18,8 @@ def delta(epsilon: npt.ArrayLike, mu: npt.ArrayLike) -> Array:
     # Φ(−x) − e^ε·Φ(−y), where e^ε·φ(y) = φ(x): so e^ε, which may overflow, is never computed.
     tail, second = np.exp(-(x**2) / 2) / 2, erfcx(y / math.sqrt(2))
     first = erfcx(np.maximum(x, 0) / math.sqrt(2))
-    found = np.where(x > 0, tail * (first - second), ndtr(-x) - tail * second)
-    return np.asarray(np.maximum(found, 0.0))
+    difference = np.where(x > 0, tail * (first - second), ndtr(-x) - tail * second)
+    return np.asarray(np.maximum(difference, 0.0))
 
 
 def epsilon(mu: npt.ArrayLike, target_delta: npt.ArrayLike) -> Array:
@@ -27,8 +27,8 @@ def epsilon(mu: npt.ArrayLike, target_delta: npt.ArrayLike) -> Array:
     mu, target = np.broadcast_arrays(np.asarray(mu, float), np.asarray(target_delta, float))
     reachable = np.minimum(target, 1.0)  # a δ of 1 or more promises nothing: ε = 0
     upper = zcdp_epsilon(mu**2 / 2, reachable)
-    found = _bisect(lambda value: delta(value, mu) <= reachable, np.zeros_like(upper), upper)
-    return np.where(delta(0.0, mu) <= reachable, 0.0, found)
+    smallest = _bisect(lambda value: delta(value, mu) <= reachable, np.zeros_like(upper), upper)
+    return np.where(delta(0.0, mu) <= reachable, 0.0, smallest)
 
 
 def mu(epsilon: float, target_delta: float) -> float:
@@ -38,8 +38,8 @@ def mu(epsilon: float, target_delta: float) -> float:
     upper = 1.0
     while delta(epsilon, upper) <= target_delta:
         upper *= 2
-    found = _bisect(lambda value: delta(epsilon, value) > target_delta, np.array(0.0), np.array(upper))
-    return float(found) * (1 - 1e-12)  # on the private side of the rounding
+    largest = _bisect(lambda value: delta(epsilon, value) > target_delta, np.array(0.0), np.array(upper))
+    return float(largest) * (1 - 1e-12)  # on the private side of the rounding
 
 
 def zcdp_epsilon(rho: npt.ArrayLike, target_delta: npt.ArrayLike) -> Array:

@@ -114,6 +114,6 @@ def log_sum_exp(terms: Array) -> float:
 
 def _log_at(index: int, mass: float, size: int) -> Array:
     """Logs of a law with all its mass at one index."""
-    found = np.full(size, -np.inf)
-    found[index] = math.log(mass) if mass > 0 else -np.inf
-    return found
+    logs = np.full(size, -np.inf)
+    logs[index] = math.log(mass) if mass > 0 else -np.inf
+    return logs

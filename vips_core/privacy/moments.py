@@ -68,8 +68,8 @@ def rdp_epsilon(events: Sequence[SampledGaussian], delta: float) -> tuple[float,
     losses = [loss(x) for x in grid]
     best = int(np.argmin(losses))
     around = (grid[max(best - 1, 0)], grid[min(best + 1, grid.size - 1)])
-    found = scipy.optimize.minimize_scalar(loss, bounds=around, method="bounded", options={"xatol": 1e-4})
-    value, at = min((float(found.fun), float(found.x)), (losses[best], grid[best]))
+    minimum = scipy.optimize.minimize_scalar(loss, bounds=around, method="bounded", options={"xatol": 1e-4})
+    value, at = min((float(minimum.fun), float(minimum.x)), (losses[best], grid[best]))
     return value, 1 + math.exp(at)
 
 

@@ -200,17 +200,17 @@ class PrivacyPlan:
 
     def warnings(self) -> list[str]:
         """Plain words for settings that weaken or void the guarantee."""
-        found = []
+        sentences = []
         if self.delta >= 1 / self.records:
-            found.append(
+            sentences.append(
                 f"δ = {self.delta:g} is not below 1/N = {1 / self.records:.3g}: publishing one person's "
                 "record outright would be allowed. Choose δ well below 1/N."
             )
         if self.sampling == "fixed" and self.sampling_rate < 1:
-            found.append("Batches of fixed size are used, but ε is computed for Poisson sampling.")
+            sentences.append("Batches of fixed size are used, but ε is computed for Poisson sampling.")
         if self.noise_multiplier == 0:
-            found.append("Without noise there is no privacy guarantee.")
-        return found
+            sentences.append("Without noise there is no privacy guarantee.")
+        return sentences
 
 
 def _steps_within(epochs: float, records: int, expected_batch: int) -> int:

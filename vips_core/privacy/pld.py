@@ -51,8 +51,8 @@ def deltas(events: Sequence[SampledGaussian], epsilons: Array) -> Array:
     if sum(event.count for event in joined) > _MOST_STEPS:
         return np.ones_like(epsilons)
     sketches = _on_dots(joined, _SMALL_DELTA)
-    found = [_compose(joined, sketches, way, _SMALL_DELTA, tilt=0.0).deltas(epsilons) for way in (0, 1)]
-    return np.minimum(np.maximum(*found), 1.0)
+    directions = [_compose(joined, sketches, way, _SMALL_DELTA, tilt=0.0).deltas(epsilons) for way in (0, 1)]
+    return np.minimum(np.maximum(*directions), 1.0)
 
 
 @functools.lru_cache(maxsize=256)
@@ -90,21 +90,21 @@ class _Whole:
 
     def epsilon(self, delta: float) -> float:
         """Smallest ε ≥ 0 with δ(ε) ≤ `delta`; between dots δ is linear in e^ε."""
-        x, found, weighed = self._profile
-        at = int(np.searchsorted(-found, -delta))
+        x, profile, weighed = self._profile
+        at = int(np.searchsorted(-profile, -delta))
         if at == x.size:
             return math.inf
         if at == 0:
             return float(x[0])
-        room = (delta - found[at]) / weighed[at]  # what is left of e^{ε − x} − 1
+        room = (delta - profile[at]) / weighed[at]  # what is left of e^{ε − x} − 1
         return max(float(x[at - 1]), float(x[at]) + (math.log1p(-room) if room < 1 else -math.inf))
 
     def deltas(self, epsilons: Array) -> Array:
         """δ at each ε ≥ 0; 1 below the window."""
-        x, found, _ = self._profile
+        x, profile, _ = self._profile
         largest = 700.0  # e^ε is finite
         grid = np.exp(np.minimum(x, largest))
-        return np.interp(np.exp(np.minimum(epsilons, largest)), grid, found, left=1.0)
+        return np.interp(np.exp(np.minimum(epsilons, largest)), grid, profile, left=1.0)
 
 
 @dataclass(frozen=True)
@@ -141,10 +141,10 @@ class _Sum:
         untilted = self.cumulant(tilt)
         unit = math.log(self.scale)
         widest = (math.log(1e-9) - unit, math.log(1e6) - unit)
-        found = scipy.optimize.minimize_scalar(
+        minimum = scipy.optimize.minimize_scalar(
             bound, bounds=widest, method="bounded", options={"xatol": 1e-2}
         )
-        return math.exp(found.x), float(found.fun)
+        return math.exp(minimum.x), float(minimum.fun)
 
     def window(self, delta: float, tilt: float) -> tuple[float, float, float, float]:
         """Tilt θ, the ends of a window that is precise where δ(ε) is about `delta`, and its end's exponent.

@@ -108,10 +108,10 @@ class AttackRisk:
 
     def sentence(self) -> str:
         """Return the risk in plain words."""
-        found = 100 * float(self.true_positive_rate(0.01))
+        detected = 100 * float(self.true_positive_rate(0.01))
         return (
             "An attacker tests whether people took part and accepts one false alarm in 100 outsiders. "
-            f"Of 100 people who did take part, the best possible test finds at most {_people(found)}; "
+            f"Of 100 people who did take part, the best possible test finds at most {_people(detected)}; "
             "guessing finds 1."
         )
 
