@@ -49,7 +49,7 @@ def of_model(model: str) -> str:
 @functools.cache
 def load_ahead() -> None:
     """Let a server that has warm workers load, once and in the background, what its pages will need."""
-    if os.environ.get("VIPS_WARM", "0") != "0":
+    if os.environ.get("VIPS_WARM", "") not in ("", "0"):
         timer = threading.Timer(_FIRST_PAGE, _load_everything)
         timer.daemon = True
         timer.start()
