@@ -19,4 +19,5 @@ with st.container(horizontal=True, key="pages"):  # shown where the bar on top h
         st.page_link(page)
 if chosen != ALL["start"]:  # it does so when it has drawn what needs no core
     layout.check_store()
+pages.load_ahead()
 chosen.run()

@@ -48,6 +48,11 @@ class Background:
 _background = Background(threads=1, keep=256)  # a second would take turns from the pages
 
 
+def compute_ahead(function: Callable[..., Any], *args: Hashable) -> None:
+    """Let a call be computed that a page will most likely ask for; nothing waits for it."""
+    _background.ask(function, *args)
+
+
 class Later:
     """The slow calls of one run of a page: call it for a result or None, and the page follows when ready.
 

@@ -1,8 +1,11 @@
-"""The pages of the app by name; a page's module is imported when the page is first drawn."""
+"""The pages of the app by name; a page's module is imported when it is first drawn, or ahead of that."""
 
 import functools
+import gc
 import importlib
 import importlib.util
+import os
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +23,8 @@ TITLES = {
     "learn": ("Learn", ":material/school:"),
 }
 OWN_GRID = "own"  # of Frontier's presets: a sweep that the visitor sets up
+_WITH_RESULTS = ("sklearn.metrics", "scipy.stats", "scipy.signal")  # load with a first result, or a first ε
+_FIRST_PAGE = 2.0  # seconds that a server's first page has for itself
 
 
 def page(name: str) -> Any:
@@ -39,6 +44,22 @@ def of_model(model: str) -> str:
         ):
             return name
     raise ValueError(f"no page trains the model {model!r}")
+
+
+@functools.cache
+def load_ahead() -> None:
+    """Let a server that has warm workers load, once and in the background, what its pages will need."""
+    if os.environ.get("VIPS_WARM", "") not in ("", "0"):
+        timer = threading.Timer(_FIRST_PAGE, _load_everything)
+        timer.daemon = True
+        timer.start()
+
+
+def _load_everything() -> None:
+    for module in (*(f"dashboard.views.{name}.page" for name in TITLES), *_WITH_RESULTS):
+        importlib.import_module(module)
+    gc.collect()
+    gc.freeze()  # Streamlit looks for garbage after each run of a page; code is none
 
 
 def _drawer(name: str) -> Callable[[], None]:

@@ -10,7 +10,8 @@ import streamlit as st
 from dashboard import background, state, stored
 from vips_core.store.rows import RunRow
 
-_POLL = 0.25  # seconds
+_POLL = 0.1  # seconds
+_STARTED = 1.0  # seconds after which a page is run again for a run that has begun: it may end sooner
 
 
 def follow(
@@ -20,28 +21,32 @@ def follow(
     show: Callable[[Sequence[RunRow]], None] | None = None,
     redraw: float = math.inf,
 ) -> None:
-    """Follow runs as a page has drawn them, and run it again when one changes its state.
+    """Follow runs as a page has drawn them, and run it again when one has ended, or begun a while ago.
 
     Parameters
     ----------
     read
         Reads them again; by default each by its name.
     show
-        Draws progress in the meantime.
+        Draws progress in the meantime, at first and whenever there is some.
     redraw
         Seconds after which the page is run again for mere progress, too.
     """
     start = time.monotonic()
+    shown: Sequence[RunRow] | None = None
 
     def have_changed() -> bool:
+        nonlocal shown
         stored.supervise()
         now = [stored.store().run(run.id) for run in runs] if read is None else read()
-        if _statuses(now) != _statuses(runs):
+        waited = time.monotonic() - start
+        if _live(now) != _live(runs) or (waited > _STARTED and _statuses(now) != _statuses(runs)):
             return True
-        if time.monotonic() - start > redraw and _steps(now) != _steps(runs):
+        if waited > redraw and _steps(now) != _steps(runs):
             return True
-        if show is not None:
+        if show is not None and now != shown:
             show(now)
+            shown = now
         return False
 
     background.wait_until(have_changed, every=_POLL)
@@ -68,6 +73,10 @@ def _cancel(run_id: str) -> None:
         stored.store().cancel(run_id)
     except ValueError as problem:
         state.complain(str(problem))
+
+
+def _live(runs: Sequence[RunRow]) -> set[str]:
+    return {run.id for run in runs if run.status in stored.LIVE}
 
 
 def _statuses(runs: Sequence[RunRow]) -> dict[str, str]:

@@ -9,7 +9,7 @@ from dashboard.components.formats import brief, number
 from dashboard.components.price import Price
 from dashboard.components.tables import text_table
 from dashboard.model_page.definition import ModelPage
-from dashboard.model_page.offer import Offer
+from dashboard.model_page.offer import Offer, foresee_example
 from vips_core import ACCOUNTANTS
 from vips_core.store.forecast import Forecast
 from vips_core.store.rows import DataRow
@@ -75,6 +75,8 @@ def show(page: ModelPage, row: DataRow, offer: Offer | None) -> None:
             on_click=state.sets("example", "1"),
             help="Trains it now on public data, or shows it at once where it was trained before.",
         )
+    if offer is not None:
+        foresee_example(page, row)
     with layout.card("Nothing trained here yet"):
         st.markdown(
             "Choose data, methods and a plan, then **Train**. Training runs in the background: "

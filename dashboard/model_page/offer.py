@@ -1,10 +1,10 @@
 """What the chosen runs would cost before any of them is trained."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dashboard import stored
-from dashboard.background import Later
+from dashboard.background import Later, compute_ahead
 from dashboard.components.price import Price, price
 from dashboard.model_page import train
 from dashboard.model_page.definition import ModelPage
@@ -42,18 +42,32 @@ class Offer:
 def make_offer(page: ModelPage, row: DataRow, later: Later) -> Offer | None:
     """Return the offer, or None while it is being computed."""
     try:
-        private = tuple(
-            request.to_toml()
-            for request in train.requests(page)
-            if request.private and not page.task.methods[request.method].refused_on_private
-        )
-        prices = later.soon(_prices, private, stored.data(row.name))
+        prices = later.soon(_prices, _priced(page, train.requests(page)), stored.data(row.name))
     except ValueError as problem:
         return Offer({}, problem=str(problem))
     if prices is None:
         return None
     runs = [item.plan.events() for item in prices.values()]
     return Offer(prices, forecast(stored.store().ledger(row.name), runs) if row.private else None)
+
+
+def foresee_example(page: ModelPage, row: DataRow) -> None:
+    """Have the ready example priced before it is asked for: its runs can then start at once."""
+    if row.name != page.example["data"]:
+        return
+    usual = {parameter.name: parameter.default for parameter in page.parameters}
+    values = usual | {"delta": stored.suggested_delta(row)} | dict(page.example)
+    compute_ahead(_prices, _priced(page, train.requests(page, values.__getitem__)), stored.data(row.name))
+
+
+def _priced(page: ModelPage, requests: Sequence[Request]) -> tuple[str, ...]:
+    """Return, as config files, the requests of runs that add noise behind the wall."""
+    methods = page.task.methods
+    return tuple(
+        request.to_toml()
+        for request in requests
+        if request.private and not methods[request.method].refused_on_private
+    )
 
 
 def _prices(requests: tuple[str, ...], data_set: DataSet) -> dict[str, Price]:

@@ -1,6 +1,7 @@
 """Training: the requests that a page's values make, their submission, and the runs that an address names."""
 
 from collections.abc import Callable
+from typing import Any
 
 import streamlit as st
 
@@ -71,21 +72,24 @@ def submit(page: ModelPage) -> None:
         state.put("runs", ",".join(run_ids))
 
 
-def requests(page: ModelPage) -> list[Request]:
-    """Return one request for each chosen method; `ValueError` with one sentence where they do not agree."""
+def requests(page: ModelPage, value: Callable[[str], Any] = state.get) -> list[Request]:
+    """Return one request for each chosen method; `ValueError` with one sentence where they do not agree.
+
+    `value` gives what is chosen by its name in the address; by default it is the visitor's.
+    """
     names = (*_SHARED, *page.task.options)
-    shared = {"model": page.task.name} | {name: state.get(name) for name in names}
-    spending = "epsilon" if state.get("noise") is None else "noise"
+    shared = {"model": page.task.name} | {name: value(name) for name in names}
+    spending = "epsilon" if value("noise") is None else "noise"
     return [
-        Request.from_mapping(shared | {"method": method} | _spent(page, method, spending))
-        for method in state.get("methods").split(",")
+        Request.from_mapping(shared | {"method": method} | _spent(page, method, spending, value))
+        for method in value("methods").split(",")
     ]
 
 
-def _spent(page: ModelPage, method: str, spending: str) -> dict[str, float]:
-    """Return ε or σ, whichever the visitor gives; nothing for a method that takes neither."""
+def _spent(page: ModelPage, method: str, spending: str, value: Callable[[str], Any]) -> dict[str, float]:
+    """Return ε or σ, whichever is given; nothing for a method that takes neither."""
     takes_none = {"epsilon", "noise"} <= set(page.task.methods[method].refused_options)
-    return {} if takes_none else {spending: state.get(spending)}
+    return {} if takes_none else {spending: value(spending)}
 
 
 def runs_of_visit(page: ModelPage, row: DataRow) -> dict[str, RunRow]:

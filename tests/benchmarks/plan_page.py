@@ -136,6 +136,7 @@ def serve(folder: Path) -> tuple[subprocess.Popen[bytes], str, Path]:
     arguments = [str(script) if part == str(APP) else part for part in launch.arguments(port)]
     command = [sys.executable, "-m", "streamlit", *arguments]
     environment = os.environ | {"VIPS_HOME": str(folder / "home"), "PYTHONPATH": str(APP.parent.parent)}
+    environment["VIPS_WARM"] = "2"  # as the command sets it
     with (folder / "server.log").open("wb") as log:
         process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
     address = f"http://127.0.0.1:{port}"

@@ -58,7 +58,7 @@ def pixel_accuracy(model: SBN, params: Params, rows: BinaryRows) -> float:
     >>> 0 <= pixel_accuracy(model, params, rows) <= 1
     True
     """
-    return float(((reconstruct(model, params, rows) >= 0.5) == rows.unpack(np.bool_)).mean())
+    return share_right(reconstruct(model, params, rows), rows)
 
 
 def reconstruction_log_likelihood(model: SBN, params: Params, rows: BinaryRows) -> float:
@@ -85,6 +85,15 @@ def reconstruction_log_likelihood(model: SBN, params: Params, rows: BinaryRows) 
     >>> reconstruction_log_likelihood(model, params, rows) <= 0
     True
     """
-    probability = reconstruct(model, params, rows)
+    return log_likelihood(reconstruct(model, params, rows), rows)
+
+
+def share_right(probability: npt.NDArray[np.float64], rows: BinaryRows) -> float:
+    """Return the share of pixels that are right in binary reconstructions, given as p(y = 1)."""
+    return float(((probability >= 0.5) == rows.unpack(np.bool_)).mean())
+
+
+def log_likelihood(probability: npt.NDArray[np.float64], rows: BinaryRows) -> float:
+    """Return the mean over images of Σ_j log p(y_j), given p(y = 1) of every pixel."""
     of_truth = np.where(rows.unpack(np.bool_), probability, 1 - probability)
     return float(np.log(np.maximum(of_truth, np.finfo(np.float64).tiny)).sum(axis=1).mean())

@@ -78,7 +78,16 @@ def test_mere_progress_runs_the_page_again_after_a_while(run, clock):
     read = as_it_goes(run, {}, {"step": 1})
     with pytest.raises(RanAgainError):
         live_runs.follow([run], read=read, show=looks.append, redraw=3.0)
-    assert len(looks) == 13  # at 0, 0.25, … 3 seconds
+    assert [now[0].step for now in looks] == [0, 1]
+
+
+def test_a_run_that_has_begun_is_drawn_in_its_place_and_runs_the_page_again_after_a_second(run, clock):
+    looks = []
+    read = as_it_goes(run, {}, {"status": "running"})
+    with pytest.raises(RanAgainError):
+        live_runs.follow([run], read=read, show=looks.append)
+    assert [now[0].status for now in looks] == ["queued", "running"]
+    assert 1.0 < background.time.monotonic() < 1.2
 
 
 def test_the_supervisor_is_asked_only_where_something_waits_and_not_too_often(started):

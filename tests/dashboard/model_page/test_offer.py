@@ -1,9 +1,15 @@
 """The price before the purchase: the core's numbers, live, and one question before a budget is spent."""
 
+import dataclasses
+
 import pytest
 
+from dashboard import background
 from dashboard.components import price
 from dashboard.components.formats import number
+from dashboard.model_page import offer
+from dashboard.views.topics import page as topics_view
+from dashboard.views.topics.definition import PAGE
 from tests.dashboard.topics_page import documents, errors, page, said, store, worked
 from tests.dashboard.topics_page import press_train as spend
 from tests.pages import address, checked, metrics, settled, view
@@ -51,6 +57,21 @@ def test_the_price_is_that_of_the_run_that_is_trained(store):
     at = spend(at)
     for run_id, noise in zip(address(at)["runs"].split(","), table["Noise σ"], strict=True):
         assert number(store.run(run_id).plan.noise_multiplier) == noise
+
+
+def test_the_ready_example_is_priced_before_it_is_asked_for(store, monkeypatch):
+    example = {"data": "open", "methods": "refined,non-private", "epochs": 4.0, "topics": 2, "seed": 7}
+    monkeypatch.setattr(topics_view, "PAGE", dataclasses.replace(PAGE, example=example))
+    foreseen = []
+    monkeypatch.setattr(offer, "compute_ahead", lambda *call: foreseen.append(call))
+    at = settled(page())
+    assert foreseen
+    assert background._background.result(*foreseen[-1]) is None
+    settled(checked(at.button(key="example").click().run()))
+    assert background._background.result(*foreseen[-1]) is not None  # the click asked for the very same
+    foreseen.clear()
+    settled(page(data="clinic"))
+    assert not foreseen  # its records are not loaded for that
 
 
 def test_values_that_do_not_agree_are_told_before_training(store):

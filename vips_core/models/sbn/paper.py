@@ -30,7 +30,7 @@ from vips_core.kernels.polya_gamma import pg_means
 from vips_core.kernels.pool import Array, concatenated, grouped_sums, one_blas_thread
 from vips_core.kernels.symmetric import from_triangles, packed_size, triangle_scale, triangles
 from vips_core.models.base import Block, Released
-from vips_core.models.sbn.kernels import second_moments, settle_each
+from vips_core.models.sbn.kernels import second_moments, settle_each, settle_shared
 from vips_core.models.sbn.pixels import centred_pixel_sums
 from vips_core.models.sbn.tpbn import TPBN
 from vips_core.privacy.plan import PrivacyPlan
@@ -222,34 +222,50 @@ class Paper:
     @staticmethod
     def latents(params: PaperParams, images: Array) -> Array:
         """Return ⟨z⟩ of each image."""
-        return _posterior(params, images)[0]
+        return _settled(params, images)[: len(images)]
 
 
-def _posterior(params: PaperParams, images: Array, rounds: int = ROUNDS) -> tuple[Array, Array, Array]:
+def _posterior(params: PaperParams, images: Array) -> tuple[Array, Array, Array]:
     """⟨z⟩, ⟨zzᵀ⟩ and ⟨ξ⁰⟩ of each image, from ⟨z⟩ = ½: rounds of ξ⁰ and z, and ξ⁰ once more."""
-    pixels, hidden = params.weights.shape
-    padding = np.zeros((-len(images) % ALIKE, pixels))
-    both = params.weight_pairs * triangle_scale(hidden) ** 2  # off-diagonal pairs count twice in zᵀ⟨wwᵀ⟩z
-    mu = np.full((len(images) + len(padding), hidden), 0.5)
-    pairs, xi = np.empty((len(mu), params.weight_pairs.shape[1])), np.empty((len(mu), pixels))
-    padded = np.concatenate([images, padding])
+    mu = _settled(params, images)
+    pairs, xi = np.empty((len(mu), params.weight_pairs.shape[1])), np.empty((len(mu), images.shape[1]))
     for start in range(0, len(mu), ALIKE):
         alike = slice(start, start + ALIKE)
-        _settle(params, both, padded[alike] - 0.5, mu[alike], pairs[alike], xi[alike], rounds)
+        xi[alike] = _xi(params, mu[alike], pairs[alike])
     return mu[: len(images)], pairs[: len(images)], xi[: len(images)]
 
 
-def _settle(
-    params: PaperParams, both: Array, centred: Array, mu: Array, pairs: Array, xi: Array, rounds: int
-) -> None:
-    """Write ⟨z⟩, ⟨zzᵀ⟩ and ⟨ξ⁰⟩ of some images, from the ⟨z⟩ that is there."""
-    for round_ in range(rounds + 1):
-        second_moments(mu, pairs)
-        square = pairs @ both.T + 2 * params.pixel_bias * (mu @ params.weights.T) + params.bias_square
-        xi[:] = pg_means(np.sqrt(np.maximum(square, 0)))
-        if round_ < rounds:
-            field = (centred - xi * params.pixel_bias) @ params.weights + params.hidden_logit
-            settle_each(field, xi @ params.weight_pairs, mu, SWEEPS, TOLERANCE)
+def _settled(params: PaperParams, images: Array) -> Array:
+    """⟨z⟩ of each image, and of the padding behind them.
+
+    The first round starts from the same ⟨z⟩, and so has the same ξ⁰ and Σ_j⟨ξ⁰_j w_j w_jᵀ⟩, for all images.
+    """
+    pixels, hidden = params.weights.shape
+    centred = np.concatenate([images, np.zeros((-len(images) % ALIKE, pixels))]) - 0.5
+    mu, pairs = np.full((len(centred), hidden), 0.5), np.empty((ALIKE, params.weight_pairs.shape[1]))
+    first_xi = _xi(params, mu[:1], pairs[:1])
+    first_gram = from_triangles(first_xi[0] @ params.weight_pairs, hidden)
+    for start in range(0, len(mu), ALIKE):
+        alike = slice(start, start + ALIKE)
+        settle_shared(_field(params, centred[alike], first_xi), first_gram, mu[alike], SWEEPS, TOLERANCE)
+        for _ in range(1, ROUNDS):
+            xi = _xi(params, mu[alike], pairs)
+            field = _field(params, centred[alike], xi)
+            settle_each(field, xi @ params.weight_pairs, mu[alike], SWEEPS, TOLERANCE)
+    return mu
+
+
+def _xi(params: PaperParams, mu: Array, pairs: Array) -> Array:
+    """⟨ξ⁰⟩ of some images given ⟨z⟩; ⟨zzᵀ⟩ is written into `pairs`."""
+    second_moments(mu, pairs)
+    both = triangle_scale(mu.shape[1]) ** 2  # off-diagonal pairs count twice in zᵀ⟨wwᵀ⟩z
+    square = (pairs * both) @ params.weight_pairs.T + params.bias_square
+    return pg_means(np.sqrt(np.maximum(square + 2 * params.pixel_bias * (mu @ params.weights.T), 0)))
+
+
+def _field(params: PaperParams, centred: Array, xi: Array) -> Array:
+    """What of d does not depend on ⟨z⟩, see `vips_core.models.sbn.kernels`."""
+    return np.asarray((centred - xi * params.pixel_bias) @ params.weights + params.hidden_logit)
 
 
 def _weights(
