@@ -23,7 +23,7 @@ BLUE, VERMILION, GREEN, PURPLE, GREY = "#1F83C4", "#D55E00", "#009E73", "#B8629B
 OCHRE = "#A87900"
 HEIGHT = 400
 CLEAR = "rgba(0,0,0,0)"
-NO_LEGEND = {"l": 8, "r": 8, "t": 8, "b": 8}
+NO_LEGEND = {"l": 8, "r": 18, "t": 8, "b": 8}  # on the right, half of the last tick's label
 RATES = "false alarms %{x:.1%}, found %{y:.1%}"  # of a point of a ROC
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 _COLOURS = (BLUE, VERMILION, PURPLE, GREY, GREEN, OCHRE)
@@ -60,7 +60,7 @@ def attacker_roc(
     best = line("Best attack", false_positives[shown], true_positives[shown], BLUE, hover=RATES)
     least = float(false_positives[shown][0])
     rates, highest = zip(*marks, strict=True)
-    points = markers("0.1, 1 and 5% FPR", rates, highest, VERMILION, "diamond", hover=RATES)
+    points = markers("At 0.1, 1 and 5% false alarms", rates, highest, VERMILION, "diamond", hover=RATES)
     ends = (math.log10(least), 0.02)
     x, y = (log_axis(title, *ends) for title in ("Outsiders falsely accused", "Participants found"))
     for of in (x, y):

@@ -109,7 +109,8 @@ def calibration(scores: Mapping[str, Scored]) -> tuple[Figure, int]:
         )
         shares = {"range": [-0.02 * top, 1.02 * top], "tickformat": ".0%", "nticks": 4, "fixedrange": True}
         panels[f"xaxis{number}"] = axis("Predicted", **shares, domain=across, anchor=f"y{number}")
-        panels[f"yaxis{number}"] = axis("Observed", **shares, domain=up, anchor=f"x{number}")
+        title = "" if place % 2 else "Observed"  # beside another panel it would lie on that one
+        panels[f"yaxis{number}"] = axis(title, **shares, domain=up, anchor=f"x{number}")
         names.append(note(METHOD_NAMES[method], across[0], up[1], **ABOVE))
     layout = {"showlegend": False, "height": max(HEIGHT, 250 * rows), "annotations": names}
     return figure(traces, panels.pop("xaxis"), panels.pop("yaxis"), **panels, **layout), off
@@ -174,5 +175,5 @@ def _reference(x: float, text: str) -> dict[str, Any]:
     """Return a dashed line across a chart with its name above."""
     across = {"type": "line", "x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "paper"}
     across["line"] = {"color": GREY, "dash": "dash", "width": 1.5}
-    name = note(text, x, 1, yref="paper", yanchor="bottom", font={"color": GREY})
+    name = note(text, x, 1, yref="paper", yanchor="bottom")
     return {"shapes": [across], "annotations": [name]}
