@@ -99,8 +99,14 @@ def log_axis(title: str, low: float, high: float) -> dict[str, Any]:
         "title": {"text": title},
         "range": [low, high],
         "tickvals": ticks,
-        "ticktext": [f"{tick:,.0f}" if tick % 1 == 0 and tick < 1e7 else f"{tick:.4g}" for tick in ticks],
+        "ticktext": [_tick(tick) for tick in ticks],
     }
+
+
+def _tick(value: float) -> str:
+    if value % 1 == 0 and value < 1e7:
+        return f"{value:,.0f}"
+    return f"{value:.4g}".replace("e-0", "e-").replace("e+0", "e")
 
 
 def figure(traces: list[Trace], x: dict[str, Any], y: dict[str, Any], **layout: Any) -> Figure:

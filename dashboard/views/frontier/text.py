@@ -91,6 +91,12 @@ def origin(frontier: Frontier) -> str:
     )
 
 
+def words_of_topics(table: pd.DataFrame) -> pd.DataFrame:
+    """Return matched topics for people: each method's first words, a row for each topic."""
+    words = [name for name in table.columns if f"{name}, probability" in table.columns]
+    return table.groupby("topic", sort=False)[words].agg(", ".join).reset_index(drop=True)
+
+
 def beside(frontier: Frontier, cells: pd.DataFrame) -> str:
     """Say what can be drawn beside the visitor's own cells."""
     own = cells[~cells["series"].str.endswith(SHIPPED)]

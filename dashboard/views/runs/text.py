@@ -37,7 +37,7 @@ def config(asked: Request | Sweep) -> str:
     """Say what a config asks for."""
     if isinstance(asked, Request):
         return f"A run of {asked.model} ({asked.method}) on {asked.data}."
-    return f"A sweep of {asked.model} on {asked.data} with {len(asked.cells()):,} cells."
+    return f"A sweep of {asked.model} on {asked.data} with {len(asked.cells()):,} runs."
 
 
 def verdict(wrong: Sequence[str], rows: int) -> str:
