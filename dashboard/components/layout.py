@@ -60,6 +60,13 @@ def check_store() -> None:
         st.stop()
 
 
+def protected(data: str) -> str:
+    """Say what the results of a data set protect: its unit of privacy."""
+    from dashboard import stored  # here: it loads the core
+
+    return f"Protected is {plain(stored.store().data_row(data).unit)}."
+
+
 def fresh(name: str, shape: Hashable) -> DeltaGenerator:
     """Return a container for a `with` block that forgets what was in it when its `shape` has changed.
 

@@ -32,7 +32,7 @@ def by_width(name: str, rows: Sequence[NarrowRow]) -> DeltaGenerator:
     """Return a container for a wide table; where it has no room, these rows are shown instead."""
     both = st.container(key=f"by-width-{name}")
     wide = both.container(key=f"wide-{name}")
-    both.html(f'<ul class="vips-rows">{"".join(row.drawn() for row in rows)}</ul>')
+    both.html(f'<ul class="vips-rows" tabindex="0">{"".join(row.drawn() for row in rows)}</ul>')
     return wide
 
 

@@ -110,6 +110,7 @@ def _chosen_run(run: RunRow) -> None:
     about, actions = st.columns([2, 3], vertical_alignment="center")
     with about:
         st.markdown(f"**{tables.method_label(run)}** on {layout.plain(run.data)}, run {run.id}: {run.status}")
+        st.caption(layout.protected(run.data))
         if run.error:
             layout.problem(run.error)
     with actions.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center"):
