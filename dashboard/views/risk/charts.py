@@ -62,19 +62,22 @@ def aucs(scores: Mapping[str, Scored], tall: bool) -> Figure:
             [scored.auc - scored.interval[0]],
             [scored.interval[1] - scored.auc],
         )
-        | {"text": [f"{scored.auc:.3f}"], "mode": "markers+text", "textposition": "top center"}
         for method, scored in scores.items()
     ]
     ends = [end for scored in scores.values() for end in scored.interval]
     low, high = min(0.5, *ends) - 0.02, max(0.5, *ends) + 0.02
     x = axis("Held-out AUC", range=[low, high])
     y = {"categoryorder": "array", "categoryarray": names[::-1], "range": [-0.6, len(names) - 0.3]}
-    layout = {
+    layout: dict[str, Any] = {
         "showlegend": False,
         "margin": {**NO_LEGEND, "t": 24},
         "height": HEIGHT if tall else 90 + 46 * len(names),
     }
     layout |= _reference(0.5, "guessing")
+    layout["annotations"] += [
+        note(f"{scored.auc:.3f}", scored.auc, len(names) - 1 - row, yshift=13)
+        for row, scored in enumerate(scores.values())
+    ]
     return figure(points, x, {"showgrid": False, "ticks": "", **y}, **layout)
 
 
