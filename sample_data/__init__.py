@@ -16,6 +16,7 @@ __all__ = [
     "NHANES_MAY_BE_MISSING",
     "NHANES_NORM_BOUND",
     "NHANES_RANGES",
+    "UNITS",
     "english_words",
     "load",
     "load_digit_labels",
@@ -36,25 +37,39 @@ NHANES_RANGES = {
     "race other": _YES_NO,
     "income to poverty ratio": (0.0, 5.0),  # the survey writes 5 for 5 and over
     "college": _YES_NO,
-    "systolic pressure": (80.0, 220.0),  # mmHg, shock to hypertensive crisis
-    "diastolic pressure": (40.0, 130.0),  # mmHg, likewise
-    "pulse": (40.0, 140.0),  # beats per minute, a resting heart
-    "body mass index": (15.0, 60.0),  # kg/m², severe thinness to far beyond obesity of class III
-    "total cholesterol": (80.0, 400.0),  # mg/dl, the span of common laboratory charts
-    "HDL cholesterol": (15.0, 120.0),  # mg/dl, likewise
-    "glycohaemoglobin": (4.0, 14.0),  # per cent, the span of common bedside analysers
+    "systolic pressure": (80.0, 220.0),  # shock to hypertensive crisis
+    "diastolic pressure": (40.0, 130.0),  # likewise
+    "pulse": (40.0, 140.0),  # a resting heart
+    "body mass index": (15.0, 60.0),  # severe thinness to far beyond obesity of class III
+    "total cholesterol": (80.0, 400.0),  # the span of common laboratory charts
+    "HDL cholesterol": (15.0, 120.0),  # likewise
+    "glycohaemoglobin": (4.0, 14.0),  # the span of common bedside analysers
     "diabetes": _YES_NO,  # borderline is one half
     "insulin": _YES_NO,
     "heart attack": _YES_NO,
     "smoked 100 cigarettes": _YES_NO,
     "smokes now": _YES_NO,
-    "blood lead": (0.0, 5.0),  # µg/dl, up to the reference level for action
+    "blood lead": (0.0, 5.0),  # up to the reference level for action
     "vigorous recreation": _YES_NO,
     "moderate recreation": _YES_NO,
     "minutes sedentary": (0.0, 1320.0),  # per day, the largest answer that the questionnaire takes
     "hours of sleep": (2.0, 14.0),  # the questionnaire's lowest and highest answer
     "difficulty walking": _YES_NO,
     "arthritis": _YES_NO,
+}
+# What the predictors of a data set are measured in, where their names do not say so.
+UNITS = {
+    "nhanes-stroke": {
+        "age": "years",
+        "systolic pressure": "mmHg",
+        "diastolic pressure": "mmHg",
+        "pulse": "per minute",
+        "body mass index": "kg/m²",
+        "total cholesterol": "mg/dl",
+        "HDL cholesterol": "mg/dl",
+        "glycohaemoglobin": "%",
+        "blood lead": "µg/dl",
+    }
 }
 # Answers that can be refused and measurements that can fail, by the survey's design.
 NHANES_MAY_BE_MISSING = frozenset(

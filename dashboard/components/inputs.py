@@ -60,6 +60,17 @@ def number_with_slider(
     return value
 
 
+def optional_number(
+    parameter: Number, label: str, help: str, usual: float, most: float | None = None
+) -> None:
+    """Show a switch, and where it is on the number, which is None where it is off and begins as `usual`."""
+    own, key = state.get(parameter.name) is not None, state.widget_key(parameter.name, "own")
+    on_change = state.takes(parameter.name, key, lambda on: usual if on else None)
+    st.toggle(label, own, key=key, help=help, on_change=on_change)
+    if own:
+        number_with_slider(parameter, most)
+
+
 def choice(parameter: Choice, as_buttons: bool = False) -> str:
     """Show a choice as a row of buttons or as a list."""
     value, key = str(state.get(parameter.name)), state.widget_key(parameter.name, "choice")

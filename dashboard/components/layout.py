@@ -5,7 +5,7 @@ Nothing here needs the core, so that the first page can show before it is loaded
 
 import mimetypes
 import re
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -58,6 +58,13 @@ def check_store() -> None:
     except ValueError as unusable:
         problem(str(unusable))
         st.stop()
+
+
+def protected(data: str) -> str:
+    """Say what the results of a data set protect: its unit of privacy."""
+    from dashboard import stored  # here: it loads the core
+
+    return f"Protected is {plain(stored.store().data_row(data).unit)}."
 
 
 def fresh(name: str, shape: Hashable) -> DeltaGenerator:
@@ -115,6 +122,19 @@ def narrow_columns(
 def problem(sentence: str) -> None:
     """Show one sentence about what cannot be done; it may quote the visitor, so nothing in it is markup."""
     st.error(plain(sentence[:1].upper() + sentence[1:]), icon=":material/error:")
+
+
+def failed(methods: Sequence[str]) -> str:
+    """Begin a sentence about methods that did worse than something that has learned nothing.
+
+    Examples
+    --------
+    >>> failed(["VIPS, as published", "DP-SGD"])
+    '**VIPS, as published** and **DP-SGD** have failed here'
+    """
+    names = [f"**{method}**" for method in methods]
+    listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    return f"{listed} {'has' if len(names) == 1 else 'have'} failed here"
 
 
 def plain(text: str) -> str:

@@ -1,11 +1,39 @@
-"""Tables: the numbers of a picture, short tables with sentences, and CSV files."""
+"""Tables: the numbers of a picture, short tables with sentences, those without room, and CSV files."""
 
-from collections.abc import Callable
+import html
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dashboard.components import layout
+
+
+@dataclass(frozen=True)
+class NarrowRow:
+    """A row of a table where it has no room to the side: a title, which may be a link, above the rest."""
+
+    title: str
+    details: str
+    link: str = ""
+    marked: bool = False
+
+    def drawn(self) -> str:
+        """Return the row as HTML."""
+        title = html.escape(self.title)
+        current = ' aria-current="true"' if self.marked else ""
+        name = f'<a href="{html.escape(self.link)}"{current}>{title}</a>' if self.link else f"<b>{title}</b>"
+        return f"<li>{name}<span>{html.escape(self.details)}</span></li>"
+
+
+def by_width(name: str, rows: Sequence[NarrowRow]) -> DeltaGenerator:
+    """Return a container for a wide table; where it has no room, these rows are shown instead."""
+    both = st.container(key=f"by-width-{name}")
+    wide = both.container(key=f"wide-{name}")
+    both.html(f'<ul class="vips-rows" tabindex="0">{"".join(row.drawn() for row in rows)}</ul>')
+    return wide
 
 
 def table_twin(name: str, alt: str, table: Callable[[], pd.DataFrame]) -> None:

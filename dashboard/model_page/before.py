@@ -50,13 +50,27 @@ def _budget(forecast: Forecast) -> None:
 def question(row: DataRow, offer: Offer | None) -> None:
     """Ask before the budget of a private data set is spent."""
     st.markdown(f"**Spend budget of {layout.plain(row.name)}?**")
-    if offer is not None and offer.forecast is not None:
+    if offer is None:
+        st.markdown("How much is being computed.")
+    elif offer.forecast is not None:
         before, after = offer.forecast.before, offer.forecast.after
         runs = "This run takes" if len(offer.prices) == 1 else f"These {len(offer.prices)} runs take"
         st.markdown(
             f"{runs} {budget_bar.percent(after - before)} of the cap: {budget_bar.percent(before)} is taken "
             f"now, {budget_bar.percent(after)} afterwards. What is released cannot be taken back."
         )
+
+
+def refusal(row: DataRow, offer: Offer) -> str:
+    """Say why the chosen runs may not spend budget; nothing where they may."""
+    if offer.fits or offer.forecast is None:
+        return offer.problem
+    runs, those = ("this run does", "it") if len(offer.prices) == 1 else ("these runs do", "them")
+    before, after = budget_bar.percent(offer.forecast.before), budget_bar.percent(offer.forecast.after)
+    return (
+        f"{runs} not fit in the budget of {row.name}: with {those} {after} of the cap would be taken, of "
+        f"which {before} is spent or reserved. A smaller target ε, or more noise, takes less"
+    )
 
 
 def show(page: ModelPage, row: DataRow, offer: Offer | None) -> None:

@@ -8,7 +8,7 @@ import streamlit as st
 
 from dashboard import state, stored
 from dashboard.background import Later
-from dashboard.components.inputs import choice, number_with_slider
+from dashboard.components.inputs import choice, number_with_slider, optional_number
 from dashboard.model_page import before, train
 from dashboard.model_page.definition import (
     ACCOUNTANT,
@@ -96,14 +96,25 @@ def sidebar(page: ModelPage, row: DataRow, later: Later) -> Offer | None:
     number_with_slider(DELTA)
     with st.expander("More", type="compact"):
         choice(ACCOUNTANT)
-        _batch(row)
+        optional_number(
+            BATCH,
+            "Own batch size",
+            "Otherwise each method takes the batch that suits it.",
+            max(1, row.records // 20),
+            row.records,
+        )
         if not row.private:
             _seed()
         if os.environ.get(ADDRESS):
             _engine()
     offer = make_offer(page, row, later)
     spends = row.private and (offer is None or offer.fits)
-    train.button(page, ask=(lambda: before.question(row, offer)) if spends else None)
+    train.button(
+        page,
+        ask=(lambda: before.question(row, offer)) if spends else None,
+        ready=offer is not None,
+        refusal=before.refusal(row, offer) if row.private and offer is not None else "",
+    )
     before.short(offer)  # below the buttons, which must not move when it changes
     return offer
 
@@ -159,19 +170,6 @@ def _spending() -> None:
         help="Say what the run may cost, and the noise follows; or say the noise, and the cost follows.",
     )
     number_with_slider(EPSILON if by == "epsilon" else NOISE)
-
-
-def _batch(row: DataRow) -> None:
-    own, key = state.get("batch") is not None, state.widget_key("batch", "own", row.name)
-    st.toggle(
-        "Own batch size",
-        own,
-        key=key,
-        help="Otherwise each method takes the batch that suits it.",
-        on_change=state.takes("batch", key, lambda on: max(1, row.records // 20) if on else None),
-    )
-    if own:
-        number_with_slider(BATCH, most=row.records)
 
 
 def _seed() -> None:

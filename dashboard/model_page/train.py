@@ -14,19 +14,34 @@ from vips_core.store.rows import DataRow, RunRow
 _SHARED = ("data", "delta", "epochs", "batch", "accountant", "seed", "engine")
 
 
-def button(page: ModelPage, *, ask: Callable[[], None] | None = None) -> None:
-    """Show the button that trains; `ask` draws what it asks before, once, below what answers it."""
+def button(
+    page: ModelPage, *, ask: Callable[[], None] | None = None, ready: bool = True, refusal: str = ""
+) -> None:
+    """Show the button that trains.
+
+    Parameters
+    ----------
+    ask
+        Draws what is asked before, once, below what answers it.
+    ready
+        Whether it is known what would be spent.
+    refusal
+        Why nothing may be spent: the answer to a click that came before this was known.
+    """
     turn = state.visit.get("turn", 0)
+    if refusal and state.visit.get("asked") == turn:
+        _not_now()
+        state.complain(refusal)
     if ask is None or state.visit.get("asked") != turn:
         _button(page, "Train", turn, asks=ask is not None)
     else:
         with st.container(border=True):
-            _button(page, "Spend and train", turn)
+            _button(page, "Spend and train", turn, disabled=not ready)
             st.button("Not now", key="not-now", width="stretch", on_click=_not_now)
             ask()
 
 
-def _button(page: ModelPage, label: str, turn: int, *, asks: bool = False) -> None:
+def _button(page: ModelPage, label: str, turn: int, *, asks: bool = False, disabled: bool = False) -> None:
     st.button(
         label,
         type="primary",
@@ -35,6 +50,7 @@ def _button(page: ModelPage, label: str, turn: int, *, asks: bool = False) -> No
         key="ask" if asks else "train",
         on_click=_pressed,
         args=(page, turn, asks),
+        disabled=disabled,
     )
 
 

@@ -70,3 +70,20 @@ def test_scores_lie_on_a_logarithmic_axis_with_bars_and_a_band():
     assert figure["layout"]["xaxis"]["type"] == "log"
     assert figure["layout"]["xaxis"]["ticktext"] == ["0.5", "1", "2"]
     assert figure["layout"]["yaxis"]["title"]["text"] == "Held-out score"
+
+
+def test_lines_without_epsilon_that_look_the_same_are_named_once():
+    rows = [("noisy", "refined", 1.0, 2.0, 0.1), ("noisy", "refined", 2.0, 2.5, 0.1)]
+    rows += [(f"Non-private, S = {size}", "non-private", math.nan, size / 100, 0.0) for size in (300, 400)]
+    summary = pd.DataFrame(rows, columns=["line", "method", "epsilon", "mean", "sd"])
+    few = sweep_figures.against_epsilon(summary, "score")
+    across = [trace for trace in few["data"] if trace["name"] != "noisy"]
+    assert [(trace["name"], trace["showlegend"]) for trace in across] == [
+        ("Non-private", True),
+        ("Non-private", False),
+    ]
+    assert [trace["y"] for trace in across] == [[3.0, 3.0], [4.0, 4.0]]
+    assert "S = 400" in across[1]["hovertemplate"]
+    copies = [summary[:2].assign(line=f"noisy {number}") for number in range(8)]
+    many = sweep_figures.against_epsilon(pd.concat(copies), "score")
+    assert many["layout"]["height"] > few["layout"]["height"]  # a long legend leaves as much to the curves

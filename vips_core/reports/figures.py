@@ -23,7 +23,7 @@ BLUE, VERMILION, GREEN, PURPLE, GREY = "#1F83C4", "#D55E00", "#009E73", "#B8629B
 OCHRE = "#A87900"
 HEIGHT = 400
 CLEAR = "rgba(0,0,0,0)"
-NO_LEGEND = {"l": 8, "r": 8, "t": 8, "b": 8}
+NO_LEGEND = {"l": 8, "r": 18, "t": 8, "b": 8}  # on the right, half of the last tick's label
 RATES = "false alarms %{x:.1%}, found %{y:.1%}"  # of a point of a ROC
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 _COLOURS = (BLUE, VERMILION, PURPLE, GREY, GREEN, OCHRE)
@@ -60,7 +60,7 @@ def attacker_roc(
     best = line("Best attack", false_positives[shown], true_positives[shown], BLUE, hover=RATES)
     least = float(false_positives[shown][0])
     rates, highest = zip(*marks, strict=True)
-    points = markers("0.1, 1 and 5% FPR", rates, highest, VERMILION, "diamond", hover=RATES)
+    points = markers("At 0.1, 1 and 5% false alarms", rates, highest, VERMILION, "diamond", hover=RATES)
     ends = (math.log10(least), 0.02)
     x, y = (log_axis(title, *ends) for title in ("Outsiders falsely accused", "Participants found"))
     for of in (x, y):
@@ -99,8 +99,14 @@ def log_axis(title: str, low: float, high: float) -> dict[str, Any]:
         "title": {"text": title},
         "range": [low, high],
         "tickvals": ticks,
-        "ticktext": [f"{tick:,.0f}" if tick % 1 == 0 and tick < 1e7 else f"{tick:.4g}" for tick in ticks],
+        "ticktext": [_tick(tick) for tick in ticks],
     }
+
+
+def _tick(value: float) -> str:
+    if value % 1 == 0 and value < 1e7:
+        return f"{value:,.0f}"
+    return f"{value:.4g}".replace("e-0", "e-").replace("e+0", "e")
 
 
 def figure(traces: list[Trace], x: dict[str, Any], y: dict[str, Any], **layout: Any) -> Figure:

@@ -11,6 +11,7 @@ from vips_core.reports.figures import (
     GREEN,
     HEIGHT,
     METHOD_COLOURS,
+    METHOD_NAMES,
     METHOD_SYMBOLS,
     OCHRE,
     PURPLE,
@@ -41,12 +42,12 @@ def against_epsilon(summary: "pd.DataFrame", score: str) -> Figure:
     traces = _apart(
         [_curve(name, method, part, "epsilon", _dash(noisy, name)) for name, method, part in _lines(noisy)]
     )
-    for name, method, part in _lines(summary[summary["epsilon"].isna()]):
-        traces += _across(name, method, part, (low, high))
+    for name, method, parts in _same_method(summary[summary["epsilon"].isna()]):
+        traces += _across(name, method, parts, (low, high))
     x = log_axis("ε (log scale)", math.log10(low), math.log10(high))
     if all(float(f"{value:.1g}") == value for value in finite):  # round values, as a user gives them
         x |= {"tickvals": finite, "ticktext": [f"{value:g}" for value in finite]}
-    return figure(traces, x, _score_axis(score, summary["mean"]))
+    return _with_room(figure(traces, x, _score_axis(score, summary["mean"])))
 
 
 def against_batch(summary: "pd.DataFrame", score: str) -> Figure:
@@ -83,7 +84,7 @@ def epsilon_against_noise(table: "pd.DataFrame") -> Figure:
     noises, epsilons = table["noise_multiplier"], np.log10(table["epsilon"])
     x = axis("Noise multiplier σ", range=[noises.min() - 0.05, noises.max() + 0.05])
     y = log_axis("ε (log scale)", epsilons.min() - 0.05, epsilons.max() + 0.05)
-    return figure(traces, x, y, height=HEIGHT + 80)
+    return _with_room(figure(traces, x, y))
 
 
 def score_per_step(summary: "pd.DataFrame", score: str) -> Figure:
@@ -103,6 +104,21 @@ def score_per_step(summary: "pd.DataFrame", score: str) -> Figure:
 def _lines(summary: "pd.DataFrame") -> list[tuple[str, str, "pd.DataFrame"]]:
     groups = summary.groupby("line", sort=False)
     return [(str(name), str(part["method"].iloc[0]), part) for name, part in groups]
+
+
+def _same_method(summary: "pd.DataFrame") -> list[tuple[str, str, "pd.DataFrame"]]:
+    """Return lines without ε by method: they look the same, so that a legend names them once."""
+    methods = summary.groupby("method", sort=False)
+    return [
+        (str(part["line"].iloc[0]) if len(part) == 1 else METHOD_NAMES[str(method)], str(method), part)
+        for method, part in methods
+    ]
+
+
+def _with_room(drawn: Figure) -> Figure:
+    """Return a figure that is taller where its legend has many names, which leave less to the curves."""
+    names = sum(trace.get("showlegend", True) for trace in drawn["data"])
+    return drawn | {"layout": drawn["layout"] | {"height": HEIGHT + 16 * max(0, names - 4)}}
 
 
 def _dash(summary: "pd.DataFrame", name: str) -> str:
@@ -139,12 +155,16 @@ def _curve(name: str, method: str, part: "pd.DataFrame", x: str, dash: str) -> T
     )
 
 
-def _across(name: str, method: str, part: "pd.DataFrame", ends: tuple[float, float]) -> list[Trace]:
-    """A line for a result without ε, and a band of one standard deviation around it."""
-    mean, sd = float(part["mean"].iloc[0]), float(part["sd"].fillna(0.0).iloc[0])
-    colour = METHOD_COLOURS[method]
-    level = line(name, list(ends), [mean, mean], colour, "dash", hover=f"{name}: %{{y:.4g}}")
-    return [band(ends, [mean - sd] * 2, [mean + sd] * 2, colour), level] if sd > 0 else [level]
+def _across(name: str, method: str, parts: "pd.DataFrame", ends: tuple[float, float]) -> list[Trace]:
+    """A line for each result without ε, and a band of one standard deviation around it."""
+    colour, traces = METHOD_COLOURS[method], list[Trace]()
+    for place, part in enumerate(parts.fillna({"sd": 0.0}).itertuples()):
+        mean, sd = float(part.mean), float(part.sd)
+        if sd > 0:
+            traces.append(band(ends, [mean - sd] * 2, [mean + sd] * 2, colour))
+        level = line(name, list(ends), [mean, mean], colour, "dash", hover=f"{part.line}: %{{y:.4g}}")
+        traces.append(level | {"legendgroup": method, "showlegend": place == 0})
+    return traces
 
 
 def _score_axis(score: str, values: "pd.Series") -> dict[str, Any]:

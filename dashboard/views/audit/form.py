@@ -6,7 +6,7 @@ from typing import Any
 import streamlit as st
 
 from dashboard import state, stored
-from dashboard.components.inputs import choice, number_with_slider
+from dashboard.components.inputs import choice, number_with_slider, optional_number
 from dashboard.views.audit import text
 from dashboard.views.audit.parameters import (
     ATTACK,
@@ -41,7 +41,14 @@ def new_audit() -> None:
     _one_of(METHOD.name, "Method", model, methods)
     number_with_slider(NOISE if choice(SPEND, as_buttons=True) == "noise" else EPSILON)
     number_with_slider(DELTA)
-    number_with_slider(BATCH)
+    records = stored.store().data_row(state.get(DATA.name)).records
+    optional_number(
+        BATCH,
+        "Own batch size",
+        "Otherwise the model takes the batch that suits it.",
+        max(1, records // 20),
+        records,
+    )
     number_with_slider(RELEASES if choice(ATTACK, as_buttons=True) == WALL else CANARIES)
     choice(CONFIDENCE, as_buttons=True)
     st.button(
@@ -73,10 +80,8 @@ def _one_of(name: str, label: str, model: str, options: Mapping[str, str]) -> No
 
 def asked() -> dict[str, Any]:
     """Return the audit that the visitor has set up, as a table."""
-    names = [MODEL.name, DATA.name, METHOD.name, DELTA.name, ATTACK.name, RELEASES.name, CANARIES.name]
-    table = {name: state.get(name) for name in [*names, state.get(SPEND.name)]}
-    if state.get(BATCH.name):
-        table[BATCH.name] = state.get(BATCH.name)
+    inputs = (MODEL, DATA, METHOD, DELTA, BATCH, ATTACK, RELEASES, CANARIES)
+    table = {name: state.get(name) for name in [*(item.name for item in inputs), state.get(SPEND.name)]}
     return table | {CONFIDENCE.name: float(state.get(CONFIDENCE.name))}
 
 

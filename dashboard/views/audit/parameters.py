@@ -21,17 +21,7 @@ EPSILON = Number("epsilon", "Target ε", 2.0, 0.01, 50, SPENDING["epsilon"].help
 DELTA = Number(
     "delta", "δ", 1e-5, 1e-12, 0.1, SPENDING["delta"].help, log_stops(1e-12, 0.1, mantissas=(1, 2, 5))
 )
-MODEL_S_CHOICE = 0  # as a batch size
-BATCH = Number(
-    "batch",
-    "Batch size S",
-    MODEL_S_CHOICE,
-    0,
-    10**6,
-    "Expected records in one step; 0 leaves it to the model.",
-    (0, *log_stops(1, 10**6, whole=True, mantissas=(1, 2, 5))),
-    whole=True,
-)
+BATCH = Number.of("batch", SPENDING["batch"], log_stops(1, 10**9, whole=True))
 ATTACK = Choice.of("attack", OPTIONS["attack"])
 RELEASES = Number(
     "releases",

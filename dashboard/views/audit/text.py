@@ -5,8 +5,8 @@ from vips_core.reports.figures import METHOD_NAMES
 from vips_core.store.rows import CANCELLED, FAILED, QUEUED, RunRow
 
 INTRODUCTION = (
-    "Attack your own model and plan, on public data, and compare the ε that the attack shows with the ε that "
-    "is claimed."
+    "Play the attacker: try to find out who was in the data, and see whether that shows more than the ε "
+    "that is claimed allows. On public data only."
 )
 INVITATION = (
     "The attacker knows every record, the model, the plan and the parameters, and has to find out one "

@@ -13,7 +13,7 @@ from dashboard.components import downloads, layout, live_runs
 from dashboard.components.charts import chart
 from dashboard.components.inputs import choice, plain_slider
 from dashboard.components.layout import card
-from dashboard.components.tables import csv_button, text_table
+from dashboard.components.tables import csv_button, table_twin, text_table
 from dashboard.views.frontier import charts, text, utility
 from dashboard.views.frontier.data import Curves, Standing
 from dashboard.views.frontier.form import start
@@ -32,6 +32,7 @@ def origin(name: str) -> None:
     frontier = frontiers.load(name)
     with card("Where these results come from"):
         st.markdown(text.origin(frontier))
+        st.caption(layout.protected(frontier.sweep.data))
         csv_button(frontier.cells, name)
 
 
@@ -44,6 +45,7 @@ def progress(run: RunRow, standing: Standing) -> Any:
             _draw_bar(bar, run, run.step / run.steps if begun else standing.done / max(1, standing.total))
         else:
             bar.markdown(text.state(run, standing))
+        st.caption(layout.protected(run.data))
         for sentence in standing.errors:
             layout.problem(f"Some runs failed: {sentence}")
         with st.container(horizontal=True):
@@ -147,7 +149,7 @@ def exhibits(slow: Callable[..., list[Exhibit]], *args: Hashable) -> None:
 def _paper_exhibit(exhibit: Exhibit) -> None:
     with card(exhibit.title, exhibit.caption):
         if exhibit.figure is None:
-            st.dataframe(exhibit.table, hide_index=True, alt=exhibit.title)
-            csv_button(exhibit.table, exhibit.name)
+            text_table(text.words_of_topics(exhibit.table))
+            table_twin(exhibit.name, exhibit.title, lambda: exhibit.table)
         else:
             chart(exhibit.figure, exhibit.name, exhibit.title, lambda: exhibit.table)

@@ -2,15 +2,16 @@
 
 import pandas as pd
 
-from dashboard.components.formats import number
+from dashboard.components.formats import brief, number
 from dashboard.views.frontier.data import SHIPPED, Standing
 from dashboard.views.frontier.utility import SHARE, larger_is_better
 from sample_data.frontiers import Frontier
 from vips_core.store.rows import CANCELLED, FAILED, QUEUED, RunRow
 
 INTRODUCTION = (
-    "How useful a model is at each ε, from many runs on public data. Choose methods and settings here, "
-    "where trials cost nothing, before spending a private budget."
+    "How useful a model still is when it may reveal little about anyone: the smaller ε, the less. From many "
+    "runs on public data, where trials cost nothing. Choose methods and settings here, before spending a "
+    "private budget."
 )
 OWN = "Your own sweeps"
 PUBLIC_ONLY = (
@@ -90,6 +91,12 @@ def origin(frontier: Frontier) -> str:
     )
 
 
+def words_of_topics(table: pd.DataFrame) -> pd.DataFrame:
+    """Return matched topics for people: each method's first words, a row for each topic."""
+    words = [name for name in table.columns if f"{name}, probability" in table.columns]
+    return table.groupby("topic", sort=False)[words].agg(", ".join).reset_index(drop=True)
+
+
 def beside(frontier: Frontier, cells: pd.DataFrame) -> str:
     """Say what can be drawn beside the visitor's own cells."""
     own = cells[~cells["series"].str.endswith(SHIPPED)]
@@ -100,4 +107,4 @@ def beside(frontier: Frontier, cells: pd.DataFrame) -> str:
 
 
 def _delta(cells: pd.DataFrame) -> str:
-    return "δ = " + ", ".join(f"{delta:g}" for delta in sorted(cells["delta"].dropna().unique()))
+    return "δ = " + ", ".join(brief(float(delta)) for delta in sorted(cells["delta"].dropna().unique()))

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
+import streamlit as st
 from scipy.special import expit
 
 from dashboard.stored import Finished
@@ -35,6 +36,20 @@ def reconstructions(runs: Mapping[str, Finished], rows: BinaryRows) -> dict[str,
 def truth(rows: BinaryRows) -> Array:
     """Return images of zeros and ones."""
     return np.asarray(rows.unpack(np.float64)).reshape(-1, *rows.shape)
+
+
+@st.cache_data(max_entries=8, show_spinner=False)
+def accuracy_of_one_image(run_ids: tuple[str, ...], _rows: BinaryRows) -> float:
+    """Return the pixel accuracy of the best single image for all: ink where most of them have some."""
+    ink = _rows.unpack(np.uint8).mean(axis=0)
+    return float(np.maximum(ink, 1 - ink).mean())
+
+
+def failed(runs: Mapping[str, Finished], baseline: float) -> list[str]:
+    """Return the methods that are no better than one image for all."""
+    accuracy = next(iter(IMAGES.scores))
+    scores = {method: run.result["held_out"].get(accuracy, 1.0) for method, run in runs.items()}
+    return [method for method, score in scores.items() if score <= baseline]
 
 
 def accuracies(images: Array, originals: Array) -> Array:

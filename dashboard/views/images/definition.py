@@ -12,9 +12,8 @@ UNITS = method_choice("units", "Dictionary of", IMAGES, "Whose hidden units are 
 PAGE = ModelPage(
     task=IMAGES,
     title="Images from hidden causes",
-    introduction="A sigmoid belief network explains binary images by hidden units that are on or off, each "
-    "with weights for all pixels. Each training image is protected; what is shown are public held-out "
-    "images.",
+    introduction="Puts black-and-white images together from a few hidden causes that are on or off (a "
+    "sigmoid belief network). Each training image is protected; what is shown are public held-out images.",
     example={
         "data": "mnist",
         "methods": "refined,paper,strong,non-private",

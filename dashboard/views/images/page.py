@@ -20,6 +20,10 @@ def show() -> None:
 
 def _results(runs: dict[str, Finished], data_set: DataSet) -> None:
     if data_set.test is not None:
+        baseline = data.accuracy_of_one_image(tuple(run.run.id for run in runs.values()), data_set.test)
+        if failed := data.failed(runs, baseline):
+            sentence = text.failed([PAGE.labels[method] for method in failed], baseline)
+            st.warning(sentence, icon=":material/warning:")
         _comparison(runs, data_set.test)
     own_digit.show(runs, data_set.train.shape)
     _samples(runs)

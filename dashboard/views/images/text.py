@@ -1,5 +1,8 @@
 """What the Images page says."""
 
+from collections.abc import Sequence
+
+from dashboard.components import layout
 from dashboard.views.images.data import COLUMNS
 from vips_core import BinaryRows
 
@@ -16,6 +19,14 @@ OWN_CAPTION = (
     "It is cropped, scaled and centred like the training images, then reconstructed by each method. It stays "
     "in this visit: it is not stored and does not leave this machine."
 )
+
+
+def failed(methods: Sequence[str], baseline: float) -> str:
+    """Say which methods failed."""
+    return (
+        f"{layout.failed(methods)}: one and the same picture, the average of all held-out images, would get "
+        f"{baseline:.1%} of their pixels right."
+    )
 
 
 def comparison_caption(rows: BinaryRows, first: int, mark: bool) -> str:

@@ -167,10 +167,12 @@ def lesson_chart(lesson: Lesson, outcome: Outcome, revealed: bool, present: bool
     if drawn is not None and present:
         drawn = {**drawn, "layout": {**drawn["layout"], **_PRESENTING_LAYOUT}}
     name = f"lesson-{lesson.key}"
-    if drawn is None or revealed:
-        chart(drawn, name, lesson.alt, outcome.table)
-    else:
-        plot(drawn, name, lesson.alt)
+    several = drawn is not None and "xaxis2" in drawn["layout"]
+    with st.container(key="several-plots" if several else "one-plot"):
+        if drawn is None or revealed:
+            chart(drawn, name, lesson.alt, outcome.table)
+        else:
+            plot(drawn, name, lesson.alt)
     st.caption(lesson.caption)
 
 

@@ -23,7 +23,7 @@ from vips_core.reports.figures import (
     figure,
     log_axis,
 )
-from vips_core.reports.traces import markers
+from vips_core.reports.traces import markers, note
 
 _LINES = {"moments": (BLUE, "solid"), "strong": (VERMILION, "dash"), "pld": (GREEN, "dot")}
 
@@ -37,15 +37,17 @@ def accountants_dots(labels: Sequence[str], epsilons: Sequence[float]) -> Figure
     low, high = math.log10(min(shown)), math.log10(max(shown))
     room = max(high - low, 0.5)
     dots = markers("", shown, [label for label, _ in known], BLUE, hover="%{y}: ε = %{text}") | {
-        "mode": "markers+text",
         "text": [number(value) for _, value in known],
-        "textposition": "middle right",
-        "cliponaxis": False,
         "marker": {"size": 12, "color": [BLUE, VERMILION, *[GREY] * (len(known) - 2)]},
     }
     x = log_axis("ε (log scale)", low - 0.35 * room, high + 0.35 * room)
     y = {"autorange": "reversed", "automargin": True, "ticks": ""}
-    return figure([dots], x, y, height=60 + 38 * len(known), showlegend=False, margin=NO_LEGEND)
+    values = [
+        note(text, math.log10(value), row, xanchor="left", xshift=10)
+        for row, (text, value) in enumerate(zip(dots["text"], shown, strict=True))
+    ]
+    layout = {"height": 60 + 38 * len(known), "showlegend": False, "margin": NO_LEGEND}
+    return figure([dots], x, y, **layout, annotations=values)
 
 
 def epsilon_over_steps(curves: Mapping[str, tuple[Array, Array]], budget: float | None = None) -> Figure:

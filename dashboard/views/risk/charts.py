@@ -62,19 +62,22 @@ def aucs(scores: Mapping[str, Scored], tall: bool) -> Figure:
             [scored.auc - scored.interval[0]],
             [scored.interval[1] - scored.auc],
         )
-        | {"text": [f"{scored.auc:.3f}"], "mode": "markers+text", "textposition": "top center"}
         for method, scored in scores.items()
     ]
     ends = [end for scored in scores.values() for end in scored.interval]
     low, high = min(0.5, *ends) - 0.02, max(0.5, *ends) + 0.02
     x = axis("Held-out AUC", range=[low, high])
     y = {"categoryorder": "array", "categoryarray": names[::-1], "range": [-0.6, len(names) - 0.3]}
-    layout = {
+    layout: dict[str, Any] = {
         "showlegend": False,
         "margin": {**NO_LEGEND, "t": 24},
         "height": HEIGHT if tall else 90 + 46 * len(names),
     }
     layout |= _reference(0.5, "guessing")
+    layout["annotations"] += [
+        note(f"{scored.auc:.3f}", scored.auc, len(names) - 1 - row, yshift=13)
+        for row, scored in enumerate(scores.values())
+    ]
     return figure(points, x, {"showgrid": False, "ticks": "", **y}, **layout)
 
 
@@ -109,7 +112,8 @@ def calibration(scores: Mapping[str, Scored]) -> tuple[Figure, int]:
         )
         shares = {"range": [-0.02 * top, 1.02 * top], "tickformat": ".0%", "nticks": 4, "fixedrange": True}
         panels[f"xaxis{number}"] = axis("Predicted", **shares, domain=across, anchor=f"y{number}")
-        panels[f"yaxis{number}"] = axis("Observed", **shares, domain=up, anchor=f"x{number}")
+        title = "" if place % 2 else "Observed"  # beside another panel it would lie on that one
+        panels[f"yaxis{number}"] = axis(title, **shares, domain=up, anchor=f"x{number}")
         names.append(note(METHOD_NAMES[method], across[0], up[1], **ABOVE))
     layout = {"showlegend": False, "height": max(HEIGHT, 250 * rows), "annotations": names}
     return figure(traces, panels.pop("xaxis"), panels.pop("yaxis"), **panels, **layout), off
@@ -174,5 +178,5 @@ def _reference(x: float, text: str) -> dict[str, Any]:
     """Return a dashed line across a chart with its name above."""
     across = {"type": "line", "x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "paper"}
     across["line"] = {"color": GREY, "dash": "dash", "width": 1.5}
-    name = note(text, x, 1, yref="paper", yanchor="bottom", font={"color": GREY})
+    name = note(text, x, 1, yref="paper", yanchor="bottom")
     return {"shapes": [across], "annotations": [name]}

@@ -41,7 +41,7 @@ def forest(table: pd.DataFrame, features: Sequence[str]) -> tuple[Figure, int]:
     stripe["fillcolor"] = "rgba(127,138,149,0.10)"
     stripes = [stripe | {"y0": -row - 0.5, "y1": 0.5 - row} for row in range(0, len(features), 2)]
     height = max(HEIGHT, 90 + len(features) * (_ROW + 9 * (len(methods) - 1)))
-    title, zero = "Log odds over the predictor's whole range", {"zerolinecolor": GREY}
+    title, zero = "Change of the log odds", {"zerolinecolor": GREY}
     x = axis(title, range=[-1.03 * limit, 1.03 * limit], zeroline=True, zerolinewidth=1.5, **zero)
     y = {
         "tickvals": list(place.values()),

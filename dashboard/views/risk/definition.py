@@ -7,8 +7,9 @@ from vips_core.tasks import RISK
 PAGE = ModelPage(
     task=RISK,
     title="Risk from features",
-    introduction="Bayesian logistic regression predicts a yes or no from what is known of a person, and says "
-    "how sure it is. Each training record is protected; all scores are of public held-out people.",
+    introduction="Predicts a yes or no, for instance a stroke, from what is known of a person, and says how "
+    "sure that is (Bayesian logistic regression). Each training record is protected; all scores are of "
+    "public held-out people.",
     example={
         "data": "nhanes-stroke",
         "methods": "refined,paper,strong,non-private",

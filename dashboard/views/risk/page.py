@@ -21,7 +21,7 @@ def _results(runs: dict[str, Finished], data_set: DataSet) -> None:
         scores = {method: data.scored(run) for method, run in runs.items()}
         useful = list(data.without_failures(scores))
         _scores(scores, data_set)
-    _person(runs, data_set)
+    _person(runs, useful, data_set)
     _coefficients(runs, useful)
 
 
@@ -54,14 +54,15 @@ def _coefficients(runs: dict[str, Finished], useful: list[str]) -> None:
         chart(figure, "coefficients", text.COEFFICIENTS_ALT, lambda: data.coefficients_table(table))
 
 
-def _person(runs: dict[str, Finished], data_set: DataSet) -> None:
+def _person(runs: dict[str, Finished], useful: list[str], data_set: DataSet) -> None:
     with card("What if: one person's risk", text.person(data_set)):
         form, answer = st.columns(2, gap="medium")
         with form:
             person = person_form.show(data_set)
         risks = data.person_table(runs, person_form.as_row(data_set.train, person))
+        shown = risks[risks["method"].isin(useful)]
         share = None if data_set.test is None else float(data_set.test.y.mean())
         with answer, st.container(key="in-view-answer"):
-            st.markdown(text.one_risk(risks))
-            figure = charts.person(risks, share)
-            chart(figure, "person", text.person_alt(risks), lambda: data.readable_person(risks))
+            st.markdown(text.one_risk(shown))
+            figure = charts.person(shown, share)
+            chart(figure, "person", text.person_alt(shown), lambda: data.readable_person(risks))

@@ -12,6 +12,7 @@ import pandas as pd
 import streamlit as st
 from scipy import sparse
 
+import sample_data
 from dashboard import state
 from dashboard.components import layout
 from vips_core import LabelledRows
@@ -120,7 +121,8 @@ def show(data_set: DataSet) -> Person:
     columns = layout.narrow_columns("person", 2) if measured else []
     for place, name in enumerate(measured):
         with columns[place % 2]:
-            _slider(name, ranges[name], person[name], start[name], f"person:{turn}:{place}", take)
+            unit = sample_data.UNITS.get(data, {}).get(name, "")
+            _slider(name, unit, ranges[name], person[name], start[name], f"person:{turn}:{place}", take)
     known = [name for name, ends in ranges.items() if ends == YES_NO and person[name] is not None]
     if known:
         _several(
@@ -161,6 +163,7 @@ def round_step(width: float) -> float:
 
 def _slider(
     name: str,
+    unit: str,
     ends: tuple[float, float],
     value: float | None,
     usual_value: float | None,
@@ -177,7 +180,7 @@ def _slider(
         round_step(high - low),
         key=key,
         disabled=unknown,
-        format="%g",
+        format=f"%g {unit.replace('%', '%%')}".rstrip(),
         on_change=lambda: take({name: float(f"{state.visit[key]:.6g}")}),
     )
 

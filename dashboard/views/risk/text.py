@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
+from dashboard.components import layout
 from dashboard.stored import Finished
 from dashboard.views.risk.data import GROUPS, Scored
 from vips_core.readers import DataSet
@@ -41,12 +42,15 @@ def failures(scores: Mapping[str, Scored]) -> str:
     failed = {method: scored for method, scored in scores.items() if scored.failed}
     if not failed:
         return ""
+    names = [METHOD_NAMES[method] for method in failed]
     losses = ", ".join(f"{METHOD_NAMES[method]} {scored.log_loss:.2f}" for method, scored in failed.items())
     baseline = next(iter(failed.values())).log_loss_of_one_risk
-    hidden = "" if len(failed) == len(scores) else " Calibration and coefficients leave them out."
+    hidden = (
+        "" if len(failed) == len(scores) else " Calibration, coefficients and the what-if leave them out."
+    )
     return (
-        f"**Failed**: the same risk for everyone would have been better, with a log loss of {baseline:.2f} "
-        f"({losses}).{hidden}"
+        f"{layout.failed(names)}: the same risk for everyone would have been better, with a log loss of "
+        f"{baseline:.2f} ({losses}).{hidden}"
     )
 
 

@@ -7,7 +7,7 @@ from dashboard.components import budget_bar, layout
 from dashboard.components.charts import chart
 from dashboard.components.formats import brief, number
 from dashboard.components.layout import card, metric
-from dashboard.components.tables import csv_button
+from dashboard.components.tables import by_width, csv_button
 from dashboard.views.runs import charts, tables, text
 from vips_core.store.budget import Cap
 from vips_core.store.rows import DataRow
@@ -34,7 +34,8 @@ def _ledger() -> None:
         for note in stored.store().notes():
             st.warning(layout.plain(note))
     table = tables.ledger_table(rows)
-    st.dataframe(table, hide_index=True, height=min(360, 38 + 35 * max(1, len(table))), alt="The ledger")
+    with by_width("ledger", tables.ledger_rows(rows)):
+        st.dataframe(table, hide_index=True, height=min(360, 38 + 35 * max(1, len(table))), alt="The ledger")
     csv_button(table, "ledger")
 
 

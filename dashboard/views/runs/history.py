@@ -11,7 +11,7 @@ from dashboard.components import downloads, layout, live_runs
 from dashboard.components.charts import chart
 from dashboard.components.inputs import choice
 from dashboard.components.layout import card
-from dashboard.components.tables import csv_button, text_table
+from dashboard.components.tables import by_width, csv_button, text_table
 from dashboard.views.runs import charts, data, tables, text
 from dashboard.views.runs.parameters import ALL, CHOSEN, DATA, METHOD, MODEL, STATUS
 from vips_core.jobs.request import Request
@@ -83,23 +83,26 @@ def _table(matching: Sequence[RunRow], selected: Sequence[RunRow]) -> None:
     def read(marks: Mapping[str, Any]) -> str | None:
         return ",".join(ids[place] for place in marks["selection"]["rows"] if place < len(ids)) or None
 
-    st.dataframe(
-        rows,
-        hide_index=True,
-        key=key,
-        on_select=state.takes(CHOSEN.name, key, read),
-        selection_mode="multi-row",
-        selection_default={"selection": {"rows": [i for i, name in enumerate(ids) if name in marked]}},
-        height=min(420, 40 + 35 * max(1, len(rows))),
-        alt="Runs, newest first",
-        column_config={
-            "Progress": st.column_config.ProgressColumn(format="%d%%", min_value=0, max_value=100, width=80),
-            "Method": st.column_config.TextColumn(width=125),
-            "ε": st.column_config.TextColumn(width=50),
-            "Held-out score": st.column_config.TextColumn(width=130),
-            "Started": st.column_config.DatetimeColumn("Started (UTC)", format="D MMM, HH:mm", width=105),
-        },
-    )
+    with by_width("history", tables.history_rows(matching, [run.id for run in selected])):
+        st.dataframe(
+            rows,
+            hide_index=True,
+            key=key,
+            on_select=state.takes(CHOSEN.name, key, read),
+            selection_mode="multi-row",
+            selection_default={"selection": {"rows": [i for i, name in enumerate(ids) if name in marked]}},
+            height=min(420, 40 + 35 * max(1, len(rows))),
+            alt="Runs, newest first",
+            column_config={
+                "Progress": st.column_config.ProgressColumn(
+                    format="%d%%", min_value=0, max_value=100, width=80
+                ),
+                "Method": st.column_config.TextColumn(width=125),
+                "ε": st.column_config.TextColumn(width=50),
+                "Held-out score": st.column_config.TextColumn(width=130),
+                "Started": st.column_config.DatetimeColumn("Started (UTC)", format="D MMM, HH:mm", width=105),
+            },
+        )
 
 
 def _chosen_run(run: RunRow) -> None:
@@ -107,6 +110,7 @@ def _chosen_run(run: RunRow) -> None:
     about, actions = st.columns([2, 3], vertical_alignment="center")
     with about:
         st.markdown(f"**{tables.method_label(run)}** on {layout.plain(run.data)}, run {run.id}: {run.status}")
+        st.caption(layout.protected(run.data))
         if run.error:
             layout.problem(run.error)
     with actions.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center"):

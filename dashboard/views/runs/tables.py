@@ -7,8 +7,11 @@ import pandas as pd
 
 from dashboard import stored
 from dashboard.components.formats import brief, number
+from dashboard.components.tables import NarrowRow
 from dashboard.views.runs.data import OWN_PROOF, RunResults
+from dashboard.views.runs.parameters import CHOSEN
 from vips_core import ACCOUNTANTS
+from vips_core.options import PLACE, SPENDING
 from vips_core.reports.figures import METHOD_NAMES
 from vips_core.store.budget import Budget
 from vips_core.store.ledger_chain import KINDS, LedgerRow
@@ -17,6 +20,10 @@ from vips_core.tasks import TASKS
 
 Results = Mapping[str, RunResults | None]  # by run; None is being computed
 
+_OPTIONS = {**SPENDING, **PLACE} | {
+    name: option for task in TASKS.values() for name, option in task.options.items()
+}
+_MODELS = {name: task.title for name, task in TASKS.items()}
 _ACCOUNT_LABELS = {name: item.label for name, item in ACCOUNTANTS.items()} | {OWN_PROOF: "Its own proof"}
 
 
@@ -41,6 +48,25 @@ def history_table(runs: Sequence[RunRow]) -> pd.DataFrame:
     return table if any(run.pinned for run in runs) else table.drop(columns="Pinned", errors="ignore")
 
 
+def history_rows(runs: Sequence[RunRow], chosen: Sequence[str]) -> list[NarrowRow]:
+    """The same for a narrow screen; a link adds its run to those that are compared, or takes it out."""
+    rows = []
+    for run, line in zip(runs, history_table(runs).to_dict("records"), strict=True):
+        marked = run.id in chosen
+        others = [name for name in chosen if name != run.id] + ([] if marked else [run.id])
+        share = f" {line['Progress']}%" if run.status in stored.LIVE else ""
+        details = [
+            f"ε = {line['ε']}",
+            line["Held-out score"],
+            f"{line['Status']}{share}",
+            f"{line['Started']:%d %b, %H:%M} UTC",
+            f"run {run.id}",
+        ]
+        title = f"{line['Method']} on {run.data}"
+        rows.append(NarrowRow(title, " · ".join(details), f"?{CHOSEN.name}={','.join(others)}", marked))
+    return rows
+
+
 def method_label(run: RunRow) -> str:
     """Name a run's method for people."""
     if run.kind == SWEEP:
@@ -62,7 +88,7 @@ def _score(run: RunRow) -> str:
     name = TASKS[run.request["model"]].watched
     last = run.scores[-1][1] if run.scores else None
     score = stored.held_out(run).get(name, last)
-    return "–" if score is None else f"{number(score)} {name}"
+    return "–" if score is None else f"{number(score)} {name.partition(' (')[0]}"
 
 
 def run_label(run: RunRow) -> str:
@@ -76,12 +102,17 @@ def settings_table(fits: Sequence[RunRow]) -> pd.DataFrame:
     for name in dict.fromkeys(name for run in fits for name in run.request):
         values = [run.request.get(name) for run in fits]
         if len(fits) == 1 or len({str(value) for value in values}) > 1:
-            rows.append([name, *map(_setting, values)])
+            rows.append([_setting_name(name), *(_setting(name, value) for value in values)])
     return pd.DataFrame(rows, columns=["Setting", *map(run_label, fits)])
 
 
-def _setting(value: Any) -> str:
-    return "–" if value is None else brief(value)
+def _setting_name(name: str) -> str:
+    return _OPTIONS[name].title if name in _OPTIONS else name.capitalize()
+
+
+def _setting(name: str, value: Any) -> str:
+    names = {"method": METHOD_NAMES, "model": _MODELS}.get(name, {})
+    return "–" if value is None else names.get(value) or brief(value)
 
 
 def accounts_table(fits: Sequence[RunRow], results: Results) -> pd.DataFrame:
@@ -143,3 +174,14 @@ def ledger_table(rows: Sequence[LedgerRow]) -> pd.DataFrame:
         for row in rows
     ]
     return pd.DataFrame(shown, columns=["Row", "Time (UTC)", "What", "Data", "Run", "Content", "Hash"])
+
+
+def ledger_rows(rows: Sequence[LedgerRow]) -> list[NarrowRow]:
+    """The same for a narrow screen."""
+    return [
+        NarrowRow(
+            f"{line['Row']} {line['What']}, {line['Data']}",
+            f"{line['Content']} · {line['Time (UTC)']:%Y-%m-%d %H:%M:%S} UTC · {line['Hash']}",
+        )
+        for line in ledger_table(rows).to_dict("records")
+    ]

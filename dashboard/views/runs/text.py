@@ -7,7 +7,7 @@ from vips_core.sweeps.grid import Sweep
 
 INTRODUCTION = "Everything that was trained here, what it cost, and what is left of each budget."
 HISTORY_CAPTION = (
-    "Newest first, pinned ones on top. Mark rows to compare them, to export reports, to pin or to delete."
+    "Newest first, pinned ones on top. Choose runs to compare them, to export reports, to pin or to delete."
 )
 NO_MATCH = "No run matches these filters."
 NOTHING_YET = "Nothing was trained here yet. Begin on Topics, Risk or Images."
@@ -37,7 +37,7 @@ def config(asked: Request | Sweep) -> str:
     """Say what a config asks for."""
     if isinstance(asked, Request):
         return f"A run of {asked.model} ({asked.method}) on {asked.data}."
-    return f"A sweep of {asked.model} on {asked.data} with {len(asked.cells()):,} cells."
+    return f"A sweep of {asked.model} on {asked.data} with {len(asked.cells()):,} runs."
 
 
 def verdict(wrong: Sequence[str], rows: int) -> str:

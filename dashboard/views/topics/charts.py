@@ -53,7 +53,6 @@ def intertopic_map(topic_map: TopicMap, topics: Mapping[str, Topics], chosen: in
             "size": 14 + 90 * np.sqrt(shares),
             "sizemode": "diameter",
             "color": CLEAR if hollow else colour,
-            "opacity": 1 if hollow else 0.85,
             "line": {
                 "color": colour if hollow else "#FFFFFF",
                 "width": [4 if number == chosen and not hollow else 1.5 for number in range(size)],
@@ -68,9 +67,9 @@ def intertopic_map(topic_map: TopicMap, topics: Mapping[str, Topics], chosen: in
                 hover=f"{METHOD_NAMES[method]}, topic %{{text}}: %{{customdata}} % of the words",
                 mode="markers" if hollow else "markers+text",
                 text=[str(number + 1) for number in range(size)],
-                textfont={"color": "#FFFFFF", "size": 11},
+                textfont={"color": "#000000", "size": 11},  # which all colours of methods set off
                 marker=marker,
-                unselected={"marker": {"opacity": marker["opacity"]}},  # a click dims nothing
+                unselected={"marker": {"opacity": 1}},  # a click dims nothing
                 customdata=np.round(100 * shares, 1),
             )
         )

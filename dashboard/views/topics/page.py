@@ -28,13 +28,25 @@ def _results(runs: dict[str, Finished], data_set: DataSet) -> None:
     topics = data.aligned(ids, runs)
     words = data_set.train.vocabulary
     weight, base = float(state.get("relevance")), data.reference(runs)
+    curves = {method: item.run.scores for method, item in runs.items() if item.run.scores}
+    line = {} if data_set.test is None else {data.UNIGRAM: data.unigram(ids, topics, data_set)}
+    failed = data.failed(curves, line[data.UNIGRAM]) if line else []
+    if failed:
+        st.warning(text.failed([SHOWN.options[method] for method in failed]), icon=":material/warning:")
     with card("Topics side by side", text.matched(base, len(runs))):
         plain_slider(RELEVANCE, 0.05)
         st.html(word_tables.side_by_side(topics, words, weight))
         table_twin("topics", text.WORDS_ALT, lambda: tables.words_table(topics, words, weight))
     _one_topic(ids, topics, words, base)
     if data_set.test is not None:
-        _scores(ids, runs, topics, data_set)
+        left, right = st.columns(2, gap="medium")
+        with left, card("Held-out perplexity while training", text.PERPLEXITY_CAPTION):
+            _perplexity(curves, line)
+        useful = {method: one_run for method, one_run in topics.items() if method not in failed}
+        if useful:
+            with right, card("Coherence of the topics", text.COHERENCE_CAPTION):
+                table = data.coherence((*ids, *useful), useful, data_set.test)
+                chart(charts.coherence(table), "coherence", text.COHERENCE_ALT, lambda: table)
     with st.expander("As in the paper's Table 1"):
         st.caption("Three topics with the probabilities of their words.")
         count = min(3, *(len(one_run.words) for one_run in topics.values()))
@@ -62,26 +74,12 @@ def _one_topic(ids: tuple[str, ...], topics: dict[str, Topics], words: tuple[str
         chart(figure, "bars", text.BARS_ALT, lambda: table)
 
 
-def _scores(
-    ids: tuple[str, ...], runs: dict[str, Finished], topics: dict[str, Topics], data_set: DataSet
-) -> None:
-    left, right = st.columns(2, gap="medium")
-    curves = {method: item.run.scores for method, item in runs.items() if item.run.scores}
-    with left, card("Held-out perplexity while training", text.PERPLEXITY_CAPTION):
-        line = {data.UNIGRAM: data.unigram(ids, topics, data_set)}
-        if curves:
-            figure = scores_over_steps(curves, SHOWN.options, PAGE.task.watched, line)
-            chart(figure, "perplexity", text.PERPLEXITY_ALT, lambda: tables.curves_table(curves, line))
-        else:
-            st.caption("No score was taken while these runs trained.")
-    with right, card("Coherence of the topics", text.COHERENCE_CAPTION):
-        failed = data.failed(curves, line[data.UNIGRAM])
-        if failed:
-            st.markdown(text.failed([SHOWN.options[method] for method in failed]))
-        useful = {method: one_run for method, one_run in topics.items() if method not in failed}
-        if useful:
-            table = data.coherence((*ids, *useful), useful, data_set.test)
-            chart(charts.coherence(table), "coherence", text.COHERENCE_ALT, lambda: table)
+def _perplexity(curves: dict[str, list[tuple[int, float]]], line: dict[str, float]) -> None:
+    if curves:
+        figure = scores_over_steps(curves, SHOWN.options, PAGE.task.watched, line)
+        chart(figure, "perplexity", text.PERPLEXITY_ALT, lambda: tables.curves_table(curves, line))
+    else:
+        st.caption("No score was taken while these runs trained.")
 
 
 def _own_text(runs: dict[str, Finished], topics: dict[str, Topics], words: tuple[str, ...]) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from dashboard.components import layout
 from vips_core.reports.figures import METHOD_NAMES
 
 WORDS_ALT = "Words of each topic, by method."
@@ -27,10 +28,9 @@ PLACEHOLDER = "Paste some sentences, for instance from a speech or a newspaper."
 
 def failed(methods: Sequence[str]) -> str:
     """Say which methods failed."""
-    have = "has" if len(methods) == 1 else "have"
     return (
-        f"**{', '.join(methods)}** {have} failed here: the topics predict no better than one distribution of "
-        "words for all documents, so their coherence says nothing and is not shown."
+        f"{layout.failed(methods)}: the topics predict no better than one distribution of words for all "
+        "documents, so their coherence says nothing and is not shown."
     )
 
 

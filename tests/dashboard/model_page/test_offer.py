@@ -7,7 +7,7 @@ import pytest
 from dashboard import background
 from dashboard.components import price
 from dashboard.components.formats import number
-from dashboard.model_page import offer
+from dashboard.model_page import choose, offer
 from dashboard.views.topics import page as topics_view
 from dashboard.views.topics.definition import PAGE
 from tests.dashboard.topics_page import documents, errors, page, said, store, worked
@@ -106,6 +106,25 @@ def test_a_run_that_does_not_fit_is_told_before_it_is_refused(store):
     at = spend(at)
     assert "does not fit in the budget of clinic" in errors(at)[0]
     assert not store.runs()
+
+
+def test_a_click_before_the_price_is_known_is_answered(store, monkeypatch):
+    known = choose.make_offer
+    monkeypatch.setattr(choose, "make_offer", lambda *_: None)
+    at = page(data="clinic", epsilon=50)
+    checked(at.button(key="ask").click().run())
+    assert at.button(key="train").disabled
+    assert "How much is being computed" in said(at)
+    monkeypatch.setattr(choose, "make_offer", known)
+    at = settled(checked(at.run()))
+    (refusal,) = errors(at)
+    assert refusal.startswith("This run does not fit in the budget of clinic: with it ")
+    assert "of which 0% is spent or reserved" in refusal
+    assert not store.runs()
+    (box,) = [box for box in at.number_input if box.key.startswith("number:epsilon:")]
+    at = settled(checked(box.set_value(0.5).run()))
+    assert not errors(at)
+    assert "Spend budget" not in said(at)  # it asks only after another click
 
 
 def test_the_forecast_decides_as_the_queue_does(store):

@@ -150,6 +150,7 @@ def test_a_failed_run_says_why(store):
     (error,) = errors(checked(at.run()))
     assert error.startswith("VIPS, improved failed: ")
     assert "Traceback" not in error
+    assert "Nothing trained here yet" in {header.value for header in at.header}  # and no blank page
 
 
 def test_progress_tells_steps_and_epsilon(store, monkeypatch):

@@ -49,6 +49,15 @@ def texts(at):
     return " ".join(item.value for item in (*at.markdown, *at.caption, *at.info))
 
 
+def test_the_batch_is_the_model_s_until_a_visitor_has_an_own_one(store):
+    at = view("audit", model="logistic", data="small")
+    assert not [box for box in at.number_input if box.label.startswith("Batch size")]
+    (own,) = [toggle for toggle in at.toggle if toggle.label == "Own batch size"]
+    own.set_value(True).run()
+    assert address(at)["batch"] == "10"  # a twentieth of the records
+    assert [box.value for box in at.number_input if box.label.startswith("Batch size")] == [10]
+
+
 def test_an_audit_starts_in_the_store_is_in_the_address_and_can_be_cancelled(store):
     at = view("audit", model="logistic", data="small", noise=3, releases=200, confidence="0.99", batch=50)
     assert "can refute a claim, and never prove one" in texts(at)

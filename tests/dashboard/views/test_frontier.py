@@ -111,7 +111,7 @@ def test_an_own_sweep_is_drawn_beside_what_ships(store, one_core):
     at = page(sweep=run_id)
     lines = {"VIPS, improved", "VIPS, improved (shipped)"}
     assert set(at.table[0].value["Method"]) == lines
-    assert "“(shipped)” come with the project, at δ = 0.0001; your runs have δ = 1e-05." in texts(at)
+    assert "“(shipped)” come with the project, at δ = 0.0001; your runs have δ = 1e-5." in texts(at)
     alone = page(sweep=run_id, beside="no")
     assert set(alone.table[0].value["Method"]) == {"VIPS, improved"}
 

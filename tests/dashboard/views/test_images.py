@@ -78,6 +78,20 @@ def decoded(html):
     ]
 
 
+def test_a_method_that_one_picture_beats_has_failed(shared, finished):
+    rows = finished["refined"].data.test
+    pixels_of_all = np.asarray(rows.unpack(np.float64))
+    common = pixels_of_all.mean(axis=0) >= 0.5
+    baseline = data.accuracy_of_one_image(("all",), rows)
+    assert baseline == pytest.approx((pixels_of_all == common).mean())
+    reached = {method: run.result["held_out"]["pixel accuracy"] for method, run in finished.items()}
+    failed = [method for method, accuracy in reached.items() if accuracy <= baseline]
+    assert data.failed(finished, baseline) == failed
+    at = page([shared[1][method] for method in METHODS])
+    assert any("failed here: one and the same picture" in item.value for item in at.warning) == bool(failed)
+    assert data.failed(finished, 1.0) == list(METHODS)
+
+
 def test_every_method_is_beside_the_original(shared):
     at = page([shared[1][method] for method in METHODS])
     assert not at.error

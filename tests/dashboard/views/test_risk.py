@@ -84,7 +84,9 @@ def test_the_result_begins_with_a_sentence_and_says_what_failed(shared, finished
     scores = {method: data.scored(finished[method]) for method in ("refined", "paper")}
     worse = replace(scores["paper"], log_loss=9.0)
     assert text.failures({"refined": scores["refined"]}) == ""
-    assert "VIPS, as published 9.00" in text.failures({"refined": scores["refined"], "paper": worse})
+    said = text.failures({"refined": scores["refined"], "paper": worse})
+    assert said.startswith("**VIPS, as published** has failed here: ")
+    assert "VIPS, as published 9.00" in said
     assert set(data.without_failures({"refined": scores["refined"], "paper": worse})) == {"refined"}
     assert set(data.without_failures({"paper": worse})) == {"paper"}
 

@@ -7,7 +7,7 @@ import pytest
 
 from dashboard import pages
 from dashboard.components.formats import number
-from dashboard.views.runs import charts, data, history, text
+from dashboard.views.runs import charts, data, history, tables, text
 from tests.pages import address, checked, settled, view
 from tests.small_rows import rows
 from vips_core import Ledger
@@ -80,13 +80,31 @@ def test_two_runs_side_by_side_with_epsilon_from_their_ledgers(store):
     at = page(runs=f"{refined.id},{paper.id}")
     settled(at)
     settings, accounts, scores = (table.value for table in at.table)
-    assert set(settings["Setting"]) == {"method", "epsilon", "noise"}
+    asked = settings.set_index("Setting")[f"VIPS, as published {paper.id}"].to_dict()
+    assert asked == {"Method": "VIPS, as published", "Target ε": "–", "Noise σ": "4"}
     ledger = Ledger.from_json((store.folder(paper.id) / "ledger.json").read_text())
     row = accounts[accounts["Accountant"] == "Moments"].iloc[0]
     assert row[f"VIPS, as published {paper.id}"] == number(ledger.epsilon(1e-3, "moments"))
     assert scores["Held-out score"].tolist() == ["AUC", "log loss"]
     assert len(at.get("plotly_chart")) == 1
     assert address(page(**address(at)))["runs"] == f"{refined.id},{paper.id}"
+
+
+def test_a_narrow_screen_has_the_same_rows_as_links(store):
+    waiting, _, paper, refined = store.runs()
+    narrow = tables.history_rows([paper, refined], [refined.id])
+    assert narrow[0].link == f"?runs={refined.id},{paper.id}"  # adds it to the compared ones
+    assert (narrow[1].link, narrow[1].marked) == ("?runs=", True)  # takes it out
+    assert narrow[0].title == "VIPS, as published on small"
+    assert tables.history_rows([waiting], [])[0].details.startswith("ε = ∞ · – · Queued 0% · ")
+    rows = [element.proto.body for element in page(runs=refined.id).get("html")]
+    (drawn,) = [body for body in rows if "vips-rows" in body]
+    assert drawn.count("<li>") == 4
+    assert drawn.count("aria-current") == 1
+    evil = tables.NarrowRow("<b>", "a & b", '?runs="')
+    assert evil.drawn() == '<li><a href="?runs=&quot;">&lt;b&gt;</a><span>a &amp; b</span></li>'
+    ledger = tables.ledger_rows(store.ledger())
+    assert len(ledger) == len(store.ledger())
 
 
 def test_an_unknown_run_gives_a_sentence(store):
