@@ -25,6 +25,7 @@ TITLES = {
 OWN_GRID = "own"  # of Frontier's presets: a sweep that the visitor sets up
 _WITH_RESULTS = ("sklearn.metrics", "scipy.stats", "scipy.signal")  # load with a first result, or a first ε
 _FIRST_PAGE = 2.0  # seconds that a server's first page has for itself
+_loading = threading.Lock()
 
 
 def page(name: str) -> Any:
@@ -57,13 +58,19 @@ def load_ahead() -> None:
 
 def _load_everything() -> None:
     for module in (*(f"dashboard.views.{name}.page" for name in TITLES), *_WITH_RESULTS):
-        importlib.import_module(module)
+        _load(module)
     gc.collect()
     gc.freeze()  # Streamlit looks for garbage after each run of a page; code is none
 
 
+def _load(module: str) -> Any:
+    """Import one module at a time: two threads in packages that import in circles may see half a module."""
+    with _loading:
+        return importlib.import_module(module)
+
+
 def _drawer(name: str) -> Callable[[], None]:
     def draw() -> None:
-        importlib.import_module(f"dashboard.views.{name}.page").show()
+        _load(f"dashboard.views.{name}.page").show()
 
     return draw
