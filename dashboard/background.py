@@ -15,7 +15,7 @@ from dashboard.state import visit
 _LOOK = 0.05  # seconds between looks for newer input while a page waits
 _SOON = 0.01  # seconds between looks for a result
 _TOGETHER = 0.3  # seconds in which results that follow the first come with it
-_PATIENCE = 0.1  # seconds after which a page is drawn without what most often comes sooner
+_PATIENCE = 0.06  # seconds after which a page is drawn without what most often comes sooner
 
 
 class Background:

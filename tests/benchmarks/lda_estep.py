@@ -18,6 +18,7 @@ from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.utils.parallel import Parallel
 
 from vips_core.data import Corpus
+from vips_core.models.base import Block
 from vips_core.models.lda.kernels import expected_rows, topic_word_sums
 
 TOPICS, WORDS, LENGTH, SWEEPS, ALPHA = 50, 8000, 500, 20, 0.02
@@ -36,7 +37,7 @@ def ours(matrix, lam):
         "words": LENGTH,
         "resampled": False,
         "seed": 0,
-        "bound": 1e9,
+        "block": Block(float(LENGTH), 1.0, (TOPICS, WORDS)),  # no document is clipped
         "sweeps": SWEEPS,
         "tolerance": 0.0,
     }
