@@ -27,7 +27,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("results", type=Path)
     parser.add_argument(
-        "--tables", nargs="+", choices=tables.NAMES, default=[n for n in tables.NAMES if n != "brfss"]
+        "--tables", nargs="+", choices=tables.NAMES, default=[n for n in tables.CHOSEN_ON if n != "brfss"]
     )
     parser.add_argument("--epsilon", nargs="+", type=float, default=[0.25, 1.0, 4.0])
     parser.add_argument("--seeds", type=int, default=5)

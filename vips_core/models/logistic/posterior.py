@@ -2,7 +2,8 @@
 
 | symbol | code        | shape                                             |
 |--------|-------------|---------------------------------------------------|
-| λ      | `curvature` | (d+1,)                                            |
+| λ      | `curvature` | (d+1,), at least what keeps steps stable          |
+| λ      | `seen`      | (d+1,), at least 0                                |
 | U      | `vectors`   | (d+1, d+1), or None where directions are the axes |
 """
 
@@ -27,6 +28,7 @@ class Directions:
     """Orthogonal directions and the curvature along each."""
 
     curvature: FloatArray
+    seen: FloatArray
     vectors: FloatArray | None
 
     def apply(self, values: FloatArray, vector: FloatArray) -> FloatArray:
@@ -46,15 +48,19 @@ class Directions:
         turned = self.vectors * scale[:, None]
         return np.asarray((turned * values) @ turned.T)
 
+    def diagonal(self, values: FloatArray) -> FloatArray:
+        """Return the diagonal of the matrix that has these eigenvalues, as a new array."""
+        return np.array(values if self.vectors is None else self.vectors**2 @ values)
 
-def form(matrix: FloatArray, vector: FloatArray) -> float:
-    """Return vᵀAv, where A is a matrix or a diagonal."""
-    return float(vector**2 @ matrix if matrix.ndim == 1 else vector @ matrix @ vector)
+    def form(self, values: FloatArray, vector: FloatArray) -> float:
+        """Return vᵀAv of the matrix A that has these eigenvalues."""
+        return float(vector @ self.apply(values, vector))
 
-
-def diagonal(matrix: FloatArray) -> FloatArray:
-    """Return a matrix's diagonal, as a new array."""
-    return np.array(matrix if matrix.ndim == 1 else np.diagonal(matrix))
+    def over_slopes(self, values: FloatArray) -> float:
+        """Return Σ AᵢⱼHᵢⱼ over slopes, where A has these eigenvalues and H is the curvature that is seen."""
+        first = np.eye(1, len(values))[0]
+        ours, seen = self.apply(values, first), self.apply(self.seen, first)
+        return max(float(values @ self.seen - 2 * ours @ seen + ours[0] * seen[0]), 0.0)
 
 
 def mean_probability(level: float, variance: float) -> float:
@@ -76,11 +82,13 @@ def weights(level: float, slopes: FloatArray, where: Coordinates) -> FloatArray:
     return moved
 
 
-def weight_variances(covariance: FloatArray, where: Coordinates) -> FloatArray:
-    """Return the variance of each of `weights`, given that of (level, slopes)."""
-    variances = diagonal(covariance)[1:]
+def weight_variances(
+    directions: Directions, values: FloatArray, scale: FloatArray, where: Coordinates
+) -> FloatArray:
+    """Return the variance of each of `weights`, given those along directions in coordinates."""
+    variances = directions.diagonal(values)[1:] * scale[1:] ** 2
     if where.column != NO_CONSTANT:
         moves = np.append(1.0, -where.centre) / where.value
         moves[1 + where.column] += 1
-        variances[where.column] = form(covariance, moves)
+        variances[where.column] = directions.form(values, moves * scale)
     return variances
