@@ -1,6 +1,7 @@
 """Workers: progress, cancel, failure, and never a release that was not announced."""
 
 import errno
+import json
 from types import SimpleNamespace
 
 import numpy as np
@@ -243,3 +244,38 @@ def test_seeds_repeat_a_run_whatever_trains_it(store):
         worker.work(store, run)
     one, two = (np.load(store.folder(run) / "params.npz") for run in runs)
     assert all(np.array_equal(one[name], two[name]) for name in one.files)
+
+
+def edited(store, run, **columns):
+    """Change the table of runs, as somebody would who can write to the database."""
+    with store.database.write() as connection:
+        for column, value in columns.items():
+            connection.execute(f"UPDATE runs SET {column} = ? WHERE id = ?", [value, run])
+
+
+def test_a_settled_run_that_waits_again_releases_nothing_and_gives_nothing_back(store):
+    run = submit(store, request())
+    worker.work(store, run)
+    left = store.budget("flips").left_share
+    edited(store, run, status="queued")
+    worker.work(store, run)
+    assert "settled already: submit it again" in store.run(run).error
+    edited(store, run, status="queued", intended=0)
+    store.cancel(run)
+    assert (releases(store, run), store.budget("flips").left_share) == (STEPS, left)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [({"seed": 1}, "a run with a seed is refused"), ({"noise": 0.0}, "a run without noise is refused")],
+)
+def test_a_waiting_run_that_was_edited_is_refused(store, change, sentence):
+    run = submit(store, request())
+    table = json.dumps(request(**change).to_mapping())
+    plan = json.loads(store.database.read("SELECT plan FROM runs WHERE id = ?", [run])[0][0])
+    edited(store, run, request=table, plan=json.dumps(plan | {"noise_multiplier": change.get("noise", 20.0)}))
+    with store.database.write() as connection:
+        connection.execute("UPDATE data SET private = 0")
+    worker.work(store, run)
+    assert sentence in store.run(run).error
+    assert not (store.folder(run) / "params.npz").exists()

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import vips_core as vips
 from sample_data import generate
@@ -33,6 +34,13 @@ class Configuration:
 @functools.cache
 def documents():
     return generate.corpus(120, 30, topics=3, vocabulary_size=400, seed=0)[0]
+
+
+@functools.cache
+def mostly_empty():
+    """Documents of which every other one is empty, also the first of each group that kernels take."""
+    counts = sparse.csr_array((documents().counts, documents().indices, documents().indptr)).toarray()
+    return vips.Corpus.from_counts(np.repeat(counts, 2, axis=0) * ([[0], [1]] * 120), documents().vocabulary)
 
 
 @functools.cache
@@ -94,6 +102,8 @@ CONFIGURATIONS = [
     Configuration("beta-bernoulli, tight clip", lambda: BetaBernoulli(12, 0.5), coin_flips),
     Configuration("lda refined", lambda: lda("refined"), documents),
     Configuration("lda paper", lambda: lda("paper"), documents),
+    Configuration("lda refined, empty documents", lambda: lda("refined"), mostly_empty),
+    Configuration("lda paper, empty documents", lambda: lda("paper"), mostly_empty),
     Configuration("logistic refined, dense", lambda: regression(answers(), "refined"), answers),
     Configuration("logistic refined, wide and sparse", lambda: regression(patients(), "refined"), patients),
     Configuration("logistic paper", lambda: regression(answers(), "paper"), answers),
@@ -125,6 +135,31 @@ def plan_for(data, steps=4, noise=1.0):
 @ALL
 def test_the_contract_is_kept(case):
     check_model(case.model(), case.data(), plan_for(case.data()))
+
+
+def leave_nan_in_memory():
+    """Free memory of many sizes with NaN in it, from which the next arrays are taken.
+
+    What lies between is returned: while it is held, the free parts do not grow together and go back.
+    """
+    sizes = [2**size + extra for size in range(5, 16) for extra in (0, 16, 64) for _ in range(2)]
+    return [np.full(size, np.nan, np.float32) for size in sizes][::2]
+
+
+@ALL
+def test_sums_do_not_depend_on_what_memory_held_before(case):
+    model, data = case.model(), case.data()
+    plan = plan_for(data)
+    params = model.init(plan, np.random.default_rng(0))
+    for step in range(plan.steps):
+        _, blocks = blocks_with_noise(model.blocks(plan, step), plan)
+        expected = model.e_step(params, data, blocks).sums
+        for _ in range(3):
+            held = leave_nan_in_memory()
+            found = model.e_step(params, data, blocks).sums
+            assert all(np.array_equal(found[name], expected[name]) for name in blocks)
+            del held
+        assert all(np.isfinite(expected[name]).all() for name in blocks)
 
 
 class Unclipped(BetaBernoulli):

@@ -6,6 +6,8 @@ import dp_accounting
 import numpy as np
 import pytest
 from dp_accounting.rdp import rdp_privacy_accountant
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.integrate import quad
 
 from tests.privacy.published import lda_plan
@@ -188,3 +190,10 @@ def test_heterogeneous_releases_compose():
         assert value == pytest.approx(accountants.epsilon(mixed[::-1], 1e-5, name), rel=1e-6)
     assert accountants.account(mixed, 1e-5, "moments_paper").epsilon is None
     assert accountants.account(mixed, 1e-5, "gaussian").epsilon is None
+
+
+@given(st.floats(1e-12, 1e12))
+def test_a_stated_epsilon_is_never_below_the_truth(epsilon):
+    written = float(accountants.stated(epsilon))
+    assert epsilon <= written <= epsilon * 1.001
+    assert accountants.stated(written) == accountants.stated(epsilon)

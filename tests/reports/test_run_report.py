@@ -9,6 +9,7 @@ from tests.reports import TABLE, text_of, worked
 from tests.small_rows import rows
 from vips_core.jobs.request import Request
 from vips_core.jobs.submission import submit
+from vips_core.privacy.accountants import stated
 from vips_core.privacy.ledger import Ledger
 from vips_core.reports import report
 from vips_core.store.budget import Cap
@@ -34,7 +35,7 @@ def test_a_report_states_the_whole_guarantee(folder):
     for heading in HEADINGS:
         assert f"<h3>{heading}</h3>" in html
     ledger = Ledger.from_json((folder / "ledger.json").read_text(encoding="utf-8"))
-    assert f"ε = {ledger.epsilon(1e-3, 'gaussian'):.4g} and δ = 0.001 (accountant: " in html
+    assert f"ε = {stated(ledger.epsilon(1e-3, 'gaussian'))} and δ = 0.001 (accountant: " in html
     assert "for replacing one record, one &lt;b&gt;row&lt;/b&gt;, by nothing" in html
     assert sum(entry.count for entry in ledger) == 4
     for entry in ledger:

@@ -14,6 +14,7 @@ from vips_core import PrivacyPlan
 from vips_core.jobs.submission import submit
 from vips_core.store import ledger_chain as chain
 from vips_core.store.database import Database, StoreError
+from vips_core.store.people import Sources
 from vips_core.store.rows import NewRun
 
 names = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=8)
@@ -195,3 +196,42 @@ def test_a_bad_key_is_said_before_anything_is_committed(store, home, monkeypatch
     monkeypatch.delenv("VIPS_LEDGER_KEY")
     assert (store.ledger(), store.runs(), sorted((home / "data").iterdir())) == (before, [], files)
     assert store.verify() == []
+
+
+def forged(store, run):
+    """Append a row that gives a run's budget back, as somebody would who can write to the database."""
+    with store.database.write() as connection:
+        chain.append(connection, "settle", store.data_row("flips").fingerprint, "flips", {"events": []}, run)
+
+
+def test_what_somebody_appended_without_the_key_is_found_and_never_signed(store, monkeypatch):
+    monkeypatch.setenv("VIPS_LEDGER_KEY", "ab" * 32)
+    store.sign()
+    run = submit(store, request())
+    with monkeypatch.context() as without_key:
+        without_key.delenv("VIPS_LEDGER_KEY")
+        forged(store, run)
+    assert "not signed with the key" in store.verify()[0]
+    store.cancel(run)  # appends, with the key
+    assert "not signed with the key" in store.verify()[0]
+
+
+def test_what_follows_a_cut_does_not_cover_it_up(store):
+    run = submit(store, request())
+    submit(store, request())
+    tamper(store, "DELETE FROM ledger WHERE number = 4")
+    assert store.verify() == ["The ledger was cut: it had 4 rows, and has 3."]
+    store.cancel(run)  # has to be settled all the same
+    assert store.verify() == ["Row 4 of the ledger was replaced: it does not have the hash kept of it."]
+    refused = "no data set may be registered, and no cap changed, while the ledger is not whole: Row 4"
+    with pytest.raises(ValueError, match=refused):
+        store.set_cap("flips", CAP)
+
+
+def test_nobody_is_registered_while_digests_are_gone(store):
+    rows = Sources(rows=[b"a row of flips"])
+    store.add_data("flips", coin_flips(), unit="one image", sources=rows)
+    tamper(store, "DELETE FROM people")
+    with pytest.raises(ValueError, match="not whole: The digests of the people in flips were changed"):
+        store.add_data("again", coin_flips(seed=3), cap=CAP, unit="one image", sources=rows)
+    assert [row.name for row in store.data_sets() if row.fingerprint] == ["flips"]

@@ -13,6 +13,7 @@ from vips_core.cli.terminal import add_json, answer, print_json
 from vips_core.data import Sharded
 from vips_core.data.sharded import is_sharded
 from vips_core.options import SPENDING, Option
+from vips_core.privacy.accountants import stated
 from vips_core.readers import FILE_OPTIONS, DataSet, read, source_persons, source_rows
 from vips_core.store.budget import Budget, Cap
 from vips_core.store.people import Sources
@@ -194,8 +195,8 @@ def _budget(options: argparse.Namespace) -> None:
         print(f"  up to and with run {run}: {share:.2%} of the cap")
     if state.history:
         print(
-            f"Had all of it been planned as a whole, it would cost ε = {state.planned_epsilon:.4f}: the rest "
-            "of what is taken is the price of choosing each run after the last."
+            f"Had all of it been planned as a whole, it would cost ε = {stated(state.planned_epsilon)}: the "
+            "rest of what is taken is the price of choosing each run after the last."
         )
 
 

@@ -19,6 +19,7 @@ from vips_core.jobs import execution, supervisor, worker
 from vips_core.jobs.request import Request
 from vips_core.jobs.submission import submit
 from vips_core.options import SPENDING
+from vips_core.privacy.accountants import stated
 from vips_core.privacy.plan import PrivacyPlan
 from vips_core.readers import BUILT_IN, DataSet
 from vips_core.store.rows import CANCELLED, FAILED
@@ -174,7 +175,7 @@ def _interruptible() -> Iterator[threading.Event]:
 
 
 def _epsilon(progress: Progress[Any]) -> str:
-    return "∞" if progress.plan.noise_multiplier == 0 else f"{execution.epsilon_so_far(progress):.3f}"
+    return "∞" if progress.plan.noise_multiplier == 0 else stated(execution.epsilon_so_far(progress))
 
 
 def _print_outcome(store: Store, run_id: str, request: Request, options: argparse.Namespace) -> None:
@@ -195,7 +196,8 @@ def _print_outcome(store: Store, run_id: str, request: Request, options: argpars
 def print_result(result: Mapping[str, Any], summary: str) -> None:
     """Print what came of a run and what it cost."""
     plan = result["plan"]
-    cost = ", ".join(f"{name} {value:.4f}" for name, value in result["epsilon"].items() if value is not None)
+    spent = {name: value for name, value in result["epsilon"].items() if value is not None}
+    cost = ", ".join(f"{name} {stated(value)}" for name, value in spent.items())
     print(summary)
     print(
         f"\nReleased {result['releases']} times with σ = {plan['noise_multiplier']:.4g}, q = "

@@ -12,6 +12,7 @@ from vips_core.cli.audit import print_verdict
 from vips_core.cli.fit import print_result
 from vips_core.cli.terminal import add_json, answer, print_json
 from vips_core.jobs import execution, lifecycle
+from vips_core.privacy.accountants import stated
 from vips_core.store.rows import AUDIT, STATUSES, SWEEP, RunRow
 from vips_core.store.store import Store
 from vips_core.tasks import TASKS
@@ -48,7 +49,7 @@ def _list(options: argparse.Namespace) -> None:
     print(f"{'run':<10}{'state':<11}{'step':>9}  {'ε':>8}  {'started':<17} what")
     for row in rows:
         print(
-            f"{row.id:<10}{row.status:<11}{row.step:>4}/{row.steps:<4}  {_epsilon(row):>8}  "
+            f"{row.id:<10}{row.status:<11}{row.step:>4}/{row.steps:<4}  {stated(row.epsilon):>8}  "
             f"{_when(row.started):<17} {_what(row)}"
         )
 
@@ -62,7 +63,9 @@ def _show(options: argparse.Namespace) -> None:
     if options.json:
         print_json(asdict(row) | {"folder": str(folder), "result": result})
         return
-    print(f"Run {row.id}: {_what(row)}, {row.status}, step {row.step} of {row.steps}, ε = {_epsilon(row)}")
+    print(
+        f"Run {row.id}: {_what(row)}, {row.status}, step {row.step} of {row.steps}, ε = {stated(row.epsilon)}"
+    )
     if row.error:
         print(f"Error: {row.error}")
     for name, value in row.request.items():
@@ -94,10 +97,6 @@ def _what(row: RunRow) -> str:
         return f"sweep on {row.data}"
     what = f"{row.request['model']} ({row.request['method']}) on {row.data}"
     return f"audit of {what}" if row.kind == AUDIT else what
-
-
-def _epsilon(row: RunRow) -> str:
-    return "∞" if row.epsilon is None else f"{row.epsilon:.4f}"
 
 
 def _when(moment: float | None) -> str:

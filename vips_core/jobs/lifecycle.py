@@ -136,8 +136,10 @@ def begin(store: Store, run_id: str) -> RunInHand | None:
 
 
 def reserved(store: Store, run_id: str) -> tuple[SampledGaussian, ...] | None:
-    """Return the releases that a run has reserved, None for a run on public data."""
-    rows = store.database.read("SELECT * FROM ledger WHERE run = ? AND kind = 'reserve'", [run_id])
+    """Return the releases that a run has reserved, None for a run on public data; refuse a settled run."""
+    rows = store.database.read("SELECT * FROM ledger WHERE run = ? ORDER BY number", [run_id])
+    if any(row["kind"] == "settle" for row in rows):  # a table can be edited
+        raise ValueError("what this run had reserved was settled already: submit it again")
     return _events(rows) if rows else None
 
 

@@ -3,7 +3,7 @@
 from vips_core.jobs import execution, room
 from vips_core.jobs.request import Request
 from vips_core.privacy.plan import PrivacyPlan
-from vips_core.store.rows import FIT, DataRow, NewRun
+from vips_core.store.rows import FIT, NewRun
 from vips_core.store.store import Store
 
 
@@ -44,7 +44,7 @@ def submit(store: Store, request: Request, *, plan: PrivacyPlan | None = None, h
     """
     row = store.data_row(request.data)
     if row.private:
-        _check_private(request, row)
+        check_private(request, row.name)
     if plan is None:
         prepared = execution.prepare(request, store.load(request.data))
         room.check(store.home, room.needed(prepared))  # before anything is reserved
@@ -62,15 +62,15 @@ def submit(store: Store, request: Request, *, plan: PrivacyPlan | None = None, h
     return store.queue(run, held=held)
 
 
-def _check_private(request: Request, row: DataRow) -> None:
-    """Refuse what would void the guarantee of a private data set."""
+def check_private(request: Request, name: str) -> None:
+    """Refuse what would void the guarantee of the private data set of this name."""
     if not request.private:
-        raise ValueError(f"{row.name} is private: a run without noise is refused")
+        raise ValueError(f"{name} is private: a run without noise is refused")
     if request.seed is not None:
         raise ValueError(
-            f"{row.name} is private: a run with a seed is refused, because whoever knows it can "
+            f"{name} is private: a run with a seed is refused, because whoever knows it can "
             "subtract the noise"
         )
     reason = request.task.methods[request.method].refused_on_private
     if reason:
-        raise ValueError(f"{row.name} is private: method {request.method} is refused, because {reason}")
+        raise ValueError(f"{name} is private: method {request.method} is refused, because {reason}")

@@ -18,6 +18,7 @@ from vips_core.jobs import execution, lifecycle, lock, room, supervisor, warm
 from vips_core.jobs.lifecycle import GivenUpError, RunInHand
 from vips_core.jobs.plan import plan_of_releases
 from vips_core.jobs.request import Request
+from vips_core.jobs.submission import check_private
 from vips_core.privacy.ledger import Ledger
 from vips_core.store.database import StoreError
 from vips_core.store.rows import CANCELLED, DONE, FAILED, FIT
@@ -90,8 +91,10 @@ def train(run: RunInHand, on_step: OnStep | None) -> None:
     if plan is None and reserved is not None:  # stored by the version before
         plan = plan_of_releases(reserved, len(data.train), request.get("delta"))
     prepared = execution.prepare(request, data, plan)
-    if data.private and reserved != tuple(prepared.plan.events()):  # a table can be edited; the ledger counts
-        raise ValueError("the plan is not the one whose cost was reserved: submit the run again")
+    if data.private or reserved is not None:  # a table can be edited; the ledger counts
+        check_private(request, row.data)
+        if reserved != tuple(prepared.plan.events()):
+            raise ValueError("the plan is not the one whose cost was reserved: submit the run again")
     room.check(store.home, room.needed(prepared))
     follow = _Follower(run, prepared, on_step, room.set_aside(store.folder(run.id), room.needed(prepared)))
     try:

@@ -6,6 +6,7 @@ import numpy as np
 
 from vips_core.audits import job
 from vips_core.audits.verdict import CLAIMED, FALSE, NEVER_PROVES, TRUE, WALL, Verdict
+from vips_core.privacy.accountants import stated
 from vips_core.reports import bundle, page
 from vips_core.reports.exhibits import Exhibit
 from vips_core.reports.figures import BLUE, GREY, RATES, VERMILION, Figure, figure, log_axis
@@ -71,11 +72,11 @@ def verdict_table(verdict: Verdict) -> "pd.DataFrame":
     import pandas as pd
 
     rows = {
-        f"Claimed ε of {verdict.target}": _number(verdict.claimed),
+        f"Claimed ε of {verdict.target}": stated(verdict.claimed),
         "Measured ε, at least": f"{verdict.measured:.4f}",
         "Measured over claimed": "–" if verdict.ratio is None else f"{verdict.ratio:.1%}",
         "Confidence": f"{verdict.confidence * 100:g}%",
-        f"ε of the whole plan at δ = {verdict.delta:g}": _number(verdict.run_epsilon),
+        f"ε of the whole plan at δ = {verdict.delta:g}": stated(verdict.run_epsilon),
         "Attacked": f"{verdict.attempts:,} {verdict.unit}",
     }
     return pd.DataFrame({"": list(rows), "Value": list(rows.values())})
@@ -105,7 +106,3 @@ def files(store: Store, run_id: str) -> bundle.Files:
         **bundle.config_files(audit.to_mapping(), audit.to_toml()),
         **{name: (folder / name).read_bytes() for name in (job.VERDICT, job.ROC)},
     }
-
-
-def _number(epsilon: float | None) -> str:
-    return "∞" if epsilon is None else f"{epsilon:.4f}"

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from vips_core.privacy.accountants import ACCOUNTANTS, Account, account
+from vips_core.privacy.accountants import ACCOUNTANTS, Account, account, rounded_up
 from vips_core.privacy.ledger import Ledger
 from vips_core.privacy.tradeoff import AttackRisk
 
@@ -54,7 +54,11 @@ def account_table(accounts: Mapping[str, Account]) -> "pd.DataFrame":
     import pandas as pd
 
     rows = [
-        {"accountant": ACCOUNTANTS[name].label, "ε": item.epsilon, "why": item.note or ACCOUNTANTS[name].why}
+        {
+            "accountant": ACCOUNTANTS[name].label,
+            "ε": None if item.epsilon is None else rounded_up(item.epsilon),
+            "why": item.note or ACCOUNTANTS[name].why,
+        }
         for name, item in accounts.items()
     ]
     return pd.DataFrame(rows).astype({"ε": float})

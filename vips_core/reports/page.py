@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from vips_core.privacy.accountants import stated
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -55,6 +57,7 @@ def templates(package: str) -> Environment:
         "as_table": as_table,
         "digits": lambda value: f"{value:.4g}",
         "plain": plain,
+        "stated": stated,
         "thousands": lambda value: f"{value:,}",
     }
     return environment

@@ -101,12 +101,14 @@ class Use:
 
 
 def uses(rows: Sequence[LedgerRow]) -> list[Use]:
-    """Return each run's part of a data set's ledger, in the order of reservation."""
+    """Return each run's part of a data set's ledger, in the order of reservation; it is settled once."""
     by_run: dict[str, Use] = {}
     for row in rows:
         if row.run is not None and row.kind in ("reserve", "settle"):
             events = from_lists(row.content["events"])
             first = by_run.get(row.run, Use(row.run, row.time, events, events, settled=False))
+            if first.settled:
+                continue
             by_run[row.run] = Use(row.run, first.time, events, first.reserved, row.kind == "settle")
     return list(by_run.values())
 

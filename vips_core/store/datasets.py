@@ -18,6 +18,7 @@ from vips_core.store.people import Sources
 from vips_core.store.rows import QUEUED, RUNNING, DataRow
 from vips_core.tasks import TASKS, task_of
 
+_REFUSED = "no data set may be registered, and no cap changed,"
 _NAME = re.compile(r"\w[\w .-]{0,63}")
 
 
@@ -84,6 +85,7 @@ class DataSets(Home):
         records_file.write(file, train, test)
         try:
             with self.database.write() as connection:
+                self._check_whole(connection, _REFUSED)
                 self._remove_left_over(connection)
                 if not file.exists():  # suspended for so long that it was taken for left over
                     raise ValueError(f"the data set {name} was not registered in time: try again")
@@ -189,6 +191,7 @@ class DataSets(Home):
             raise ValueError(f"{name} is public and has no budget")
         declaration.check_delta(cap, row.records, reason)
         with self.database.write() as connection:
+            self._check_whole(connection, _REFUSED)
             declaration.append_cap(connection, row.fingerprint, name, cap, signature)
         self.keep_head()
 

@@ -42,6 +42,12 @@ class Home:
         problems = chain.verify(connection, self._head_file)
         return problems or [*declaration.differences(connection), *people.problems(connection)]
 
+    def _check_whole(self, connection: sqlite3.Connection, refused: str) -> None:
+        """Refuse something while the ledger is not whole, so that nothing is built on what was edited."""
+        problems = self._problems(connection)
+        if problems:
+            raise ValueError(f"{refused} while the ledger is not whole: {problems[0]}")
+
     def notes(self) -> list[str]:
         """Return a sentence for each data set whose people cannot be found in other ones."""
         with self.database.snapshot() as connection:
@@ -67,8 +73,9 @@ class Home:
             raise ValueError(f"signing needs a key: {chain.KEY} must be hexadecimal digits or a file")
         with self.database.write() as connection:
             problems = chain.verify(connection, self._head_file, signed=False)
-        if problems:
-            raise ValueError(f"what is not whole is not signed: {problems[0]}")
+            if problems:
+                raise ValueError(f"what is not whole is not signed: {problems[0]}")
+            chain.sign(connection)
         chain.keep_head(self.database, self._head_file)
 
     def _rows(self, connection: sqlite3.Connection, fingerprint: str) -> list[LedgerRow]:

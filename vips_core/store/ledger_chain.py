@@ -1,9 +1,10 @@
 """The ledger of all data sets: rows that are only ever appended, each sealed by the hash of all before it.
 
-An edit, a missing row and a cut tail are noticed. What a chain alone cannot notice is someone who recomputes
-all of it and replaces the file of its head as well. Against that, `VIPS_LEDGER_KEY` names a key outside the
-store that signs heads, as hexadecimal digits or as a file. Whoever puts back a whole older copy, with its
-signed head, is noticed only by a head that was noted elsewhere: `ledger verify` prints it.
+An edit, a missing row and a cut tail are noticed, and what is appended later does not cover them up. What a
+chain alone cannot notice is someone who appends to it, or who recomputes all of it and replaces the file of
+its head as well. Against both, `VIPS_LEDGER_KEY` names a key outside the store that signs heads, as
+hexadecimal digits or as a file. Whoever puts back a whole older copy, with its signed head, is noticed only
+by a head that was noted elsewhere: `ledger verify` prints it.
 """
 
 import hashlib
@@ -13,7 +14,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,15 @@ class Head:
     hash: str
     signature: str = ""
 
+    @classmethod
+    def of(cls, text: str) -> "Head":
+        """Read what `str` wrote."""
+        count, seal, *signature = text.split()
+        return cls(int(count), seal, *signature[:1])
+
+    def __str__(self) -> str:
+        return f"{self.count} {self.hash} {self.signature}".rstrip()
+
 
 def append(
     connection: sqlite3.Connection,
@@ -104,9 +114,13 @@ def append(
     content: Mapping[str, Any],
     run: str | None = None,
 ) -> None:
-    """Add a row, in the caller's transaction; a key that cannot be used is said before it is committed."""
+    """Add a row, in the caller's transaction; a key that cannot be used is said before it is committed.
+
+    With a key the row is signed where the one before it was: a signature speaks for all rows.
+    """
     signing_key()
-    head = _head(connection)
+    head, last = _head(connection), _stored_head(connection)
+    may_sign = head.count == 0 or (last is not None and last.hash == head.hash and _is_signed(last))
     body = (
         head.count + 1,
         time.time(),
@@ -119,19 +133,31 @@ def append(
     )
     seal = _seal(body)
     connection.execute(f"INSERT INTO ledger VALUES ({', '.join('?' * 9)})", [*body, seal])
-    connection.execute("INSERT OR REPLACE INTO meta VALUES ('ledger head', ?)", [f"{body[0]} {seal}"])
+    new = Head(body[0], seal)
+    _store_head(connection, replace(new, signature=_signature(new) if may_sign else ""))
 
 
 def keep_head(database: Database, path: Path) -> None:
-    """Write the head to a file of its own; under the write lock, so that an older head never wins."""
+    """Write the head to a file of its own; under the write lock, so that an older head never wins.
+
+    Where the ledger does not follow from the head in the file, that one stays: it shows what is wrong.
+    """
     with database.write() as connection:
-        head = _head(connection)
+        head = _stored_head(connection)
+        if head is None or verify(connection, path, signed=False):
+            return
         partial = path.with_suffix(".new")
         with partial.open("w", encoding="ascii") as file:
-            file.write(f"{head.count} {head.hash} {_signature(head)}".rstrip() + "\n")
+            file.write(str(head) + "\n")
             file.flush()
             os.fsync(file.fileno())
         partial.replace(path)
+
+
+def sign(connection: sqlite3.Connection) -> None:
+    """Sign the whole ledger as it is, in the caller's transaction."""
+    head = _head(connection)
+    _store_head(connection, replace(head, signature=_signature(head)))
 
 
 def rows(table: Sequence[sqlite3.Row]) -> list[LedgerRow]:
@@ -146,7 +172,7 @@ def rows(table: Sequence[sqlite3.Row]) -> list[LedgerRow]:
 def verify(connection: sqlite3.Connection, head_file: Path, *, signed: bool = True) -> list[str]:
     """Return a sentence for each thing that is wrong with the chain; none when it is whole.
 
-    With `signed` and a key, the file of the head has to be signed with it.
+    With `signed` and a key, both the last row and the file of the head have to be signed with it.
     """
     problems, seals = [], [GENESIS]
     for row in connection.execute("SELECT * FROM ledger ORDER BY number"):
@@ -169,8 +195,10 @@ def verify(connection: sqlite3.Connection, head_file: Path, *, signed: bool = Tr
                 f"Row {head.count} of the ledger was replaced: it does not have the hash kept of it."
             )
             break
-    kept = read_head(head_file) or Head(0, GENESIS)
-    if signed and len(seals) > 1 and not hmac.compare_digest(kept.signature, _signature(kept)):
+    nothing = Head(0, GENESIS)
+    last, kept = _stored_head(connection) or nothing, read_head(head_file) or nothing
+    covered = last.count == len(seals) - 1 and _is_signed(last) and _is_signed(kept)
+    if signed and len(seals) > 1 and signing_key() is not None and not covered:
         problems.append(
             f"The head of the ledger is not signed with the key of {KEY}: others may have rebuilt the ledger."
         )
@@ -199,8 +227,7 @@ def signing_key() -> bytes | None:
 def read_head(path: Path) -> Head | None:
     """Return the head that was kept in a file, None where there is none."""
     try:
-        count, seal, *signature = path.read_text(encoding="ascii").split()
-        return Head(int(count), seal, *signature[:1])
+        return Head.of(path.read_text(encoding="ascii"))
     except FileNotFoundError:
         return None
     except ValueError:
@@ -208,16 +235,24 @@ def read_head(path: Path) -> Head | None:
 
 
 def _signature(head: Head) -> str:
-    """Return the head's signature with the key; where there is none, the one that it has."""
+    """Return the head's signature with the key, none where there is no key."""
     key = signing_key()
     if key is None:
-        return head.signature
+        return ""
     return hmac.new(key, f"{head.count} {head.hash}".encode(), hashlib.sha256).hexdigest()
+
+
+def _is_signed(head: Head) -> bool:
+    return hmac.compare_digest(head.signature, _signature(head))
+
+
+def _store_head(connection: sqlite3.Connection, head: Head) -> None:
+    connection.execute("INSERT OR REPLACE INTO meta VALUES ('ledger head', ?)", [str(head)])
 
 
 def _stored_head(connection: sqlite3.Connection) -> Head | None:
     row = connection.execute("SELECT value FROM meta WHERE key = 'ledger head'").fetchone()
-    return None if row is None else Head(int(row[0].split()[0]), row[0].split()[1])
+    return None if row is None else Head.of(row[0])
 
 
 def _head(connection: sqlite3.Connection) -> Head:

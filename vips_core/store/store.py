@@ -19,7 +19,7 @@ from vips_core.store.ledger_chain import LedgerRow
 from vips_core.store.people import Sources
 from vips_core.store.rows import CANCELLED, QUEUED, RUNNING, DataRow, NewRun, RunRow, run_row, versions
 
-_NOT_WHOLE = "no run may use registered data while the ledger is not whole"
+_REFUSED = "no run may use registered data"
 
 
 class Store(DataSets):
@@ -78,18 +78,13 @@ class Store(DataSets):
         run_id = secrets.token_hex(4)
         with self.database.write() as connection:
             if row.fingerprint:  # a table can be edited, which may have made private records public
-                self._check_whole(connection)
+                self._check_whole(connection, _REFUSED)
             if row.private:
                 self._reserve(connection, row, run, run_id)
             _insert(connection, run_id, run, row, held)
         if row.private:
             self.keep_head()
         return run_id
-
-    def _check_whole(self, connection: sqlite3.Connection) -> None:
-        problems = self._problems(connection)
-        if problems:
-            raise ValueError(f"{_NOT_WHOLE}: {problems[0]}")
 
     def _reserve(self, connection: sqlite3.Connection, row: DataRow, run: NewRun, run_id: str) -> None:
         now = connection.execute("SELECT fingerprint FROM data WHERE name = ?", [row.name]).fetchone()
@@ -191,7 +186,7 @@ def _check_budget(rows: Sequence[LedgerRow], run: NewRun) -> None:
     """Refuse a run on private data that does not fit under the cap."""
     cap_filter = budget.filter_of(rows)
     if cap_filter is None:  # a private data set cannot be registered without a cap
-        raise ValueError(f"{_NOT_WHOLE}: it has no cap for {run.data}")
+        raise ValueError(f"{_REFUSED} while the ledger is not whole: it has no cap for {run.data}")
     assert run.plan is not None
     taken = budget.counted(rows)
     if not budget.fits(taken, run.plan.events(), cap_filter):

@@ -14,6 +14,7 @@ from vips_core.models.lda.document_kernels import TOGETHER, resample
 from vips_core.models.lda.kernels import expected_rows, infer_gammas, topic_word_sums, word_sums
 from vips_core.models.lda.shrink import shrink
 from vips_core.privacy.blocks import Block
+from vips_core.privacy.noise import grid_step
 
 GRID = 2.0**-30
 
@@ -203,3 +204,38 @@ def test_empty_documents_add_nothing_whatever_memory_held_before():
     for _ in range(5):
         leave_nan_in_memory()
         assert np.array_equal(sums_of(corpus_of(with_empty), lam), expected)
+
+
+def test_a_document_that_cannot_be_computed_takes_nothing_from_others():
+    """Whatever λ and weights became, one document moves the sums by at most its own share."""
+    matrix, lam = random_counts(), random_lam()
+    lam[:, 3] = np.nan  # of one word: every document that has it is lost, and no other
+    others = matrix[matrix[:, 3] == 0]
+    assert 0 < len(others) < len(matrix)
+    rows = expected_rows(np.nan_to_num(lam, nan=1.0))
+    rows[3] = np.nan
+    options = {"words": 50, "resampled": False, "seed": 0, "sweeps": 12, "tolerance": 0.0}
+    options |= {"weights": np.ones(WORDS, np.float32), "block": Block(2.0, grid=GRID)}
+    both = (topic_word_sums(corpus_of(some), rows, TOPICS, ALPHA, **options) for some in (matrix, others))
+    found, expected = both
+    assert np.any(expected)
+    assert np.array_equal(found, expected)
+
+
+@pytest.mark.parametrize("bound", [1e-200, 1e-40, 1e30])
+def test_bounds_far_beyond_single_precision_hold(bound):
+    lam, corpus = random_lam(), corpus_of(random_counts())
+    for start in range(len(corpus)):
+        alone = corpus[np.arange(len(corpus)) == start]
+        sums = sums_of(alone, lam, block=Block(bound, grid=grid_step(bound, bound, 1)))
+        assert np.linalg.norm(sums / bound) <= 1
+        assert np.any(sums) == np.any(alone.counts) or bound > 1  # there, all is below the grid
+
+
+def test_a_document_of_more_words_than_64_bits_hold_is_drawn_from_evenly():
+    words = np.arange(70_000, dtype=np.int32)
+    drawn = np.zeros(words.size, np.float32)
+    resample(words, np.full(words.size, 2**31 - 1, np.int32), 20_000, 0, drawn)
+    assert drawn.sum() == 20_000
+    assert drawn.max() < 10
+    assert drawn[: len(drawn) // 2].sum() == pytest.approx(10_000, abs=400)

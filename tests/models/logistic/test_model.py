@@ -15,7 +15,8 @@ from tests.reference import logistic_polya_gamma
 from vips_core.models.logistic.coordinates import Coordinates
 from vips_core.models.logistic.descent import CURVATURE, MOMENTS, SHARES
 from vips_core.models.logistic.model import BayesianLogistic
-from vips_core.models.logistic.shares import gradient_and_diagonal
+from vips_core.models.logistic.shares import curvature, gradient_and_diagonal
+from vips_core.privacy.blocks import Block
 
 WAYS = {"paper": ("paper", 1.0), "exact": ("refined", 0.0), "noisy": ("refined", 0.1)}
 
@@ -173,3 +174,19 @@ def test_ninety_percent_intervals_cover_about_ninety_percent(noise, n, d, scale)
             covered[of] += list((low <= target) & (target <= high))
     assert 0.86 <= np.mean(covered["weights"]) <= 0.995
     assert 0.84 <= np.mean(covered["non-private"]) <= 0.995
+
+
+@pytest.mark.parametrize("make", [lambda rows: rows, as_sparse], ids=["dense", "sparse"])
+@pytest.mark.parametrize(
+    ("sums", "shape"), [(curvature, (3, 3)), (gradient_and_diagonal, (7,))], ids=["curvature", "shares"]
+)
+def test_a_row_whose_log_odds_are_not_finite_takes_nothing_from_others(make, sums, shape):
+    """Slopes of opposite signs beyond double precision: ∞ − ∞ for the one row that has both columns."""
+    x = np.array([[1.0, 1.0], [0.0, 0.0], [0.0, 0.0]])
+    rows = make(vips.LabelledRows(x, [1, 0, 1], ("a", "b"), 2.0))
+    where, point = Coordinates(np.zeros(2), np.full(2, 10.0), np.ones(2), 0.5, -1, 1.0), [0.1, 1e308, -1e308]
+    everyone, others = (
+        sums(rows[np.arange(3) >= first], where, np.array(point), Block(1.0, shape=shape)) for first in (0, 1)
+    )
+    assert np.any(others)
+    assert np.array_equal(everyone, others)

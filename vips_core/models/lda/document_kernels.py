@@ -53,16 +53,18 @@ def resample(words: Int32, counts: Int32, draws: int, seed: int, count: Float32)
     # The first word in each of as many equal parts of the tokens: from there, a token's word is one step away
     # on average, whatever the counts (Chen and Asau 1974).
     guide = np.empty(differ, np.int64)
+    each, rest = total // differ, total % differ
     u = 0
     for part in range(differ):
-        while ends[u] * differ <= part * total:
+        while ends[u] <= part * each + part * rest // differ:  # part * total may not fit 64 bits
             u += 1
         guide[part] = u
+    high, low = np.uint64(total >> 32), np.uint64(total & 0xFFFFFFFF)
     for _ in range(draws):
         state += GOLDEN
         # The top 32 bits times the total, over 2^32: uniform over the tokens to total / 2^32.
         uniform = mix(state) >> np.uint64(32)
-        token = np.int64((uniform * np.uint64(total)) >> np.uint64(32))
+        token = np.int64(uniform * high + ((uniform * low) >> np.uint64(32)))
         u = guide[(uniform * np.uint64(differ)) >> np.uint64(32)]
         while ends[u] <= token:
             u += 1
@@ -183,19 +185,21 @@ def add_documents(
             infer(local, count, padded, alpha, sweeps, tolerance, theta, gamma, total, steps)
             for u in range(0, padded, WIDTH):
                 store(value, u, normalisers(local, theta, u, steps))
-            most_square = 0.0
+            most_square, largest = 0.0, ZERO
             for u in range(used):
                 weighted = count[u] * weights[word[u]]
                 most_square += weighted * weighted
                 value[u] = weighted / value[u]
-            scale = np.float32(1)
+                largest = max(largest, value[u])
+            square = squared_norm(local, theta, value, used, steps)
+            scale = 1.0
             if most_square > bound * bound:  # otherwise even φ of 0 and 1 only would be within the bound
-                scale = np.float32(
-                    min(1.0, bound / math.sqrt(squared_norm(local, theta, value, used, steps)))
-                )
-            scale /= np.float32(grid)
+                scale = min(1.0, bound / math.sqrt(square))
+            in_steps = np.float32(scale / grid)
+            if not (square < np.inf and largest * in_steps < np.inf):
+                continue  # beyond float32: such a document would take the cells of all others with it
             for k in range(width):
-                thetas[d - first, k] = theta[k] * scale
+                thetas[d - first, k] = theta[k] * in_steps
             words[entries : entries + used] = word[:used]
             values[entries : entries + used] = value[:used]
             owners[entries : entries + used] = d - first
