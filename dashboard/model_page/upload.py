@@ -46,7 +46,7 @@ _LAST_CELL = 0.5  # seconds by which a table may send its last cell later than a
 
 def show(task: Task, done: Callable[[str], None], close: Callable[[], None]) -> None:
     """Draw the form, one step after the other; `done` gets the name under which records were registered."""
-    with layout.card("Use your own data", "The file stays on this machine and is never unpickled."):
+    with layout.card("Use your own data", "The file stays on this machine. It is read, never run."):
         files = _files(task, f"{task.record}s".capitalize(), "records", task.files.help)
         with st.container():
             about, missing = _described(task, files) if files else ({}, ["a file"])

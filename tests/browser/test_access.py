@@ -21,6 +21,14 @@ def loaded(context, address):
     return page
 
 
+def fits(page):
+    """Whether nothing of a page lies beyond its sides."""
+    return page.evaluate(
+        """() => [document.documentElement, document.querySelector('[data-testid="stMain"]')]
+            .every(part => part.scrollWidth <= part.clientWidth)"""
+    )
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing_serious(chromium, server, theme):
     """Each page in one theme, and those with most kinds of elements in both."""
@@ -45,8 +53,9 @@ def test_a_narrow_screen_clips_nothing_and_shows_the_way(chromium, server):
     page = loaded(context, server)
     for title, _ in pages.TITLES.values():
         expect(page.locator(".st-key-pages").get_by_role("link", name=title, exact=True)).to_be_visible()
-    widths = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
-    assert widths[0] <= widths[1]
+    assert fits(page)
     for link in page.locator(".st-key-examples a p").all():
         assert link.evaluate("element => element.scrollWidth <= element.clientWidth")
+    for name in ("plan", "risk", "frontier", "runs"):
+        assert fits(loaded(context, f"{server}/{name}")), name
     context.close()

@@ -60,6 +60,20 @@ def test_export_a_report_and_open_it_without_network(visit, runs, chromium, tmp_
     context.close()
 
 
+def test_a_narrow_window_lists_the_runs_instead_of_a_wide_table(visit, runs):
+    page = visit(f"/runs?runs={runs[0]}")
+    table, listed = page.get_by_test_id("stDataFrame").first, page.locator(".vips-rows")
+    expect(table).to_be_visible()
+    expect(listed).to_be_hidden()
+    page.set_viewport_size({"width": 800, "height": 1000})
+    expect(listed).to_be_visible()
+    expect(table).to_be_hidden()
+    expect(listed.locator("[aria-current]")).to_have_count(1)
+    listed.locator(f'a[href$="{runs[1]}"]').click()
+    expect(page).to_have_url(re.compile(f"runs={runs[0]}(,|%2C){runs[1]}"))
+    expect(listed.locator("[aria-current]")).to_have_count(2)
+
+
 def test_pin_and_delete_with_confirmation(visit, runs, shelf):
     store = shelf
     extra = submit(store, Request.from_mapping(BASE | {"epsilon": 2.0, "seed": 4}))

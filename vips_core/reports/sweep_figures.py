@@ -117,8 +117,9 @@ def _same_method(summary: "pd.DataFrame") -> list[tuple[str, str, "pd.DataFrame"
 
 def _with_room(drawn: Figure) -> Figure:
     """Return a figure that is taller where its legend has many names, which leave less to the curves."""
-    names = sum(trace.get("showlegend", True) for trace in drawn["data"])
-    return drawn | {"layout": drawn["layout"] | {"height": HEIGHT + 16 * max(0, names - 4)}}
+    names, layout = sum(trace.get("showlegend", True) for trace in drawn["data"]), drawn["layout"]
+    legend = layout["legend"] | {"tracegroupgap": 0}
+    return drawn | {"layout": layout | {"height": HEIGHT + 16 * max(0, names - 4), "legend": legend}}
 
 
 def _dash(summary: "pd.DataFrame", name: str) -> str:

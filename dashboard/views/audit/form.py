@@ -34,6 +34,7 @@ _WITHOUT_WALL = (NON_PRIVATE, OBJECTIVE_PERTURBATION)
 
 def new_audit() -> None:
     """Show the form for an audit."""
+    st.markdown("**New audit**")
     model = choice(MODEL)
     names = [row.name for row in stored.data_sets(model) if not row.private]
     _one_of(DATA.name, "Public data", model, {name: name for name in names})

@@ -31,8 +31,7 @@ IN_ONE_RUN = (
 
 def label(run: RunRow) -> str:
     """Name an audit in a list."""
-    method = METHOD_NAMES[run.request["method"]]
-    return f"{run.request['model']} ({method}) on {run.data} · {run.id} · {run.status}"
+    return f"{METHOD_NAMES[run.request['method']]} on {run.data} · {run.id} · {run.status}"
 
 
 def state(run: RunRow) -> str:

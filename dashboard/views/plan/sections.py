@@ -89,9 +89,9 @@ def attack_risk(outlook: data.Outlook, inputs: PlanInputs) -> None:
     with card("What may anyone learn about a person?"):
         said, curve = st.columns(2, gap="medium")
         with said:
-            st.markdown(risk.sentence())
             found = 100 * outlook.participants_found[1][1]
             people.show(found, text.people_alt(found))
+            st.caption(text.people_alt(found))
             columns = layout.narrow_columns("attack", 2) * 2
             for column, (label, value) in zip(columns, text.attack_numbers(outlook), strict=True):
                 metric(label, value, column)
