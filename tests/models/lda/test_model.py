@@ -133,13 +133,6 @@ def test_only_as_many_topics_are_measured_as_the_noise_leaves_room_for(documents
     np.testing.assert_allclose(topic_words(params)[13:], np.tile(params.word_shares, (17, 1)))
 
 
-def test_without_a_clip_the_words_are_counted_as_they_are(documents):
-    corpus, _ = documents
-    fit = vips.fit(LDA(4, corpus.vocabulary, 2000, clip=1.0), corpus, plan_of(corpus), seed=0)
-    prior = fit.model.eta * fit.params.lam.size
-    assert fit.params.lam.sum() - prior == pytest.approx(corpus.words.sum(), rel=1e-3)
-
-
 def test_the_order_of_the_vocabulary_says_which_words_are_frequent():
     shares = 1 / np.arange(1.0, 2001)
     shares /= shares.sum()

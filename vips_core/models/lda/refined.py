@@ -156,7 +156,7 @@ class Refined:
         total, std = np.asarray(released.total(block), np.float64), released.total_std(block)
         if block == "words":
             return _after_words(params, total, std)
-        return _after_topics(params, total, std, released.sampling_rate, self.model)
+        return _after_topics(params, total, std, released.sampling_rate, self.model.eta)
 
     def recommend(self, *, records: int, epsilon: float, delta: float, epochs: float) -> PrivacyPlan:
         """Take 10 to 20 steps on batches as large as `epochs` allow.
@@ -197,7 +197,7 @@ def _after_words(params: RefinedParams, total: Array, std: float) -> RefinedPara
 
 
 def _after_topics(
-    params: RefinedParams, total: Array, std: float, sampling_rate: float, model: "LDA"
+    params: RefinedParams, total: Array, std: float, sampling_rate: float, eta: float
 ) -> RefinedParams:
     """Topics from the average of the weighted sums so far."""
     topics, _ = total.shape
@@ -208,9 +208,8 @@ def _after_topics(
     counts = average / params.weights
     noise = std * math.sqrt(weight) / params.weights
     noise_of_sum = math.sqrt(topics * float(noise @ noise))
-    # Clipping scales documents, so the sums are brought back to the public number of words. A clip of 1
-    # leaves them as they are: there that number is only a bound, and too large a λ would undo its prior.
-    scale = 1.0 if model.clip == 1 else params.corpus_words / max(counts.sum(), noise_of_sum, 1e-9)
+    # Clipping scales documents, so the sums are brought back to the public number of words.
+    scale = params.corpus_words / max(counts.sum(), noise_of_sum, 1e-9)
     counts, noise = counts * scale, noise * scale
     mass = np.maximum(counts.sum(axis=1), SMALLEST_MASS * params.corpus_words / topics)
     estimate, mixture = shrink(
@@ -225,7 +224,7 @@ def _after_topics(
     unmeasured = np.tile(UNMEASURED_MASS * mass.mean() * params.word_shares, (len(params.lam) - topics, 1))
     return replace(
         params,
-        lam=np.concatenate([model.eta + estimate, unmeasured]),
+        lam=np.concatenate([eta + estimate, unmeasured]),
         average=average,
         average_weight=weight,
         topic_steps=params.topic_steps + 1,
