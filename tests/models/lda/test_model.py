@@ -119,6 +119,20 @@ def test_noise_alone_leaves_a_usable_posterior(documents):
     assert np.median(np.abs(np.log(ratios))) < 0.2  # cells that say nothing are their words' average
 
 
+def test_only_as_many_topics_are_measured_as_the_noise_leaves_room_for(documents):
+    corpus, _ = documents
+    model = LDA(30, corpus.vocabulary, 60)
+
+    def measured(noise):
+        return model.blocks(plan_of(corpus, noise), 5)["topics"].shape[0]
+
+    assert [measured(noise) for noise in (0.0, 3.0, 100.0, 1e6)] == [30, 30, 13, 4]
+    assert LDA(3, corpus.vocabulary, 60).blocks(plan_of(corpus, 1e6), 5)["topics"].shape[0] == 3
+    params = vips.fit(model, corpus, plan_of(corpus, 100.0), seed=0).params
+    assert topic_shares(params)[13:].sum() < 0.01
+    np.testing.assert_allclose(topic_words(params)[13:], np.tile(params.word_shares, (17, 1)))
+
+
 def test_the_order_of_the_vocabulary_says_which_words_are_frequent():
     shares = 1 / np.arange(1.0, 2001)
     shares /= shares.sum()

@@ -35,7 +35,7 @@ class LDA(VariantModel[TopicParams, Corpus]):
     Parameters
     ----------
     topics
-        K.
+        K. "refined" measures fewer where the noise leaves no room for so many; the others stay empty.
     vocabulary
         The public words.
     words_per_document

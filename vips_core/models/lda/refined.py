@@ -5,7 +5,7 @@ symbol    code                    shape
           params.word_average     (V,) mean of the released word counts over params.word_steps
 p_v       params.word_shares      (V,) the words' shares, from them
 w_v       params.weights          (V,) cells are measured as w_v·s_kv, so their noise is noise_std / w_v
-s̄         params.average          (K, V) average of the measured sums, negative cells and all
+s̄         params.average          (M, V) average of the measured sums, negative cells and all
           params.average_weight   sum of squared weights in that average: its noise over a step's noise
           params.mixture          (GROUPS, GRID) prior of s_kv / (mass_k p_v), for groups of words
           params.sharpness        power of λ_kv / (mass_k p_v) in the E-step
@@ -13,6 +13,10 @@ s̄         params.average          (K, V) average of the measured sums, negativ
 The priors of words and of cells are learned by EM. It starts from an average of 1 and nothing else known, an
 exponential distribution, so that cells which are all noise go to their average. Words that are near in the
 vocabulary share a prior, because it may be sorted by frequency; where it is not, their priors are alike.
+
+A cell's noise does not depend on K, but with more topics a cell holds less. So only the first M ≤ K topics
+are measured, as many as the noise leaves room for by public numbers. The others stay empty: the words'
+shares, with next to no mass.
 
 The more noise, the longer the average remembers: exact sums of all records need no average (batch EM), and
 where noise is all there is, every step counts alike.
@@ -52,6 +56,9 @@ FEWEST_WORDS = 100  # of a group of neighbours in the vocabulary
 USUAL_NOISE = 1.5  # noise of a cell over its mean, at which step t enters the average with weight t^-0.5
 WEIGHT_POWER = 0.2
 LARGEST_WEIGHT = 8.0
+ROOM = 2.0  # averaged noise of a cell over its mean, up to which a further topic pays
+FEWEST_TOPICS = 4  # that are measured, if the model has as many
+UNMEASURED_MASS = 0.001  # of each other topic, as a share of the average topic's
 SHARPNESS = 0.8  # with noise; 0.5 to 0.7 was worse on three corpora of four at ε = 2.44
 SMALLEST_MASS = 0.1  # of a topic, as a share of the average topic's
 TOPIC_GRID = np.geomspace(0.02, 50, 18)
@@ -96,7 +103,7 @@ class Refined:
             word_average=np.zeros(words),
             word_steps=0,
             word_shares=np.full(words, 1 / words),
-            average=np.zeros((topics, words)),
+            average=np.zeros((self.measured_topics(plan), words)),
             average_weight=0.0,
             topic_steps=0,
             mixture=_exponential(TOPIC_GRID),
@@ -109,17 +116,29 @@ class Refined:
         bound, words = self.model.clip * self.model.words_per_document, len(self.model.vocabulary)
         if of_words:
             return {"words": Block(bound, shape=(words,))}
-        return {"topics": Block(bound, shape=(self.model.topics, words))}
+        return {"topics": Block(bound, shape=(self.measured_topics(plan), words))}
+
+    def measured_topics(self, plan: PrivacyPlan) -> int:
+        """Return how many topics the noise leaves room for, at most K, from public numbers.
+
+        The average cell of K × V holds about records √words / (K V) bounds, and the averaged noise is a bound
+        over the plan's signal to noise: ROOM is the largest ratio of the two at which one more topic pays.
+        """
+        model = self.model
+        signal = plan.signal_to_noise * plan.records * math.sqrt(model.words_per_document)
+        room = ROOM * signal / len(model.vocabulary)
+        return model.topics if room >= model.topics else min(model.topics, max(FEWEST_TOPICS, round(room)))
 
     def sums(self, params: RefinedParams, batch: Corpus, blocks: Mapping[str, Block]) -> dict[str, Array]:
         """Return the counts of words, or the weighted expected counts of topics and words."""
         model = self.model
         if "words" in blocks:
             return {"words": word_sums(batch, words=model.words_per_document, block=blocks["words"])}
+        measured = len(params.average)
         sums = topic_word_sums(
             batch,
-            expected_rows(_flattened(params)),
-            model.topics,
+            expected_rows(_flattened(params)[:measured]),
+            measured,
             model.alpha,
             weights=params.weights.astype(np.float32),
             words=model.words_per_document,
@@ -202,9 +221,10 @@ def _after_topics(
         TOPIC_GRID,
         WARM_ITERATIONS if params.topic_steps else TOPIC_ITERATIONS,
     )
+    unmeasured = np.tile(UNMEASURED_MASS * mass.mean() * params.word_shares, (len(params.lam) - topics, 1))
     return replace(
         params,
-        lam=eta + estimate,
+        lam=np.concatenate([eta + estimate, unmeasured]),
         average=average,
         average_weight=weight,
         topic_steps=params.topic_steps + 1,
