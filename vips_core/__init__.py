@@ -13,7 +13,14 @@ from vips_core.metrics import (
 from vips_core.metrics.images import reconstruct
 from vips_core.metrics.text import match_topics, npmi_coherence, unigram_perplexity
 from vips_core.models.base import Block, Model, Raw, Released
-from vips_core.models.lda.model import LDA, infer_topics, top_words, topic_shares, topic_words
+from vips_core.models.lda.model import (
+    LDA,
+    infer_topics,
+    measured_topics,
+    top_words,
+    topic_shares,
+    topic_words,
+)
 from vips_core.models.logistic.model import BayesianLogistic
 from vips_core.models.sbn.model import SBN
 from vips_core.privacy.accountants import ACCOUNTANTS
@@ -48,6 +55,7 @@ __all__ = [
     "infer_topics",
     "load",
     "match_topics",
+    "measured_topics",
     "npmi_coherence",
     "perplexity",
     "pixel_accuracy",

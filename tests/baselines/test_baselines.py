@@ -175,6 +175,7 @@ def test_the_charge_for_persons_covers_the_determinant(rank, n, epsilon, penalty
     [
         (lambda: PrivateGradientDescent(()), "features must be at least one name"),
         (lambda: PrivateGradientDescent(("a",), clip=-1.0), "clip must be a number above 0, got -1.0"),
+        (lambda: PrivateGradientDescent(("a",), 1e-150), "the clip must be a number of at least 1e-100"),
         (lambda: PrivateGradientDescent(("a",), learning_rate=0.0), "learning_rate must be a number above 0"),
         (
             lambda: fit_objective_perturbation(cohort()[0], 0.0, np.random.default_rng(0)),

@@ -133,6 +133,7 @@ def test_a_read_only_store_is_shown_and_every_change_is_refused_in_one_sentence(
     assert "Protected is" in said(at)
     assert errors(press_train(view("risk", data="secret", epsilon=0.5, delta=1e-4))) == [refusal]
     at = view("runs", runs=f"{run},{waiting}")
+    checked(at.button(key=f"ask:{run}").click().run())
     for key in (f"pin:{run}:False", f"delete:{run}", f"cancel:{waiting}"):
         assert errors(checked(at.button(key=key).click().run())) == [refusal]
     at = view("runs", part="budgets")

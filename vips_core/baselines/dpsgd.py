@@ -76,6 +76,7 @@ class PrivateGradientDescent:
         validate.positive("norm_bound", self.norm_bound)
         if self.clip is not None:
             validate.positive("clip", self.clip)
+        validate.number("the clip", self._clip, low=1e-100)  # its square is divided by
         if self.learning_rate is not None:
             validate.positive("learning_rate", self.learning_rate)
 

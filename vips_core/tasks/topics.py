@@ -7,7 +7,7 @@ from vips_core.data import Corpus
 from vips_core.fit import Fit
 from vips_core.metrics import perplexity
 from vips_core.metrics.text import npmi_coherence
-from vips_core.models.lda.model import LDA, top_words, topic_shares, topic_words
+from vips_core.models.lda.model import LDA, measured_topics, top_words, topic_shares, topic_words
 from vips_core.options import Option
 from vips_core.tasks.base import (
     NON_PRIVATE,
@@ -75,8 +75,8 @@ class TopicsTask(TrainedBehindTheWall):
     )
     tuning = (
         "Constants of the refined variant (clipping, averaging, shrinkage) were chosen by held-out "
-        "perplexity on public documents, Wikipedia and State of the Union addresses. Results on the latter "
-        "are therefore somewhat optimistic."
+        "perplexity on public documents: Wikipedia, State of the Union addresses, newsgroups, docstrings, "
+        "descriptions of packages and generated ones. Results on these are therefore somewhat optimistic."
     )
     paper = PaperSettings(
         {"epsilon": "Figure 2", "steps": "Figure 3", "topics": "Table 1"},
@@ -127,8 +127,12 @@ class TopicsTask(TrainedBehindTheWall):
         )
         lines = [
             f"topic {topic:>3} ({shares[topic]:5.1%})  " + " ".join(word for word, _ in words)
-            for topic, words in enumerate(best)
+            for topic, words in enumerate(best[: measured_topics(fit.params)])
         ]
+        if len(lines) < len(best):
+            lines.append(
+                f"The noise leaves room for {len(lines)} of {len(best)} topics; the others are empty."
+            )
         scores = {}
         if test is not None:
             scores = {

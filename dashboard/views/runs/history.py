@@ -120,7 +120,9 @@ def _chosen_run(run: RunRow) -> None:
         else:
             downloads.buttons(run.id)
             _pin_button(run)
-            _delete_button(run)
+            st.button("Delete", icon=":material/delete:", key=f"ask:{run.id}", on_click=_ask, args=(run.id,))
+    if state.visit.get("asked-to-delete") == run.id:
+        _confirmation(run.id)
 
 
 def _link(run: RunRow) -> None:
@@ -143,16 +145,23 @@ def _pin_button(run: RunRow) -> None:
     )
 
 
-def _delete_button(run: RunRow) -> None:
-    with st.popover("Delete", icon=":material/delete:", key=f"ask:{run.id}"):
+def _confirmation(run_id: str) -> None:
+    """Ask once more; a question that the visit remembers stays open when the page is drawn anew."""
+    with st.container(border=True):
         st.markdown(text.DELETING)
-        st.button(
-            f"Delete run {run.id}",
-            key=f"delete:{run.id}",
-            type="primary",
-            on_click=_delete,
-            args=(run.id,),
-        )
+        with st.container(horizontal=True):
+            st.button(
+                f"Delete run {run_id}",
+                key=f"delete:{run_id}",
+                type="primary",
+                on_click=_delete,
+                args=(run_id,),
+            )
+            st.button("Keep it", key=f"keep:{run_id}", on_click=_ask, args=(None,))
+
+
+def _ask(run_id: str | None) -> None:
+    state.visit["asked-to-delete"] = run_id
 
 
 def _pin(run_id: str, pinned: bool) -> None:

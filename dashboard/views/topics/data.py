@@ -15,6 +15,7 @@ from vips_core import (
     Corpus,
     infer_topics,
     match_topics,
+    measured_topics,
     npmi_coherence,
     topic_shares,
     topic_words,
@@ -80,6 +81,15 @@ def aligned(run_ids: tuple[str, ...], _runs: Mapping[str, Finished]) -> dict[str
             order, overlap = partner[base_order], shared[base_order]
         topics[method] = Topics(words[order], shares[order], overlap, order)
     return topics
+
+
+def partly_measured(runs: Mapping[str, Finished]) -> dict[str, tuple[int, int]]:
+    """Return how many topics were measured, of how many, by the methods that did not measure all."""
+    counts = {
+        method: (measured_topics(item.trained.params), item.trained.model.topics)
+        for method, item in runs.items()
+    }
+    return {method: (measured, topics) for method, (measured, topics) in counts.items() if measured < topics}
 
 
 def _words_and_shares(item: Finished) -> tuple[Array, Array]:

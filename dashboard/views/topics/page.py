@@ -33,6 +33,8 @@ def _results(runs: dict[str, Finished], data_set: DataSet) -> None:
     failed = data.failed(curves, line[data.UNIGRAM]) if line else []
     if failed:
         st.warning(text.failed([SHOWN.options[method] for method in failed]), icon=":material/warning:")
+    for method, (measured, of) in data.partly_measured(runs).items():
+        st.info(text.empty(SHOWN.options[method], measured, of), icon=":material/info:")
     with card("Topics side by side", text.matched(base, len(runs))):
         plain_slider(RELEVANCE, 0.05)
         st.html(word_tables.side_by_side(topics, words, weight))

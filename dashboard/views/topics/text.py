@@ -34,6 +34,14 @@ def failed(methods: Sequence[str]) -> str:
     )
 
 
+def empty(method: str, measured: int, topics: int) -> str:
+    """Say that a method has topics that were not measured."""
+    return (
+        f"**{method}** measured {measured} of {topics} topics: with this much noise there is no room for "
+        "more. The others are empty: they have the words of all documents and next to no share."
+    )
+
+
 def matched(reference: str, count: int) -> str:
     """Say how the topics of several runs stand next to each other."""
     if count == 1:

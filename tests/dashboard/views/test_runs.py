@@ -123,6 +123,11 @@ def test_pin_delete_and_cancel(store):
     checked(button(at, f"cancel:{waiting.id}").click().run())
     assert store.run(waiting.id).status == "cancelled"
     before = store.budget("secret").spent_share
+    checked(button(at, f"ask:{private.id}").click().run())
+    checked(button(at, f"keep:{private.id}").click().run())
+    assert not [item for item in at.button if item.key == f"delete:{private.id}"]
+    checked(button(at, f"ask:{private.id}").click().run())
+    assert text.DELETING in [item.value for item in at.markdown]
     checked(button(at, f"delete:{private.id}").click().run())
     assert private.id not in [run.id for run in store.runs()]
     assert address(at)["runs"] == waiting.id

@@ -157,6 +157,22 @@ def test_expected_mass_beats_the_noisy_sums():
     np.testing.assert_allclose(expected_mass(truth, 0.0, 1e5), truth)
 
 
+@pytest.mark.parametrize(("records", "noise"), [(2, 1e4), (50, 1e6), (400, 1e7)])
+def test_noise_far_above_the_sums_leaves_the_prior_and_no_error(records, noise):
+    rng = np.random.default_rng(0)
+    x, y = np.column_stack([np.ones(records), rng.random((records, 3))]), np.arange(records) % 2
+    rows = vips.LabelledRows(x, y, ("intercept", "a", "b", "c"), 2.0)
+    plan = vips.PrivacyPlan(
+        records=records, expected_batch=records, steps=4, noise_multiplier=noise, delta=1e-5
+    )
+    fit = vips.fit(BayesianLogistic(rows.feature_names, 2.0), rows, plan, seed=0)
+    assert np.all(np.isfinite(fit.model.predict_probability(fit, rows)))
+    assert np.all(np.isfinite(fit.model.credible_intervals(fit, 0.9)))
+    # Sums drown: of an exponential with mean m, what is expected is about m, whatever the noisy sums say.
+    mean = expected_mass(np.array([-1.0, 0.0, 1.0]) * noise, 1e3 * noise, noise)
+    assert np.all((0 < mean) & (mean < 1.01 * noise))
+
+
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [

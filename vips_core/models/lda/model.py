@@ -162,6 +162,27 @@ def topic_shares(params: TopicParams) -> Array:
     return np.asarray(mass / mass.sum())
 
 
+def measured_topics(params: TopicParams) -> int:
+    """Return how many topics were measured: fewer than K where the noise leaves no room for so many.
+
+    Parameters
+    ----------
+    params
+        Of a fitted `LDA`.
+
+    Returns
+    -------
+    int
+        These are the first topics; the others are empty.
+
+    Examples
+    --------
+    >>> measured_topics(PaperParams(np.array([[2.0, 1.0], [0.5, 0.5]])))
+    2
+    """
+    return len(params.average if isinstance(params, RefinedParams) else params.lam)
+
+
 def top_words(fit: Fitted[TopicParams], count: int = 10) -> list[list[tuple[str, float]]]:
     """Return the most probable words of each topic.
 

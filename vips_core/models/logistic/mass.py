@@ -8,6 +8,7 @@ from scipy.special import log_ndtr, logsumexp
 from vips_core.models.base import FloatArray
 
 ROUNDS = 10  # of fitting the prior
+FAR = -1e4  # standard deviations below which a normal tail is taken from its expansion, to nine digits
 
 
 def expected_mass(noisy: FloatArray, noise_std: float, largest: float) -> FloatArray:
@@ -20,9 +21,14 @@ def expected_mass(noisy: FloatArray, noise_std: float, largest: float) -> FloatA
         return np.maximum(noisy, smallest)
     scales = largest * 4.0 ** -np.arange(10.0)
     z = noisy[:, None] / noise_std - noise_std / scales
-    log_tail = log_ndtr(z)
-    log_density = -np.log(scales) + (noise_std / scales) ** 2 / 2 - noisy[:, None] / scales + log_tail
-    mean = noise_std * (z + np.exp(-(z**2) / 2 - math.log(2 * math.pi) / 2 - log_tail))  # truncated normal
+    near, far = np.maximum(z, FAR), np.minimum(z, FAR)
+    log_tail, log_root = log_ndtr(near), math.log(2 * math.pi) / 2
+    log_density = np.where(
+        z < FAR,
+        -((noisy[:, None] / noise_std) ** 2) / 2 - log_root - np.log(-far),
+        (noise_std / scales) ** 2 / 2 - noisy[:, None] / scales + log_tail,
+    ) - np.log(scales)
+    mean = noise_std * np.where(z < FAR, -1 / far, near + np.exp(-(near**2) / 2 - log_root - log_tail))
     log_weight = np.full(len(scales), -math.log(len(scales)))
     for _ in range(ROUNDS):
         joint = log_density + log_weight
