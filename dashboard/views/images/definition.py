@@ -16,7 +16,7 @@ PAGE = ModelPage(
     "sigmoid belief network). Each training image is protected; what is shown are public held-out images.",
     example={
         "data": "mnist",
-        "methods": "refined,paper,strong,non-private",
+        "methods": "refined,non-private,paper,strong",
         "epsilon": 1.0,
         "hidden": 30,
         "epochs": 0.5,
