@@ -23,6 +23,7 @@ from vips_core.models.lda.sweep_kernels import (
 )
 
 TOGETHER = 256  # documents whose statistics are added word by word, so that sums are touched rarely
+LARGEST = 1e38  # below which float32 holds all numbers
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -185,19 +186,18 @@ def add_documents(
             infer(local, count, padded, alpha, sweeps, tolerance, theta, gamma, total, steps)
             for u in range(0, padded, WIDTH):
                 store(value, u, normalisers(local, theta, u, steps))
-            most_square, largest = 0.0, ZERO
+            most_square, size = 0.0, 0.0
             for u in range(used):
                 weighted = count[u] * weights[word[u]]
                 most_square += weighted * weighted
                 value[u] = weighted / value[u]
-                largest = max(largest, value[u])
-            square = squared_norm(local, theta, value, used, steps)
+                size += value[u]
             scale = 1.0
             if most_square > bound * bound:  # otherwise even φ of 0 and 1 only would be within the bound
-                scale = min(1.0, bound / math.sqrt(square))
+                scale = min(1.0, bound / math.sqrt(squared_norm(local, theta, value, used, steps)))
+            if not (size + 1) * (scale / grid) < LARGEST:
+                continue  # beyond float32, or NaN: such a document would take the cells of all others with it
             in_steps = np.float32(scale / grid)
-            if not (square < np.inf and largest * in_steps < np.inf):
-                continue  # beyond float32: such a document would take the cells of all others with it
             for k in range(width):
                 thetas[d - first, k] = theta[k] * in_steps
             words[entries : entries + used] = word[:used]
