@@ -20,6 +20,7 @@ TREES = {module: ast.parse(source) for module, source in SOURCES.items()}
 
 # From the ground up: a module imports from its own layer and from those before it.
 LAYERS = (
+    "vips_core.rounding",
     "vips_core.validate",
     "vips_core.toml",
     "vips_core.data",
