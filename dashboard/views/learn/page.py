@@ -28,15 +28,18 @@ def show() -> None:
         outcome = lesson.look(values, revealed, later)
         with asked:
             if not present:
-                st.caption(f"**Aim.** {lesson.objective}")
+                st.caption(f"**Aim.** {lesson.objective} About {lesson.minutes} minutes.")
             sections.question(lesson, lesson.question(values), outcome)
         with picture:
             sections.large_numbers(outcome, revealed)
             sections.lesson_chart(lesson, outcome, revealed, present)
+            if not present:
+                sections.exercise(lesson)
         with actions:
             sections.reveal_button(lesson)
             sections.formulas(lesson)
             if present:
+                sections.exercise_folded(lesson)
                 sections.speaker_notes(lesson)
             else:
                 sections.handout_buttons(lesson, values, outcome, later)

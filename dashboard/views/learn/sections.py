@@ -184,6 +184,18 @@ def formulas(lesson: Lesson) -> None:
             st.caption(formula.source)
 
 
+def exercise(lesson: Lesson) -> None:
+    """Set what to work out on paper; its solution is on no page, so that lecturers choose when to give it."""
+    st.markdown(f"**Exercise, on paper.** {lesson.exercise}")
+    st.caption("Its solution is the second of the hand-outs.")
+
+
+def exercise_folded(lesson: Lesson) -> None:
+    """Set the exercise, one click away."""
+    with st.popover("Exercise", icon=":material/edit_note:"):
+        exercise(lesson)
+
+
 def speaker_notes(lesson: Lesson) -> None:
     """Show what a lecturer may say, one click away."""
     with st.popover("Notes", icon=":material/speaker_notes:"):

@@ -1,5 +1,6 @@
 """The Learn page: questions, reveals, controls, addresses and hand-outs."""
 
+import json
 import math
 from urllib.parse import parse_qsl, urlsplit
 
@@ -63,6 +64,26 @@ def test_a_wrong_answer_is_said_to_be_one(lesson):
     at = revealed(lesson, **{f"{lesson}_answer": LETTERS[wrong]})
     assert at.info[0].value.startswith(f"Not quite. {answers[wrong].mistake}")
     assert answers[asked(lesson).right].text in at.info[0].value
+
+
+@pytest.mark.parametrize("lesson", OTHER)
+def test_each_lesson_has_all_that_a_course_needs(lesson):
+    """Aim, minutes, an exercise, an animation to stop, a sentence for each wrong answer, notes to speak."""
+    taught, at, presented = lessons.LESSONS[lesson], revealed(lesson), revealed(lesson, present=1)
+    captions = [caption.value for caption in at.caption]
+    assert f"**Aim.** {taught.objective} About {taught.minutes} minutes." in captions
+    for shown in (at, presented):
+        words = [markdown.value for markdown in shown.markdown]
+        assert f"**Exercise, on paper.** {taught.exercise}" in words
+        assert not any(taught.solution in word for word in words)  # in the second hand-out only
+    assert all(any(note in markdown.value for markdown in presented.markdown) for note in taught.notes)
+    figure = json.loads(at.get("plotly_chart")[0].proto.spec)
+    assert len(figure["frames"]) > 1
+    (menu,) = figure["layout"]["updatemenus"]
+    assert [button["label"] for button in menu["buttons"]] == ["▶ Play", "❚❚ Pause"]
+    wrong = [answer for place, answer in enumerate(asked(lesson).answers) if place != asked(lesson).right]
+    assert len(wrong) >= 2
+    assert all(answer.mistake.endswith((".", "!", "?")) for answer in wrong)
 
 
 @pytest.mark.parametrize("lesson", OTHER)
