@@ -1,14 +1,18 @@
 """The Learn page: questions, reveals, controls, addresses and hand-outs."""
 
+import itertools
 import json
 import math
 from urllib.parse import parse_qsl, urlsplit
 
+import plotly.graph_objects as go
 import pytest
 
 from dashboard.components.formats import number
 from dashboard.views.learn import lessons, sections
+from dashboard.views.learn.lessons import figures
 from dashboard.views.learn.lessons.base import LETTERS
+from tests.dashboard.lessons import at_once
 from tests.pages import address, metrics, settled, view, widget
 
 OTHER = {
@@ -173,3 +177,20 @@ def test_hand_out_s_link_opens_the_same_state(lesson):
     second = page(lesson, **dict(parse_qsl(urlsplit(link).query)))
     assert metrics(second) == metrics(first)
     assert second.info[0].value == first.info[0].value
+
+
+@pytest.mark.parametrize("reveal", [False, True])
+@pytest.mark.parametrize("lesson", OTHER)
+def test_plots_that_are_stacked_do_not_overlap_in_any_frame(lesson, reveal):
+    drawn = lessons.LESSONS[lesson].look(lessons.LESSONS[lesson].defaults, reveal, at_once).figure
+    below = figures.stacked(drawn)
+    if "xaxis2" not in drawn["layout"]:
+        assert below == drawn
+        return
+    assert go.Figure({**below, "frames": []}).layout.height > drawn["layout"]["height"]
+    layouts = [below["layout"], *(frame["layout"] for frame in below.get("frames", []))]
+    for layout in layouts:
+        rows = sorted(axis["domain"] for name, axis in layout.items() if name.startswith("yaxis"))
+        assert all(low[1] < high[0] for low, high in itertools.pairwise(rows))
+        assert all(axis["domain"] == [0, 1] for name, axis in layout.items() if name.startswith("xaxis"))
+        assert all(0 <= words["x"] <= 1 for words in layout["annotations"] if words["xref"] == "paper")
