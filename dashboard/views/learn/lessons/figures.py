@@ -74,26 +74,19 @@ def _below(layout: Mapping[str, Any], parts: Sequence[tuple[float, float]]) -> d
     tops = [1 - row * (PLOT + BETWEEN) / whole for row in range(len(parts))]
     moved = dict(layout)
     for name in [name for name in layout if name.startswith("xaxis")]:
-        top, number_of_plot = tops[parts.index(layout[name]["domain"])], name.removeprefix("xaxis")
+        top, y = tops[parts.index(layout[name]["domain"])], name.replace("x", "y", 1)
         moved[name] = {**layout[name], "domain": [0, 1]}
-        own = {"domain": [max(0.0, top - PLOT / whole), top], "showticklabels": True}
-        moved[f"yaxis{number_of_plot}"] = {**layout[f"yaxis{number_of_plot}"], **own}
-    moved["annotations"] = []
-    for words in layout["annotations"]:
-        if words["xref"] == "paper":
-            row = max(place for place, (start, _) in enumerate(parts) if start <= words["x"])
-            start, end = parts[row]
-            y = tops[row] - (1 - words["y"]) * PLOT / whole
-            text = words["text"].replace(":</b> ", ":</b><br>")
-            words = {
-                **words,
-                "x": (words["x"] - start) / (end - start),
-                "y": y,
-                "text": text,
-                "align": "left",
-            }
-        moved["annotations"].append(words)
-    return moved
+        moved[y] = {**layout[y], "domain": [max(0.0, top - PLOT / whole), top], "showticklabels": True}
+
+    def in_row(words: dict[str, Any]) -> dict[str, Any]:
+        if words["xref"] != "paper":
+            return words
+        row = max(place for place, (start, _) in enumerate(parts) if start <= words["x"])
+        start, end = parts[row]
+        place = {"x": (words["x"] - start) / (end - start), "y": tops[row] - (1 - words["y"]) * PLOT / whole}
+        return {**words, **place, "text": words["text"].replace(":</b> ", ":</b><br>"), "align": "left"}
+
+    return moved | {"annotations": [in_row(words) for words in layout["annotations"]]}
 
 
 def heading(text: str, x: float) -> dict[str, Any]:

@@ -191,7 +191,11 @@ def _figure(stages: Mapping[str, Any], stage: str, exact: Step, noisy: Step) -> 
     frame = stages[stage]
     ends = [exact.linear, noisy.linear, noisy.linear - exact.linear]
     weights = np.concatenate([noisy.intervals.ravel(), exact.weights])
-    features = {"type": "category", "categoryarray": FEATURES, "range": [len(FEATURES) - 0.5, -0.5]}
+    features: dict[str, Any] = {
+        "type": "category",
+        "categoryarray": FEATURES,
+        "range": [len(FEATURES) - 0.5, -0.5],
+    }
     features |= {"automargin": True, "fixedrange": True, "ticks": "", "showgrid": False}
     drawn = figures.figure(
         [{**trace, **shown} for trace, shown in zip(empty, frame["data"], strict=True)],
