@@ -11,6 +11,7 @@ from dashboard.state import Choice, Number, log_stops
 from sample_data import lessons
 from vips_core.reports.figures import BLUE, GREY, NO_LEGEND, VERMILION, Array, Figure, figure, log_axis
 from vips_core.reports.traces import axis, band, line, marked_line, markers
+from vips_core.tasks import IMAGES, RISK, TOPICS, Score
 
 USE = Choice(
     "use",
@@ -33,7 +34,7 @@ WIDTHS = {
 
 @dataclass(frozen=True)
 class Sample:
-    """Results on one public sample: scores by ε (rows) and seed (columns), the last row without noise.
+    """Results on one public sample: values by ε (rows) and seed (columns), the last row without noise.
 
     Attributes
     ----------
@@ -43,14 +44,18 @@ class Sample:
         What these two count.
     """
 
-    score: str
+    score: Score
     data: str
     records: int
     record: str
     width: int
     unit: str
     scores: Array
-    larger_is_better: bool = True
+
+    @property
+    def name(self) -> str:
+        """Of the score, without what tells it from others of its kind."""
+        return self.score.name.split(" (")[0]
 
 
 @functools.cache
@@ -58,12 +63,13 @@ def sample(use: str) -> Sample:
     """Return the results on the sample that suits a use."""
     results = lessons.load()
     if use == "risk":
-        return Sample("AUC", "NHANES stroke", 4_204, "people", 44, "predictors", results.auc)
+        size = (4_204, "people", 44, "predictors")
+        return Sample(RISK.scores[RISK.watched], "NHANES stroke", *size, results.auc)
     if use == "topics":
         size = (19_070, "texts", 6_000, "different words")
-        return Sample("perplexity", "State of the Union", *size, results.perplexity, False)
+        return Sample(TOPICS.scores[TOPICS.watched], "State of the Union", *size, results.perplexity)
     size = (lessons.TRAIN_IMAGES, "images", 784, "pixels")
-    return Sample("pixel accuracy", "MNIST digits", *size, results.accuracy)
+    return Sample(IMAGES.scores[IMAGES.watched], "MNIST digits", *size, results.accuracy)
 
 
 EPSILONS = np.array(lessons.EPSILONS[:-1])
@@ -88,7 +94,7 @@ def chart(use: str, epsilon: float) -> Figure:
     at = float(np.clip(epsilon, EPSILONS[0], EPSILONS[-1]))
     traces = [
         band(EPSILONS, tried.min(axis=1), tried.max(axis=1), BLUE),
-        marked_line("Private", EPSILONS, middle, BLUE, hover=f"ε = %{{x}}: {of.score} %{{y:.3g}}"),
+        marked_line("Private", EPSILONS, middle, BLUE, hover=f"ε = %{{x}}: {of.name} %{{y:.3g}}"),
         line("Without privacy", EPSILONS[[0, -1]], [free, free], GREY, "dash"),
         markers(
             "This plan",
@@ -96,12 +102,12 @@ def chart(use: str, epsilon: float) -> Figure:
             [expected(use, epsilon)[0]],
             VERMILION,
             "diamond",
-            hover=f"This plan: {of.score} %{{y:.3g}}",
+            hover=f"This plan: {of.name} %{{y:.3g}}",
         ),
     ]
     traces[-1]["marker"]["size"] = 14
     x = log_axis("ε (log scale)", np.log10(EPSILONS[0]) - 0.05, np.log10(EPSILONS[-1]) + 0.05)
-    return figure(traces, x, axis(f"Held-out {of.score}"), height=320, margin={**NO_LEGEND, "t": 36})
+    return figure(traces, x, axis(f"Held-out {of.name}"), height=320, margin={**NO_LEGEND, "t": 36})
 
 
 def sentence(use: str, epsilon: float) -> str:
@@ -111,9 +117,9 @@ def sentence(use: str, epsilon: float) -> str:
     beyond = "" if EPSILONS[0] <= epsilon <= EPSILONS[-1] else ", the nearest that was tried"
     near = min(max(epsilon, EPSILONS[0]), EPSILONS[-1])
     return (
-        f"At ε = {number(near)}{beyond}, runs on {of.data} had a held-out {of.score} of **{number(middle)}** "
+        f"At ε = {number(near)}{beyond}, runs on {of.data} had a held-out {of.name} of **{number(middle)}** "
         f"({number(low)} to {number(high)} over {of.scores.shape[1]} runs), against {number(free)} without "
-        "privacy."
+        f"privacy. {of.score.explained()}"
     )
 
 

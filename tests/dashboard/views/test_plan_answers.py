@@ -60,6 +60,7 @@ def test_usefulness_is_that_of_the_shipped_runs(use):
     middle, low, high = usefulness.expected(use, 1.0)
     assert (middle, low, high) == (np.median(of.scores[2]), of.scores[2].min(), of.scores[2].max())
     assert f"of **{formats.number(middle)}**" in texts(at)
+    assert of.score.explained() in texts(at)
     assert "you have 400,000 " in texts(at)
     assert "expect to come closer to training without privacy" in texts(at)
 
