@@ -141,7 +141,7 @@ def print_risk(risk: AttackRisk) -> None:
     numbers = risk.summary()
     print(f"\nAttack risk: {risk.sentence()}")
     print(
-        f"  found at 0.1 / 1 / 5 % false alarms: {numbers['tpr_at_fpr_0.1%']:.2%} / "
+        f"  found at 0.1 / 1 / 5% false alarms: {numbers['tpr_at_fpr_0.1%']:.2%} / "
         f"{numbers['tpr_at_fpr_1%']:.2%} / {numbers['tpr_at_fpr_5%']:.2%}; "
         f"advantage {numbers['advantage']:.2%}"
     )

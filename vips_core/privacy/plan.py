@@ -203,8 +203,8 @@ class PrivacyPlan:
         sentences = []
         if self.delta >= 1 / self.records:
             sentences.append(
-                f"δ = {self.delta:g} is not below 1/N = {1 / self.records:.3g}: publishing one person's "
-                "record outright would be allowed. Choose δ well below 1/N."
+                f"δ = {validate.brief(self.delta)} is not below 1/N = {1 / self.records:.3g}: publishing one "
+                "person's record outright would be allowed. Choose δ well below 1/N."
             )
         if self.sampling == "fixed" and self.sampling_rate < 1:
             sentences.append("Batches of fixed size are used, but ε is computed for Poisson sampling.")

@@ -39,7 +39,7 @@ def check_delta(cap: Cap | None, records: int, reason: str) -> None:
     if cap is not None and cap.delta > most and not reason.strip():
         raise ValueError(
             f"the cap's delta must be at most 1/({_MARGIN}·N) = {most:.3g} for {records:,} records, got "
-            f"{cap.delta:g}: otherwise give a reason for it"
+            f"{validate.brief(cap.delta)}: otherwise give a reason for it"
         )
 
 
