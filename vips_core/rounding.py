@@ -1,4 +1,4 @@
-"""Numbers to so many digits, rounded to the side on which a statement stays true."""
+"""Numbers as people read them, rounded to the side on which a statement stays true."""
 
 from collections.abc import Iterable
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
@@ -46,6 +46,17 @@ def percent_up(share: float) -> str:
     ('4.88%', '100%')
     """
     return f"{up(100 * share, 3):g}%"
+
+
+def brief(value: float) -> str:
+    """Write a number that was given, such as a δ, as short as it goes.
+
+    Examples
+    --------
+    >>> brief(1e-5), brief(0.25)
+    ('1e-5', '0.25')
+    """
+    return f"{value:g}".replace("e-0", "e-")
 
 
 def _rounded(value: float, digits: int, towards: str) -> float:

@@ -12,6 +12,7 @@ from dashboard.components.tables import text_table
 from dashboard.model_page.definition import ModelPage
 from dashboard.model_page.offer import Offer, foresee_example
 from vips_core import ACCOUNTANTS
+from vips_core.store.budget import percent
 from vips_core.store.forecast import Forecast
 from vips_core.store.rows import DataRow
 
@@ -57,8 +58,8 @@ def question(row: DataRow, offer: Offer | None) -> None:
         before, after = offer.forecast.before, offer.forecast.after
         runs = "This run takes" if len(offer.prices) == 1 else f"These {len(offer.prices)} runs take"
         st.markdown(
-            f"{runs} {budget_bar.percent(after - before)} of the cap: {budget_bar.percent(before)} is taken "
-            f"now, {budget_bar.percent(after)} afterwards. What is released cannot be taken back."
+            f"{runs} {percent(after - before)} of the cap: {percent(before)} is taken "
+            f"now, {percent(after)} afterwards. What is released cannot be taken back."
         )
 
 
@@ -67,7 +68,7 @@ def refusal(row: DataRow, offer: Offer) -> str:
     if offer.fits or offer.forecast is None:
         return offer.problem
     runs, those = ("this run does", "it") if len(offer.prices) == 1 else ("these runs do", "them")
-    before, after = budget_bar.percent(offer.forecast.before), budget_bar.percent(offer.forecast.after)
+    before, after = percent(offer.forecast.before), percent(offer.forecast.after)
     return (
         f"{runs} not fit in the budget of {row.name}: with {those} {after} of the cap would be taken, of "
         f"which {before} is spent or reserved. A smaller target ε, or more noise, takes less"

@@ -142,7 +142,7 @@ def print_risk(risk: AttackRisk) -> None:
     found = [percent_up(float(share)) for share in risk.true_positive_rate([0.001, 0.01, 0.05])]
     print(f"\nAttack risk: {risk.sentence()}")
     print(
-        f"  found at 0.1 / 1 / 5 % false alarms: {' / '.join(found)}; advantage {percent_up(risk.advantage)}"
+        f"  found at 0.1 / 1 / 5% false alarms: {' / '.join(found)}; advantage {percent_up(risk.advantage)}"
     )
 
 

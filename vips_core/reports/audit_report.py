@@ -77,7 +77,7 @@ def verdict_table(verdict: Verdict) -> "pd.DataFrame":
         "Measured ε, at least": f"{rounding.down(verdict.measured):g}",
         "Measured over claimed": "–" if verdict.ratio is None else f"{verdict.ratio:.1%}",
         "Confidence": f"{verdict.confidence * 100:g}%",
-        f"ε of the whole plan at δ = {verdict.delta:g}": stated(verdict.run_epsilon),
+        f"ε of the whole plan at δ = {rounding.brief(verdict.delta)}": stated(verdict.run_epsilon),
         "Attacked": f"{verdict.attempts:,} {verdict.unit}",
     }
     return pd.DataFrame({"": list(rows), "Value": list(rows.values())})

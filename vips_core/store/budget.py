@@ -183,9 +183,9 @@ def refusal(
     """Say by how much a run exceeds the cap, and what would fit."""
     before, after = (cap_filter.share(joined(events)) for events in (taken, [*taken, *plan.events()]))
     start = (
-        f"this run does not fit in the budget of {name}: with it {_percent(after)} of the cap of "
-        f"ε = {cap_filter.epsilon:g} (δ = {cap_filter.delta:g}) would be taken, of which "
-        f"{_percent(before)} is spent or reserved"
+        f"this run does not fit in the budget of {name}: with it {percent(after)} of the cap of "
+        f"ε = {cap_filter.epsilon:g} (δ = {rounding.brief(cap_filter.delta)}) would be taken, of which "
+        f"{percent(before)} is spent or reserved"
     )
     noise = _least_noise(taken, plan, cap_filter)
     smaller = None if noise is None else plan.replace(noise_multiplier=rounding.up(noise))
@@ -264,5 +264,14 @@ def _least_noise(
     return math.exp(root)
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:.4g} %" if share < 1e4 else "far more than all"
+def percent(share: float) -> str:
+    """Write a share of a cap for people; what exceeds the cap by little does not look as if it fitted.
+
+    Examples
+    --------
+    >>> percent(0.271), percent(1.002), percent(5.674), percent(1e9)
+    ('27%', 'slightly more than 100%', '567%', 'far more than all')
+    """
+    if 1 < share < 1.005:
+        return "slightly more than 100%"
+    return f"{share:.0%}" if share < 10 else "far more than all"

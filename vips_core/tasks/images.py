@@ -36,8 +36,19 @@ class ImagesTask(TrainedBehindTheWall):
         ("png", "npz"), "PNG files of one size, or an .npz with an array images (n × h × w).", several=True
     )
     scores = by_name(
-        Score(_ACCURACY, larger_is_better=True),
-        Score(_LIKELIHOOD, larger_is_better=True, unit="nats per image", in_paper=False),
+        Score(
+            _ACCURACY,
+            larger_is_better=True,
+            meaning="what share of the pixels is right when the model redraws an image that it was not "
+            "trained on",
+        ),
+        Score(
+            _LIKELIHOOD,
+            larger_is_better=True,
+            meaning="how probable the pixels of a new image are to the model",
+            unit="nats per image",
+            in_paper=False,
+        ),
     )
     watched = _ACCURACY
     tables: tuple[str, ...] = ()

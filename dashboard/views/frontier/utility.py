@@ -10,14 +10,12 @@ from dashboard.components.formats import number
 from vips_core.tasks import TASKS
 
 SHARE = 0.9  # of runs that have to reach a utility
-_LARGER_IS_BETTER = {
-    name: score.larger_is_better for task in TASKS.values() for name, score in task.scores.items()
-}
+SCORES = {name: score for task in TASKS.values() for name, score in task.scores.items()}
 
 
 def larger_is_better(score: str) -> bool:
     """Whether a score shall be large."""
-    return _LARGER_IS_BETTER[score]
+    return SCORES[score].larger_is_better
 
 
 def bounds(cells: pd.DataFrame, score: str) -> tuple[float, float]:

@@ -16,7 +16,7 @@ from dashboard.components.tables import csv_button, table_twin, text_table
 from dashboard.views.plan import charts, data, tables, text
 from dashboard.views.plan import usefulness as usefulness_of
 from dashboard.views.plan.parameters import BATCH, NOISE, PRIOR, PlanInputs
-from dashboard.views.plan.usefulness import USE
+from dashboard.views.plan.usefulness import USE, WIDTHS
 from vips_core import ACCOUNTANTS, PrivacyPlan
 from vips_core.reports.figures import Array, attacker_roc
 
@@ -108,7 +108,9 @@ def usefulness(item: Price) -> None:
         said, curve = st.columns(2, gap="medium")
         with said:
             use = choice(USE)
-            st.markdown(usefulness_of.sentence(use, item.tightest_epsilon, item.plan.records))
+            usefulness_of.ask_width(use)
+            st.markdown(usefulness_of.sentence(use, item.tightest_epsilon))
+            st.markdown(usefulness_of.distance(use, item.plan.records, state.get(WIDTHS[use].name)))
             st.caption(text.USEFULNESS_CAPTION)
         with curve:
             figure = usefulness_of.chart(use, item.tightest_epsilon)

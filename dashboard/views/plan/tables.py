@@ -70,7 +70,7 @@ def gain_table(gain: Gain) -> pd.DataFrame:
 def usefulness_table(use: str) -> pd.DataFrame:
     """What was reached on a public sample, one row for each ε that was tried."""
     tried = sample(use).scores[:-1]
-    score = f"Held-out {sample(use).score}"
+    score = f"Held-out {sample(use).name}"
     return pd.DataFrame(
         {
             "ε": EPSILONS,
