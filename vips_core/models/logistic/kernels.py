@@ -20,7 +20,8 @@ CURVATURE_NORM = 0.9  # at least √(SQUARES² + 2·TOTALS²): the most that the
 
 
 @njit(nogil=True, cache=True, fastmath={"contract", "reassoc"})
-def _norm_and_product(row: Array, point: Array) -> tuple[float, float]:
+def norm_and_product(row: Array, point: Array) -> tuple[float, float]:
+    """‖x‖ and xᵀm."""
     square = 0.0
     product = 0.0
     for j in range(row.size):
@@ -43,7 +44,7 @@ def add_clipped_gradients(
 ) -> None:
     """Add (y − p)x of each row, scaled down to norm `bound` where it is longer, to `steps`."""
     for i in range(x.shape[0]):
-        norm, psi = _norm_and_product(x[i], point)
+        norm, psi = norm_and_product(x[i], point)
         if not abs(psi) < LARGEST:
             continue
         residual = y[i] - 1.0 / (1.0 + math.exp(-psi))
@@ -206,34 +207,6 @@ def _add_rest(level: float, curvature: float, square: float, d: int, steps: Arra
     steps[0] += np.trunc(level)
     steps[2 * d + 1] += np.trunc(TOTALS * curvature)
     steps[2 * d + 2] += np.trunc(TOTALS * curvature * square)
-
-
-@njit(nogil=True, cache=True)
-def write_curvature_roots(
-    x: Array,
-    row_weights: Array,
-    centre: Array,
-    scale: Array,
-    constant: float,
-    point: Array,
-    bound: float,
-    step: float,
-    out: Array,
-) -> None:
-    """Write 2w√(p(1−p))·(constant, z) of each row in whole steps: their products add up to the curvature."""
-    for i in range(x.shape[0]):
-        z = out[i]
-        z[0] = constant
-        for j in range(scale.size):
-            z[1 + j] = scale[j] * (x[i, j] - centre[j])
-        norm, psi = _norm_and_product(z, point)
-        if not norm < LARGEST:
-            z[:] = 0.0
-            continue
-        p = 1.0 / (1.0 + math.exp(-min(max(psi, -700.0), 700.0)))
-        factor = 2.0 * math.sqrt(row_weights[i] * p * (1.0 - p)) * bound / max(norm, bound) / step
-        for j in range(z.size):
-            z[j] = np.trunc(factor * z[j])
 
 
 @njit(nogil=True, cache=True)
