@@ -29,7 +29,7 @@ OnStep = Callable[[Any], object]  # of a fit's Progress or of a sweep's CellProg
 Job = Callable[[RunInHand, OnStep | None], None]  # what a run of some kind does once it is in hand
 _PAUSE = 0.2  # seconds between two computations of ε so far, which a fast step does not wait for
 _NICE = 4  # priority of training, 0 being that of the pages: beside another busy process, 0.3 of a core
-_WATCHING = 0.25  # share of the time that may go to scores while training
+_WATCHING = 0.1  # share of the time that may go to scores while training
 
 
 class KeptElsewhereError(ValueError):
