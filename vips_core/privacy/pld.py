@@ -30,6 +30,7 @@ _SPACING = 0.8e-4  # of the losses that are told apart, at most, while there are
 _TOLERANCE = 2e-4  # what the grid may add to ε, relatively, while there are cells
 _ROUGHLY = 5e-3  # the same for the direction that is only shown to be the better one
 _MOST_STEPS = 10**8  # beyond, what rounding does to one step could add up to something
+_MANY_STEPS = 10**5  # beyond, RDP may be less than what rounding leaves of this
 _FEW_DOTS_PER_STD = 10
 _TILT = 2 / 3  # of Chernoff's exponent, which would centre rare large losses: they lie far above ε
 _SMALL_DELTA = 1e-10  # of the attack risk's profile, which needs no tilt
@@ -61,10 +62,11 @@ def deltas(events: Sequence[SampledGaussian], epsilons: Array) -> Array:
 def _tight_epsilon(events: tuple[SampledGaussian, ...], delta: float) -> float:
     """ε of the worse direction: the person present against absent, or, hardly ever, the reverse.
 
-    That the other is the better one is shown on a coarse grid first. In extreme plans every grid is coarse;
-    RDP is valid too, so the smaller of the two counts.
+    That the other is the better one is shown on a coarse grid first. In extreme plans every grid is coarse,
+    or rounding is; RDP is valid too, so the smaller of the two counts.
     """
-    if sum(event.count for event in events) > _MOST_STEPS:
+    steps = sum(event.count for event in events)
+    if steps > _MOST_STEPS:
         return moments.rdp_epsilon(events, delta)[0]
     present, absent = _sketches(events, delta)
     whole = _compose(events, present, delta, _TOLERANCE, _SPACING)
@@ -73,7 +75,9 @@ def _tight_epsilon(events: tuple[SampledGaussian, ...], delta: float) -> float:
         if _compose(events, absent, delta, _ROUGHLY, math.inf).epsilon(delta) > worse:
             whole = _compose(events, absent, delta, _TOLERANCE, _SPACING)
             worse, coarse = max(worse, whole.epsilon(delta)), coarse or whole.coarse
-    return min(worse, moments.rdp_epsilon(events, delta)[0]) if coarse else worse
+    if coarse or steps > _MANY_STEPS or math.isinf(worse):
+        return min(worse, moments.rdp_epsilon(events, delta)[0])
+    return worse
 
 
 @dataclass(frozen=True)
