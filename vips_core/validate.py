@@ -4,18 +4,7 @@ import math
 from collections.abc import Collection, Iterable
 from typing import Any
 
-__all__ = ["brief", "known_options", "number", "one_of", "positive", "share", "text", "whole"]
-
-
-def brief(value: float) -> str:
-    """Write a number that was given, such as a δ, as short as it goes.
-
-    Examples
-    --------
-    >>> brief(1e-5), brief(0.25)
-    ('1e-5', '0.25')
-    """
-    return f"{value:g}".replace("e-0", "e-")
+__all__ = ["known_options", "number", "one_of", "positive", "share", "text", "whole"]
 
 
 def number(

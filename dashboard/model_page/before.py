@@ -5,6 +5,7 @@ import streamlit as st
 
 from dashboard import pages, state
 from dashboard.components import budget_bar, layout, price
+from dashboard.components.bounds import at_most
 from dashboard.components.formats import brief, number
 from dashboard.components.price import Price
 from dashboard.components.tables import text_table
@@ -24,10 +25,10 @@ def short(offer: Offer | None) -> None:
         else:
             item = next(iter(offer.prices.values()))
             noise = number(item.plan.noise_multiplier)
-            st.markdown(f"Would cost **ε = {number(item.tightest_epsilon)}** with noise σ = {noise}")
+            st.markdown(f"Would cost **ε = {at_most(item.tightest_epsilon)}** with noise σ = {noise}")
             st.caption(
-                f"Moments {number(item.epsilon('moments'))}, strong composition "
-                f"{number(item.epsilon('strong'))}. Steps: {item.plan.steps:,} of "
+                f"Moments {at_most(item.epsilon('moments'))}, strong composition "
+                f"{at_most(item.epsilon('strong'))}. Steps: {item.plan.steps:,} of "
                 f"{item.plan.expected_batch:,} records."
             )
             if offer.forecast is not None:
@@ -130,7 +131,7 @@ def _sentence(label: str, row: DataRow, item: Price) -> str:
     )
     return (
         f"**{label}** would take {plan.steps:,} {'step' if plan.steps == 1 else 'steps'}, each on {batches} "
-        f"with noise σ = {number(plan.noise_multiplier)}, and cost **ε = {number(item.tightest_epsilon)}** "
+        f"with noise σ = {number(plan.noise_multiplier)}, and cost **ε = {at_most(item.tightest_epsilon)}** "
         f"at δ = {brief(plan.delta)} by {ACCOUNTANTS[item.tightest].label}, the tightest accountant. "
         f"Protected is {layout.plain(row.unit)}."
     )
@@ -142,7 +143,7 @@ def _table(page: ModelPage, offer: Offer) -> pd.DataFrame:
         {
             "Method": page.labels[method],
             "Noise σ": number(item.plan.noise_multiplier),
-            **{f"ε, {ACCOUNTANTS[name].label}": number(item.epsilon(name)) for name in price.COMPARED},
+            **{f"ε, {ACCOUNTANTS[name].label}": at_most(item.epsilon(name)) for name in price.COMPARED},
         }
         for method, item in offer.prices.items()
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from dashboard.components.bounds import at_most
 from dashboard.components.formats import number
 from dashboard.model_page.definition import ModelPage
 from dashboard.stored import Finished
@@ -35,4 +36,4 @@ def _scored(page: ModelPage, method: str, item: Finished, name: str) -> str:
     if method == NON_PRIVATE:
         return f"{score} without privacy"
     spent = item.result["epsilon"]
-    return f"{score} by {page.labels[method]} at ε = {number(spent.get('pld', spent.get('pure')))}"
+    return f"{score} by {page.labels[method]} at ε = {at_most(spent.get('pld', spent.get('pure')))}"

@@ -8,6 +8,7 @@ steps without noise.
 """
 
 import argparse
+import functools
 import json
 import os
 import statistics
@@ -20,6 +21,7 @@ import numpy as np
 
 HERE = Path(__file__).resolve().parents[2]
 CELLS = 400_000
+STEPS = 16
 
 
 class Constant:
@@ -68,13 +70,13 @@ def lda(method):
     return e_step(LDA(topics, corpus.vocabulary, 300, None, method, sweeps=20, tolerance=0.0), corpus)
 
 
-def dense_logistic(records, features):
+def dense_logistic(records, features, method="refined", measure=None):
     from vips_core import BayesianLogistic, LabelledRows
 
     rng = np.random.default_rng(0)
     names = tuple(f"feature {j}" for j in range(features))
     rows = LabelledRows(rng.random((records, features)), rng.random(records) < 0.05, names, features**0.5)
-    return e_step(BayesianLogistic(names, rows.norm_bound), rows)
+    return (measure or e_step)(BayesianLogistic(names, rows.norm_bound, method), rows)
 
 
 def cohort():
@@ -97,8 +99,12 @@ CASES = {
     f"release of {CELLS:,} cells": release,
     "LDA refined, K = 50, V = 8,000": lambda: lda("refined"),
     "LDA paper, K = 50, V = 8,000": lambda: lda("paper"),
-    "logistic, d = 22": lambda: dense_logistic(100_000, 22),
+    "logistic, d = 22": lambda: dense_logistic(100_000, 22),  # of a step that releases a matrix
+    "logistic, d = 22, all 16 steps": lambda: dense_logistic(100_000, 22, measure=e_steps),
     "logistic, d = 100": lambda: dense_logistic(40_000, 100),
+    "logistic, d = 100, all 16 steps": lambda: dense_logistic(40_000, 100, measure=e_steps),
+    "logistic paper, d = 22": lambda: dense_logistic(100_000, 22, "paper"),
+    "logistic paper, d = 100": lambda: dense_logistic(40_000, 100, "paper"),
     "logistic, sparse cohort, d = 4,146": cohort,
     "SBN refined, K = 50": lambda: sbn("refined", 6000),
     "SBN paper, K = 50": lambda: sbn("paper", 1024),
@@ -108,17 +114,28 @@ CASES = {
 
 def e_step(model, data, noise=1.0):
     """Return one E-step after two steps whose sums have no noise, though the model is told of some."""
+    *_, last = steps_of(model, data, noise, 3)
+    return last
+
+
+def e_steps(model, data):
+    """Return all E-steps of a run as one."""
+    every = list(steps_of(model, data, 1.0, STEPS))
+    return lambda: [one() for one in every]
+
+
+def steps_of(model, data, noise, steps):
     from vips_core import PrivacyPlan, Released
 
     plan = PrivacyPlan(
-        records=len(data), expected_batch=len(data), steps=16, noise_multiplier=noise, delta=1e-4
+        records=len(data), expected_batch=len(data), steps=STEPS, noise_multiplier=noise, delta=1e-4
     )
     params = model.init(plan, np.random.default_rng(0))
-    for step in range(2):
+    for step in range(steps):
         blocks, noise_std = measured_blocks(model, plan, step)
-        params = model.m_step(params, Released(model.e_step(params, data, blocks).sums, noise_std, 1.0), step)
-    blocks, _ = measured_blocks(model, plan, 2)
-    return lambda: model.e_step(params, data, blocks)
+        one = functools.partial(model.e_step, params, data, blocks)
+        yield one
+        params = model.m_step(params, Released(one().sums, noise_std, 1.0), step)
 
 
 def measured_blocks(model, plan, step):

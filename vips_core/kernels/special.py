@@ -9,6 +9,7 @@ LOG2_E = np.float32(math.log2(math.e))
 LN2_HIGH = np.float32(0.693359375)
 LN2_LOW = np.float32(-2.12194440e-4)
 ONE, HALF = np.float32(1), np.float32(0.5)
+LN2_FIRST, LN2_REST = 0.693145751953125, 1.4286068203094172e-6  # their products with whole numbers are exact
 
 
 @nb.njit(inline="always", error_model="numpy")
@@ -48,3 +49,21 @@ def exp_digamma(x: np.float32) -> np.float32:
     tail = tail * square + np.float32(1 / 24)
     value: np.float32 = (m + tail * inverse) * exp_negative(slope / (a * (a + np.float32(2))))
     return value
+
+
+@nb.njit(inline="always", error_model="numpy")
+def logistic_tail(x: float) -> float:
+    """1/(1 + exp(x)) for x >= 0, to 4e-16 relative; that of 700 beyond.
+
+    exp(-x) = 2^n (even + odd)/(even - odd), a rational approximation (Cephes), so one division does.
+    """
+    y = -min(x, 700.0)
+    n = np.int32(y * math.log2(math.e) - 0.5)
+    r = (y - n * LN2_FIRST) - n * LN2_REST
+    square = r * r
+    odd = r * ((1.2617719307481059e-4 * square + 3.0299440770744196e-2) * square + 1.0)
+    even = (3.0019850513866446e-6 * square + 2.524483403496841e-3) * square + 2.2726554820815503e-1
+    even = even * square + 2.0
+    power: float = np.int64((np.int64(n) + np.int64(1023)) << np.int64(52)).view(np.float64)
+    above = (even + odd) * power
+    return above / (above + (even - odd))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vips_core import validate
+from vips_core import rounding
 from vips_core.metrics.text import match_topics
 from vips_core.options import SPENDING
 from vips_core.privacy.accountants import ACCOUNTANTS
@@ -109,7 +109,7 @@ def accounting(model: str, records: int) -> list[Exhibit]:
         return []
     table = pd.DataFrame(rows).dropna()
     caption = (
-        f"N = {records:,}, one epoch, δ = {validate.brief(paper.delta)}: accounting alone, without training. "
+        f"N = {records:,}, one epoch, δ = {rounding.brief(paper.delta)}: accounting alone, without training. "
         "The paper searched a short range of moments; all integer moments, and above all the whole privacy "
         "loss distribution (PLD), prove a smaller ε for the same noise."
     )

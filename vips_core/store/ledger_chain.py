@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from vips_core import validate
+from vips_core import rounding
 from vips_core.store.database import Database
 
 GENESIS = "0" * 64
@@ -73,7 +73,7 @@ class LedgerRow:
         author = (f", by {by}" if by else "") + (f": {reason}" if reason else "")
         match self.kind:
             case "cap":
-                return f"ε = {content['epsilon']:g} at δ = {validate.brief(content['delta'])}{author}"
+                return f"ε = {content['epsilon']:g} at δ = {rounding.brief(content['delta'])}{author}"
             case "data":
                 protection = "private" if content["private"] else "public"
                 return f"{content['records']:,} records, {protection}{author}"

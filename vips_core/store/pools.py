@@ -3,7 +3,7 @@
 import sqlite3
 from collections.abc import Mapping, Sequence
 
-from vips_core import validate
+from vips_core import rounding
 from vips_core.store import budget, declaration, people
 from vips_core.store import ledger_chain as chain
 from vips_core.store.budget import Cap
@@ -76,7 +76,7 @@ def check_declared(
         raise ValueError(f"the private data set {name} needs a cap on its ε and δ")
     if cap is not None and (not private or known not in (None, cap)):
         reason = (
-            f"they share a cap of ε = {known.epsilon:g}, δ = {validate.brief(known.delta)}"
+            f"they share a cap of ε = {known.epsilon:g}, δ = {rounding.brief(known.delta)}"
             if known
             else "are public"
         )

@@ -95,11 +95,8 @@ class ImagesTask(TrainedBehindTheWall):
         """Return the pixel accuracy and likelihood of held-out images."""
         scores = {}
         if test is not None:
-            probability = images.reconstruct(fit.model, fit.params, test)  # once: it is most of the work
-            scores = {
-                _ACCURACY: images.share_right(probability, test),
-                _LIKELIHOOD: images.log_likelihood(probability, test),
-            }
+            accuracy, likelihood = images.scores(fit.model, fit.params, test)
+            scores = {_ACCURACY: accuracy, _LIKELIHOOD: likelihood}
         return Report(scores, {}, f"{fit.model.hidden} hidden units for {fit.model.pixels} pixels.")
 
 

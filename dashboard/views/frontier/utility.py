@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pandas as pd
 
+from dashboard.components.bounds import at_most
 from dashboard.components.formats import number
 from vips_core.tasks import TASKS
 
@@ -96,5 +97,5 @@ def _sign(score: str) -> int:
 def readable(table: pd.DataFrame) -> pd.DataFrame:
     """The smallest ε for people."""
     beyond = table["Largest ε tested"].map(lambda value: f"above {number(value)}")
-    shown = table["Smallest ε"].map(number).where(table["Smallest ε"].notna(), beyond)
+    shown = table["Smallest ε"].map(at_most).where(table["Smallest ε"].notna(), beyond)
     return table.assign(**{"Smallest ε": shown})[["Method", "Smallest ε", "Runs that reach it there"]]

@@ -7,8 +7,8 @@ import streamlit as st
 
 from dashboard import pages, state
 from dashboard.components import layout, people
+from dashboard.components.bounds import at_most
 from dashboard.components.charts import chart, clickable, plot, waiting
-from dashboard.components.formats import number
 from dashboard.components.inputs import choice, number_with_slider
 from dashboard.components.layout import card, metric
 from dashboard.components.price import FEW_STEPS, Price, same_noise
@@ -26,7 +26,7 @@ def headline(item: Price, inputs: PlanInputs) -> None:
     with st.container(border=True):
         columns = layout.narrow_columns("headline", [2, 5], "medium", "center")
         label = f"ε by {ACCOUNTANTS[item.tightest].label}, the tightest accountant"
-        metric(label, number(item.tightest_epsilon), columns[0])
+        metric(label, at_most(item.tightest_epsilon), columns[0])
         columns[1].markdown(f"{item.risk.sentence()} {text.headline(item.plan, inputs)}")
         columns[1].caption(text.ASSUMED)
         st.markdown("**At the same noise, as the paper compares it**")

@@ -1,11 +1,12 @@
 """What the Plan page says: short sentences, with the numbers in them."""
 
+from dashboard.components.bounds import at_most
 from dashboard.components.charts import WAITING
 from dashboard.components.formats import brief, number
 from dashboard.components.price import Price
 from dashboard.views.plan.data import FALSE_ALARMS, Gain, Outlook
 from dashboard.views.plan.parameters import BATCH, EPOCHS, NOISE, PlanInputs
-from vips_core import ACCOUNTANTS, AttackRisk, PrivacyPlan
+from vips_core import ACCOUNTANTS, AttackRisk, PrivacyPlan, rounding
 
 INTRODUCTION = (
     "Each person's influence is capped, then random noise is added. ε measures how much a trained model may "
@@ -47,7 +48,8 @@ ROC_ALT = "Share of participants found against outsiders falsely accused, for th
 
 def people_alt(found: float) -> str:
     """Say what the icons show."""
-    return f"100 people of whom at most {found:.1f} are found, at one false alarm in 100 outsiders."
+    most = rounding.up(found, 2)
+    return f"100 people of whom at most {most:g} are found, at one false alarm in 100 outsiders."
 
 
 def headline(plan: PrivacyPlan, inputs: PlanInputs) -> str:
@@ -69,14 +71,14 @@ def attack_numbers(outlook: Outlook) -> list[tuple[str, str]]:
     """Return the attacker's success as labelled numbers."""
     labels = [*(f"Found at {100 * rate:g}% false alarms" for rate in FALSE_ALARMS), "Advantage over guessing"]
     shares = [*(share for _, share in outlook.participants_found), outlook.price.risk.advantage]
-    return [(label, f"{share:.1%}") for label, share in zip(labels, shares, strict=True)]
+    return [(label, rounding.percent_up(share)) for label, share in zip(labels, shares, strict=True)]
 
 
 def posterior(risk: AttackRisk, prior: float) -> str:
     """Say what a positive test does to the attacker's belief."""
     return (
         f"An attacker who was {100 * prior:.3g}% sure that a person took part is at most "
-        f"**{100 * risk.posterior(prior):.3g}%** sure after a positive test with 1% false alarms."
+        f"**{rounding.percent_up(risk.posterior(prior))}** sure after a positive test with 1% false alarms."
     )
 
 
@@ -126,18 +128,18 @@ def delta(plan: PrivacyPlan) -> str:
 
 def for_a_board(item: Price) -> str:
     """Explain the guarantee to people who decide about a study, in words that can be copied."""
-    plan, found = item.plan, 100 * float(item.risk.true_positive_rate(0.01))
+    plan, found = item.plan, rounding.up(100 * float(item.risk.true_positive_rate(0.01)), 2)
     return (
         f"The model will be trained with differential privacy on {plan.records:,} records, one for each "
         "person. Before anything leaves the training, the influence of each person is capped and random "
         "noise is added. The guarantee is (ε, δ)-differential privacy with "
-        f"ε = {number(item.tightest_epsilon)} and δ = {brief(plan.delta)}, for the presence or absence of "
+        f"ε = {at_most(item.tightest_epsilon)} and δ = {brief(plan.delta)}, for the presence or absence of "
         "one record, computed by "
         f"{ACCOUNTANTS[item.tightest].label} for all {plan.steps:,} releases together. It holds against "
         "anyone who sees the model and knows everything about all other people. In numbers: of 100 people "
-        f"who took part, the best possible test that accuses 1 of 100 outsiders finds at most {found:.1f}; "
+        f"who took part, the best possible test that accuses 1 of 100 outsiders finds at most {found:g}; "
         f"guessing finds 1. Whoever was 50% sure that a person took part can become at most "
-        f"{item.risk.posterior(0.5):.0%} sure by such a test."
+        f"{rounding.percent_up(item.risk.posterior(0.5))} sure by such a test."
     )
 
 

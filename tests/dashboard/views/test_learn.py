@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, urlsplit
 import plotly.graph_objects as go
 import pytest
 
-from dashboard.components.formats import number
+from dashboard.components.bounds import at_most
 from dashboard.views.learn import lessons, sections
 from dashboard.views.learn.lessons import figures
 from dashboard.views.learn.lessons.base import LETTERS
@@ -103,7 +103,7 @@ def test_a_control_moves_on_the_page():
     at = revealed("promise")
     (entry,) = [element for element in at.number_input if element.key.startswith("number:promise_eps:")]
     settled(entry.set_value(2.0).run())
-    assert metrics(at)["Odds after, at most"] == f"×{number(math.exp(2) + 1e-3)}"
+    assert metrics(at)["Odds after, at most"] == f"×{at_most(math.exp(2) + 1e-3)}"
     at = revealed("outcomes")
     settled(widget(at.select_slider, "scale:outcomes_eps").set_value("10").run())
     assert address(at)["outcomes_eps"] == "10"

@@ -1,6 +1,7 @@
 """The Plan page: answers for those who do not think in noise, and what it says of extreme plans."""
 
 import json
+import math
 import shlex
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 import sample_data
 from dashboard import state
 from dashboard.components import formats
+from dashboard.components.bounds import at_most
 from dashboard.components.price import price
 from dashboard.views.plan import data, sections, usefulness
 from dashboard.views.plan.parameters import PlanInputs
@@ -36,7 +38,7 @@ def test_solves_for_the_noise_of_an_attack_risk(by, values, limit, options):
     at = settled(page(solve="sigma", by=by, **values))
     plan = PLAN.calibrate_to_risk(RiskLimit(**limit))
     assert f"Noise **σ = {formats.number(plan.noise_multiplier)}** meets the limit on attacks" in texts(at)
-    assert metrics(at)["ε by moments"] == formats.number(plan.epsilon("moments"))
+    assert metrics(at)["ε by moments"] == at_most(plan.epsilon("moments"))
     assert options in command(at)
     assert address(at)["by"] == by
 
@@ -49,8 +51,9 @@ def test_a_risk_that_guessing_has_is_refused():
 def test_words_for_a_board_have_the_core_s_numbers():
     at = settled(page())
     (words,) = [code.value for code in at.code if code.value.startswith("The model will be trained")]
-    assert f"ε = {formats.number(PLAN.epsilon('pld'))} and δ = 1e-7" in words
-    assert f"finds at most {100 * float(PLAN.risk().true_positive_rate(0.01)):.1f}" in words
+    assert f"ε = {at_most(PLAN.epsilon('pld'))} and δ = 1e-7" in words
+    most = math.ceil(1000 * float(PLAN.risk().true_positive_rate(0.01))) / 10
+    assert f"finds at most {most:g};" in words
 
 
 @pytest.mark.parametrize("use", ["risk", "topics", "images"])
@@ -196,8 +199,8 @@ def test_four_questions_end_in_a_filled_plan_that_the_command_makes_too(capsys):
     plan = PrivacyPlan(records=5_000, expected_batch=5_000, epochs=20, delta=1e-5).calibrate_to_risk(
         RiskLimit(true_positive_rate=0.05)
     )
-    assert metrics(at)["ε by PLD, the tightest accountant"] == formats.number(plan.epsilon("pld"))
-    assert "finds at most 5.0" in texts(at)
+    assert metrics(at)["ε by PLD, the tightest accountant"] == at_most(plan.epsilon("pld"))
+    assert "finds at most 5;" in texts(at)
     assert "you have 5,000 people and 12 predictors" in texts(at)
     assert "guide" not in address(at)
     assert main([*shlex.split(command(at).replace("\\\n", ""))[1:], "--json"]) == 0
@@ -209,4 +212,4 @@ def test_the_guide_goes_back_and_can_be_left():
     assert address(at)["guide"] == "2"
     at = settled(checked(at.button(key="guide-leave").click().run()))
     assert "guide" not in address(at)
-    assert metrics(at)["ε by moments"] == formats.number(PLAN.epsilon("moments"))
+    assert metrics(at)["ε by moments"] == at_most(PLAN.epsilon("moments"))

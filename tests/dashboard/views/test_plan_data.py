@@ -37,7 +37,7 @@ def test_surface_agrees_with_plans():
         for column in range(0, surface.noise.size, 5):
             batch, noise = int(surface.batches[row]), surface.noise[column]
             plan = PLAN.replace(expected_batch=batch, epochs=2.0, noise_multiplier=noise)
-            assert surface.epsilon[row, column] == pytest.approx(plan.epsilon("moments"))
+            assert -1e-9 <= surface.epsilon[row, column] / plan.epsilon("moments") - 1 < 1e-3  # rounded up
 
 
 def test_surface_is_not_recomputed_when_noise_or_batch_move():

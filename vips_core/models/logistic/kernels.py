@@ -11,6 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from vips_core.kernels.special import logistic_tail
+
 Array = npt.NDArray[np.floating]
 Indices = npt.NDArray[np.integer]
 LARGEST = 1e300  # of log odds and squared norms
@@ -20,7 +22,8 @@ CURVATURE_NORM = 0.9  # at least √(SQUARES² + 2·TOTALS²): the most that the
 
 
 @njit(nogil=True, cache=True, fastmath={"contract", "reassoc"})
-def _norm_and_product(row: Array, point: Array) -> tuple[float, float]:
+def norm_and_product(row: Array, point: Array) -> tuple[float, float]:
+    """‖x‖ and xᵀm."""
     square = 0.0
     product = 0.0
     for j in range(row.size):
@@ -43,7 +46,7 @@ def add_clipped_gradients(
 ) -> None:
     """Add (y − p)x of each row, scaled down to norm `bound` where it is longer, to `steps`."""
     for i in range(x.shape[0]):
-        norm, psi = _norm_and_product(x[i], point)
+        norm, psi = norm_and_product(x[i], point)
         if not abs(psi) < LARGEST:
             continue
         residual = y[i] - 1.0 / (1.0 + math.exp(-psi))
@@ -52,7 +55,7 @@ def add_clipped_gradients(
             steps[j] += np.trunc(factor * x[i, j])
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def add_shares(
     x: Array,
     y: Array,
@@ -117,13 +120,12 @@ def _add_norms_and_products(z: Array, slopes: Array, square: Array, psi: Array) 
 def _cell_sums(z: Array, gradients: Array, curvatures: Array, per_reach: float) -> tuple[float, float]:
     gradient = squares = 0.0
     for i in range(LANES):
-        size = abs(z[i])
         gradient += np.trunc(gradients[i] * z[i])
-        squares += np.trunc(SQUARES * curvatures[i] * size * min(1.0, size * per_reach))
+        squares += _square_cell(z[i], curvatures[i], per_reach)
     return gradient, squares
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def add_sparse_shares(
     data: Array,
     indices: Indices,
@@ -141,64 +143,71 @@ def add_sparse_shares(
     grid: float,
     steps: Array,
 ) -> None:
-    """As `add_shares`, of a CSR matrix; only `common` columns are centred, `place` finds them."""
-    d = scale.size
-    z = np.empty(common.size)
+    """As `add_shares`, of a CSR matrix; only `common` columns are centred, `place` finds them.
+
+    Cells of a column are summed side by side, and those of common columns apart, where LLVM vectorises.
+    """
+    d, n, level = scale.size, y.size, constant * point[0]
+    z, slopes, common_slopes = np.empty(common.size), point[1:], point[1:][common]
+    common_centre, common_scale, common_per_reach = centre[common], scale[common], per_reach[common]
+    cells, common_cells = np.zeros((d, 2)), np.zeros((2, common.size))
     longest = 0
-    for i in range(y.size):
+    for i in range(n):
         longest = max(longest, indptr[i + 1] - indptr[i])
-    rare, columns = np.empty(longest), np.empty(longest, np.intp)
-    for i in range(y.size):
-        square, psi, count = 0.0, constant * point[0], 0
-        for k in range(common.size):
-            z[k] = -centre[common[k]]
+    rare, columns = np.empty(longest), np.empty(longest, np.uint32)  # unsigned: no index counts from the end
+    for i in range(n):
+        square, psi, count = 0.0, level, 0
+        z[:] = -common_centre
         for a in range(indptr[i], indptr[i + 1]):
-            j = indices[a]
+            j = np.uint32(indices[a])
             if place[j] >= 0:
                 z[place[j]] += data[a]
             else:
                 value = scale[j] * data[a]
                 square += value * value
-                psi += value * point[j + 1]
+                psi += value * slopes[j]
                 rare[count], columns[count] = value, j
                 count += 1
         for k in range(common.size):
-            z[k] *= scale[common[k]]
+            z[k] *= common_scale[k]
             square += z[k] * z[k]
-            psi += z[k] * point[common[k] + 1]
+            psi += z[k] * common_slopes[k]
         if not abs(psi) < LARGEST:
             continue
         step = grid / row_weights[i]
         residual, gradient, curvature, weight = _weights(y[i], psi, math.sqrt(square), bound, constant, step)
         for c in range(count):
             j = columns[c]
-            _add_cell(rare[c], gradient, weight * curvature, per_reach[j], j, d, steps)
+            cells[j, 0] += np.trunc(gradient * rare[c])
+            cells[j, 1] += _square_cell(rare[c], weight * curvature, per_reach[j])
         for k in range(common.size):
-            _add_cell(z[k], gradient, weight * curvature, per_reach[common[k]], common[k], d, steps)
+            common_cells[0, k] += np.trunc(gradient * z[k])
+            common_cells[1, k] += _square_cell(z[k], weight * curvature, common_per_reach[k])
         _add_rest(residual * constant, curvature, weight * weight * square, d, steps)
+    for k in range(common.size):
+        cells[common[k]] += common_cells[:, k]
+    steps[1 : 1 + d] += cells[:, 0]
+    steps[1 + d : 1 + 2 * d] += cells[:, 1]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def _weights(
     y: float, psi: float, norm: float, bound: float, constant: float, grid: float
 ) -> tuple[float, float, float, float]:
     """y − p, vw(y − p) and m = min(p, 1−p) in steps of the grid, and w; v = √(1 − (0.9m)²)/(1 − m)."""
-    p = 1.0 / (1.0 + math.exp(-psi))
+    rarer = logistic_tail(abs(psi))
+    p = rarer if psi < 0.0 else 1.0 - rarer
     longest = bound * math.sqrt(1.0 - constant * constant)
     weight = longest / max(norm, longest)
-    rarer = min(p, 1.0 - p)
     left = math.sqrt(1.0 - (CURVATURE_NORM * rarer) ** 2)
     residual = bound * (y - p) / grid
     return residual, weight * residual * left / (1.0 - rarer), bound * rarer / grid, weight
 
 
 @njit(nogil=True, cache=True)
-def _add_cell(
-    z: float, gradient: float, curvature: float, per_reach: float, j: int, d: int, steps: Array
-) -> None:
+def _square_cell(z: float, curvature: float, per_reach: float) -> float:
     size = abs(z)
-    steps[1 + j] += np.trunc(gradient * z)
-    steps[1 + d + j] += np.trunc(SQUARES * curvature * size * min(1.0, size * per_reach))
+    return float(np.trunc(SQUARES * curvature * size * min(1.0, size * per_reach)))
 
 
 @njit(nogil=True, cache=True)
@@ -206,34 +215,6 @@ def _add_rest(level: float, curvature: float, square: float, d: int, steps: Arra
     steps[0] += np.trunc(level)
     steps[2 * d + 1] += np.trunc(TOTALS * curvature)
     steps[2 * d + 2] += np.trunc(TOTALS * curvature * square)
-
-
-@njit(nogil=True, cache=True)
-def write_curvature_roots(
-    x: Array,
-    row_weights: Array,
-    centre: Array,
-    scale: Array,
-    constant: float,
-    point: Array,
-    bound: float,
-    step: float,
-    out: Array,
-) -> None:
-    """Write 2w√(p(1−p))·(constant, z) of each row in whole steps: their products add up to the curvature."""
-    for i in range(x.shape[0]):
-        z = out[i]
-        z[0] = constant
-        for j in range(scale.size):
-            z[1 + j] = scale[j] * (x[i, j] - centre[j])
-        norm, psi = _norm_and_product(z, point)
-        if not norm < LARGEST:
-            z[:] = 0.0
-            continue
-        p = 1.0 / (1.0 + math.exp(-min(max(psi, -700.0), 700.0)))
-        factor = 2.0 * math.sqrt(row_weights[i] * p * (1.0 - p)) * bound / max(norm, bound) / step
-        for j in range(z.size):
-            z[j] = np.trunc(factor * z[j])
 
 
 @njit(nogil=True, cache=True)

@@ -7,10 +7,8 @@ from vips_core.data import LabelledRows
 from vips_core.kernels.exact import SLACK, square_step
 from vips_core.kernels.pool import map_chunks
 from vips_core.models.base import Block, FloatArray
-from vips_core.models.logistic import kernels, statistics
+from vips_core.models.logistic import kernels, roots, statistics
 from vips_core.models.logistic.coordinates import Coordinates
-
-CHUNK = 4096
 
 
 def gradient_and_diagonal(
@@ -45,7 +43,8 @@ def gradient_and_diagonal(
             kernels.add_shares(*rows, *columns, where.constant, point, bound, block.grid, steps)
         return steps
 
-    return np.asarray(sum(map_chunks(chunk_sums, len(y), CHUNK), np.zeros(block.shape)) * block.grid)
+    steps = sum(map_chunks(chunk_sums, len(y), statistics.CHUNK), np.zeros(block.shape))
+    return np.asarray(steps * block.grid)
 
 
 def curvature(batch: LabelledRows, where: Coordinates, point: FloatArray, block: Block) -> FloatArray:
@@ -53,20 +52,23 @@ def curvature(batch: LabelledRows, where: Coordinates, point: FloatArray, block:
     x, row_weights, bound, step = batch.x, batch.row_weights, block.bound * SLACK, square_step(block.grid)
 
     def chunk_sums(start: int, stop: int) -> FloatArray:
-        rows = x[start:stop].toarray() if sparse.issparse(x) else x[start:stop]
-        roots = np.empty((len(rows), len(point)))
-        kernels.write_curvature_roots(
-            rows,
-            row_weights[start:stop],
-            where.centre,
-            where.scale,
-            where.constant,
-            point,
-            bound,
-            step,
-            roots,
-        )
-        return roots.T @ roots
+        total, out = np.zeros(block.shape, order="F"), np.empty((statistics.ROWS, len(point)))
+        for first in range(start, stop, statistics.ROWS):
+            last = min(first + statistics.ROWS, stop)
+            rows, written = x[first:last], out[: last - first]
+            roots.write_curvature_roots(
+                rows.toarray() if sparse.issparse(x) else rows,
+                row_weights[first:last],
+                where.centre,
+                where.scale,
+                where.constant,
+                point,
+                bound,
+                step,
+                written,
+            )
+            roots.add_products(written, total)
+        return total
 
-    chunks = map_chunks(chunk_sums, batch.row_count, statistics.ROWS)
-    return np.asarray(sum(chunks, np.zeros(block.shape)) * step**2)
+    total = sum(map_chunks(chunk_sums, batch.row_count, statistics.CHUNK), np.zeros(block.shape))
+    return roots.mirrored(total) * step**2

@@ -30,9 +30,10 @@ from vips_core.kernels.exact import SLACK, cut, square_step
 from vips_core.kernels.polya_gamma import pg_means
 from vips_core.kernels.pool import map_chunks
 from vips_core.models.base import Block, FloatArray
-from vips_core.models.logistic import kernels
+from vips_core.models.logistic import kernels, roots
 
-ROWS = 1024  # of a chunk; a shorter one is padded, so that BLAS treats every row alike
+ROWS = 1024  # that BLAS sees at a time: they stay in the cache
+CHUNK = 4096  # rows of a thread's task
 
 
 def polya_gamma_blocks(norm_bound: float, d: int) -> dict[str, Block]:
@@ -49,20 +50,42 @@ def polya_gamma_sums(
 ) -> dict[str, FloatArray]:
     """Σ (y − ½)x and Σ ⟨ξ⟩xxᵀ, where ξ ~ PG(1, c) and c² = xᵀ(Σ + mmᵀ)x (Algorithm 5)."""
     x, y, row_weights = batch.x, batch.y.astype(np.float64), batch.row_weights
+    matrix, d = covariance + np.outer(mean, mean), x.shape[1]
+    linear, curvature = blocks["linear"], blocks["curvature"]
+    if sparse.issparse(x):
+        norm, xi = norms(x), pg_means(np.sqrt(quadratic_forms(x, matrix)))
+        factors = row_weights * (y - 0.5) * at_most(linear.bound, 0.5 * norm)
+        within = at_most(curvature.bound, 0.25 * norm**2)
+        return {
+            "linear": row_sum(x, factors, linear.grid),
+            "curvature": gram(x, row_weights * xi * within, curvature.grid),
+        }
+    bounds, step = (linear.bound * SLACK, curvature.bound * SLACK), square_step(curvature.grid)
 
     def chunk_sums(start: int, stop: int) -> tuple[FloatArray, FloatArray]:
-        rows, norm = x[start:stop], norms(x[start:stop])
-        xi = pg_means(np.sqrt(quadratic_forms(rows, covariance + np.outer(mean, mean))))
-        weight = row_weights[start:stop]
-        centred = weight * (y[start:stop] - 0.5)
-        linear = row_sum(rows, centred * at_most(blocks["linear"].bound, 0.5 * norm), blocks["linear"].grid)
-        within = at_most(blocks["curvature"].bound, 0.25 * norm**2)
-        return linear, gram(rows, weight * xi * within, blocks["curvature"].grid)
+        steps, total, out = np.zeros(d), np.zeros((d, d), order="F"), np.empty((ROWS, d))
+        for first in range(start, stop, ROWS):
+            last = min(first + ROWS, stop)
+            rows, written = x[first:last], out[: last - first]
+            roots.write_polya_gamma_roots(
+                rows,
+                padded_product(rows, matrix),
+                y[first:last],
+                row_weights[first:last],
+                bounds,
+                linear.grid,
+                step,
+                steps,
+                written,
+            )
+            roots.add_products(written, total)
+        return steps, total
 
-    # A sparse product is small; its dense d × d sum is not, and is made once.
-    chunk = max(len(y), 1) if sparse.issparse(x) else ROWS
-    linear, curvature = _total(map_chunks(chunk_sums, len(y), chunk), x.shape[1])
-    return {"linear": linear, "curvature": curvature}
+    steps, total = np.zeros(d), np.zeros((d, d))
+    for more_steps, more in map_chunks(chunk_sums, len(y), CHUNK):
+        steps += more_steps
+        total += more
+    return {"linear": steps * linear.grid, "curvature": roots.mirrored(total) * step**2}
 
 
 def clipped_gradient(batch: LabelledRows, point: FloatArray, block: Block) -> FloatArray:
@@ -95,9 +118,16 @@ def quadratic_forms(x: Any, matrix: FloatArray) -> FloatArray:
     else:
         for start in range(0, len(forms), ROWS):
             rows = x[start : start + ROWS]
-            padded = np.concatenate([rows, np.zeros((ROWS - len(rows), rows.shape[1]))])
-            forms[start : start + ROWS] = np.einsum("ij,ij->i", padded @ matrix, padded)[: len(rows)]
+            products = padded_product(rows, matrix)[: len(rows)]
+            forms[start : start + ROWS] = np.einsum("ij,ij->i", products, rows)
     return np.maximum(forms, 0.0)
+
+
+def padded_product(rows: FloatArray, matrix: FloatArray) -> FloatArray:
+    """Return the product of at most `ROWS` rows with a matrix, by which BLAS treats every row alike."""
+    if len(rows) < ROWS:
+        rows = np.concatenate([rows, np.zeros((ROWS - len(rows), rows.shape[1]))])
+    return np.asarray(rows @ matrix)
 
 
 def squares(x: Any) -> Any:
@@ -118,21 +148,8 @@ def at_most(bound: float, norm: FloatArray) -> FloatArray:
     return np.asarray(bound * SLACK / np.maximum(norm, bound))
 
 
-def gram(rows: Any, coefficient: FloatArray, grid: float) -> FloatArray:
-    """Σ coefficient·xxᵀ on the grid; its root goes into the rows, so that BLAS computes one triangle."""
-    root, step = np.sqrt(coefficient), square_step(grid)
-    if sparse.issparse(rows):
-        cells = cut(rows.data * np.repeat(root, np.diff(rows.indptr)), step)
-        scaled = sparse.csr_array((cells, rows.indices, rows.indptr), shape=rows.shape)
-        return np.asarray((scaled.T @ scaled).toarray())
-    scaled = cut(rows * root[:, None], step)
-    return np.asarray(scaled.T @ scaled)
-
-
-def _total(chunks: list[tuple[FloatArray, FloatArray]], d: int) -> tuple[FloatArray, FloatArray]:
-    """Sum the chunks in their order into the first; no chunk is an empty batch."""
-    vector, matrix = chunks[0] if chunks else (np.zeros(d), np.zeros((d, d)))
-    for linear, curvature in chunks[1:]:
-        vector += linear
-        matrix += curvature
-    return vector, matrix
+def gram(x: Any, coefficient: FloatArray, grid: float) -> FloatArray:
+    """Σ coefficient·xxᵀ over rows of a CSR matrix, on the grid."""
+    cells = cut(x.data * np.repeat(np.sqrt(coefficient), np.diff(x.indptr)), square_step(grid))
+    scaled = sparse.csr_array((cells, x.indices, x.indptr), shape=x.shape)
+    return np.asarray((scaled.T @ scaled).toarray())

@@ -14,6 +14,7 @@ import pandas as pd
 
 import sample_data
 from dashboard.background import Later
+from dashboard.components.bounds import at_most
 from dashboard.components.formats import number
 from dashboard.state import Choice, Number, log_stops
 from dashboard.views.learn.lessons import figures
@@ -111,7 +112,7 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
     largest = float(np.abs(noisy.linear).max())
     return Outcome(
         numbers=(
-            ("ε, from the ledger", number(noisy.epsilon)),
+            ("ε, from the ledger", at_most(noisy.epsilon)),
             ("Noise on Σ(y − ½)x, std", number(noisy.noise_std["linear"])),
             ("Noise on Σ⟨ξ⟩xxᵀ, std", number(noisy.noise_std["curvature"])),
         ),
