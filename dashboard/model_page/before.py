@@ -110,6 +110,8 @@ def _details(page: ModelPage, row: DataRow, offer: Offer) -> None:
     st.markdown(_sentence(page.labels[method], row, item))
     price.same_noise(item)
     st.markdown(item.risk.sentence())
+    if offer.forecast is not None:  # beside the inputs too, which a narrow window hides
+        _budget(offer.forecast)
     if len(offer.prices) > 1:
         text_table(_table(page, offer))
     st.page_link(

@@ -42,6 +42,7 @@ USEFULNESS_CAPTION = (
 USEFULNESS_ALT = (
     "A held-out score against ε on a public sample, with its spread over seeds and this plan marked."
 )
+_A_GAIN = 1.005  # times the signal that two digits show
 ROC_ALT = "Share of participants found against outsiders falsely accused, for the best possible attack."
 
 
@@ -99,6 +100,8 @@ def more_epochs(gain: Gain | None) -> str:
     there = min(here + 2, gain.factor.size - 1)
     if there == here:
         return "No more epochs can be accounted for at this batch size."
+    if gain.factor[there] < _A_GAIN:
+        return "More epochs at the same ε and S buy nothing here: signal over noise stays the same."
     return (
         f"**More epochs at the same ε and S:** {number(gain.epochs[there])} instead of "
         f"{number(gain.epochs[here])} need noise σ = {number(gain.noise[there])} and give "
@@ -118,7 +121,7 @@ def delta(plan: PrivacyPlan) -> str:
         verdict = "That is too large: choose a tenth of 1/N or less."
     return (
         f"δ bounds the chance that the guarantee fails. With δ = 1/N a mechanism may publish "
-        f"one person's record outright. Here 1/N is {brief(1 / plan.records)} "
+        f"one person's record outright. Here 1/N is {brief(float(f'{1 / plan.records:.2g}'))} "
         f"and δ is {brief(plan.delta)}. {verdict}"
     )
 
