@@ -42,10 +42,10 @@ def percent_up(share: float) -> str:
 
     Examples
     --------
-    >>> percent_up(0.04871), percent_up(1)
-    ('4.88%', '100%')
+    >>> percent_up(0.04871), percent_up(0.08), percent_up(1)
+    ('4.88%', '8.00%', '100%')
     """
-    return f"{up(100 * share, 3):g}%"
+    return f"{up(100 * share, 3):#.3g}".rstrip(".") + "%"
 
 
 def brief(value: float) -> str:
