@@ -3,6 +3,7 @@
 import streamlit as st
 
 from vips_core.reports.figures import BLUE, PURPLE, VERMILION
+from vips_core.store.budget import percent
 
 _LEFT = "color-mix(in srgb, currentColor 14%, transparent)"
 _STRIPES = (
@@ -40,8 +41,3 @@ def drawn(spent: float, reserved: float = 0.0, this_run: float = 0.0) -> str:
         f'<div class="vips-budget"><div class="bar" role="img" aria-label="Of the cap: {sentence}">'
         f'{"".join(widths)}</div><div class="key" aria-hidden="true">{"".join(key)}</div></div>'
     )
-
-
-def percent(share: float) -> str:
-    """Write a share of a cap."""
-    return f"{share:.0%}" if share < 10 else "far more than all"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from dashboard.components import layout
+from dashboard.components.bounds import at_most
 from dashboard.components.formats import number
 from dashboard.components.layout import metric
 from vips_core import ACCOUNTANTS, AttackRisk, PrivacyPlan
@@ -58,7 +59,7 @@ def same_noise(item: Price) -> None:
     """Show what the paper compares, ε by moments and by strong composition, and PLD, at the same noise."""
     columns = layout.narrow_columns("same-noise", 3)
     for column, name in zip(columns, COMPARED, strict=True):
-        metric(f"ε by {_NAMES[name]}", number(item.epsilon(name)), column)
+        metric(f"ε by {_NAMES[name]}", at_most(item.epsilon(name)), column)
     st.caption(compared(item))
 
 

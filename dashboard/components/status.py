@@ -1,12 +1,11 @@
 """The line on top of every page: the data set, what is left of its budget, and running jobs."""
 
 import html
-import math
 
 import streamlit as st
 
 from dashboard import state, stored
-from dashboard.components.formats import number
+from dashboard.components.bounds import at_least
 from vips_core.store.rows import QUEUED, RUNNING
 
 
@@ -30,11 +29,10 @@ def _data() -> list[str]:
     budget = stored.store().budget(row.name)
     cap = row.cap.epsilon if row.cap else 0.0
     reserved = f", {budget.reserved_share:.0%} reserved" if budget.reserved_share > 0 else ""
-    sure = math.floor(1e4 * budget.left_epsilon) / 1e4  # never more than there is
     return [
         about,
         f'<span><span class="meter"><i style="width: {budget.left_share:.0%}"></i></span>Private, ε = '
-        f"<b>{number(sure)}</b> left of {cap:g}{reserved}</span>",
+        f"<b>{at_least(budget.left_epsilon)}</b> left of {cap:g}{reserved}</span>",
     ]
 
 

@@ -5,12 +5,14 @@ import streamlit as st
 
 from dashboard import pages, state
 from dashboard.components import budget_bar, layout, price
+from dashboard.components.bounds import at_most
 from dashboard.components.formats import brief, number
 from dashboard.components.price import Price
 from dashboard.components.tables import text_table
 from dashboard.model_page.definition import ModelPage
 from dashboard.model_page.offer import Offer, foresee_example
 from vips_core import ACCOUNTANTS
+from vips_core.store.budget import percent
 from vips_core.store.forecast import Forecast
 from vips_core.store.rows import DataRow
 
@@ -23,10 +25,10 @@ def short(offer: Offer | None) -> None:
         else:
             item = next(iter(offer.prices.values()))
             noise = number(item.plan.noise_multiplier)
-            st.markdown(f"Would cost **ε = {number(item.tightest_epsilon)}** with noise σ = {noise}")
+            st.markdown(f"Would cost **ε = {at_most(item.tightest_epsilon)}** with noise σ = {noise}")
             st.caption(
-                f"Moments {number(item.epsilon('moments'))}, strong composition "
-                f"{number(item.epsilon('strong'))}. Steps: {item.plan.steps:,} of "
+                f"Moments {at_most(item.epsilon('moments'))}, strong composition "
+                f"{at_most(item.epsilon('strong'))}. Steps: {item.plan.steps:,} of "
                 f"{item.plan.expected_batch:,} records."
             )
             if offer.forecast is not None:
@@ -56,8 +58,8 @@ def question(row: DataRow, offer: Offer | None) -> None:
         before, after = offer.forecast.before, offer.forecast.after
         runs = "This run takes" if len(offer.prices) == 1 else f"These {len(offer.prices)} runs take"
         st.markdown(
-            f"{runs} {budget_bar.percent(after - before)} of the cap: {budget_bar.percent(before)} is taken "
-            f"now, {budget_bar.percent(after)} afterwards. What is released cannot be taken back."
+            f"{runs} {percent(after - before)} of the cap: {percent(before)} is taken "
+            f"now, {percent(after)} afterwards. What is released cannot be taken back."
         )
 
 
@@ -66,7 +68,7 @@ def refusal(row: DataRow, offer: Offer) -> str:
     if offer.fits or offer.forecast is None:
         return offer.problem
     runs, those = ("this run does", "it") if len(offer.prices) == 1 else ("these runs do", "them")
-    before, after = budget_bar.percent(offer.forecast.before), budget_bar.percent(offer.forecast.after)
+    before, after = percent(offer.forecast.before), percent(offer.forecast.after)
     return (
         f"{runs} not fit in the budget of {row.name}: with {those} {after} of the cap would be taken, of "
         f"which {before} is spent or reserved. A smaller target ε, or more noise, takes less"
@@ -108,6 +110,8 @@ def _details(page: ModelPage, row: DataRow, offer: Offer) -> None:
     st.markdown(_sentence(page.labels[method], row, item))
     price.same_noise(item)
     st.markdown(item.risk.sentence())
+    if offer.forecast is not None:  # beside the inputs too, which a narrow window hides
+        _budget(offer.forecast)
     if len(offer.prices) > 1:
         text_table(_table(page, offer))
     st.page_link(
@@ -127,7 +131,7 @@ def _sentence(label: str, row: DataRow, item: Price) -> str:
     )
     return (
         f"**{label}** would take {plan.steps:,} {'step' if plan.steps == 1 else 'steps'}, each on {batches} "
-        f"with noise σ = {number(plan.noise_multiplier)}, and cost **ε = {number(item.tightest_epsilon)}** "
+        f"with noise σ = {number(plan.noise_multiplier)}, and cost **ε = {at_most(item.tightest_epsilon)}** "
         f"at δ = {brief(plan.delta)} by {ACCOUNTANTS[item.tightest].label}, the tightest accountant. "
         f"Protected is {layout.plain(row.unit)}."
     )
@@ -139,7 +143,7 @@ def _table(page: ModelPage, offer: Offer) -> pd.DataFrame:
         {
             "Method": page.labels[method],
             "Noise σ": number(item.plan.noise_multiplier),
-            **{f"ε, {ACCOUNTANTS[name].label}": number(item.epsilon(name)) for name in price.COMPARED},
+            **{f"ε, {ACCOUNTANTS[name].label}": at_most(item.epsilon(name)) for name in price.COMPARED},
         }
         for method, item in offer.prices.items()
     )

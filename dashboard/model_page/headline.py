@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from dashboard.components.bounds import at_most
 from dashboard.components.formats import number
 from dashboard.model_page.definition import ModelPage
 from dashboard.stored import Finished
@@ -9,10 +10,10 @@ from vips_core.tasks import NON_PRIVATE
 
 
 def sentence(page: ModelPage, done: Mapping[str, Finished]) -> str | None:
-    """Return the most important held-out score of each run; None where nothing was held out.
+    """Return the most important held-out score of each run, and what it is; None where nothing was held out.
 
-    For instance: "On held-out records, AUC is 0.770 by VIPS, improved at ε = 1.00, and 0.810 without
-    privacy. Larger is better."
+    For instance: "**On held-out records, AUC is 0.770 by VIPS, improved at ε = 1.00, and 0.810 without
+    privacy.** AUC says how often a case gets a higher risk …: larger is better."
     """
     name = next(
         (name for name in page.task.scores if all(name in item.result["held_out"] for item in done.values())),
@@ -20,10 +21,13 @@ def sentence(page: ModelPage, done: Mapping[str, Finished]) -> str | None:
     )
     if name is None:
         return None
+    return f"**{page.headline(done) or _listed(page, done, name)}** {page.task.scores[name].explained()}"
+
+
+def _listed(page: ModelPage, done: Mapping[str, Finished], name: str) -> str:
     scored = [_scored(page, method, item, name) for method, item in done.items()]
-    better = "Larger" if page.task.scores[name].larger_is_better else "Smaller"
     listed = scored[0] if len(scored) == 1 else f"{', '.join(scored[:-1])}, and {scored[-1]}"
-    return f"On held-out records, {name} is {listed}. {better} is better."
+    return f"On held-out records, {name} is {listed}."
 
 
 def _scored(page: ModelPage, method: str, item: Finished, name: str) -> str:
@@ -32,4 +36,4 @@ def _scored(page: ModelPage, method: str, item: Finished, name: str) -> str:
     if method == NON_PRIVATE:
         return f"{score} without privacy"
     spent = item.result["epsilon"]
-    return f"{score} by {page.labels[method]} at ε = {number(spent.get('pld', spent.get('pure')))}"
+    return f"{score} by {page.labels[method]} at ε = {at_most(spent.get('pld', spent.get('pure')))}"

@@ -49,8 +49,8 @@ def _finished(
         }
         if finished:
             data_set = stored.data(row.name)
-            if sentence := page.headline(finished) or headline.sentence(page, finished):
-                st.markdown(f"**{sentence}**")
+            if sentence := headline.sentence(page, finished):
+                st.markdown(sentence)
             if data_set.test is None and page.nothing_held_out:
                 st.info(page.nothing_held_out)
             show_results(finished, data_set)

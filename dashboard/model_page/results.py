@@ -9,6 +9,7 @@ import streamlit as st
 
 from dashboard import pages, stored
 from dashboard.components import layout
+from dashboard.components.bounds import at_most
 from dashboard.components.formats import brief, number
 from dashboard.components.tables import csv_button, text_table
 from dashboard.model_page.definition import ModelPage
@@ -77,6 +78,8 @@ def spent_table(page: ModelPage, done: Mapping[str, Finished]) -> pd.DataFrame:
 def readable(spent: pd.DataFrame) -> pd.DataFrame:
     """Return the table for people: short numbers, and methods side by side, which fits a narrow page."""
     writers: dict[str, Callable[[Any], str]] = {
+        "Spent ε, tight": at_most,
+        "Spent ε, moments": at_most,
         "Batch S": _counted,
         "Steps": _counted,
         "δ": lambda value: "–" if pd.isna(value) else brief(value),

@@ -7,6 +7,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dashboard import state, stored
 from dashboard.components import charts, layout, live_runs
+from dashboard.components.bounds import at_most
 from dashboard.components.formats import number
 from dashboard.model_page.definition import ModelPage
 from vips_core.store.rows import CANCELLED, FAILED, QUEUED, RUNNING, RunRow
@@ -19,7 +20,7 @@ def show(page: ModelPage, runs: Mapping[str, RunRow]) -> "ProgressCard | None":
         if run.status == FAILED:
             layout.problem(f"{label} failed: {run.error}")
         elif run.status == CANCELLED:
-            spent = "" if run.epsilon is None else f" It has spent ε = {number(run.epsilon)}."
+            spent = "" if run.epsilon is None else f" It has spent ε = {at_most(run.epsilon)}."
             st.info(f"{label} was cancelled after {run.step} of {run.steps} steps.{spent}")
     names, live = [run.id for run in runs.values()], [run.id for run in runs.values() if _lives(run)]
     if live:
@@ -89,7 +90,7 @@ class ProgressCard:
             return f"**{label}** waits for its turn"
         if run.status == RUNNING and run.step == 0:
             return f"**{label}** prepares its first step; after an installation, code is compiled first"
-        spent = "without privacy" if run.epsilon is None else f"ε = {number(run.epsilon)}"
+        spent = "without privacy" if run.epsilon is None else f"ε = {at_most(run.epsilon)}"
         if run.status == RUNNING and run.epsilon is not None:
             spent += " so far"
         score = f", held-out {self._page.task.watched} {number(run.scores[-1][1])}" if run.scores else ""

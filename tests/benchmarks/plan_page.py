@@ -29,7 +29,7 @@ from streamlit.testing.v1 import AppTest
 
 import dashboard
 from dashboard import background, launch
-from dashboard.components.formats import number
+from dashboard.components.bounds import at_most
 from dashboard.views.plan import page as plan
 from vips_core import PrivacyPlan
 from vips_core.jobs import supervisor
@@ -213,7 +213,7 @@ def moves(pages: list[Page], noises: list[float]) -> None:
         box.press("Enter")
         page.wait_for_timeout(1000 * PAUSE / len(pages))
     for page, noise in zip(pages, noises, strict=True):
-        expected = number(SERVED.replace(noise_multiplier=noise).epsilon("moments"))
+        expected = at_most(SERVED.replace(noise_multiplier=noise).epsilon("moments"))
         headline = page.get_by_test_id("stMetric").filter(has_text="ε by moments")
         headline.filter(has_text=expected).wait_for()
         page.wait_for_url(re.compile(rf"[?&]sigma={noise:g}(\.0)?&"))

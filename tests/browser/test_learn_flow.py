@@ -101,3 +101,22 @@ def test_less_motion_is_respected(chromium, server):
     page.wait_for_timeout(2500)  # nothing plays by itself
     assert headline.inner_html() == shown
     context.close()
+
+
+BELOW = """stacked => {
+    const [chart, first, second] = ['.js-plotly-plot', '.g-xtitle', '.g-x2title']
+        .map(part => document.querySelector(part)?.getBoundingClientRect());
+    return second && chart.right <= window.innerWidth && second.top > first.bottom + 100 === stacked;
+}"""
+
+
+def test_plots_are_below_each_other_where_the_window_is_narrow_and_only_there(visit):
+    page = visit("/learn?lesson=noise&noise_shown=1")
+    page.wait_for_function(BELOW, arg=False)
+    page.set_viewport_size({"width": 400, "height": 800})
+    page.wait_for_function(BELOW, arg=True)
+    expect(chart(page).get_by_role("button", name="Pause")).to_be_visible()
+    other = visit(page.url)
+    other.wait_for_function(BELOW, arg=False)
+    page.set_viewport_size({"width": 1440, "height": 1000})
+    page.wait_for_function(BELOW, arg=False)

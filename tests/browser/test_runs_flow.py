@@ -6,7 +6,7 @@ import zipfile
 import pytest
 from playwright.sync_api import expect
 
-from dashboard.components.formats import number
+from dashboard.components.bounds import at_most
 from tests.small_rows import rows
 from vips_core import PrivacyPlan
 from vips_core.jobs import worker
@@ -135,7 +135,7 @@ def test_a_click_on_the_surface_takes_its_values_and_the_plan_goes_on(visit):
     batch = int(re.search(r"[?&]s=(\d+)", page.url)[1])
     moved = PLAN.replace(noise_multiplier=noise, expected_batch=batch, epochs=1.0)
     headline = page.get_by_test_id("stMetric").filter(has_text="ε by moments")
-    expect(headline).to_contain_text(number(moved.epsilon("moments")))
+    expect(headline).to_contain_text(at_most(moved.epsilon("moments")))
     expect(page.get_by_label("Noise σ, exact").first).to_have_value(f"{noise:g}")
     page.get_by_test_id("stMain").get_by_role("link", name="Train a risk model").click()
     expect(page).to_have_url(re.compile(rf"/risk\?.*noise={noise:g}"))

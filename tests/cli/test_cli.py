@@ -22,7 +22,7 @@ def run(capsys, *arguments):
 def test_plan_as_table(capsys):
     code, printed = run(capsys, *PLAN, "--noise", "1.24", "--epochs", "1")
     assert code == 0
-    assert "Moments                           1.6451" in printed.out
+    assert "Moments                          1.64511" in printed.out
     assert "PLD" in printed.out
     assert "Of 100 people who did take part" in printed.out
     assert "Efficiency 61%" in printed.out

@@ -99,7 +99,7 @@ def test_the_ledger_is_shown_and_verified(capsys, home, survey):
     rows = run_json(capsys, "ledger", "show", "--data", "people")
     assert [row["kind"] for row in rows] == ["data", "people", "cap", "reserve", "settle"]
     text = run(capsys, "ledger", "show")[1].out
-    assert "ε = 10 at δ = 1e-05" in text
+    assert "ε = 10 at δ = 1e-5" in text
     assert "60 records, private" in text
     code, printed = run(capsys, "ledger", "verify")
     assert (code, rows[-1]["hash"] in printed.out) == (0, True)

@@ -13,4 +13,7 @@ def test_polya_gamma_mean_is_smooth_even_and_bounded():
     np.testing.assert_allclose(values[small], series[small], rtol=1e-13)
     np.testing.assert_allclose(values[~small], np.tanh(c[~small] / 2) / (2 * c[~small]), rtol=1e-13)
     assert values.max() <= 0.25
-    assert pg_mean(-0.7) == pg_mean(0.7)
+    assert np.array_equal(pg_means(-c), values)
+    assert np.array_equal(pg_means(np.array([0.0, np.inf])), [0.25, 0.0])
+    assert pg_means(np.float32([0.7])).dtype == np.float32
+    np.testing.assert_allclose([pg_mean(each) for each in c], values, rtol=1e-13)

@@ -2,8 +2,10 @@
 
 import math
 
+import dp_accounting
 import numpy as np
 import pytest
+from dp_accounting.pld import pld_privacy_accountant
 from scipy.special import ndtr
 
 from tests.privacy import reference
@@ -48,17 +50,35 @@ def test_the_convolution_is_that_of_the_definition_and_never_below():
     for _ in range(6):
         exact = np.convolve(exact, law)
     exact = np.convolve(np.convolve(exact, [0.5, 0.25, 0.25]), [0.5, 0.25, 0.25])
-    mass, log_scale = convolution.convolve([step, other], [6, 2], 0.5, -24, 64)
-    assert log_scale == pytest.approx(0, abs=1e-14)
+    whole = convolution.convolve([step, other], [6, 2], 0.5, -24, 64)
+    mass = whole.mass()
+    assert whole.log_scale == pytest.approx(0, abs=1e-14)
     assert (mass[: exact.size] >= exact).all()
     assert mass[: exact.size] == pytest.approx(exact, abs=1e-12)
-    shifted, _ = convolution.convolve([step, other], [6, 2], 0.5, -30, 64)
+    above = whole.excess(decay=0.01, step=0.5)
+    for start in range(64):
+        k = np.arange(max(0, exact.size - start))
+        summed = (exact[start:] * np.exp(-0.01 * k) * -np.expm1(-0.5 * k)).sum()
+        assert summed <= above(start) == pytest.approx(summed, abs=1e-12)
+    shifted = convolution.convolve([step, other], [6, 2], 0.5, -30, 64).mass()
     assert shifted[6:] == pytest.approx(mass[:-6], abs=1e-12)
+
+
+@pytest.mark.parametrize("plan", [(0.5, 2.5, 10), (0.05, 5.3, 100), (0.01, 1.0, 1000), (0.005, 3.0, 20_000)])
+def test_the_grid_is_as_fine_as_that_of_dp_accounting(plan):
+    """On the plans where one of the two would be least fine; Issue 19."""
+    rate, noise, steps = plan
+    accountant = pld_privacy_accountant.PLDAccountant()
+    sampled = dp_accounting.PoissonSampledDpEvent(rate, dp_accounting.GaussianDpEvent(noise))
+    accountant.compose(dp_accounting.SelfComposedDpEvent(sampled, steps))
+    events = [SampledGaussian(*plan)]
+    truth = reference.direction_epsilon(events, 1e-5, present=True, cells=2**17)
+    assert truth <= pld.epsilon(events, 1e-5) <= accountant.get_epsilon(1e-5)
 
 
 def test_full_batches_among_others_are_their_own_mirror_image():
     mixed = [SampledGaussian(1.0, 3.0, 4), SampledGaussian(0.01, 1.0, 50)]
-    truth, _ = reference.true_epsilon(mixed, 1e-6, cells=2**15)
+    truth, _ = reference.true_epsilon(mixed, 1e-6, cells=2**17)
     assert truth <= accountants.epsilon(mixed, 1e-6, "pld") <= truth * 1.001
 
 

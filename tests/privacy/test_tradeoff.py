@@ -1,5 +1,7 @@
 """Attack risk: against the closed form of full batches, and against what is known without mathematics."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -59,5 +61,5 @@ def test_hopeless_plans_have_a_finite_risk():
 
 def test_plain_words_hold_the_number():
     risk = AttackRisk([SampledGaussian(1.0, 1.0)])
-    assert f"{100 * norm.cdf(norm.ppf(0.01) + 1):.1f}" in risk.sentence()
+    assert f"at most {math.ceil(1000 * norm.cdf(norm.ppf(0.01) + 1)) / 10}" in risk.sentence()
     assert risk.summary()["tpr_at_fpr_1%"] == float(risk.true_positive_rate(0.01))

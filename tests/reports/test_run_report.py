@@ -61,7 +61,7 @@ def test_private_data_tell_composition_and_repeat_through_the_store(store, tmp_p
     html = text_of(report.html_for_run(store, second))
     assert "1 run came before it on these records" in html
     total = store.budget("secret").history[1][2]
-    assert f"All up to and with this one take {100 * total:.4g} % of it" in html
+    assert f"All up to and with this one take {100 * total:.4g}% of it" in html
     assert "by a privacy filter, since each is chosen after the last" in html
     assert "No run was before it" in text_of(report.html_for_run(store, first))
     assert "Demonstration" not in html

@@ -115,8 +115,9 @@ def test_what_a_refusal_suggests_fits(store, given):
         submit(store, request(**given))
     sentence = str(error.value)
     assert "\n" not in sentence
-    total, before = (float(number) for number in re.findall(r"([\d.]+) %", sentence))
-    assert total > 100 > before == pytest.approx(100 * store.budget("flips").reserved_share, rel=1e-3)
+    total, before = re.search(r"with it (.+) of the cap .*, of which (\d+)% is spent", sentence).groups()
+    assert total == "far more than all" or int(total.removesuffix("%")) > 100
+    assert f"{before}%" == budget.percent(store.budget("flips").reserved_share)
     epsilon = float(re.search(r"epsilon of at most ([\d.]+)", sentence)[1])
     noise = float(re.search(r"noise of at least ([\d.]+)", sentence)[1])
     shape = {name: value for name, value in given.items() if name == "batch"}

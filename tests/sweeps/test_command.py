@@ -34,7 +34,7 @@ def test_the_command_writes_report_and_frame_of_what_is_there(executed, monkeypa
     assert main(["sweep", str(config)]) == 0
     spoken = capsys.readouterr()
     assert "10/10" in spoken.err
-    assert "95 % t-interval of the mean" in spoken.out
+    assert "95% t-interval of the mean" in spoken.out
 
 
 @pytest.mark.parametrize(

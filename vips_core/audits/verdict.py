@@ -10,7 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy  # its parts load when they are used
 
+from vips_core import rounding
 from vips_core.audits.attacks import OneRunAudit, WallAudit
+from vips_core.privacy.accountants import stated
 from vips_core.privacy.plan import PrivacyPlan
 from vips_core.privacy.tradeoff import AttackRisk
 
@@ -85,11 +87,11 @@ class Verdict:
 
     def sentence(self) -> str:
         """Say whether the claim was refuted; that it holds can never be said."""
-        claim = "no bound" if self.claimed is None else f"{self.claimed:.3f}"
+        claim = "no bound" if self.claimed is None else stated(self.claimed)
         verb = "refuted" if self.refuted else "did not refute"
         return (
             f"The attack {verb} the claim: at {self.confidence * 100:g}% confidence it shows "
-            f"ε ≥ {self.measured:.3f}, and {claim} is claimed."
+            f"ε ≥ {rounding.down(self.measured):g}, and {claim} is claimed."
         )
 
     def support_sentence(self) -> str:

@@ -4,12 +4,14 @@ import argparse
 import json
 from typing import Any
 
+from vips_core import rounding
 from vips_core.audits import job
 from vips_core.audits.verdict import NEVER_PROVES, Verdict
 from vips_core.cli.data import add_options
 from vips_core.cli.fit import add_request, answer_queued, requested
 from vips_core.cli.terminal import add_json, print_json, progress_bar
 from vips_core.jobs import worker
+from vips_core.privacy.accountants import stated
 from vips_core.store.rows import FAILED
 from vips_core.store.store import Store
 from vips_core.tasks import TASKS
@@ -55,14 +57,15 @@ def _audit(options: argparse.Namespace) -> None:
 def print_verdict(verdict: Verdict) -> None:
     """Print what an audit says."""
     print(verdict.sentence())
+    measured = rounding.down(verdict.measured)
     rows = {
-        f"claimed ε of {verdict.target}": verdict.claimed,
-        f"measured ε, at least ({verdict.confidence * 100:g}% confidence)": verdict.measured,
-        "measured / claimed": verdict.ratio,
-        f"ε of the whole plan at δ = {verdict.delta:g}": verdict.run_epsilon,
+        f"claimed ε of {verdict.target}": stated(verdict.claimed),
+        f"measured ε, at least ({verdict.confidence * 100:g}% confidence)": f"{measured:g}",
+        "measured / claimed": "–" if verdict.ratio is None else f"{verdict.ratio:.4f}",
+        f"ε of the whole plan at δ = {verdict.delta:g}": stated(verdict.run_epsilon),
     }
     for label, value in rows.items():
-        print(f"  {label:<46}{'∞' if value is None else f'{value:.4f}':>10}")
+        print(f"  {label:<46}{value:>10}")
     print(f"  {verdict.attempts:,} {verdict.unit}.")
     print(verdict.support_sentence())
     print(NEVER_PROVES)

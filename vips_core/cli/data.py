@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from vips_core import rounding
 from vips_core.cli.shard import add_shard
 from vips_core.cli.terminal import add_json, answer, print_json
 from vips_core.data import Sharded
@@ -210,12 +211,8 @@ def _left(state: Budget, cap: Cap) -> str:
     return (
         f"{state.spent_share:.2%} spent, {state.reserved_share:.2%} reserved, {state.left_share:.2%} left of "
         f"ε = {cap.epsilon:g} (δ = {cap.delta:g}); one more run of up to "
-        f"ε = {_rounded_down(state.left_epsilon):g} fits"
+        f"ε = {rounding.down(state.left_epsilon):g} fits"
     )
-
-
-def _rounded_down(epsilon: float) -> float:
-    return math.floor(1e4 * epsilon) / 1e4
 
 
 def _described_budget(state: Budget) -> dict[str, Any]:

@@ -9,9 +9,10 @@ from typing import Any
 from vips_core import validate
 from vips_core.cli.terminal import add_json, print_json
 from vips_core.engines.cost import RECORD_SECONDS, StepCost, step_cost
-from vips_core.privacy.accountants import ACCOUNTANTS, Account
+from vips_core.privacy.accountants import ACCOUNTANTS, Account, stated
 from vips_core.privacy.plan import PrivacyPlan
 from vips_core.privacy.tradeoff import AttackRisk, RiskLimit
+from vips_core.rounding import percent_up
 
 
 def add_plan(commands: Any) -> None:
@@ -131,19 +132,17 @@ def print_accounts(accounts: Mapping[str, Account]) -> None:
     """Print ε by every accountant."""
     print(f"\n{'accountant':<28}{'ε':>12}   note")
     for name, item in accounts.items():
-        value = "–" if item.epsilon is None else f"{item.epsilon:.4f}"
+        value = "–" if item.epsilon is None else stated(item.epsilon, 6)
         known = ACCOUNTANTS[name]
         print(f"{known.label:<28}{value:>12}   {item.note or known.why}".rstrip())
 
 
 def print_risk(risk: AttackRisk) -> None:
     """Print what an attacker can do at best."""
-    numbers = risk.summary()
+    found = [percent_up(float(share)) for share in risk.true_positive_rate([0.001, 0.01, 0.05])]
     print(f"\nAttack risk: {risk.sentence()}")
     print(
-        f"  found at 0.1 / 1 / 5 % false alarms: {numbers['tpr_at_fpr_0.1%']:.2%} / "
-        f"{numbers['tpr_at_fpr_1%']:.2%} / {numbers['tpr_at_fpr_5%']:.2%}; "
-        f"advantage {numbers['advantage']:.2%}"
+        f"  found at 0.1 / 1 / 5% false alarms: {' / '.join(found)}; advantage {percent_up(risk.advantage)}"
     )
 
 

@@ -86,9 +86,9 @@ def _tell(options: argparse.Namespace, definition: Sweep, store: Store, run_id: 
         print_json(content)
         return
     if len(summary):
-        shown = summary.rename(columns={"low": "low (95 %)", "high": "high (95 %)"})
+        shown = summary.rename(columns={"low": "low (95%)", "high": "high (95%)"})
         print(shown.to_string(index=False, na_rep="–", float_format=lambda value: f"{value:.4g}"))
-        print("\nMean and sd over seeds, and the 95 % t-interval of the mean.")
+        print("\nMean and sd over seeds, and the 95% t-interval of the mean.")
     for request, error in results.failures(definition, store):
         print(f"Failed: {request.method}, seed {request.seed}: {error}")
     print(f"Written to {out}: report.html, figures, tables, config, and how to repeat it.")

@@ -50,7 +50,7 @@ class Dask:
         self._client, self._insecure = client, insecure
         self._trusted: set[str] = set()
         self._data: Any = None
-        self._lots: list[Any] = []
+        self._lots: list[list[Any]] = []
         require_private(client.scheduler.address, insecure)
         self._workers()
 
@@ -73,19 +73,22 @@ class Dask:
         mark, submit = secrets.token_hex(8), self._client.submit
         shared = self._client.scatter(step, broadcast=True, hash=False, workers=workers)
         sums = [
-            submit(_lot_sums, lot, shared, key=f"vips-sum-{mark}-{number}", workers=workers)
-            for number, lot in enumerate(self._lots)
+            [
+                submit(_lot_sums, lot, shared, key=f"vips-sum-{mark}-{place}-{number}", workers=workers)
+                for number, lot in enumerate(own)
+            ]
+            for place, own in enumerate(self._lots)
         ]
         level = 0
-        while len(sums) > 1:
-            level += 1
-            sums = [
-                submit(
-                    _added, sums[start : start + FAN], key=f"vips-add-{mark}-{level}-{start}", workers=workers
-                )
-                for start in range(0, len(sums), FAN)
+        while True:  # what is on one worker is added there first
+            added = [
+                submit(_added, group, key=f"vips-add-{mark}-{level}-{place}", workers=workers)
+                for place, group in enumerate(sums)
             ]
-        return self._awaited(sums[0], set(workers))
+            if len(added) == 1:
+                return self._awaited(added[0], set(workers))
+            sums = [added[start : start + FAN] for start in range(0, len(added), FAN)]
+            level += 1
 
     def _awaited(self, total: Any, workers: set[str]) -> Sums:
         """Wait for the sum; `_LostError` where nobody is left who could compute it."""
@@ -126,20 +129,26 @@ class Dask:
                 raise ValueError("the scheduler of the cluster cannot be reached any more")
             time.sleep(0.1)
 
-    def _placed(self, data: Any, workers: list[str]) -> list[Any]:
-        """Give every worker some lots, which stay with it."""
+    def _placed(self, data: Any, workers: list[str]) -> list[list[Any]]:
+        """Give every worker some lots, which stay with it while it lives; return them by worker."""
         number, mark = lots_of(len(workers)), secrets.token_hex(8)
         if isinstance(data, Sharded):
-            lots = [Lot(part) for part in data.lots(number)]
-            return [
-                self._client.submit(_same, lot, key=f"vips-lot-{mark}-{place}", workers=workers)
-                for place, lot in enumerate(lots)
+            lots = [
+                self._client.submit(
+                    _same,
+                    Lot(part),
+                    key=f"vips-lot-{mark}-{place}",
+                    workers=workers[place % len(workers)],
+                    allow_other_workers=True,
+                )
+                for place, part in enumerate(data.lots(number))
             ]
-        size = -(-len(data) // number)
-        place = np.arange(len(data)) // size
-        parts = [Part(data[place == which], int(which) * size) for which in range(int(place[-1]) + 1)]
-        scattered: list[Any] = self._client.scatter(parts, hash=False, workers=workers)
-        return scattered
+        else:
+            size = -(-len(data) // number)
+            place = np.arange(len(data)) // size
+            parts = [Part(data[place == which], int(which) * size) for which in range(int(place[-1]) + 1)]
+            lots = self._client.scatter(parts, hash=False, workers=workers)
+        return [lots[first :: len(workers)] for first in range(min(len(workers), len(lots)))]
 
 
 class _LostError(Exception):

@@ -19,6 +19,7 @@ from vips_core.jobs.lifecycle import GivenUpError, RunInHand
 from vips_core.jobs.plan import plan_of_releases
 from vips_core.jobs.request import Request
 from vips_core.jobs.submission import check_private
+from vips_core.privacy.accountants import stated
 from vips_core.privacy.ledger import Ledger
 from vips_core.store.database import StoreError
 from vips_core.store.rows import CANCELLED, DONE, FAILED, FIT
@@ -28,7 +29,7 @@ OnStep = Callable[[Any], object]  # of a fit's Progress or of a sweep's CellProg
 Job = Callable[[RunInHand, OnStep | None], None]  # what a run of some kind does once it is in hand
 _PAUSE = 0.2  # seconds between two computations of ε so far, which a fast step does not wait for
 _NICE = 4  # priority of training, 0 being that of the pages: beside another busy process, 0.3 of a core
-_WATCHING = 0.25  # share of the time that may go to scores while training
+_WATCHING = 0.1  # share of the time that may go to scores while training
 
 
 class KeptElsewhereError(ValueError):
@@ -159,7 +160,7 @@ class _Follower:
         fit = Fit(self._prepared.model, last.params, last.ledger, last.plan)
         folder = room.rescue(self._run.id, lambda place: execution.write_release(place, fit))
         noisy = self._prepared.request.private
-        cost = f", ε = {execution.epsilon_so_far(last):.4g} at δ = {last.plan.delta:g}," if noisy else ""
+        cost = f", ε = {stated(execution.epsilon_so_far(last))} at δ = {last.plan.delta:g}," if noisy else ""
         where = f"was kept in {folder}" if folder else "could be kept nowhere else"
         return KeptElsewhereError(f"{_sentence(error)}; what was released{cost} is counted and {where}")
 

@@ -4,7 +4,10 @@ import numpy as np
 import numpy.typing as npt
 
 from vips_core.data import BinaryRows
+from vips_core.kernels.pool import map_chunks, one_blas_thread
 from vips_core.models.sbn.model import SBN, Params
+
+CHUNK = 256
 
 
 def reconstruct(model: SBN, params: Params, rows: BinaryRows) -> npt.NDArray[np.float64]:
@@ -58,7 +61,7 @@ def pixel_accuracy(model: SBN, params: Params, rows: BinaryRows) -> float:
     >>> 0 <= pixel_accuracy(model, params, rows) <= 1
     True
     """
-    return share_right(reconstruct(model, params, rows), rows)
+    return scores(model, params, rows)[0]
 
 
 def reconstruction_log_likelihood(model: SBN, params: Params, rows: BinaryRows) -> float:
@@ -85,15 +88,20 @@ def reconstruction_log_likelihood(model: SBN, params: Params, rows: BinaryRows) 
     >>> reconstruction_log_likelihood(model, params, rows) <= 0
     True
     """
-    return log_likelihood(reconstruct(model, params, rows), rows)
+    return scores(model, params, rows)[1]
 
 
-def share_right(probability: npt.NDArray[np.float64], rows: BinaryRows) -> float:
-    """Return the share of pixels that are right in binary reconstructions, given as p(y = 1)."""
-    return float(((probability >= 0.5) == rows.unpack(np.bool_)).mean())
+def scores(model: SBN, params: Params, rows: BinaryRows) -> tuple[float, float]:
+    """Return `pixel_accuracy` and `reconstruction_log_likelihood` at once: most of the work is the same."""
+    hidden = model.latents(params, rows)
 
+    def chunk_sums(start: int, stop: int) -> tuple[int, float]:
+        probability, ink = model.decode(params, hidden[start:stop]), rows.unpack(np.bool_, slice(start, stop))
+        of_truth = np.where(ink, probability, 1 - probability)
+        likelihood = np.log(np.maximum(of_truth, np.finfo(np.float64).tiny)).sum()
+        return int(((probability >= 0.5) == ink).sum()), float(likelihood)
 
-def log_likelihood(probability: npt.NDArray[np.float64], rows: BinaryRows) -> float:
-    """Return the mean over images of Σ_j log p(y_j), given p(y = 1) of every pixel."""
-    of_truth = np.where(rows.unpack(np.bool_), probability, 1 - probability)
-    return float(np.log(np.maximum(of_truth, np.finfo(np.float64).tiny)).sum(axis=1).mean())
+    with one_blas_thread():
+        sums = map_chunks(chunk_sums, rows.row_count, CHUNK)
+    right, likelihood = (sum(column) for column in zip(*sums, strict=True))
+    return right / (rows.row_count * model.pixels), likelihood / rows.row_count

@@ -3,9 +3,8 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, Context
 
-from vips_core import validate
+from vips_core import rounding, validate
 from vips_core.privacy import gaussian, moments, pld, strong
 from vips_core.privacy.events import (
     LEAST_NOISE,
@@ -165,18 +164,7 @@ def epsilon(events: Sequence[SampledGaussian], delta: float, accountant: str) ->
     return result.epsilon
 
 
-def rounded_up(epsilon: float, digits: int = 4) -> float:
-    """Return ε to so many digits, for a statement to people: never below what was earned.
-
-    Examples
-    --------
-    >>> rounded_up(1.00001), rounded_up(0.9), rounded_up(math.inf)
-    (1.001, 0.9, inf)
-    """
-    return float(Context(prec=digits, rounding=ROUND_CEILING).create_decimal(repr(float(epsilon))))
-
-
-def stated(epsilon: float | None) -> str:
+def stated(epsilon: float | None, digits: int = 4) -> str:
     """Write the ε of a guarantee, rounded up; without one, or with an infinite one, ∞.
 
     Examples
@@ -184,7 +172,7 @@ def stated(epsilon: float | None) -> str:
     >>> stated(1.00001), stated(None)
     ('1.001', '∞')
     """
-    return "∞" if epsilon is None or math.isinf(epsilon) else f"{rounded_up(epsilon):g}"
+    return "∞" if epsilon is None or math.isinf(epsilon) else f"{rounding.up(epsilon, digits):g}"
 
 
 def check_accountant(name: str) -> None:

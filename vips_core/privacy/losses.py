@@ -35,6 +35,25 @@ def dots(rate: float, noise: float, reach: float, per_std: int) -> Array:
     return np.unique(_loss(rate, (z - 0.5) / noise**2))
 
 
+def between(few: Side, order: float, least: float, most: int) -> Array:
+    """Dots between those of a sketch, in rising order of log dP/dQ and about `most` at most.
+
+    Mass m between dots h apart adds about m·h² to the variance of its step; the fewest dots that add a given
+    amount are (gap/m)^⅓ apart, with the mass tilted to where it decides about ε. Together they add a third of
+    what dots `least` apart would. Where hardly any mass is, four dots go between two.
+    """
+    x = few.losses if few.losses[-1] > few.losses[0] else -few.losses
+    tilted = few.log_mass + order * few.losses
+    mass = np.exp(tilted - log_sum_exp(tilted))
+    gaps, mass = np.diff(x), (mass[1:] + mass[:-1]) / 2 + 1e-300
+    spread = mass ** (1 / 3) * gaps ** (2 / 3)
+    unit = max(least * math.sqrt(1 / 3 / spread.sum()), spread.sum() / most)
+    apart = np.maximum(unit * (gaps / mass) ** (1 / 3), least)
+    parts = np.maximum(np.ceil(gaps / apart), 5)
+    ends = np.append(0.0, np.cumsum(parts))
+    return np.interp(np.arange(ends[-1] + 1), ends, x)
+
+
 def connect(rate: float, noise: float, x: Array) -> tuple[Side, Side]:
     """Loss of P against Q and of Q against P on rising dots x; only the first may lie below the least loss.
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from vips_core import validate
+from vips_core import rounding, validate
 from vips_core.privacy import accountants, calibration, gaussian
 from vips_core.privacy.events import (
     LEAST_DELTA,
@@ -203,8 +203,8 @@ class PrivacyPlan:
         sentences = []
         if self.delta >= 1 / self.records:
             sentences.append(
-                f"δ = {self.delta:g} is not below 1/N = {1 / self.records:.3g}: publishing one person's "
-                "record outright would be allowed. Choose δ well below 1/N."
+                f"δ = {rounding.brief(self.delta)} is not below 1/N = {1 / self.records:.3g}: publishing one "
+                "person's record outright would be allowed. Choose δ well below 1/N."
             )
         if self.sampling == "fixed" and self.sampling_rate < 1:
             sentences.append("Batches of fixed size are used, but ε is computed for Poisson sampling.")

@@ -2,7 +2,7 @@
 
 The losses of independent steps add up, so the loss of the whole has their convolution as its law (Sommer,
 Meiser and Mohammadi 2019; Koskela, Jälkö and Honkela 2020). `losses` has the law of one step, `convolution`
-that of the sum; here the grid is chosen, and δ(ε) and ε(δ) are read off.
+that of the sum, `chernoff` bounds of where it lies; here the grid is chosen, and δ(ε) and ε(δ) are read off.
 """
 
 import functools
@@ -16,31 +16,32 @@ import scipy  # its parts load when they are used
 from scipy.special import ndtri
 
 from vips_core.privacy import gaussian, moments
-from vips_core.privacy.convolution import convolve
+from vips_core.privacy.chernoff import OUTSIDE, Sum
+from vips_core.privacy.convolution import Law, convolve
 from vips_core.privacy.events import SampledGaussian, join_full_batches
-from vips_core.privacy.losses import Side, connect, dots, log_sum_exp
+from vips_core.privacy.losses import Side, between, connect, dots
 
 Array = npt.NDArray[np.float64]
 
-_LEAST_CELLS, _MOST_CELLS = 2**13, 2**18  # bound memory and time; a coarser grid is looser, never unsound
+_LEAST_CELLS, _MOST_CELLS = 2**13, 2**19  # bound memory and time; a coarser grid is looser, never unsound
 _MOST_WORK = 2**20  # cells times different steps
+_MOST_DOTS = 2**15  # of a step
+_SPACING = 0.8e-4  # of the losses that are told apart, at most, while there are cells
 _TOLERANCE = 2e-4  # what the grid may add to ε, relatively, while there are cells
-_OUTSIDE = 14.0  # −log of the share of δ that may lie beyond the window
+_ROUGHLY = 5e-3  # the same for the direction that is only shown to be the better one
 _MOST_STEPS = 10**8  # beyond, what rounding does to one step could add up to something
-_DOTS_PER_STD, _FEW_DOTS_PER_STD = 50, 10
+_MANY_STEPS = 10**5  # beyond, RDP may be less than what rounding leaves of this
+_FEW_DOTS_PER_STD = 10
 _TILT = 2 / 3  # of Chernoff's exponent, which would centre rare large losses: they lie far above ε
 _SMALL_DELTA = 1e-10  # of the attack risk's profile, which needs no tilt
 
 
 def epsilon(events: Sequence[SampledGaussian], delta: float) -> float:
-    """ε of the composition; exact for full batches, which are one Gaussian.
-
-    In extreme plans the grid is coarse; RDP is valid too, so the smaller of the two counts.
-    """
+    """ε of the composition; exact for full batches, which are one Gaussian."""
     joined = join_full_batches(events)
     if len(joined) == 1 and joined[0].sampling_rate == 1:
         return float(gaussian.epsilon(1 / joined[0].noise_multiplier, delta))
-    return min(_tight_epsilon(tuple(joined), delta), moments.rdp_epsilon(events, delta)[0])
+    return _tight_epsilon(tuple(joined), delta)
 
 
 def deltas(events: Sequence[SampledGaussian], epsilons: Array) -> Array:
@@ -50,167 +51,150 @@ def deltas(events: Sequence[SampledGaussian], epsilons: Array) -> Array:
         return gaussian.delta(epsilons, 1 / joined[0].noise_multiplier)
     if sum(event.count for event in joined) > _MOST_STEPS:
         return np.ones_like(epsilons)
-    sketches = _on_dots(joined, _SMALL_DELTA)
-    directions = [_compose(joined, sketches, way, _SMALL_DELTA, tilt=0.0).deltas(epsilons) for way in (0, 1)]
+    directions = [
+        _compose(joined, sketch, _SMALL_DELTA, _TOLERANCE, math.inf, tilt=0.0).deltas(epsilons)
+        for sketch in _sketches(joined, _SMALL_DELTA)
+    ]
     return np.minimum(np.maximum(*directions), 1.0)
 
 
 @functools.lru_cache(maxsize=256)
 def _tight_epsilon(events: tuple[SampledGaussian, ...], delta: float) -> float:
-    """ε of the worse direction: the person present against absent, or the reverse."""
-    if sum(event.count for event in events) > _MOST_STEPS:
-        return math.inf
-    sketches, worse = _on_dots(events, delta), 0.0
-    for way in (0, 1):
-        if sketches[way].quantile(-math.log(delta))[1] > worse:  # Chernoff's bound of ε
-            worse = max(worse, _compose(events, sketches, way, delta, _TILT).epsilon(delta))
+    """ε of the worse direction: the person present against absent, or, hardly ever, the reverse.
+
+    That the other is the better one is shown on a coarse grid first. In extreme plans every grid is coarse,
+    or rounding is; RDP is valid too, so the smaller of the two counts.
+    """
+    steps = sum(event.count for event in events)
+    if steps > _MOST_STEPS:
+        return moments.rdp_epsilon(events, delta)[0]
+    present, absent = _sketches(events, delta)
+    whole = _compose(events, present, delta, _TOLERANCE, _SPACING)
+    worse, coarse = whole.epsilon(delta), whole.coarse
+    if absent.quantile(-math.log(delta))[1] > worse:  # Chernoff's bound of ε
+        if _compose(events, absent, delta, _ROUGHLY, math.inf).epsilon(delta) > worse:
+            whole = _compose(events, absent, delta, _TOLERANCE, _SPACING)
+            worse, coarse = max(worse, whole.epsilon(delta)), coarse or whole.coarse
+    if coarse or steps > _MANY_STEPS or math.isinf(worse):
+        return min(worse, moments.rdp_epsilon(events, delta)[0])
     return worse
 
 
 @dataclass(frozen=True)
 class _Whole:
-    """The composition's loss: `mass[i]` at (`first` + i)·`spacing`, and what may lie beyond the window."""
+    """The composition's loss: cell i of `law`, tilted by e^{θ·loss}, lies at (`first` + i)·`spacing`.
 
+    `beyond` is the mass that may lie beyond the window; `coarse` whether more cells would have been better.
+    """
+
+    law: Law
+    theta: float
     first: int
     spacing: float
-    mass: Array
     beyond: float
-
-    @functools.cached_property
-    def _profile(self) -> tuple[Array, Array, Array]:
-        """At each loss ε ≥ 0 of the window: ε, δ(ε), and Σ mass·e^{ε − x} over losses x ≥ ε.
-
-        δ(ε) = Σ mass·(1 − e^{ε − x}) over x > ε, as sums of positive terms from the right.
-        """
-        start = min(max(0, -self.first), self.mass.size - 1)
-        x: Array = (self.first + np.arange(start, self.mass.size, dtype=float)) * self.spacing
-        from_right = scipy.signal.lfilter([1.0], [1.0, -math.exp(-self.spacing)], self.mass[start:][::-1])
-        after = np.append(0.0, np.cumsum(from_right[:-1]))
-        return x, (self.beyond - math.expm1(-self.spacing) * after)[::-1], from_right[::-1]
+    coarse: bool
 
     def epsilon(self, delta: float) -> float:
         """Smallest ε ≥ 0 with δ(ε) ≤ `delta`; between dots δ is linear in e^ε."""
-        x, profile, weighed = self._profile
-        at = int(np.searchsorted(-profile, -delta))
-        if at == x.size:
+        start, last = min(max(0, -self.first), self.law.cells - 1), self.law.cells - 1
+        above = self.law.excess(self.theta * self.spacing, self.spacing)
+
+        @functools.cache
+        def at(cell: int) -> float:
+            """δ at the loss of a cell: Σ mass·(1 − e^{ε − x}) over the losses x beyond it."""
+            log_scale = self.law.log_scale - self.theta * (self.first + cell) * self.spacing
+            return self.beyond + above(cell) * math.exp(min(log_scale, 600.0))  # e^600 is above 1 anyway
+
+        def log_excess(cell: float) -> float:
+            return math.log(max(at(round(cell)), 1e-307)) - math.log(delta)
+
+        if at(last) > delta:
             return math.inf
-        if at == 0:
-            return float(x[0])
-        room = (delta - profile[at]) / weighed[at]  # what is left of e^{ε − x} − 1
-        return max(float(x[at - 1]), float(x[at]) + (math.log1p(-room) if room < 1 else -math.inf))
+        cell = start
+        if at(start) > delta:
+            cell = round(scipy.optimize.brentq(log_excess, start, last, xtol=0.5))
+            while at(cell) > delta:
+                cell += 1
+            while at(cell - 1) <= delta:
+                cell -= 1
+        x = (self.first + cell) * self.spacing
+        if cell == start or self.spacing > 1:
+            return x
+        share = (at(cell - 1) - delta) / (at(cell - 1) - at(cell))
+        return x - self.spacing + math.log1p(share * math.expm1(self.spacing))
 
     def deltas(self, epsilons: Array) -> Array:
-        """δ at each ε ≥ 0; 1 below the window."""
-        x, profile, _ = self._profile
+        """δ at each ε ≥ 0, without a tilt; 1 below the window. Sums of positive terms from the right."""
+        start = min(max(0, -self.first), self.law.cells - 1)
+        x: Array = (self.first + np.arange(start, self.law.cells, dtype=float)) * self.spacing
+        mass = self.law.mass()[start:] * math.exp(self.law.log_scale)
+        from_right = scipy.signal.lfilter([1.0], [1.0, -math.exp(-self.spacing)], mass[::-1])
+        after = np.append(0.0, np.cumsum(from_right[:-1]))
+        profile = (self.beyond - math.expm1(-self.spacing) * after)[::-1]
         largest = 700.0  # e^ε is finite
-        grid = np.exp(np.minimum(x, largest))
-        return np.interp(np.exp(np.minimum(epsilons, largest)), grid, profile, left=1.0)
-
-
-@dataclass(frozen=True)
-class _Sum:
-    """The loss of the whole as a sum of `counts` of each step, in one direction."""
-
-    steps: Sequence[Side]
-    counts: Sequence[int]
-
-    def cumulant(self, theta: float) -> float:
-        """log E e^{θ·loss}."""
-        logs = (log_sum_exp(step.log_mass + theta * step.losses) for step in self.steps)
-        return float(sum(count * log for count, log in zip(self.counts, logs, strict=True)))
-
-    @functools.cached_property
-    def scale(self) -> float:
-        """Mean and standard deviation, by size: the unit of what may be expected of the loss."""
-        masses = [np.exp(step.log_mass) for step in self.steps]
-        means = [float(mass @ step.losses) for mass, step in zip(masses, self.steps, strict=True)]
-        squares = [float(mass @ step.losses**2) for mass, step in zip(masses, self.steps, strict=True)]
-        mean, square = np.dot(self.counts, means), np.dot(self.counts, squares)
-        return float(abs(mean) + math.sqrt(square)) or 1.0
-
-    def quantile(self, log_inverse: float, tilt: float = 0.0, sign: int = 1) -> tuple[float, float]:
-        """Chernoff's bound of a quantile of sign·loss under a tilt: the t with the least (K(t) + log 1/p)/t.
-
-        t is limited so that K, a difference of numbers of size t·scale, keeps ten digits.
-        """
-
-        def bound(log_t: float) -> float:
-            t = math.exp(log_t)
-            return (self.cumulant(tilt + sign * t) - untilted + log_inverse) / t
-
-        untilted = self.cumulant(tilt)
-        unit = math.log(self.scale)
-        widest = (math.log(1e-9) - unit, math.log(1e6) - unit)
-        minimum = scipy.optimize.minimize_scalar(
-            bound, bounds=widest, method="bounded", options={"xatol": 1e-2}
+        return np.interp(
+            np.exp(np.minimum(epsilons, largest)), np.exp(np.minimum(x, largest)), profile, left=1.0
         )
-        return math.exp(minimum.x), float(minimum.fun)
-
-    def window(self, delta: float, tilt: float) -> tuple[float, float, float, float]:
-        """Tilt θ, the ends of a window that is precise where δ(ε) is about `delta`, and its end's exponent.
-
-        θ is a share of Chernoff's. A loss x beyond the upper end comes in again at x − width, enlarged by
-        e^{θ·width}: even so, what comes in above ε ≥ max(0, low) has to be small.
-        """
-        small = _OUTSIDE - math.log(delta)
-        theta = tilt * self.quantile(-math.log(delta))[0]
-        low = -self.quantile(_OUTSIDE, theta, -1)[1]
-        least = max(0.0, low)
-        width = self.quantile(small + self.cumulant(theta) - theta * least, theta)[1] - least
-        far, high = self.quantile(small)
-        return theta, low, max(high, low + width), far
 
 
-def _on_dots(events: tuple[SampledGaussian, ...], delta: float, spacing: float = 0.0) -> tuple[_Sum, _Sum]:
-    """Both directions, with steps on multiples of `spacing`; 0 for a sketch on fewer dots, anywhere."""
+def _sketches(events: tuple[SampledGaussian, ...], delta: float) -> tuple[Sum, Sum]:
+    """Both directions, present against absent and the reverse, with steps on few dots, anywhere."""
     counts = [event.count for event in events]
-    reach = -float(ndtri(max(delta * math.exp(-_OUTSIDE) / sum(counts), 1e-300)))
-    ways: tuple[list[Side], list[Side]] = [], []
-    for event in events:
-        rate, noise = event.sampling_rate, event.noise_multiplier
-        x = dots(rate, noise, reach, _DOTS_PER_STD if spacing else _FEW_DOTS_PER_STD)
-        if spacing:
-            near = x / spacing
-            ends = [math.floor(near[0]), math.ceil(near[-1]) + 1]
-            x = np.unique(np.concatenate([np.rint(near), ends])) * spacing
-        for way, side in zip(ways, connect(rate, noise, x), strict=True):
-            way.append(side)
-    return _Sum(ways[0], counts), _Sum(ways[1], counts)
+    reach = -float(ndtri(max(delta * math.exp(-OUTSIDE) / sum(counts), 1e-300)))
+    sides = [
+        connect(rate, noise, dots(rate, noise, reach, _FEW_DOTS_PER_STD))
+        for rate, noise in ((event.sampling_rate, event.noise_multiplier) for event in events)
+    ]
+    return Sum([present for present, _ in sides], counts), Sum([absent for _, absent in sides], counts)
 
 
 def _compose(
-    events: tuple[SampledGaussian, ...], sketches: tuple[_Sum, _Sum], way: int, delta: float, tilt: float
+    events: tuple[SampledGaussian, ...],
+    sketch: Sum,
+    delta: float,
+    tolerance: float,
+    spacing: float,
+    tilt: float = _TILT,
 ) -> _Whole:
-    """Law of the whole loss in way 0 (P against Q) or 1, precise where δ(ε) is about `delta`."""
-    spacing = _spacing(sketches[way], delta, tilt)
-    total = _on_dots(events, delta, spacing)[way]
-    theta, low, high, far = total.window(delta, tilt)
-    first = math.floor(low / spacing)
-    cells = _cells((high - low) / spacing + 2, 2 * _MOST_CELLS)
-    tilted = [Side(s.losses, s.log_mass + theta * s.losses, s.infinite) for s in total.steps]
-    mass, log_scale = convolve(tilted, total.counts, spacing, first, cells)
-    x = (first + np.arange(cells)) * spacing
-    mass = mass * np.exp(np.minimum(log_scale - theta * x, 600.0))  # a δ near e^600 is above 1 anyway
-    log_tail = total.cumulant(far) - far * (first + cells) * spacing  # Chernoff
-    infinite = sum(count * step.infinite for count, step in zip(total.counts, total.steps, strict=True))
-    return _Whole(first, spacing, mass, math.exp(min(log_tail, 0.0)) + infinite)
+    """Law of the whole loss in one direction, precise where δ(ε) is about `delta`.
 
-
-def _spacing(sketch: _Sum, delta: float, tilt: float) -> float:
-    """Spacing that adds about `_TOLERANCE` to ε, or as fine as the cells allow.
-
-    Dividing a mass between dots a small d apart raises log E e^{θ·loss} by θ(θ + 1)·d²/12 on average.
+    Dividing a mass between dots a small d apart raises log E e^{θ·loss} by θ(θ + 1)·d²/12 on average: the
+    spacing is to add about `tolerance` to ε, relatively, and is at most `spacing`, while there are cells.
     """
     order, bound = sketch.quantile(-math.log(delta))
-    _, low, high, _ = sketch.window(delta, tilt)
-    ideal = math.sqrt(12 * _TOLERANCE * max(bound, 1e-300) / ((order + 1) * sum(sketch.counts)))
-    width = 1.02 * (high - low)  # on the grid the window will be a little wider
+    theta = tilt * order
+    low, high, far = sketch.window(delta, theta)
+    ideal = math.sqrt(12 * tolerance * max(bound, 1e-300) / ((order + 1) * sum(sketch.counts)))
+    most = min(_MOST_CELLS, max(_LEAST_CELLS, _MOST_WORK // len(events)))
+    cells = _cells((high - low) / min(ideal, spacing), most)
     largest = max(float(np.abs(step.losses).max()) for step in sketch.steps)
     finest = max(1e-9 * max(abs(low), abs(high)), 1e-12 * largest)
-    most = min(_MOST_CELLS, max(_LEAST_CELLS, _MOST_WORK // len(sketch.counts)))
-    return max(width / (_cells(width / ideal, most) - 2), finest)
+    spacing = max((high - low) / (cells - 2), finest)
+    total = _on_grid(events, sketch, order, spacing)
+    if spacing > ideal or total.cumulant(far) - far * high > math.log(delta) - OUTSIDE / 2:
+        theta = tilt * total.quantile(-math.log(delta))[0]  # the grid moved the losses: where are they?
+        low, high, far = total.window(delta, theta)
+        cells = _cells((high - low) / spacing + 2, 2 * most)
+    first = max(math.floor(low / spacing), math.ceil(high / spacing) - cells)
+    tilted = [Side(s.losses, s.log_mass + theta * s.losses, s.infinite) for s in total.steps]
+    law = convolve(tilted, total.counts, spacing, first, cells)
+    log_tail = total.cumulant(far) - far * (first + cells) * spacing  # Chernoff
+    infinite = sum(count * step.infinite for count, step in zip(total.counts, total.steps, strict=True))
+    return _Whole(law, theta, first, spacing, math.exp(min(log_tail, 0.0)) + infinite, spacing > ideal)
 
 
 def _cells(wanted: float, most: int) -> int:
     """Return the power of two above what is wanted, or the last one up to `most`."""
     return int(2 ** min(math.ceil(math.log2(max(wanted, _LEAST_CELLS))), math.floor(math.log2(most))))
+
+
+def _on_grid(events: tuple[SampledGaussian, ...], sketch: Sum, order: float, spacing: float) -> Sum:
+    """The sketch's direction with steps on multiples of `spacing`, more of them where it matters."""
+    steps = []
+    for event, few in zip(events, sketch.steps, strict=True):
+        is_present = few.losses[-1] > few.losses[0]
+        near = between(few, order, spacing, _MOST_DOTS) / spacing
+        ends = [math.floor(near[0]), math.ceil(near[-1]) + 1]
+        x = np.unique(np.concatenate([np.rint(near), ends])) * spacing
+        steps.append(connect(event.sampling_rate, event.noise_multiplier, x)[0 if is_present else 1])
+    return Sum(steps, sketch.counts)

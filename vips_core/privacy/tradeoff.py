@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
-from vips_core import validate
+from vips_core import rounding, validate
 from vips_core.privacy import moments, pld
 from vips_core.privacy.events import LEAST_NOISE, SampledGaussian, fewer, merge, within_range
 
@@ -200,4 +200,4 @@ class RiskLimit:
 
 
 def _people(count: float) -> str:
-    return f"{count:.1f}" if count < 9.95 else f"{count:.0f}"
+    return f"{rounding.up(count, 2):g}"

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from vips_core import rounding
 from vips_core.audits import job
 from vips_core.audits.verdict import CLAIMED, FALSE, NEVER_PROVES, TRUE, WALL, Verdict
 from vips_core.privacy.accountants import stated
@@ -73,10 +74,10 @@ def verdict_table(verdict: Verdict) -> "pd.DataFrame":
 
     rows = {
         f"Claimed ε of {verdict.target}": stated(verdict.claimed),
-        "Measured ε, at least": f"{verdict.measured:.4f}",
+        "Measured ε, at least": f"{rounding.down(verdict.measured):g}",
         "Measured over claimed": "–" if verdict.ratio is None else f"{verdict.ratio:.1%}",
         "Confidence": f"{verdict.confidence * 100:g}%",
-        f"ε of the whole plan at δ = {verdict.delta:g}": stated(verdict.run_epsilon),
+        f"ε of the whole plan at δ = {rounding.brief(verdict.delta)}": stated(verdict.run_epsilon),
         "Attacked": f"{verdict.attempts:,} {verdict.unit}",
     }
     return pd.DataFrame({"": list(rows), "Value": list(rows.values())})

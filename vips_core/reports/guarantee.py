@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from vips_core.privacy.accountants import ACCOUNTANTS, Account, account, rounded_up
+from vips_core import rounding
+from vips_core.privacy.accountants import ACCOUNTANTS, Account, account
 from vips_core.privacy.ledger import Ledger
 from vips_core.privacy.tradeoff import AttackRisk
 
@@ -56,7 +57,7 @@ def account_table(accounts: Mapping[str, Account]) -> "pd.DataFrame":
     rows = [
         {
             "accountant": ACCOUNTANTS[name].label,
-            "ε": None if item.epsilon is None else rounded_up(item.epsilon),
+            "ε": None if item.epsilon is None else rounding.up(item.epsilon),
             "why": item.note or ACCOUNTANTS[name].why,
         }
         for name, item in accounts.items()

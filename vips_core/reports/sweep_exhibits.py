@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from vips_core import rounding
 from vips_core.metrics.text import match_topics
 from vips_core.options import SPENDING
 from vips_core.privacy.accountants import ACCOUNTANTS
@@ -35,7 +36,7 @@ EXAMPLES = 3  # topics in the table
 _OPTIONS = {name: SPENDING[name] for name in ("batch", "epochs", "delta", "accountant")} | {
     name: option for task in TASKS.values() for name, option in task.options.items()
 }
-_INTERVAL = {"low": "low (95 % of the mean)", "high": "high (95 % of the mean)"}
+_INTERVAL = {"low": "low (95% of the mean)", "high": "high (95% of the mean)"}
 
 
 def sweep_exhibits(sweep: Sweep, store: Store) -> list[Exhibit]:
@@ -108,9 +109,9 @@ def accounting(model: str, records: int) -> list[Exhibit]:
         return []
     table = pd.DataFrame(rows).dropna()
     caption = (
-        f"N = {records:,}, one epoch, δ = {paper.delta:g}: accounting alone, without training. The paper "
-        "searched a short range of moments; all integer moments, and above all the whole privacy loss "
-        "distribution (PLD), prove a smaller ε for the same noise."
+        f"N = {records:,}, one epoch, δ = {rounding.brief(paper.delta)}: accounting alone, without training. "
+        "The paper searched a short range of moments; all integer moments, and above all the whole privacy "
+        "loss distribution (PLD), prove a smaller ε for the same noise."
     )
     title = "What the same releases cost, by accountant"
     return [Exhibit("accounting", title, caption, sweep_figures.epsilon_against_noise(table), table)]

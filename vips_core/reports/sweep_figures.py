@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from vips_core import rounding
 from vips_core.reports.figures import (
     BLUE,
     DASHES,
@@ -74,7 +75,7 @@ def epsilon_against_noise(table: "pd.DataFrame") -> Figure:
         marked_line(
             f"{accountant}, S = {batch:,}",
             curve["noise_multiplier"].tolist(),
-            curve["epsilon"].tolist(),
+            rounding.each_up(curve["epsilon"]),
             colours[accountant],
             dashes[batch],
             hover=f"{accountant}, S = {batch:,}: σ = %{{x:.3g}}, ε = %{{y:.4g}}",

@@ -56,7 +56,7 @@ def _summary(sweep: Sweep, store: Store) -> "pd.DataFrame | None":
     frame = results.frame(sweep, store)
     if frame.empty:
         return None
-    summary = results.summarise(frame).rename(columns={"low": "low (95 %)", "high": "high (95 %)"})
+    summary = results.summarise(frame).rename(columns={"low": "low (95%)", "high": "high (95%)"})
     return summary.dropna(axis="columns", how="all")
 
 

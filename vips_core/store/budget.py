@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import scipy  # its parts load when they are used
 
-from vips_core import validate
+from vips_core import rounding, validate
 from vips_core.privacy import accountants
 from vips_core.privacy.events import LEAST_NOISE, MOST_NOISE, SampledGaussian, merge
 from vips_core.privacy.filter import PrivacyFilter
@@ -183,12 +183,12 @@ def refusal(
     """Say by how much a run exceeds the cap, and what would fit."""
     before, after = (cap_filter.share(joined(events)) for events in (taken, [*taken, *plan.events()]))
     start = (
-        f"this run does not fit in the budget of {name}: with it {_percent(after)} of the cap of "
-        f"ε = {cap_filter.epsilon:g} (δ = {cap_filter.delta:g}) would be taken, of which "
-        f"{_percent(before)} is spent or reserved"
+        f"this run does not fit in the budget of {name}: with it {percent(after)} of the cap of "
+        f"ε = {cap_filter.epsilon:g} (δ = {rounding.brief(cap_filter.delta)}) would be taken, of which "
+        f"{percent(before)} is spent or reserved"
     )
     noise = _least_noise(taken, plan, cap_filter)
-    smaller = None if noise is None else plan.replace(noise_multiplier=_rounded_up(noise))
+    smaller = None if noise is None else plan.replace(noise_multiplier=rounding.up(noise))
     epsilon = (
         None if smaller is None else accountants.account(smaller.events(), plan.delta, accountant).epsilon
     )
@@ -196,7 +196,7 @@ def refusal(
         return f"{start}; nothing that is worth running fits any more"
     noisier = f"noise of at least {smaller.noise_multiplier:g}"
     return f"{start}; with {plan.steps} steps on batches of {plan.expected_batch} what fits is " + (
-        noisier if epsilon is None else f"epsilon of at most {_rounded_down(epsilon):g}, or {noisier}"
+        noisier if epsilon is None else f"epsilon of at most {rounding.down(epsilon, 3):g}, or {noisier}"
     )
 
 
@@ -264,15 +264,14 @@ def _least_noise(
     return math.exp(root)
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:.4g} %" if share < 1e4 else "far more than all"
+def percent(share: float) -> str:
+    """Write a share of a cap for people; what exceeds the cap by little does not look as if it fitted.
 
-
-def _rounded_up(value: float, digits: int = 4) -> float:
-    scale = 10.0 ** (digits - 1 - math.floor(math.log10(value)))
-    return math.ceil(value * scale) / scale
-
-
-def _rounded_down(value: float, digits: int = 3) -> float:
-    scale = 10.0 ** (digits - 1 - math.floor(math.log10(value)))
-    return math.floor(value * scale) / scale
+    Examples
+    --------
+    >>> percent(0.271), percent(1.002), percent(5.674), percent(1e9)
+    ('27%', 'slightly more than 100%', '567%', 'far more than all')
+    """
+    if 1 < share < 1.005:
+        return "slightly more than 100%"
+    return f"{share:.0%}" if share < 10 else "far more than all"

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Mapping
 from typing import Any
 
-from vips_core import validate
+from vips_core import rounding, validate
 from vips_core.data import BinaryRows, Corpus, kind_of
 from vips_core.privacy.filter import PrivacyFilter
 from vips_core.store import ledger_chain as chain
@@ -39,7 +39,7 @@ def check_delta(cap: Cap | None, records: int, reason: str) -> None:
     if cap is not None and cap.delta > most and not reason.strip():
         raise ValueError(
             f"the cap's delta must be at most 1/({_MARGIN}·N) = {most:.3g} for {records:,} records, got "
-            f"{cap.delta:g}: otherwise give a reason for it"
+            f"{rounding.brief(cap.delta)}: otherwise give a reason for it"
         )
 
 

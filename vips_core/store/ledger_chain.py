@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from vips_core import rounding
 from vips_core.store.database import Database
 
 GENESIS = "0" * 64
@@ -65,14 +66,14 @@ class LedgerRow:
         Examples
         --------
         >>> LedgerRow(1, 0.0, "cap", "", "data", None, {"epsilon": 3.0, "delta": 1e-6}, "").describe()
-        'ε = 3 at δ = 1e-06'
+        'ε = 3 at δ = 1e-6'
         """
         content = self.content
         by, reason = content.get("by", ""), content.get("reason", "")
         author = (f", by {by}" if by else "") + (f": {reason}" if reason else "")
         match self.kind:
             case "cap":
-                return f"ε = {content['epsilon']:g} at δ = {content['delta']:g}{author}"
+                return f"ε = {content['epsilon']:g} at δ = {rounding.brief(content['delta'])}{author}"
             case "data":
                 protection = "private" if content["private"] else "public"
                 return f"{content['records']:,} records, {protection}{author}"

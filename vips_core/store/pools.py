@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Mapping, Sequence
 
+from vips_core import rounding
 from vips_core.store import budget, declaration, people
 from vips_core.store import ledger_chain as chain
 from vips_core.store.budget import Cap
@@ -74,7 +75,11 @@ def check_declared(
     if private and cap is None and known is None:
         raise ValueError(f"the private data set {name} needs a cap on its ε and δ")
     if cap is not None and (not private or known not in (None, cap)):
-        reason = f"they share a cap of ε = {known.epsilon:g}, δ = {known.delta:g}" if known else "are public"
+        reason = (
+            f"they share a cap of ε = {known.epsilon:g}, δ = {rounding.brief(known.delta)}"
+            if known
+            else "are public"
+        )
         raise ValueError(f"a cap cannot be given with these records: {reason}")
 
 

@@ -1,5 +1,6 @@
 """Rows of the store as the rest of the project sees them."""
 
+import functools
 import importlib.metadata
 import json
 import platform
@@ -116,6 +117,7 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version()} | {name: _version(name) for name in _PACKAGES}
 
 
+@functools.cache  # what this process has loaded stays the same
 def _version(package: str) -> str:
     try:
         return importlib.metadata.version(package)

@@ -113,9 +113,8 @@ PRESETS: Mapping[str, Callable[[Size], Sweep]] = {
 
 
 def _grid(method: str, label: str = "", **options: Any) -> dict[str, Any]:
-    """Return a grid as a table; the paper's method is named with its accountant."""
-    usual = METHODS[method].label + (" (moments)" if method == PAPER else "")
-    return {"label": label or usual, "method": method, **options}
+    """Return a grid as a table."""
+    return {"label": label or METHODS[method].label, "method": method, **options}
 
 
 def _epsilon(records: int, batch: int, noise: float, delta: float) -> float:

@@ -50,12 +50,27 @@ class Method:
 
 @dataclass(frozen=True)
 class Score:
-    """A number that says how good a fit is, on public held-out records; `in_paper` where the paper has it."""
+    """A number that says how good a fit is, on public held-out records; `in_paper` where the paper has it.
+
+    `meaning` goes on after "It says".
+    """
 
     name: str
     larger_is_better: bool
+    meaning: str
     unit: str = ""
     in_paper: bool = True
+
+    def explained(self) -> str:
+        """Say what it is for people who have never heard of it.
+
+        Examples
+        --------
+        >>> Score("AUC", True, "how often a case is ranked above someone who is none").explained()
+        'AUC says how often a case is ranked above someone who is none: larger is better.'
+        """
+        better = "larger" if self.larger_is_better else "smaller"
+        return f"{self.name[:1].upper()}{self.name[1:]} says {self.meaning}: {better} is better."
 
 
 @dataclass(frozen=True)

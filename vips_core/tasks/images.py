@@ -36,8 +36,19 @@ class ImagesTask(TrainedBehindTheWall):
         ("png", "npz"), "PNG files of one size, or an .npz with an array images (n × h × w).", several=True
     )
     scores = by_name(
-        Score(_ACCURACY, larger_is_better=True),
-        Score(_LIKELIHOOD, larger_is_better=True, unit="nats per image", in_paper=False),
+        Score(
+            _ACCURACY,
+            larger_is_better=True,
+            meaning="what share of the pixels is right when the model redraws an image that it was not "
+            "trained on",
+        ),
+        Score(
+            _LIKELIHOOD,
+            larger_is_better=True,
+            meaning="how probable the pixels of a new image are to the model",
+            unit="nats per image",
+            in_paper=False,
+        ),
     )
     watched = _ACCURACY
     tables: tuple[str, ...] = ()
@@ -84,11 +95,8 @@ class ImagesTask(TrainedBehindTheWall):
         """Return the pixel accuracy and likelihood of held-out images."""
         scores = {}
         if test is not None:
-            probability = images.reconstruct(fit.model, fit.params, test)  # once: it is most of the work
-            scores = {
-                _ACCURACY: images.share_right(probability, test),
-                _LIKELIHOOD: images.log_likelihood(probability, test),
-            }
+            accuracy, likelihood = images.scores(fit.model, fit.params, test)
+            scores = {_ACCURACY: accuracy, _LIKELIHOOD: likelihood}
         return Report(scores, {}, f"{fit.model.hidden} hidden units for {fit.model.pixels} pixels.")
 
 

@@ -50,7 +50,18 @@ class RiskTask:
         )
     }
     scores = by_name(
-        Score(_AUC, larger_is_better=True), Score(_LOG_LOSS, larger_is_better=False, in_paper=False)
+        Score(
+            _AUC,
+            larger_is_better=True,
+            meaning="how often a case gets a higher risk than someone who is none, which guessing does half "
+            "of the time",
+        ),
+        Score(
+            _LOG_LOSS,
+            larger_is_better=False,
+            meaning="how much the predicted risks are surprised by what happened",
+            in_paper=False,
+        ),
     )
     watched = _AUC
     tables: tuple[str, ...] = ("coefficients",)

@@ -42,9 +42,23 @@ class TopicsTask(TrainedBehindTheWall):
         "indptr, indices, counts and vocabulary.",
     )
     scores = by_name(
-        Score(_COMPLETION, larger_is_better=False),
-        Score(_BOUND, larger_is_better=False),
-        Score(_COHERENCE, larger_is_better=True, in_paper=False),
+        Score(
+            _COMPLETION,
+            larger_is_better=False,
+            meaning="how many words the model hesitates between when it guesses half of a text from the "
+            "other half",
+        ),
+        Score(
+            _BOUND,
+            larger_is_better=False,
+            meaning="at most how many words the model hesitates between in a new text, by the paper's rule",
+        ),
+        Score(
+            _COHERENCE,
+            larger_is_better=True,
+            meaning="how much more often a topic's first words share a text than by chance",
+            in_paper=False,
+        ),
     )
     watched = _COMPLETION
     tables: tuple[str, ...] = ("topics",)

@@ -8,8 +8,8 @@ import streamlit as st
 
 from dashboard import stored
 from dashboard.components import downloads, layout, live_runs
+from dashboard.components.bounds import at_least, at_most
 from dashboard.components.charts import chart
-from dashboard.components.formats import number
 from dashboard.components.layout import card
 from dashboard.components.tables import csv_button, text_table
 from dashboard.views.audit import text
@@ -67,8 +67,8 @@ def result(run: RunRow, verdict: Verdict, roc: pd.DataFrame) -> None:
     tone = st.error if verdict.refuted else st.info
     tone(f"**{verdict.sentence()}** {NEVER_PROVES}", icon=":material/policy:")
     numbers = {
-        f"Claimed ε of {verdict.target}": "∞" if verdict.claimed is None else number(verdict.claimed),
-        "Measured ε, at least": number(verdict.measured),
+        f"Claimed ε of {verdict.target}": "∞" if verdict.claimed is None else at_most(verdict.claimed),
+        "Measured ε, at least": at_least(verdict.measured),
         "Measured over claimed": "–" if verdict.ratio is None else f"{verdict.ratio:.0%}",
     }
     for column, (label, value) in zip(layout.narrow_columns("audit", 3), numbers.items(), strict=True):

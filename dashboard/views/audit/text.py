@@ -1,5 +1,6 @@
 """What the Audit page says."""
 
+from dashboard.components.bounds import at_most
 from vips_core.audits.verdict import Verdict
 from vips_core.reports.figures import METHOD_NAMES
 from vips_core.store.rows import CANCELLED, FAILED, QUEUED, RunRow
@@ -49,5 +50,5 @@ def explanation(verdict: Verdict) -> str:
     """Say what was attacked."""
     if verdict.attack == "run":
         return IN_ONE_RUN
-    whole = "∞" if verdict.run_epsilon is None else f"{verdict.run_epsilon:.3g}"
+    whole = "∞" if verdict.run_epsilon is None else at_most(verdict.run_epsilon)
     return AT_WALL.format(steps=verdict.plan["steps"], whole=whole)

@@ -101,6 +101,7 @@ def curves(curves: Curves, beside: Frontier | None = None) -> None:
     left, right = st.columns([3, 2], gap="medium")
     with right, card("ε needed for a given usefulness"):
         _score_choice(scores, score)
+        st.caption(utility.SCORES[score].explained())
         wanted = _wanted_utility(curves.cells, score)
         table = utility.smallest_epsilon(curves.cells, score, wanted)
         text_table(utility.readable(table))

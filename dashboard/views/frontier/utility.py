@@ -5,18 +5,17 @@ import math
 import numpy as np
 import pandas as pd
 
+from dashboard.components.bounds import at_most
 from dashboard.components.formats import number
 from vips_core.tasks import TASKS
 
 SHARE = 0.9  # of runs that have to reach a utility
-_LARGER_IS_BETTER = {
-    name: score.larger_is_better for task in TASKS.values() for name, score in task.scores.items()
-}
+SCORES = {name: score for task in TASKS.values() for name, score in task.scores.items()}
 
 
 def larger_is_better(score: str) -> bool:
     """Whether a score shall be large."""
-    return _LARGER_IS_BETTER[score]
+    return SCORES[score].larger_is_better
 
 
 def bounds(cells: pd.DataFrame, score: str) -> tuple[float, float]:
@@ -98,5 +97,5 @@ def _sign(score: str) -> int:
 def readable(table: pd.DataFrame) -> pd.DataFrame:
     """The smallest ε for people."""
     beyond = table["Largest ε tested"].map(lambda value: f"above {number(value)}")
-    shown = table["Smallest ε"].map(number).where(table["Smallest ε"].notna(), beyond)
+    shown = table["Smallest ε"].map(at_most).where(table["Smallest ε"].notna(), beyond)
     return table.assign(**{"Smallest ε": shown})[["Method", "Smallest ε", "Runs that reach it there"]]

@@ -5,7 +5,7 @@ import streamlit as st
 from dashboard import state
 from dashboard.background import Later
 from dashboard.components import layout
-from dashboard.views.learn import lessons, sections
+from dashboard.views.learn import lessons, sections, window
 
 
 def show() -> None:
@@ -18,6 +18,7 @@ def show() -> None:
     layout.header(lessons.heading(lesson), lesson.introduction, status=not present)
     sections.page_style(present)
     sections.navigation(lesson, present)
+    narrow = window.is_narrow()
     text, picture = st.columns([2, 3], gap="large")
     with text:
         asked, actions, controls = st.container(), st.container(horizontal=True), st.container()
@@ -28,15 +29,18 @@ def show() -> None:
         outcome = lesson.look(values, revealed, later)
         with asked:
             if not present:
-                st.caption(f"**Aim.** {lesson.objective}")
+                st.caption(f"**Aim.** {lesson.objective} About {lesson.minutes} minutes.")
             sections.question(lesson, lesson.question(values), outcome)
         with picture:
             sections.large_numbers(outcome, revealed)
-            sections.lesson_chart(lesson, outcome, revealed, present)
+            sections.lesson_chart(lesson, outcome, revealed, present, narrow)
+            if not present:
+                sections.exercise(lesson)
         with actions:
             sections.reveal_button(lesson)
             sections.formulas(lesson)
             if present:
+                sections.exercise_folded(lesson)
                 sections.speaker_notes(lesson)
             else:
                 sections.handout_buttons(lesson, values, outcome, later)

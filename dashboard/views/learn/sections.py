@@ -17,6 +17,7 @@ from dashboard.state import Choice, Number
 from dashboard.views.learn import handout
 from dashboard.views.learn.lessons import CURRENT, LESSONS, PRESENT
 from dashboard.views.learn.lessons.base import LETTERS, Lesson, Outcome, Question, Scale
+from dashboard.views.learn.lessons.figures import stacked
 
 _HERE = Path(__file__).parent
 _PRESENTING_LAYOUT = {"height": 480, "font": {"size": 20}}
@@ -161,18 +162,18 @@ def large_numbers(outcome: Outcome, revealed: bool) -> None:
         layout.metric(label, value if revealed else "?", column)
 
 
-def lesson_chart(lesson: Lesson, outcome: Outcome, revealed: bool, present: bool) -> None:
-    """Show the chart, larger when presenting, and after the reveal its table."""
+def lesson_chart(lesson: Lesson, outcome: Outcome, revealed: bool, present: bool, narrow: bool) -> None:
+    """Show the chart, larger when presenting, its plots stacked where it is narrow; then its table."""
     drawn = outcome.figure
     if drawn is not None and present:
         drawn = {**drawn, "layout": {**drawn["layout"], **_PRESENTING_LAYOUT}}
+    if drawn is not None and narrow:
+        drawn = stacked(drawn)
     name = f"lesson-{lesson.key}"
-    several = drawn is not None and "xaxis2" in drawn["layout"]
-    with st.container(key="several-plots" if several else "one-plot"):
-        if drawn is None or revealed:
-            chart(drawn, name, lesson.alt, outcome.table)
-        else:
-            plot(drawn, name, lesson.alt)
+    if drawn is None or revealed:
+        chart(drawn, name, lesson.alt, outcome.table)
+    else:
+        plot(drawn, name, lesson.alt)
     st.caption(lesson.caption)
 
 
@@ -182,6 +183,18 @@ def formulas(lesson: Lesson) -> None:
         for formula in lesson.formulas:
             st.latex(formula.latex)
             st.caption(formula.source)
+
+
+def exercise(lesson: Lesson) -> None:
+    """Set what to work out on paper; its solution is on no page, so that lecturers choose when to give it."""
+    st.markdown(f"**Exercise, on paper.** {lesson.exercise}")
+    st.caption("Its solution is the second of the hand-outs.")
+
+
+def exercise_folded(lesson: Lesson) -> None:
+    """Set the exercise, one click away."""
+    with st.popover("Exercise", icon=":material/edit_note:"):
+        exercise(lesson)
 
 
 def speaker_notes(lesson: Lesson) -> None:

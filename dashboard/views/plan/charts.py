@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from dashboard.components.formats import number
+from dashboard.components.bounds import at_most
 from dashboard.views.plan.data import Gain, Surface
-from vips_core import ACCOUNTANTS
+from vips_core import ACCOUNTANTS, rounding
 from vips_core.reports.figures import (
     BLUE,
     GREEN,
@@ -37,7 +37,7 @@ def accountants_dots(labels: Sequence[str], epsilons: Sequence[float]) -> Figure
     low, high = math.log10(min(shown)), math.log10(max(shown))
     room = max(high - low, 0.5)
     dots = markers("", shown, [label for label, _ in known], BLUE, hover="%{y}: ε = %{text}") | {
-        "text": [number(value) for _, value in known],
+        "text": [at_most(value) for _, value in known],
         "marker": {"size": 12, "color": [BLUE, VERMILION, *[GREY] * (len(known) - 2)]},
     }
     x = log_axis("ε (log scale)", low - 0.35 * room, high + 0.35 * room)
@@ -62,9 +62,9 @@ def epsilon_over_steps(curves: Mapping[str, tuple[Array, Array]], budget: float 
             "mode": "lines" if steps[-1] > 1 else "markers",
             "name": label,
             "x": steps,
-            "y": epsilons,
+            "y": rounding.each_up(epsilons),
             "line": {"color": colour, "dash": dash, "width": 2.5},
-            "hovertemplate": f"{label}: ε = %{{y:.3g}}<extra></extra>",
+            "hovertemplate": f"{label}: ε = %{{y:.4g}}<extra></extra>",
         }
         for label, steps, epsilons, colour, dash in lines
     ]
@@ -99,7 +99,7 @@ def epsilon_surface(surface: Surface, plan: tuple[float, float, float]) -> Figur
         "x": [noise_here],
         "y": [batch_here],
         "marker": {"size": 15, "color": VERMILION, "line": {"color": "#FFFFFF", "width": 2.5}},
-        "hovertemplate": f"This plan: ε = {epsilon_here:.3g}<extra></extra>",
+        "hovertemplate": f"This plan: ε = {at_most(epsilon_here)}<extra></extra>",
         "selected": {"marker": {"opacity": 1}},
         "unselected": {"marker": {"opacity": 1}},
     }
@@ -148,7 +148,7 @@ def _surface_layers(surface: Surface) -> tuple[Array, dict[str, Any], dict[str, 
         "marker": {"size": 14, "opacity": 0},
         "selected": {"marker": {"opacity": 0}},
         "unselected": {"marker": {"opacity": 0}},
-        "hovertemplate": "σ = %{x:.3g}, S = %{y:,.0f}<br>ε = %{customdata:.3g}<extra></extra>",
+        "hovertemplate": "σ = %{x:.3g}, S = %{y:,.0f}<br>ε = %{customdata:.4g}<extra></extra>",
     }
     return logs, heat, cells
 

@@ -7,11 +7,11 @@ import numpy as np
 import streamlit as st
 
 from dashboard.background import Later
-from dashboard.components.formats import number
+from dashboard.components.bounds import at_most
 from dashboard.components.price import Price, price
 from dashboard.state import log_stops
 from dashboard.views.plan.parameters import BATCH, EPOCHS, NOISE, PlanInputs
-from vips_core import PrivacyPlan
+from vips_core import PrivacyPlan, rounding
 from vips_core.privacy import calibration, moments
 from vips_core.privacy.accountants import Account
 from vips_core.privacy.events import MOST_STEPS
@@ -104,8 +104,8 @@ def cautions(item: Price) -> list[str]:
     notes = [f"Moments: {item.accounts['moments'].note}"] if item.accounts["moments"].note else []
     if item.tightest_epsilon > LARGE_EPSILON:
         notes.append(
-            f"ε = {number(item.tightest_epsilon)} promises little: whoever is drawn into a batch may be laid "
-            "open. Values up to 10 are usual, and below 1 is strong."
+            f"ε = {at_most(item.tightest_epsilon)} promises little: whoever is drawn into a batch may be "
+            "laid open. Values up to 10 are usual, and below 1 is strong."
         )
     return item.plan.warnings() + notes
 
@@ -141,7 +141,8 @@ def surface(records: int, epochs: float, delta: float, noise_range: tuple[float,
     least = max(1, math.ceil(epochs * records / MOST_STEPS))  # no plan of more steps comes here
     batches = np.unique(_round_values(least, records).round())
     steps = np.maximum(1, np.floor(epochs * records / batches + 1e-9))
-    return Surface(batches, noise, moments.surface(batches / records, steps, noise, delta))
+    epsilon = moments.surface(batches / records, steps, noise, delta)
+    return Surface(batches, noise, np.reshape(rounding.each_up(epsilon.ravel()), epsilon.shape))
 
 
 def _round_values(low: float, high: float) -> Array:
@@ -203,19 +204,14 @@ def hand_over(plan: PrivacyPlan, inputs: PlanInputs) -> dict[str, str]:
         noise = {"epsilon": str(inputs.target), "accountant": inputs.accountant}
     else:
         sigma = plan.require_noise_multiplier()
-        noise = {"noise": str(_rounded_up(sigma) if inputs.solve == NOISE.name else sigma)}
+        # More noise keeps what was asked for.
+        noise = {"noise": str(rounding.up(sigma) if inputs.solve == NOISE.name else sigma)}
     return noise | {
         "n": str(plan.records),
         "batch": str(plan.expected_batch),
         "epochs": f"{_epochs(plan, inputs):.6g}",
         "delta": str(plan.delta),
     }
-
-
-def _rounded_up(noise: float) -> float:
-    """Return four digits of a solved noise, for people: more noise keeps what was asked for."""
-    unit = 10.0 ** (math.floor(math.log10(noise)) - 3)
-    return float(f"{math.ceil(noise / unit) * unit:.4g}")
 
 
 def _epochs(plan: PrivacyPlan, inputs: PlanInputs) -> float:

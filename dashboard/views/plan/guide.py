@@ -10,7 +10,7 @@ from dashboard.components import layout
 from dashboard.components.inputs import choice, number_with_slider
 from dashboard.state import Choice, Text
 from dashboard.views.plan.parameters import ALARMS, BATCH, BY, DELTA, EPOCHS, LIMITS, NOISE, RECORDS, SOLVE
-from dashboard.views.plan.usefulness import USE
+from dashboard.views.plan.usefulness import USE, ask_width
 
 STEP = Text("guide", None, "[1-4]")
 FEAR = Choice(
@@ -69,7 +69,7 @@ def _question(step: int) -> None:
         choice(FEAR)
     elif step == 3:
         st.markdown("It decides what the plan is compared with. It changes nothing about the protection.")
-        choice(USE)
+        ask_width(choice(USE))
     else:
         st.markdown("Each pass looks at everyone once, with noise.")
         choice(TIME)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from dashboard.state import Choice, Number, Parameter, log_stops
-from dashboard.views.plan.usefulness import USE
+from dashboard.views.plan.usefulness import USE, WIDTHS
 from vips_core import ACCOUNTANTS, RiskLimit
 from vips_core.options import SPENDING
 
@@ -114,7 +114,7 @@ BY = Choice(
 )
 _RISKS = {"found": "true_positive_rate", "advantage": "advantage", "belief": "posterior"}
 _PLAN = (RECORDS, BATCH, NOISE, EPOCHS, DELTA, SOLVE, TARGET, ACCOUNTANT, PRIOR)
-PARAMETERS: tuple[Parameter, ...] = _PLAN + (BY, *LIMITS.values(), ALARMS, USE)
+PARAMETERS: tuple[Parameter, ...] = _PLAN + (BY, *LIMITS.values(), ALARMS, USE, *WIDTHS.values())
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ import streamlit as st
 
 from dashboard import pages, state
 from dashboard.components import layout, people
+from dashboard.components.bounds import at_most
 from dashboard.components.charts import chart, clickable, plot, waiting
-from dashboard.components.formats import number
 from dashboard.components.inputs import choice, number_with_slider
 from dashboard.components.layout import card, metric
 from dashboard.components.price import FEW_STEPS, Price, same_noise
@@ -16,7 +16,7 @@ from dashboard.components.tables import csv_button, table_twin, text_table
 from dashboard.views.plan import charts, data, tables, text
 from dashboard.views.plan import usefulness as usefulness_of
 from dashboard.views.plan.parameters import BATCH, NOISE, PRIOR, PlanInputs
-from dashboard.views.plan.usefulness import USE
+from dashboard.views.plan.usefulness import USE, WIDTHS
 from vips_core import ACCOUNTANTS, PrivacyPlan
 from vips_core.reports.figures import Array, attacker_roc
 
@@ -26,7 +26,7 @@ def headline(item: Price, inputs: PlanInputs) -> None:
     with st.container(border=True):
         columns = layout.narrow_columns("headline", [2, 5], "medium", "center")
         label = f"ε by {ACCOUNTANTS[item.tightest].label}, the tightest accountant"
-        metric(label, number(item.tightest_epsilon), columns[0])
+        metric(label, at_most(item.tightest_epsilon), columns[0])
         columns[1].markdown(f"{item.risk.sentence()} {text.headline(item.plan, inputs)}")
         columns[1].caption(text.ASSUMED)
         st.markdown("**At the same noise, as the paper compares it**")
@@ -108,7 +108,9 @@ def usefulness(item: Price) -> None:
         said, curve = st.columns(2, gap="medium")
         with said:
             use = choice(USE)
-            st.markdown(usefulness_of.sentence(use, item.tightest_epsilon, item.plan.records))
+            usefulness_of.ask_width(use)
+            st.markdown(usefulness_of.sentence(use, item.tightest_epsilon))
+            st.markdown(usefulness_of.distance(use, item.plan.records, state.get(WIDTHS[use].name)))
             st.caption(text.USEFULNESS_CAPTION)
         with curve:
             figure = usefulness_of.chart(use, item.tightest_epsilon)

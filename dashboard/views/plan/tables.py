@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from dashboard.components.formats import number
+from dashboard.components.bounds import at_most
 from dashboard.views.plan.data import Gain, Outlook, Surface
 from dashboard.views.plan.usefulness import EPSILONS, sample
 from vips_core import ACCOUNTANTS
@@ -32,7 +32,7 @@ def readable_accounts(accounts: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "Accountant": accounts["Accountant"],
-            "ε": [number(epsilon) for epsilon in accounts["ε"]],
+            "ε": [at_most(epsilon) for epsilon in accounts["ε"]],
             "Why it differs": [f"{why} *{note}*" if note else why for why, note in reasons],
         }
     )
@@ -70,7 +70,7 @@ def gain_table(gain: Gain) -> pd.DataFrame:
 def usefulness_table(use: str) -> pd.DataFrame:
     """What was reached on a public sample, one row for each ε that was tried."""
     tried = sample(use).scores[:-1]
-    score = f"Held-out {sample(use).score}"
+    score = f"Held-out {sample(use).name}"
     return pd.DataFrame(
         {
             "ε": EPSILONS,

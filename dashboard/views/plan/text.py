@@ -1,11 +1,12 @@
 """What the Plan page says: short sentences, with the numbers in them."""
 
+from dashboard.components.bounds import at_most
 from dashboard.components.charts import WAITING
 from dashboard.components.formats import brief, number
 from dashboard.components.price import Price
 from dashboard.views.plan.data import FALSE_ALARMS, Gain, Outlook
 from dashboard.views.plan.parameters import BATCH, EPOCHS, NOISE, PlanInputs
-from vips_core import ACCOUNTANTS, AttackRisk, PrivacyPlan
+from vips_core import ACCOUNTANTS, AttackRisk, PrivacyPlan, rounding
 
 INTRODUCTION = (
     "Each person's influence is capped, then random noise is added. ε measures how much a trained model may "
@@ -41,12 +42,14 @@ USEFULNESS_CAPTION = (
 USEFULNESS_ALT = (
     "A held-out score against ε on a public sample, with its spread over seeds and this plan marked."
 )
+_A_GAIN = 1.005  # times the signal that two digits show
 ROC_ALT = "Share of participants found against outsiders falsely accused, for the best possible attack."
 
 
 def people_alt(found: float) -> str:
     """Say what the icons show."""
-    return f"100 people of whom at most {found:.1f} are found, at one false alarm in 100 outsiders."
+    most = rounding.up(found, 2)
+    return f"100 people of whom at most {most:g} are found, at one false alarm in 100 outsiders."
 
 
 def headline(plan: PrivacyPlan, inputs: PlanInputs) -> str:
@@ -68,14 +71,14 @@ def attack_numbers(outlook: Outlook) -> list[tuple[str, str]]:
     """Return the attacker's success as labelled numbers."""
     labels = [*(f"Found at {100 * rate:g}% false alarms" for rate in FALSE_ALARMS), "Advantage over guessing"]
     shares = [*(share for _, share in outlook.participants_found), outlook.price.risk.advantage]
-    return [(label, f"{share:.1%}") for label, share in zip(labels, shares, strict=True)]
+    return [(label, rounding.percent_up(share)) for label, share in zip(labels, shares, strict=True)]
 
 
 def posterior(risk: AttackRisk, prior: float) -> str:
     """Say what a positive test does to the attacker's belief."""
     return (
         f"An attacker who was {100 * prior:.3g}% sure that a person took part is at most "
-        f"**{100 * risk.posterior(prior):.3g}%** sure after a positive test with 1% false alarms."
+        f"**{rounding.percent_up(risk.posterior(prior))}** sure after a positive test with 1% false alarms."
     )
 
 
@@ -97,6 +100,8 @@ def more_epochs(gain: Gain | None) -> str:
     there = min(here + 2, gain.factor.size - 1)
     if there == here:
         return "No more epochs can be accounted for at this batch size."
+    if gain.factor[there] < _A_GAIN:
+        return "More epochs at the same ε and S buy nothing here: signal over noise stays the same."
     return (
         f"**More epochs at the same ε and S:** {number(gain.epochs[there])} instead of "
         f"{number(gain.epochs[here])} need noise σ = {number(gain.noise[there])} and give "
@@ -116,25 +121,25 @@ def delta(plan: PrivacyPlan) -> str:
         verdict = "That is too large: choose a tenth of 1/N or less."
     return (
         f"δ bounds the chance that the guarantee fails. With δ = 1/N a mechanism may publish "
-        f"one person's record outright. Here 1/N is {brief(1 / plan.records)} "
+        f"one person's record outright. Here 1/N is {brief(float(f'{1 / plan.records:.2g}'))} "
         f"and δ is {brief(plan.delta)}. {verdict}"
     )
 
 
 def for_a_board(item: Price) -> str:
     """Explain the guarantee to people who decide about a study, in words that can be copied."""
-    plan, found = item.plan, 100 * float(item.risk.true_positive_rate(0.01))
+    plan, found = item.plan, rounding.up(100 * float(item.risk.true_positive_rate(0.01)), 2)
     return (
         f"The model will be trained with differential privacy on {plan.records:,} records, one for each "
         "person. Before anything leaves the training, the influence of each person is capped and random "
         "noise is added. The guarantee is (ε, δ)-differential privacy with "
-        f"ε = {number(item.tightest_epsilon)} and δ = {brief(plan.delta)}, for the presence or absence of "
+        f"ε = {at_most(item.tightest_epsilon)} and δ = {brief(plan.delta)}, for the presence or absence of "
         "one record, computed by "
         f"{ACCOUNTANTS[item.tightest].label} for all {plan.steps:,} releases together. It holds against "
         "anyone who sees the model and knows everything about all other people. In numbers: of 100 people "
-        f"who took part, the best possible test that accuses 1 of 100 outsiders finds at most {found:.1f}; "
+        f"who took part, the best possible test that accuses 1 of 100 outsiders finds at most {found:g}; "
         f"guessing finds 1. Whoever was 50% sure that a person took part can become at most "
-        f"{item.risk.posterior(0.5):.0%} sure by such a test."
+        f"{rounding.percent_up(item.risk.posterior(0.5))} sure by such a test."
     )
 
 

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from dashboard.components.formats import number
-from dashboard.state import Choice
+from dashboard.components.inputs import optional_number
+from dashboard.state import Choice, Number, log_stops
 from sample_data import lessons
 from vips_core.reports.figures import BLUE, GREY, NO_LEGEND, VERMILION, Array, Figure, figure, log_axis
 from vips_core.reports.traces import axis, band, line, marked_line, markers
+from vips_core.tasks import IMAGES, RISK, TOPICS, Score
 
 USE = Choice(
     "use",
@@ -18,18 +20,42 @@ USE = Choice(
     {"risk": "Risk of each person", "topics": "Topics of texts", "images": "Images"},
     "Which of the public samples the plan is compared with.",
 )
+_MOST = 10**6
+_STOPS = log_stops(1, _MOST, whole=True, mantissas=(1, 1.5, 2, 3, 4, 5, 6, 8))
+WIDTHS = {
+    use: Number(name, label, None, 1, _MOST, help, _STOPS, whole=True)
+    for use, name, label, help in (
+        ("risk", "predictors", "Predictors", "Columns that predict; each category is one of its own."),
+        ("topics", "vocabulary", "Words in the vocabulary", "Different words that are counted."),
+        ("images", "pixels", "Pixels of an image", "Width times height."),
+    )
+}
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Results on one public sample: scores by ε (rows) and seed (columns), the last row without noise."""
+    """Results on one public sample: values by ε (rows) and seed (columns), the last row without noise.
 
-    score: str
+    Attributes
+    ----------
+    records, width
+        How many records were trained on, and of how many predictors, words or pixels.
+    record, unit
+        What these two count.
+    """
+
+    score: Score
     data: str
     records: int
-    size: str
+    record: str
+    width: int
+    unit: str
     scores: Array
-    larger_is_better: bool = True
+
+    @property
+    def name(self) -> str:
+        """Of the score, without what tells it from others of its kind."""
+        return self.score.name.split(" (")[0]
 
 
 @functools.cache
@@ -37,10 +63,13 @@ def sample(use: str) -> Sample:
     """Return the results on the sample that suits a use."""
     results = lessons.load()
     if use == "risk":
-        return Sample("AUC", "NHANES stroke", 4_204, "45 features", results.auc)
+        size = (4_204, "people", 44, "predictors")
+        return Sample(RISK.scores[RISK.watched], "NHANES stroke", *size, results.auc)
     if use == "topics":
-        return Sample("perplexity", "State of the Union", 19_070, "10 topics", results.perplexity, False)
-    return Sample("pixel accuracy", "MNIST digits", lessons.TRAIN_IMAGES, "50 hidden units", results.accuracy)
+        size = (19_070, "texts", 6_000, "different words")
+        return Sample(TOPICS.scores[TOPICS.watched], "State of the Union", *size, results.perplexity)
+    size = (lessons.TRAIN_IMAGES, "images", 784, "pixels")
+    return Sample(IMAGES.scores[IMAGES.watched], "MNIST digits", *size, results.accuracy)
 
 
 EPSILONS = np.array(lessons.EPSILONS[:-1])
@@ -65,7 +94,7 @@ def chart(use: str, epsilon: float) -> Figure:
     at = float(np.clip(epsilon, EPSILONS[0], EPSILONS[-1]))
     traces = [
         band(EPSILONS, tried.min(axis=1), tried.max(axis=1), BLUE),
-        marked_line("Private", EPSILONS, middle, BLUE, hover=f"ε = %{{x}}: {of.score} %{{y:.3g}}"),
+        marked_line("Private", EPSILONS, middle, BLUE, hover=f"ε = %{{x}}: {of.name} %{{y:.3g}}"),
         line("Without privacy", EPSILONS[[0, -1]], [free, free], GREY, "dash"),
         markers(
             "This plan",
@@ -73,35 +102,54 @@ def chart(use: str, epsilon: float) -> Figure:
             [expected(use, epsilon)[0]],
             VERMILION,
             "diamond",
-            hover=f"This plan: {of.score} %{{y:.3g}}",
+            hover=f"This plan: {of.name} %{{y:.3g}}",
         ),
     ]
     traces[-1]["marker"]["size"] = 14
     x = log_axis("ε (log scale)", np.log10(EPSILONS[0]) - 0.05, np.log10(EPSILONS[-1]) + 0.05)
-    return figure(traces, x, axis(f"Held-out {of.score}"), height=320, margin={**NO_LEGEND, "t": 36})
+    return figure(traces, x, axis(f"Held-out {of.name}"), height=320, margin={**NO_LEGEND, "t": 36})
 
 
-def sentence(use: str, epsilon: float, records: int) -> str:
-    """Say what was reached at this ε, and how far the plan is from what was tried."""
+def sentence(use: str, epsilon: float) -> str:
+    """Say what was reached at this ε."""
     of, (middle, low, high) = sample(use), expected(use, epsilon)
     free = float(np.median(of.scores[-1]))
     beyond = "" if EPSILONS[0] <= epsilon <= EPSILONS[-1] else ", the nearest that was tried"
     near = min(max(epsilon, EPSILONS[0]), EPSILONS[-1])
-    times = records / of.records
-    if 0.5 <= times <= 2:
-        distance = "about as many as here, so that this is a fair guess for similar data"
-    elif times > 2:
-        distance = (
-            f"and the plan has {number(times)} times as many: at the same ε the noise per person is that "
-            "much smaller, so expect to come closer to training without privacy"
-        )
-    else:
-        distance = (
-            f"and the plan has {number(1 / times)} times fewer: at the same ε the noise per person is that "
-            "much larger, so expect less than this"
-        )
     return (
-        f"At ε = {number(near)}{beyond}, runs on {of.data} had a held-out {of.score} of **{number(middle)}** "
+        f"At ε = {number(near)}{beyond}, runs on {of.data} had a held-out {of.name} of **{number(middle)}** "
         f"({number(low)} to {number(high)} over {of.scores.shape[1]} runs), against {number(free)} without "
-        f"privacy. That data has {of.records:,} records and {of.size}, {distance}."
+        f"privacy. {of.score.explained()}"
     )
+
+
+def distance(use: str, records: int, width: int | None) -> str:
+    """Say how far the visitor's data are from those, and what that means for what can be expected."""
+    of = sample(use)
+    people = _side(records, of.records)  # at the same ε, noise per person falls with their number
+    wide = 0 if width is None else -_side(width, of.width)  # and more numbers share the same budget
+    yours = f"{records:,} {of.record}" + ("" if width is None else f" and {width:,} {of.unit}")
+    theirs = f"{of.records:,} {of.record} and {of.width:,} {of.unit}"
+    return f"That is with {theirs}; you have {yours}: **{_outlook(people, wide)}**."
+
+
+def _side(mine: int, theirs: int) -> int:
+    """Return 1 for more than twice as many, -1 for less than half, 0 for about as many."""
+    return (mine > 2 * theirs) - (2 * mine < theirs)
+
+
+def _outlook(people: int, wide: int) -> str:
+    if people * wide < 0:
+        return "one makes it easier and the other harder, so take this as a rough guess"
+    if people + wide == 0:
+        return "about the same, so that this is a fair guess for similar data"
+    return (
+        "expect to come closer to training without privacy" if people + wide > 0 else "expect less than this"
+    )
+
+
+def ask_width(use: str) -> None:
+    """Offer to say how many predictors, words or pixels the visitor's data have."""
+    unit = sample(use).unit
+    help = "To compare with the public sample. It changes nothing about the protection."
+    optional_number(WIDTHS[use], f"I know how many {unit} there are", help, sample(use).width)

@@ -1,20 +1,25 @@
-"""What a risk model looks like before one is trained here: ROC curves from the shipped results."""
+"""What a risk model looks like before one is trained here: ROC curves and AUC from the shipped results."""
+
+import math
 
 import numpy as np
+import pandas as pd
 
 from dashboard.components.charts import plot
+from dashboard.components.formats import number
+from dashboard.components.tables import text_table
 from sample_data import lessons
 from vips_core.reports.figures import BLUE, GREY, RATES, figure, guessing
 from vips_core.reports.traces import axis, line
 
 CAPTION = (
     "NHANES stroke, ε = 1 against training without privacy: median ROC curves of {runs} runs each on public "
-    "held-out people."
+    "held-out people, and their median AUC at other ε."
 )
 
 
 def show() -> str:
-    """Draw the curves, and return what they are."""
+    """Draw the curves and the table, and return what they are."""
     results, rates = lessons.load(), lessons.FALSE_POSITIVES
     private, free = (np.median(results.roc[place], axis=0) for place in (lessons.EPSILONS.index(1.0), -1))
     curves = [
@@ -29,4 +34,7 @@ def show() -> str:
         "preview",
         "ROC curves of a private risk model and one without privacy.",
     )
+    aucs = [number(value) for value in np.median(results.auc, axis=1)]
+    names = ["∞" if math.isinf(epsilon) else number(epsilon) for epsilon in lessons.EPSILONS]
+    text_table(pd.DataFrame([["Median AUC", *aucs]], columns=["At ε =", *names]))
     return CAPTION.format(runs=results.roc.shape[1])

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from dashboard.components import layout
+from dashboard.components.bounds import at_most
 from dashboard.stored import Finished
 from dashboard.views.risk.data import GROUPS, Scored
 from vips_core.readers import DataSet
@@ -32,7 +33,7 @@ def headline(runs: Mapping[str, Finished]) -> str:
     spent = runs[private].result["epsilon"]
     ceiling = f"; without privacy {aucs[NON_PRIVATE]:.2f}" if aucs.get(NON_PRIVATE) else ""
     return (
-        f"At ε = {spent.get('pld', spent.get('pure')):.3g} the risk model finds cases with AUC "
+        f"At ε = {at_most(spent.get('pld', spent.get('pure')))} the risk model finds cases with AUC "
         f"{aucs[private]:.2f}{ceiling}; guessing 0.5."
     )
 

@@ -4,8 +4,9 @@ import streamlit as st
 
 from dashboard import state, stored
 from dashboard.components import budget_bar, layout
+from dashboard.components.bounds import at_least, at_most
 from dashboard.components.charts import chart
-from dashboard.components.formats import brief, number
+from dashboard.components.formats import brief
 from dashboard.components.layout import card, metric
 from dashboard.components.tables import by_width, csv_button
 from dashboard.views.runs import charts, tables, text
@@ -49,9 +50,9 @@ def _budget(row: DataRow) -> None:
         st.caption(layout.plain(sentence))
     name = f"budget-{row.fingerprint[:8]}"
     columns = layout.narrow_columns(name, 3)
-    metric("Largest ε of one more run", number(budget.left_epsilon), columns[0])
+    metric("Largest ε of one more run", at_least(budget.left_epsilon), columns[0])
     metric("Left of the cap", f"{budget.left_share:.1%}", columns[1])
-    metric("ε if planned as a whole", number(budget.planned_epsilon), columns[2])
+    metric("ε if planned as a whole", at_most(budget.planned_epsilon), columns[2])
     st.caption(text.ADAPTIVITY)
     budget_bar.show(budget.spent_share, budget.reserved_share)
     if budget.history:

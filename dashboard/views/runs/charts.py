@@ -43,7 +43,7 @@ def budget_over_time(budget: Budget) -> Figure:
         [moment.isoformat() for moment in history["Time (UTC)"]],
         history["% of the cap"].tolist(),
         BLUE,
-        hover="%{x}: %{y:.3g} % with run %{customdata}",
+        hover="%{x}: %{y:.3g}% with run %{customdata}",
         customdata=history["Run"].tolist(),
         line={"color": BLUE, "width": 2.5, "shape": "hv"},
     )

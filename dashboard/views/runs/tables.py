@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 
 from dashboard import stored
+from dashboard.components.bounds import at_most
 from dashboard.components.formats import brief, number
 from dashboard.components.tables import NarrowRow
 from dashboard.views.runs.data import OWN_PROOF, RunResults
@@ -78,7 +79,7 @@ def method_label(run: RunRow) -> str:
 def _epsilon(run: RunRow) -> str:
     if run.kind == SWEEP or (run.kind == AUDIT and run.epsilon is None):
         return "–"
-    return "∞" if run.epsilon is None else number(run.epsilon)
+    return "∞" if run.epsilon is None else at_most(run.epsilon)
 
 
 def _score(run: RunRow) -> str:
@@ -118,7 +119,7 @@ def _setting(name: str, value: Any) -> str:
 def accounts_table(fits: Sequence[RunRow], results: Results) -> pd.DataFrame:
     """ε by accountant (rows) and run (columns), from the ledgers."""
     cells = {
-        run_id: {_ACCOUNT_LABELS[name]: number(account.epsilon) for name, account in left.accounts.items()}
+        run_id: {_ACCOUNT_LABELS[name]: at_most(account.epsilon) for name, account in left.accounts.items()}
         for run_id, left in results.items()
         if left is not None
     }

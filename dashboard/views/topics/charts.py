@@ -64,7 +64,7 @@ def intertopic_map(topic_map: TopicMap, topics: Mapping[str, Topics], chosen: in
                 places[:, 0],
                 places[:, 1],
                 colour,
-                hover=f"{METHOD_NAMES[method]}, topic %{{text}}: %{{customdata}} % of the words",
+                hover=f"{METHOD_NAMES[method]}, topic %{{text}}: %{{customdata}}% of the words",
                 mode="markers" if hollow else "markers+text",
                 text=[str(number + 1) for number in range(size)],
                 textfont={"color": "#000000", "size": 11},  # which all colours of methods set off

@@ -1,13 +1,18 @@
 """The Learn page: questions, reveals, controls, addresses and hand-outs."""
 
+import itertools
+import json
 import math
 from urllib.parse import parse_qsl, urlsplit
 
+import plotly.graph_objects as go
 import pytest
 
-from dashboard.components.formats import number
+from dashboard.components.bounds import at_most
 from dashboard.views.learn import lessons, sections
+from dashboard.views.learn.lessons import figures
 from dashboard.views.learn.lessons.base import LETTERS
+from tests.dashboard.lessons import at_once
 from tests.pages import address, metrics, settled, view, widget
 
 OTHER = {
@@ -66,6 +71,26 @@ def test_a_wrong_answer_is_said_to_be_one(lesson):
 
 
 @pytest.mark.parametrize("lesson", OTHER)
+def test_each_lesson_has_all_that_a_course_needs(lesson):
+    """Aim, minutes, an exercise, an animation to stop, a sentence for each wrong answer, notes to speak."""
+    taught, at, presented = lessons.LESSONS[lesson], revealed(lesson), revealed(lesson, present=1)
+    captions = [caption.value for caption in at.caption]
+    assert f"**Aim.** {taught.objective} About {taught.minutes} minutes." in captions
+    for shown in (at, presented):
+        words = [markdown.value for markdown in shown.markdown]
+        assert f"**Exercise, on paper.** {taught.exercise}" in words
+        assert not any(taught.solution in word for word in words)  # in the second hand-out only
+    assert all(any(note in markdown.value for markdown in presented.markdown) for note in taught.notes)
+    figure = json.loads(at.get("plotly_chart")[0].proto.spec)
+    assert len(figure["frames"]) > 1
+    (menu,) = figure["layout"]["updatemenus"]
+    assert [button["label"] for button in menu["buttons"]] == ["▶ Play", "❚❚ Pause"]
+    wrong = [answer for place, answer in enumerate(asked(lesson).answers) if place != asked(lesson).right]
+    assert len(wrong) >= 2
+    assert all(answer.mistake.endswith((".", "!", "?")) for answer in wrong)
+
+
+@pytest.mark.parametrize("lesson", OTHER)
 def test_a_control_changes_the_numbers_and_the_address_keeps_it(lesson):
     name, value = OTHER[lesson]
     before, after = metrics(revealed(lesson)), revealed(lesson, **{name: value})
@@ -78,7 +103,7 @@ def test_a_control_moves_on_the_page():
     at = revealed("promise")
     (entry,) = [element for element in at.number_input if element.key.startswith("number:promise_eps:")]
     settled(entry.set_value(2.0).run())
-    assert metrics(at)["Odds after, at most"] == f"×{number(math.exp(2) + 1e-3)}"
+    assert metrics(at)["Odds after, at most"] == f"×{at_most(math.exp(2) + 1e-3)}"
     at = revealed("outcomes")
     settled(widget(at.select_slider, "scale:outcomes_eps").set_value("10").run())
     assert address(at)["outcomes_eps"] == "10"
@@ -152,3 +177,20 @@ def test_hand_out_s_link_opens_the_same_state(lesson):
     second = page(lesson, **dict(parse_qsl(urlsplit(link).query)))
     assert metrics(second) == metrics(first)
     assert second.info[0].value == first.info[0].value
+
+
+@pytest.mark.parametrize("reveal", [False, True])
+@pytest.mark.parametrize("lesson", OTHER)
+def test_plots_that_are_stacked_do_not_overlap_in_any_frame(lesson, reveal):
+    drawn = lessons.LESSONS[lesson].look(lessons.LESSONS[lesson].defaults, reveal, at_once).figure
+    below = figures.stacked(drawn)
+    if "xaxis2" not in drawn["layout"]:
+        assert below == drawn
+        return
+    assert go.Figure({**below, "frames": []}).layout.height > drawn["layout"]["height"]
+    layouts = [below["layout"], *(frame["layout"] for frame in below.get("frames", []))]
+    for layout in layouts:
+        rows = sorted(axis["domain"] for name, axis in layout.items() if name.startswith("yaxis"))
+        assert all(low[1] < high[0] for low, high in itertools.pairwise(rows))
+        assert all(axis["domain"] == [0, 1] for name, axis in layout.items() if name.startswith("xaxis"))
+        assert all(0 <= words["x"] <= 1 for words in layout["annotations"] if words["xref"] == "paper")

@@ -14,7 +14,7 @@ from scipy.stats import norm
 
 import dashboard
 from dashboard.background import Later
-from dashboard.components.formats import number
+from dashboard.components.bounds import at_most
 from dashboard.views.learn import handout, lessons
 from dashboard.views.learn.lessons import (
     attack,
@@ -62,7 +62,7 @@ def test_promise_is_bayes_rule_when_delta_is_small():
 
 def test_promise_counts_delta_in_the_odds():
     shown = outcome("promise", promise_delta=0.1)
-    assert dict(shown.numbers)["Odds after, at most"] == f"×{number(math.e + 0.1 / 0.01)}"  # and not e^ε
+    assert dict(shown.numbers)["Odds after, at most"] == f"×{at_most(math.e + 0.1 / 0.01)}"  # and not e^ε
     assert dict(shown.numbers)["Belief after, at most"] == f"{12.718 / 13.718:.1%}"
     assert "With δ = 0, odds would grow at most by e^ε = 2.72" in shown.explanation
     assert promise.odds_factor(10.0, 1e-5) == pytest.approx(100, rel=1e-3)  # everyone is found
@@ -72,9 +72,9 @@ def test_gaussian_noise_matches_the_core():
     shown = dict(outcome("noise", noise_sens=2.0, noise_std=5.0, noise_delta=1e-6).numbers)
     plan = single_step(2.5, 1e-6)
     epsilon = plan.epsilon("gaussian")
-    assert shown["ε, exact"] == number(epsilon)
+    assert shown["ε, exact"] == at_most(epsilon)
     assert shown["Noise multiplier σ/Δ"] == "2.50"
-    assert shown["ε, classical rule"] == number(math.sqrt(2 * math.log(1.25e6)) / 2.5)
+    assert shown["ε, classical rule"] == at_most(math.sqrt(2 * math.log(1.25e6)) / 2.5)
     mu = 0.4
     assert shown["Chance that L is above ε"] == f"{norm.sf(epsilon, mu**2 / 2, mu):.2g}"
     same_ratio = outcome("noise", noise_sens=0.2, noise_std=0.5, noise_delta=1e-6)
@@ -114,7 +114,7 @@ def test_composition_matches_the_core():
     plan = PrivacyPlan(records=10**6, expected_batch=20_000, steps=50, noise_multiplier=1.5, delta=1e-5)
     shown = outcome("composition", composition_noise=1.5, composition_q=0.02, composition_steps=50)
     for name, (label, value) in zip(composition.STYLES, shown.numbers, strict=True):
-        assert value == number(plan.epsilon(name)), label
+        assert value == at_most(plan.epsilon(name)), label
     table = shown.table()
     row = table[(table["Accountant"] == "Moments") & (table["Steps"] == 1)].iloc[0]
     assert row["ε"] == plan.replace(steps=1).epsilon("moments")
@@ -141,7 +141,7 @@ def test_composition_says_where_moments_lie_above_basic(noise, rate):
     assert max(above) < 1.6 * int(last) + 1  # the curve's next point is below
     one_step = plan.replace(steps=1)
     for name in ("moments", "basic"):
-        assert f"{name} {'say ' if name == 'moments' else ''}{number(one_step.epsilon(name))}" in said
+        assert f"{name} {'say ' if name == 'moments' else ''}{at_most(one_step.epsilon(name))}" in said
 
 
 def test_subsampling_matches_the_core():
@@ -149,8 +149,8 @@ def test_subsampling_matches_the_core():
     shown = dict(
         outcome("subsampling", subsampling_q=0.1, subsampling_noise=2.0, subsampling_steps=10).numbers
     )
-    assert shown["ε at this q"] == number(plan.epsilon("pld"))
-    assert shown["ε of full batches"] == number(plan.replace(expected_batch=10**6).epsilon("pld"))
+    assert shown["ε at this q"] == at_most(plan.epsilon("pld"))
+    assert shown["ε of full batches"] == at_most(plan.replace(expected_batch=10**6).epsilon("pld"))
     assert shown["Efficiency at this q"] == f"{plan.efficiency:.0%}"
 
 

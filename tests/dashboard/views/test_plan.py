@@ -4,10 +4,11 @@ import pytest
 
 from dashboard import background
 from dashboard.components import formats
+from dashboard.components.bounds import at_most
 from dashboard.views.plan import data, parameters
 from tests.dashboard.plan_page import PLAN, command, page, texts
 from tests.pages import address, checked, metrics, settled, widget
-from vips_core import ACCOUNTANTS, PrivacyPlan
+from vips_core import ACCOUNTANTS, PrivacyPlan, rounding
 
 DEFAULTS = {parameter.name: parameter.default for parameter in parameters.PARAMETERS}
 
@@ -15,15 +16,15 @@ DEFAULTS = {parameter.name: parameter.default for parameter in parameters.PARAME
 def test_headline_and_accountants_are_the_core_s():
     at = settled(page())
     shown = metrics(at)
-    assert shown["ε by moments"] == formats.number(PLAN.epsilon("moments"))
-    assert shown["ε by strong composition"] == formats.number(PLAN.epsilon("strong"))
-    assert shown["ε by PLD, the tightest accountant"] == formats.number(PLAN.epsilon("pld"))
+    assert shown["ε by moments"] == at_most(PLAN.epsilon("moments"))
+    assert shown["ε by strong composition"] == at_most(PLAN.epsilon("strong"))
+    assert shown["ε by PLD, the tightest accountant"] == at_most(PLAN.epsilon("pld"))
     at.session_state["accountants"] = True
     table = settled(checked(at.run())).table[0].value
     expected = PLAN.epsilons()
     for name, accountant in ACCOUNTANTS.items():
         row = table[table["Accountant"] == accountant.label].iloc[0]
-        assert row["ε"] == formats.number(expected[name])
+        assert row["ε"] == at_most(expected[name])
         assert row["Why it differs"].startswith(accountant.why)
         assert PLAN.accounts([name])[name].note in row["Why it differs"]
 
@@ -31,11 +32,11 @@ def test_headline_and_accountants_are_the_core_s():
 def test_slow_parts_fill_in_with_the_core_s_numbers():
     at = settled(page())
     risk, shown = PLAN.risk(), metrics(at)
-    assert shown["Found at 1% false alarms"] == f"{float(risk.true_positive_rate(0.01)):.1%}"
+    assert shown["Found at 1% false alarms"] == rounding.percent_up(float(risk.true_positive_rate(0.01)))
     assert shown["Advantage over guessing"] == f"{risk.advantage:.1%}"
     assert shown["Share of the best signal over noise"] == f"{PLAN.efficiency:.0%}"
     assert risk.sentence() in texts(at)
-    assert f"**{100 * risk.posterior(0.5):.3g}%** sure" in texts(at)
+    assert f"**{rounding.percent_up(risk.posterior(0.5))}** sure" in texts(at)
     assert len(at.get("plotly_chart")) == 5
 
 
@@ -50,16 +51,14 @@ def test_slow_calls_do_not_block(monkeypatch):
     assert len(at.number_input) > 4
     monkeypatch.setattr(background, "_PATIENCE", 60.0)
     moved = PLAN.calibrate(1.3125)
-    assert metrics(checked(at.run()))["ε by moments"] == formats.number(moved.epsilon("moments"))
+    assert metrics(checked(at.run()))["ε by moments"] == at_most(moved.epsilon("moments"))
 
 
 def test_slider_and_exact_entry_follow_each_other_and_the_address():
     at = page()
     checked(widget(at.number_input, "number:sigma").set_value(2.345).run())
     assert widget(at.select_slider, "slider:sigma").value == 2.345
-    assert metrics(at)["ε by moments"] == formats.number(
-        PLAN.replace(noise_multiplier=2.345).epsilon("moments")
-    )
+    assert metrics(at)["ε by moments"] == at_most(PLAN.replace(noise_multiplier=2.345).epsilon("moments"))
     checked(widget(at.select_slider, "slider:sigma").set_value(3.0).run())
     assert widget(at.number_input, "number:sigma").value == 3.0
     assert address(at)["sigma"] == "3.0"
@@ -91,7 +90,7 @@ def test_address_restores_every_value():
     second = page(**address(first))
     assert metrics(settled(second)) == metrics(settled(first))
     plan = PrivacyPlan(records=12_345, expected_batch=678, epochs=3.5, delta=2e-6).calibrate(1.5, "rdp")
-    assert metrics(second)["ε by moments"] == formats.number(plan.epsilon("moments"))
+    assert metrics(second)["ε by moments"] == at_most(plan.epsilon("moments"))
     assert f"σ = {formats.number(plan.noise_multiplier)}" in texts(second)
 
 
@@ -99,7 +98,7 @@ def test_address_restores_every_value():
 def test_solves_for_noise(accountant):
     at = settled(page(solve="sigma", target=2, accountant=accountant))
     plan = PLAN.calibrate(2.0, accountant)
-    assert metrics(at)["ε by moments"] == formats.number(plan.epsilon("moments"))
+    assert metrics(at)["ε by moments"] == at_most(plan.epsilon("moments"))
     assert f"--target-epsilon 2 --accountant {accountant}" in command(at)
 
 

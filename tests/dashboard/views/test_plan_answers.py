@@ -1,16 +1,20 @@
 """The Plan page: answers for those who do not think in noise, and what it says of extreme plans."""
 
 import json
+import math
 import shlex
 
 import numpy as np
 import pytest
 
+import sample_data
 from dashboard import state
 from dashboard.components import formats
+from dashboard.components.bounds import at_most
 from dashboard.components.price import price
 from dashboard.views.plan import data, sections, usefulness
 from dashboard.views.plan.parameters import PlanInputs
+from sample_data import lessons
 from tests.dashboard.plan_page import PLAN, command, page, texts
 from tests.pages import address, checked, metrics, settled, widget
 from vips_core import PrivacyPlan, RiskLimit
@@ -34,7 +38,7 @@ def test_solves_for_the_noise_of_an_attack_risk(by, values, limit, options):
     at = settled(page(solve="sigma", by=by, **values))
     plan = PLAN.calibrate_to_risk(RiskLimit(**limit))
     assert f"Noise **σ = {formats.number(plan.noise_multiplier)}** meets the limit on attacks" in texts(at)
-    assert metrics(at)["ε by moments"] == formats.number(plan.epsilon("moments"))
+    assert metrics(at)["ε by moments"] == at_most(plan.epsilon("moments"))
     assert options in command(at)
     assert address(at)["by"] == by
 
@@ -47,8 +51,9 @@ def test_a_risk_that_guessing_has_is_refused():
 def test_words_for_a_board_have_the_core_s_numbers():
     at = settled(page())
     (words,) = [code.value for code in at.code if code.value.startswith("The model will be trained")]
-    assert f"ε = {formats.number(PLAN.epsilon('pld'))} and δ = 1e-7" in words
-    assert f"finds at most {100 * float(PLAN.risk().true_positive_rate(0.01)):.1f}" in words
+    assert f"ε = {at_most(PLAN.epsilon('pld'))} and δ = 1e-7" in words
+    most = math.ceil(1000 * float(PLAN.risk().true_positive_rate(0.01))) / 10
+    assert f"finds at most {most:g};" in words
 
 
 @pytest.mark.parametrize("use", ["risk", "topics", "images"])
@@ -58,7 +63,52 @@ def test_usefulness_is_that_of_the_shipped_runs(use):
     middle, low, high = usefulness.expected(use, 1.0)
     assert (middle, low, high) == (np.median(of.scores[2]), of.scores[2].min(), of.scores[2].max())
     assert f"of **{formats.number(middle)}**" in texts(at)
-    assert "times as many" in texts(at)
+    assert of.score.explained() in texts(at)
+    assert "you have 400,000 " in texts(at)
+    assert "expect to come closer to training without privacy" in texts(at)
+
+
+@pytest.mark.parametrize(
+    ("use", "data", "columns"),
+    [("risk", "nhanes-stroke", 44), ("topics", "sotu", 6_000), ("images", "mnist", 784)],
+)
+def test_what_the_plan_is_compared_with_is_what_was_trained_on(use, data, columns):
+    records, of = sample_data.load(data), usefulness.sample(use)
+    widths = {"risk": lambda: len(records.feature_names) - 1, "topics": lambda: len(records.vocabulary)}
+    assert of.width == columns == widths.get(use, lambda: np.prod(records.shape))()  # no intercept
+    trained = {"risk": lambda: len(records.split(test_share=0.2, seed=0)[0])}
+    held_out = {"topics": lessons.HELD_OUT_DOCUMENTS, "images": len(records) - lessons.TRAIN_IMAGES}
+    assert of.records == trained.get(use, lambda: len(records) - held_out[use])()
+
+
+@pytest.mark.parametrize(
+    ("people", "predictors", "said"),
+    [
+        (3_000, None, "you have 3,000 people: **about the same"),
+        (300, None, "you have 300 people: **expect less than this"),
+        (3_000, 500, "you have 3,000 people and 500 predictors: **expect less than this"),
+        (3_000, 3, "you have 3,000 people and 3 predictors: **expect to come closer"),
+        (
+            50_000,
+            500,
+            "you have 50,000 people and 500 predictors: **one makes it easier and the other harder",
+        ),
+    ],
+)
+def test_plan_says_how_far_people_and_predictors_are_from_the_sample(people, predictors, said):
+    at = settled(page(n=people, s=people, delta=1e-6, **{"predictors": predictors} if predictors else {}))
+    assert f"That is with 4,204 people and 44 predictors; {said}" in texts(at)
+    assert address(at).get("predictors") == (str(predictors) if predictors else None)
+
+
+def test_predictors_are_typed_on_the_plan_and_can_be_taken_back():
+    at = settled(page(n=3_000, s=3_000))
+    settled(checked(widget(at.toggle, "own:predictors").set_value(True).run()))
+    settled(checked(widget(at.number_input, "number:predictors").set_value(500).run()))
+    assert address(at)["predictors"] == "500"
+    assert "3,000 people and 500 predictors" in texts(at)
+    settled(checked(widget(at.toggle, "own:predictors").set_value(False).run()))
+    assert "predictors" not in address(at)
 
 
 def test_impossible_plans_give_a_sentence():
@@ -137,8 +187,11 @@ def test_an_order_at_the_edge_of_the_grid_is_warned_of():
 def test_four_questions_end_in_a_filled_plan_that_the_command_makes_too(capsys):
     at = checked(page().button(key="guide").click().run())
     checked(widget(at.number_input, "number:n").set_value(5_000).run())
-    for _ in range(3):
+    for _ in range(2):
         checked(at.button(key="guide-on").click().run())
+    checked(widget(at.toggle, "own:predictors").set_value(True).run())
+    checked(widget(at.number_input, "number:predictors").set_value(12).run())
+    checked(at.button(key="guide-on").click().run())
     assert address(at)["guide"] == "4"
     again = page(**address(at))
     assert [header.value for header in again.header] == ["4 of 4: How long may it take?"]
@@ -146,8 +199,9 @@ def test_four_questions_end_in_a_filled_plan_that_the_command_makes_too(capsys):
     plan = PrivacyPlan(records=5_000, expected_batch=5_000, epochs=20, delta=1e-5).calibrate_to_risk(
         RiskLimit(true_positive_rate=0.05)
     )
-    assert metrics(at)["ε by PLD, the tightest accountant"] == formats.number(plan.epsilon("pld"))
-    assert "finds at most 5.0" in texts(at)
+    assert metrics(at)["ε by PLD, the tightest accountant"] == at_most(plan.epsilon("pld"))
+    assert "finds at most 5;" in texts(at)
+    assert "you have 5,000 people and 12 predictors" in texts(at)
     assert "guide" not in address(at)
     assert main([*shlex.split(command(at).replace("\\\n", ""))[1:], "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["epsilon"]["pld"] == pytest.approx(plan.epsilon("pld"))
@@ -158,4 +212,4 @@ def test_the_guide_goes_back_and_can_be_left():
     assert address(at)["guide"] == "2"
     at = settled(checked(at.button(key="guide-leave").click().run()))
     assert "guide" not in address(at)
-    assert metrics(at)["ε by moments"] == formats.number(PLAN.epsilon("moments"))
+    assert metrics(at)["ε by moments"] == at_most(PLAN.epsilon("moments"))

@@ -80,7 +80,9 @@ def test_the_result_begins_with_a_sentence_and_says_what_failed(shared, finished
     at = page([shared[1][method] for method in ("refined", "paper", "non-private")])
     reached, ceiling = (finished[method].result["held_out"]["AUC"] for method in ("refined", "non-private"))
     sentence = f"AUC {reached:.2f}; without privacy {ceiling:.2f}; guessing 0.5."
-    assert any(f"At ε = 3 the risk model finds cases with {sentence}" in item.value for item in at.markdown)
+    assert any(
+        f"At ε = 3.00 the risk model finds cases with {sentence}" in item.value for item in at.markdown
+    )
     scores = {method: data.scored(finished[method]) for method in ("refined", "paper")}
     worse = replace(scores["paper"], log_loss=9.0)
     assert text.failures({"refined": scores["refined"]}) == ""

@@ -6,7 +6,7 @@ import zipfile
 import pytest
 
 from dashboard import pages
-from dashboard.components.formats import number
+from dashboard.components.bounds import at_least, at_most
 from dashboard.views.runs import charts, data, history, tables, text
 from tests.pages import address, checked, settled, view
 from tests.small_rows import rows
@@ -84,7 +84,7 @@ def test_two_runs_side_by_side_with_epsilon_from_their_ledgers(store):
     assert asked == {"Method": "VIPS, as published", "Target ε": "–", "Noise σ": "4"}
     ledger = Ledger.from_json((store.folder(paper.id) / "ledger.json").read_text())
     row = accounts[accounts["Accountant"] == "Moments"].iloc[0]
-    assert row[f"VIPS, as published {paper.id}"] == number(ledger.epsilon(1e-3, "moments"))
+    assert row[f"VIPS, as published {paper.id}"] == at_most(ledger.epsilon(1e-3, "moments"))
     assert scores["Held-out score"].tolist() == ["AUC", "log loss"]
     assert len(at.get("plotly_chart")) == 1
     assert address(page(**address(at)))["runs"] == f"{refined.id},{paper.id}"
@@ -195,8 +195,8 @@ def test_budgets_and_cap(store):
     shown = {metric.label: metric.value for metric in at.metric}
     budget = store.budget("secret")
     assert shown["Left of the cap"] == f"{budget.left_share:.1%}"
-    assert shown["Largest ε of one more run"] == number(budget.left_epsilon)
-    assert shown["ε if planned as a whole"] == number(budget.planned_epsilon)
+    assert shown["Largest ε of one more run"] == at_least(budget.left_epsilon)
+    assert shown["ε if planned as a whole"] == at_most(budget.planned_epsilon)
     assert len(at.get("plotly_chart")) == 1
     (bar,) = [item.proto.body for item in at.get("html") if "vips-budget" in item.proto.body]
     assert f"spent {budget.spent_share:.0%}" in bar

@@ -21,7 +21,7 @@ from tests.models.sbn.networks import (
 )
 from vips_core.kernels.symmetric import from_triangles, triangles
 from vips_core.metrics.images import pixel_accuracy, reconstruct, reconstruction_log_likelihood
-from vips_core.models.sbn import paper as sbn_paper
+from vips_core.models.sbn import pixel_matrices
 from vips_core.models.sbn.model import SBN
 from vips_core.privacy.noise import Randomness
 from vips_core.privacy.wall import release
@@ -73,10 +73,10 @@ def test_eigenvalues_of_a_noisy_gram_are_floored():
     rng = np.random.default_rng(0)
     noisy = rng.standard_normal((3, HIDDEN, HIDDEN))
     noisy = noisy + noisy.swapaxes(1, 2)
-    floored = from_triangles(sbn_paper._floored(triangles(noisy), HIDDEN), HIDDEN)
-    assert np.linalg.eigvalsh(floored).min() >= sbn_paper.EIGENVALUE_FLOOR * (1 - 1e-9)
+    floored = from_triangles(pixel_matrices.floored(triangles(noisy), HIDDEN), HIDDEN)
+    assert np.linalg.eigvalsh(floored).min() >= pixel_matrices.EIGENVALUE_FLOOR * (1 - 1e-9)
     kept = noisy @ noisy + np.eye(HIDDEN)
-    np.testing.assert_allclose(sbn_paper._floored(triangles(kept), HIDDEN), triangles(kept))
+    np.testing.assert_allclose(pixel_matrices.floored(triangles(kept), HIDDEN), triangles(kept))
 
 
 def test_statistics_of_the_paper_are_clamped_and_averaged():

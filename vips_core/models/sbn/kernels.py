@@ -15,6 +15,7 @@ import numpy as np
 from numba import njit
 
 from vips_core.kernels.pool import Array
+from vips_core.privacy.blocks import FloatArray
 
 
 @njit(nogil=True, cache=True)
@@ -52,7 +53,7 @@ def settle_shared(field: Array, gram: Array, mu: Array, sweeps: int, tolerance: 
 
 
 @njit(nogil=True, cache=True)
-def settle_each(field: Array, triangles: Array, mu: Array, sweeps: int, tolerance: float) -> None:
+def settle_each(field: Array, triangles: FloatArray, mu: Array, sweeps: int, tolerance: float) -> None:
     """Update every image's hidden units under its own Gram matrix, given as upper triangles by rows."""
     images, units = field.shape
     gram = np.empty((units, units))
@@ -67,7 +68,7 @@ def settle_each(field: Array, triangles: Array, mu: Array, sweeps: int, toleranc
 
 
 @njit(nogil=True, cache=True)
-def second_moments(mu: Array, out: Array) -> None:
+def second_moments(mu: Array, out: FloatArray) -> None:
     """Fill `out` with the upper triangles of ⟨zzᵀ⟩ = μμᵀ + diag(μ(1 − μ)), whose diagonal is μ (z² = z)."""
     images, units = mu.shape
     for n in range(images):

@@ -124,8 +124,9 @@ class SBN(VariantModel[Params, BinaryRows]):
         array
             (n, J) probabilities.
         """
-        logits = hidden @ params.weights.T + params.pixel_bias
-        return np.asarray(expit(params.logit_gain * logits))
+        logits = params.logit_gain * (hidden @ params.weights.T + params.pixel_bias)
+        small = np.exp(-np.abs(logits))  # several times faster than expit
+        return np.asarray(np.where(logits >= 0, 1.0, small) / (1 + small))
 
     def dictionary(self, params: Params) -> Array:
         """Return each hidden unit's weights as an image.

@@ -18,19 +18,22 @@ Every image is bounded as it is: no clipping. With these worst-case bounds the n
 in every step, which is the weakness of the paper's variant and the reason for the refined one.
 """
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from vips_core.data import BinaryRows
 from vips_core.kernels.exact import cut, factor_steps
 from vips_core.kernels.polya_gamma import pg_means
-from vips_core.kernels.pool import Array, concatenated, grouped_sums, one_blas_thread
-from vips_core.kernels.symmetric import from_triangles, packed_size, triangle_scale, triangles
-from vips_core.models.base import Block, Released
+from vips_core.kernels.pool import Array, grouped_sums, one_blas_thread
+from vips_core.kernels.symmetric import from_triangles, packed_size, triangle_scale
+from vips_core.models.base import Block, FloatArray, Released
 from vips_core.models.sbn.kernels import second_moments, settle_each, settle_shared
+from vips_core.models.sbn.pixel_matrices import floored, weight_posteriors
 from vips_core.models.sbn.pixels import centred_pixel_sums
 from vips_core.models.sbn.tpbn import TPBN
 from vips_core.privacy.plan import PrivacyPlan
@@ -41,13 +44,11 @@ if TYPE_CHECKING:
 BATCH = 1600
 CHUNK = 256
 ALIKE = 128  # images whose posteriors BLAS computes together; fewer are padded, so that it treats all alike
-PIXEL_CHUNK = 32
 ROUNDS = 2
 SWEEPS = 10
 TOLERANCE = 0.01
 START_SCALE = 0.1
 DELAY, FORGETTING = 1024, 0.7  # ρ_t = (τ₀ + t)^−κ, and 1 in the first step
-EIGENVALUE_FLOOR = 1e-3
 RANGES = {
     "hidden": (-0.5, 0.5),
     "pixels": (-0.5, 0.5),
@@ -79,6 +80,19 @@ class PaperParams:
     gram: Array
     records: int
     logit_gain: float = 1.0
+
+    @functools.cached_property
+    def square_factors(self) -> Array:
+        """Factors of ⟨zzᵀ⟩ in ⟨(wᵀz + c)²⟩: pairs off the diagonal twice; 2⟨c⟩⟨w⟩ joins ⟨w²⟩ (z² = z)."""
+        hidden = self.weights.shape[1]
+        factors = self.weight_pairs * triangle_scale(hidden) ** 2
+        factors[:, _diagonal(hidden)] += 2 * self.pixel_bias[:, None] * self.weights
+        return factors
+
+    @functools.cached_property
+    def single_pairs(self) -> tuple[FloatArray, FloatArray]:
+        """`weight_pairs` and `square_factors` in single precision."""
+        return self.weight_pairs.astype(np.float32), self.square_factors.astype(np.float32)
 
 
 class Paper:
@@ -165,7 +179,7 @@ class Paper:
             np.clip(new[name], low, high, out=new[name])
         with one_blas_thread():
             if noisy:
-                new["gram"] = _floored(new["gram"], self.hidden)
+                new["gram"] = floored(new["gram"], self.hidden)
             averaged = {name: (1 - rate) * getattr(params, name) + rate * new[name] for name in RANGES}
             return self._posteriors(params, averaged)
 
@@ -178,10 +192,10 @@ class Paper:
     def _posteriors(self, params: PaperParams, statistics: Statistics) -> PaperParams:
         """Update W, then c, then b, then the hyper-posteriors (Appendix C)."""
         scaled = {name: params.records * value for name, value in statistics.items()}
-        diagonal = np.equal(*np.triu_indices(self.hidden))
+        diagonal = _diagonal(self.hidden)
         xi_hidden = scaled["gram"][:, diagonal]  # E, since z² = z
         target = scaled["cross"] - params.pixel_bias[:, None] * xi_hidden
-        weights, pairs, explained = _weights(scaled["gram"], params.inverse_scale, target, xi_hidden)
+        weights, pairs, explained = weight_posteriors(scaled["gram"], params.inverse_scale, target, xi_hidden)
         # Exact statistics keep D_j ≥ E_jᵀG_j⁻¹E_j. Noisy ones need not: c and W would then diverge.
         bias_variance = 1 / (1 + np.maximum(scaled["xi"], explained))
         bias = bias_variance * (scaled["pixels"] - (xi_hidden * weights).sum(axis=1))
@@ -231,7 +245,7 @@ def _posterior(params: PaperParams, images: Array) -> tuple[Array, Array, Array]
     pairs, xi = np.empty((len(mu), params.weight_pairs.shape[1])), np.empty((len(mu), images.shape[1]))
     for start in range(0, len(mu), ALIKE):
         alike = slice(start, start + ALIKE)
-        xi[alike] = _xi(params, mu[alike], pairs[alike])
+        xi[alike] = _xi(mu[alike], pairs[alike], params.square_factors, params.bias_square)
     return mu[: len(images)], pairs[: len(images)], xi[: len(images)]
 
 
@@ -239,60 +253,34 @@ def _settled(params: PaperParams, images: Array) -> Array:
     """⟨z⟩ of each image, and of the padding behind them.
 
     The first round starts from the same ⟨z⟩, and so has the same ξ⁰ and Σ_j⟨ξ⁰_j w_j w_jᵀ⟩, for all images.
+    What is settled to `TOLERANCE` needs ξ⁰ in single precision only, which is twice as fast.
     """
     pixels, hidden = params.weights.shape
     centred = np.concatenate([images, np.zeros((-len(images) % ALIKE, pixels))]) - 0.5
-    mu, pairs = np.full((len(centred), hidden), 0.5), np.empty((ALIKE, params.weight_pairs.shape[1]))
-    first_xi = _xi(params, mu[:1], pairs[:1])
-    first_gram = from_triangles(first_xi[0] @ params.weight_pairs, hidden)
+    weight_pairs, square_factors = params.single_pairs
+    bias_square = params.bias_square.astype(np.float32)
+    biased = (params.pixel_bias[:, None] * params.weights).astype(np.float32)
+    mu, pairs = np.full((len(centred), hidden), 0.5), np.empty((ALIKE, weight_pairs.shape[1]), np.float32)
+    first_xi = _xi(mu[:1], pairs[:1], square_factors, bias_square)
+    first_gram = from_triangles(first_xi[0] @ weight_pairs, hidden)
     for start in range(0, len(mu), ALIKE):
         alike = slice(start, start + ALIKE)
-        settle_shared(_field(params, centred[alike], first_xi), first_gram, mu[alike], SWEEPS, TOLERANCE)
+        field = centred[alike] @ params.weights + params.hidden_logit  # of `kernels`, but for ξ⁰
+        settle_shared(field - first_xi @ biased, first_gram, mu[alike], SWEEPS, TOLERANCE)
         for _ in range(1, ROUNDS):
-            xi = _xi(params, mu[alike], pairs)
-            field = _field(params, centred[alike], xi)
-            settle_each(field, xi @ params.weight_pairs, mu[alike], SWEEPS, TOLERANCE)
+            xi = _xi(mu[alike], pairs, square_factors, bias_square)
+            settle_each(field - xi @ biased, xi @ weight_pairs, mu[alike], SWEEPS, TOLERANCE)
     return mu
 
 
-def _xi(params: PaperParams, mu: Array, pairs: Array) -> Array:
+def _xi(mu: Array, pairs: FloatArray, square_factors: FloatArray, bias_square: FloatArray) -> FloatArray:
     """⟨ξ⁰⟩ of some images given ⟨z⟩; ⟨zzᵀ⟩ is written into `pairs`."""
     second_moments(mu, pairs)
-    both = triangle_scale(mu.shape[1]) ** 2  # off-diagonal pairs count twice in zᵀ⟨wwᵀ⟩z
-    square = (pairs * both) @ params.weight_pairs.T + params.bias_square
-    return pg_means(np.sqrt(np.maximum(square + 2 * params.pixel_bias * (mu @ params.weights.T), 0)))
+    square = pairs @ square_factors.T + bias_square
+    return pg_means(np.sqrt(np.maximum(square, 0)))
 
 
-def _field(params: PaperParams, centred: Array, xi: Array) -> Array:
-    """What of d does not depend on ⟨z⟩, see `vips_core.models.sbn.kernels`."""
-    return np.asarray((centred - xi * params.pixel_bias) @ params.weights + params.hidden_logit)
-
-
-def _weights(
-    gram: Array, inverse_scale: Array, target: Array, xi_hidden: Array
-) -> tuple[Array, Array, Array]:
-    """⟨W⟩, ⟨w_j w_jᵀ⟩ and E_jᵀΣ_jE_j of every pixel: Σ_j = [gram_j + diag⟨1/ζ_j⟩]⁻¹, ⟨w_j⟩ = Σ_j·target_j."""
-    pixels, hidden = target.shape
-
-    def pixel_rows(start: int, stop: int) -> tuple[Array, Array, Array]:
-        precision = from_triangles(gram[start:stop], hidden)
-        precision[:, np.arange(hidden), np.arange(hidden)] += inverse_scale[start:stop]
-        covariance = np.linalg.inv(precision)
-        mean = (covariance @ target[start:stop, :, None])[..., 0]
-        second = triangles(covariance + mean[:, :, None] * mean[:, None, :])
-        explained = np.einsum("jk,jkl,jl->j", xi_hidden[start:stop], covariance, xi_hidden[start:stop])
-        return mean, second, explained
-
-    mean, pairs, explained = concatenated(pixel_rows, pixels, PIXEL_CHUNK)
-    return mean, pairs, explained
-
-
-def _floored(gram: Array, hidden: int) -> Array:
-    """Noisy G_j with eigenvalues of at least the floor."""
-
-    def pixel_rows(start: int, stop: int) -> tuple[Array]:
-        values, vectors = np.linalg.eigh(from_triangles(gram[start:stop], hidden))
-        kept = (vectors * np.maximum(values, EIGENVALUE_FLOOR)[:, None, :]) @ vectors.swapaxes(1, 2)
-        return (triangles(kept),)
-
-    return concatenated(pixel_rows, len(gram), PIXEL_CHUNK)[0]
+def _diagonal(hidden: int) -> npt.NDArray[np.bool_]:
+    """Which cells of an upper triangle are on the diagonal."""
+    rows, columns = np.triu_indices(hidden)
+    return np.asarray(rows == columns)

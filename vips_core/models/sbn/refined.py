@@ -40,6 +40,7 @@ from vips_core.kernels.symmetric import symmetrised
 from vips_core.models.base import Block, FloatArray, Released
 from vips_core.models.sbn.kernels import settle_shared
 from vips_core.models.sbn.pixels import centred_pixel_sums
+from vips_core.models.sbn.wiener import filtered
 from vips_core.privacy.plan import PrivacyPlan
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ class Refined:
 
     def __init__(self, model: "SBN") -> None:
         self.pixels, self.hidden = model.pixels, model.hidden
-        self.smoothing = _smoothing(model.pixels, model.image_shape)
+        self.agreement, self.smoothing = _smoothing(model.pixels, model.image_shape)
 
     def init(self, plan: PrivacyPlan, rng: np.random.Generator) -> RefinedParams:
         """Return a random dictionary, smooth where the image shape is known."""
@@ -173,20 +174,11 @@ class Refined:
         return _biased(replace(params, weights=covariance / (CURVATURE * spread) @ axes.T))
 
     def _denoised(self, covariance: Array, noise_std: float, params: RefinedParams) -> Array:
-        """Wiener filter: column k is N(0, a_k·DGD) plus white noise, D the private deviations of pixels.
-
-        a_k is estimated by moments: E[vᵢᵀx]² = a_k·λᵢ + noise² along each eigenvector vᵢ of DGD.
-        """
+        """Wiener filter: column k is N(0, a_k·DGD) plus white noise, D the private deviations of pixels."""
         if noise_std == 0:
             return covariance
         deviation = np.sqrt(params.pixel_centre * (1 - params.pixel_centre))
-        spread = deviation[:, None] * self.smoothing
-        values, vectors = np.linalg.eigh(spread @ spread.T)
-        values = np.maximum(values, 0)[:, None]
-        along = vectors.T @ covariance
-        scale = np.maximum((values * (along**2 - noise_std**2)).sum(axis=0) / (values**2).sum(), 0)
-        signal = scale * values
-        return np.asarray(vectors @ (along * signal / (signal + noise_std**2)))
+        return filtered(covariance, deviation[:, None] * self.agreement * deviation, noise_std)
 
     @staticmethod
     def latents(params: RefinedParams, images: Array) -> Array:
@@ -262,16 +254,21 @@ def _total_weight(params: RefinedParams) -> float:
     return float(np.clip(params.second[0, 0], 0.1 * params.records, params.records))
 
 
-def _smoothing(pixels: int, image_shape: tuple[int, int] | None) -> Array:
-    """Square root of G, a public guess how pixels agree: exp(−distance²/2ℓ²), ℓ a sixteenth of the side."""
+def _agreement(size: int, length: float) -> Array:
+    """How pixels on one axis agree, a public guess: exp(−distance²/2ℓ²)."""
+    places = np.arange(size)
+    return np.asarray(np.exp(-((places[:, None] - places) ** 2) / (2 * length**2)))
+
+
+def _root(matrix: Array) -> Array:
+    values, vectors = np.linalg.eigh(matrix)
+    return np.asarray((vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T)
+
+
+def _smoothing(pixels: int, image_shape: tuple[int, int] | None) -> tuple[Array, Array]:
+    """G, how pixels agree over both axes, ℓ a sixteenth of the shorter side; and its square root."""
     if image_shape is None:
-        return np.eye(pixels)
-    length = min(image_shape) / 16
-
-    def along_one_axis(size: int) -> Array:
-        places = np.arange(size)
-        agreement = np.exp(-((places[:, None] - places) ** 2) / (2 * length**2))
-        values, vectors = np.linalg.eigh(agreement)
-        return np.asarray((vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T)
-
-    return np.asarray(np.kron(along_one_axis(image_shape[0]), along_one_axis(image_shape[1])), np.float64)
+        return np.eye(pixels), np.eye(pixels)
+    rows, columns = (_agreement(size, min(image_shape) / 16) for size in image_shape)
+    whole, root = np.kron(rows, columns), np.kron(_root(rows), _root(columns))
+    return np.asarray(whole, np.float64), np.asarray(root, np.float64)

@@ -10,7 +10,7 @@ import pandas as pd
 from scipy.special import ndtr
 
 from dashboard.background import Later
-from dashboard.components.formats import number
+from dashboard.components.bounds import at_least, at_most
 from dashboard.state import Number, log_stops
 from dashboard.views.learn.lessons import controls
 from dashboard.views.learn.lessons.base import Outcome, lesson
@@ -102,9 +102,9 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
         betrayed = ", ".join(f"{item.epsilon(DELTA, CONFIDENCE):.2f}" for item in (bits.naive, bits.ours))
     return Outcome(
         numbers=(
-            ("ε claimed", number(claimed)),
-            ("ε shown, likelihood ratio", number(shown)),
-            (f"ε shown, our wall, {min(attacks, AT_WALL):,}", None if at_wall is None else number(at_wall)),
+            ("ε claimed", at_most(claimed)),
+            ("ε shown, likelihood ratio", at_least(shown)),
+            (f"ε shown, our wall, {min(attacks, AT_WALL):,}", None if at_wall is None else at_least(at_wall)),
             ("ε shown, last bits: naive, ours", betrayed),
         ),
         figure=swept(
@@ -116,9 +116,9 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
         explanation=(
             f"The likelihood ratio is the best test of Gaussian noise. In {attacks:,} attacks it says “with” "
             f"of {rates.found / rates.present:.1%} with and {rates.alarms / rates.absent:.1%} without the "
-            f"person, which shows ε ≥ **{number(shown)}** of {number(claimed)}: it did not refute the claim. "
-            "The last bits of naive noise refute it at any large σ; those of ours say the same with and "
-            "without you."
+            f"person, which shows ε ≥ **{at_least(shown)}** of {at_most(claimed)}: it did not refute the "
+            "claim. The last bits of naive noise refute it at any large σ; those of ours say the same with "
+            "and without you."
         ),
     )
 

@@ -7,12 +7,12 @@ import numpy as np
 import pandas as pd
 
 from dashboard.background import Later
+from dashboard.components.bounds import at_most
 from dashboard.components.charts import WAITING
-from dashboard.components.formats import number
 from dashboard.views.learn.lessons import controls
 from dashboard.views.learn.lessons.base import Outcome, lesson
 from dashboard.views.learn.lessons.figures import LEGEND_BELOW, figure, swept
-from vips_core import ACCOUNTANTS, PrivacyPlan
+from vips_core import ACCOUNTANTS, PrivacyPlan, rounding
 from vips_core.reports.figures import BLUE, GREEN, PURPLE, VERMILION, Array, Figure, log_axis
 from vips_core.reports.traces import line
 
@@ -58,7 +58,8 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
 
     return Outcome(
         numbers=tuple(
-            (f"ε, {ACCOUNTANTS[name].label}", number(last[name]) if name in last else None) for name in STYLES
+            (f"ε, {ACCOUNTANTS[name].label}", at_most(last[name]) if name in last else None)
+            for name in STYLES
         ),
         figure=swept(until, np.geomspace(1, plan.steps, 16).round(), "T"),
         table=lambda: _table(curves),
@@ -69,8 +70,8 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
 def _trace(name: str, steps: Array, epsilons: Array) -> dict[str, Any]:
     colour, dash, _ = STYLES[name]
     mode = "lines+markers" if name == "pld" else "lines"
-    hover = "T = %{x:,}: ε = %{y:.3g}"
-    return line(ACCOUNTANTS[name].label, steps, epsilons, colour, dash, hover, mode=mode)
+    hover = "T = %{x:,}: ε = %{y:.4g}"
+    return line(ACCOUNTANTS[name].label, steps, rounding.each_up(epsilons), colour, dash, hover, mode=mode)
 
 
 def _table(curves: Mapping[str, tuple[Array, Array]]) -> pd.DataFrame:
@@ -88,11 +89,11 @@ def _explanation(last: Mapping[str, float], plan: PrivacyPlan, by_moments: tuple
     best, share = last["pld"], last["pld"] / last["basic"]
     single, exact = (plan.replace(steps=1).epsilon(name) for name in ("moments", "basic"))
     return (
-        f"After {plan.steps:,} steps the tightest ε is **{number(best)}**, {share:.2%} of the sum "
-        f"{number(last['basic'])}. Basic and strong composition know one pair (ε, δ) of each step and assume "
-        "the worst. Moments keep a curve for each step, and losses that are seldom large average out. PLD "
-        f"keeps the whole distribution. Of a single step, moments say {number(single)} and basic "
-        f"{number(exact)}: turning a curve into one ε (equation 4) wastes a little, once. "
+        f"After {plan.steps:,} steps the tightest ε is **{at_most(best)}**, {share:.2%} of the sum "
+        f"{at_most(last['basic'])}. Basic and strong composition know one pair (ε, δ) of each step and "
+        "assume the worst. Moments keep a curve for each step, and losses that are seldom large average out. "
+        f"PLD keeps the whole distribution. Of a single step, moments say {at_most(single)} and basic "
+        f"{at_most(exact)}: turning a curve into one ε (equation 4) wastes a little, once. "
         f"{_crossing(plan, by_moments)}"
     )
 

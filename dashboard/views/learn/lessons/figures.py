@@ -9,6 +9,7 @@ from vips_core.reports.figures import VERMILION, Figure
 from vips_core.reports.traces import Trace, markers, note
 
 HEIGHT = 440
+PLOT, BETWEEN = 270, 100  # pixels of plots below each other, and between them
 ROW = 32  # pixels above a plot for its heading; buttons are above that
 _AXIS = {"automargin": True, "zeroline": False, "fixedrange": True}
 LEGEND_BELOW = {"orientation": "h", "x": 0, "y": -0.22, "yanchor": "top"}
@@ -45,6 +46,47 @@ def side_by_side(
         annotations=[heading(titles[0], 0.0), heading(titles[1], 0.56)],
         **{"showlegend": False, **layout},
     )
+
+
+def stacked(figure: Figure) -> Figure:
+    """Return a figure whose plots are below each other instead of beside, for a narrow window."""
+    layout = figure["layout"]
+    axes = [axis for name, axis in layout.items() if name.startswith("xaxis")]
+    parts = sorted(axis["domain"] for axis in axes if "domain" in axis)
+    if len(parts) < 2:
+        return figure
+    top = layout["margin"]["t"] + ROW + 16
+    room = {
+        "height": top + len(parts) * (PLOT + BETWEEN),
+        "margin": {**layout["margin"], "t": top},
+        "updatemenus": [
+            {**menu, "pad": {**menu["pad"], "b": 2 * ROW + 16}}  # above the headline, not beside it
+            for menu in layout.get("updatemenus", [])
+        ],
+    }
+    frames = [{**frame, "layout": _below(frame["layout"], parts)} for frame in figure.get("frames", [])]
+    return {**figure, "frames": frames, "layout": {**_below(layout, parts), **room}}
+
+
+def _below(layout: Mapping[str, Any], parts: Sequence[tuple[float, float]]) -> dict[str, Any]:
+    """Return a layout, or what a frame changes of it, with each part of the width as a row of its own."""
+    whole = len(parts) * (PLOT + BETWEEN) - BETWEEN
+    tops = [1 - row * (PLOT + BETWEEN) / whole for row in range(len(parts))]
+    moved = dict(layout)
+    for name in [name for name in layout if name.startswith("xaxis")]:
+        top, y = tops[parts.index(layout[name]["domain"])], name.replace("x", "y", 1)
+        moved[name] = {**layout[name], "domain": [0, 1]}
+        moved[y] = {**layout[y], "domain": [max(0.0, top - PLOT / whole), top], "showticklabels": True}
+
+    def in_row(words: dict[str, Any]) -> dict[str, Any]:
+        if words["xref"] != "paper":
+            return words
+        row = max(place for place, (start, _) in enumerate(parts) if start <= words["x"])
+        start, end = parts[row]
+        place = {"x": (words["x"] - start) / (end - start), "y": tops[row] - (1 - words["y"]) * PLOT / whole}
+        return {**words, **place, "text": words["text"].replace(":</b> ", ":</b><br>"), "align": "left"}
+
+    return moved | {"annotations": [in_row(words) for words in layout["annotations"]]}
 
 
 def heading(text: str, x: float) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import pandas as pd
 from scipy.special import ndtr
 
 from dashboard.background import Later
+from dashboard.components.bounds import at_most
 from dashboard.components.formats import brief, number
 from dashboard.state import Number, log_stops
 from dashboard.views.learn.lessons import controls
@@ -51,8 +52,8 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
     return Outcome(
         numbers=(
             ("Noise multiplier σ/Δ", number(1 / mu)),
-            ("ε, exact", number(epsilon)),
-            ("ε, classical rule", number(classical)),
+            ("ε, exact", at_most(epsilon)),
+            ("ε, classical rule", at_most(classical)),
             ("Chance that L is above ε", f"{beyond:.2g}"),
         ),
         figure=swept(
@@ -61,8 +62,8 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
         table=lambda: worlds(sensitivity, noise_std),
         explanation=(
             f"Only the ratio σ/Δ = **{number(1 / mu)}** counts: doubling both stretches the axis and changes "
-            f"nothing else. At δ = {brief(delta)} it gives ε = **{number(epsilon)}** exactly; the paper's "
-            f"classical rule says {number(classical)}{caution}. The loss is above ε with chance "
+            f"nothing else. At δ = {brief(delta)} it gives ε = **{at_most(epsilon)}** exactly; the paper's "
+            f"classical rule says {at_most(classical)}{caution}. The loss is above ε with chance "
             f"**{beyond:.2g}**, which is more than δ: of an output with loss L, δ counts only the share 1 − "
             "e^(ε − L) by which it exceeds what ε allows (green)."
         ),
@@ -100,7 +101,7 @@ def _figure(sensitivity: float, noise_std: float, delta: float, revealed: bool) 
         ("Two worlds", "How much one output tells"),
     )
     top = math.log10(loss_peak) + 0.45  # annotations on a logarithmic axis are placed by logarithms
-    at_epsilon = mark(f"ε = {number(epsilon)}", epsilon, top, VERMILION, "2", xanchor="right", xshift=-6)
+    at_epsilon = mark(f"ε = {at_most(epsilon)}", epsilon, top, VERMILION, "2", xanchor="right", xshift=-6)
     drawn["layout"]["annotations"] += [
         *([at_epsilon] if revealed else []),
         mark("without you", 0, 1.08 * peak, GREY, xanchor="right", xshift=-2),

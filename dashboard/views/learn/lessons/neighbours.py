@@ -8,10 +8,12 @@ import numpy as np
 import pandas as pd
 
 from dashboard.background import Later
+from dashboard.components.bounds import at_most
 from dashboard.components.formats import brief, number
 from dashboard.state import Number, log_stops
 from dashboard.views.learn.lessons.base import Outcome, lesson
 from dashboard.views.learn.lessons.figures import LEGEND_BELOW, figure, point, swept
+from vips_core import rounding
 from vips_core.privacy import gaussian
 from vips_core.reports.figures import BLUE, GREEN, VERMILION, Array, Figure, log_axis
 from vips_core.reports.traces import axis, line
@@ -50,7 +52,7 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
         numbers=(
             ("ε by the general rule", number(rows * epsilon)),
             ("with a δ of", brief(float(f"{general:.2g}"))),
-            ("ε of Gaussian noise, same δ", number(exact)),
+            ("ε of Gaussian noise, same δ", at_most(exact)),
         ),
         figure=swept(lambda k: _figure(int(k), epsilon), range(1, rows + 1), "Rows")
         if revealed
@@ -60,7 +62,7 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
             f"Neighbours differ in one row, so ε = {number(epsilon)} is about one row. {rows} rows are "
             f"{rows} steps between neighbours: any mechanism gives ε = {rows} × {number(epsilon)} = "
             f"**{number(rows * epsilon)}**, and δ grows to {brief(float(f'{general:.2g}'))}. Gaussian noise, "
-            f"at the unchanged δ = {brief(DELTA)}, gives **{number(exact)}**. Name the column that says "
+            f"at the unchanged δ = {brief(DELTA)}, gives **{at_most(exact)}**. Name the column that says "
             "whose a row is, and the wall weighs all rows of a person as one: then ε is about the "
             "person, without more noise."
         ),
@@ -69,14 +71,15 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
 
 def _figure(rows: int, epsilon: float) -> Figure:
     counts = np.arange(1, MOST + 1)
-    exact = gaussian_epsilon(counts, epsilon, DELTA)
-    hover = "%{x} rows: ε = %{y:.3g}"
+    exact = rounding.each_up(gaussian_epsilon(counts, epsilon, DELTA))
+    written = "ε = %{y:.4g}"
+    hover = "%{x} rows: " + written
     return _axes(
         [
             line("Any mechanism: kε, with a larger δ", counts, counts * epsilon, VERMILION, "dash", hover),
             line("Gaussian noise, the same δ", counts, exact, BLUE, "solid", hover),
             line("Person named: rows count as one", counts, np.full(MOST, epsilon), GREEN, "dot", hover),
-            point("Here", rows, float(exact[rows - 1]), f"{rows} rows: ε = {exact[rows - 1]:.3g}"),
+            point("Here", rows, exact[rows - 1], f"{rows} rows: {written}"),
         ],
         epsilon,
     )

@@ -14,6 +14,7 @@ import pandas as pd
 
 import sample_data
 from dashboard.background import Later
+from dashboard.components.bounds import at_most
 from dashboard.components.formats import number
 from dashboard.state import Choice, Number, log_stops
 from dashboard.views.learn.lessons import figures
@@ -51,8 +52,8 @@ STAGES = {"wall": "Sums", "noise": "Noise", "released": "Released", "parameters"
 STAGE = Choice("wall_stage", "Stage", "wall", STAGES, "One step, in four stages; Play shows them in turn.")
 _SENTENCES = {
     "wall": "<b>1 Behind the wall:</b> exact sums over 4,204 people",
-    "noise": "<b>2 The noise:</b> Gaussian, as large as one person's part demands",
-    "released": "<b>3 Released:</b> sums plus noise, all that leaves the wall",
+    "noise": "<b>2 The noise:</b> as large as one person demands",
+    "released": "<b>3 Released:</b> sums plus noise, and nothing else",
     "parameters": "<b>4 Parameters:</b> computed from the release alone",
 }
 
@@ -111,7 +112,7 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
     largest = float(np.abs(noisy.linear).max())
     return Outcome(
         numbers=(
-            ("ε, from the ledger", number(noisy.epsilon)),
+            ("ε, from the ledger", at_most(noisy.epsilon)),
             ("Noise on Σ(y − ½)x, std", number(noisy.noise_std["linear"])),
             ("Noise on Σ⟨ξ⟩xxᵀ, std", number(noisy.noise_std["curvature"])),
         ),
@@ -156,6 +157,7 @@ def _empty_traces(most: float) -> list[dict[str, Any]]:
             "x": FEATURES,
             "y": FEATURES,
             "xaxis": "x2",
+            "yaxis": "y2",
             "zmin": -most,
             "zmax": most,
             "colorscale": scale,
@@ -169,6 +171,7 @@ def _empty_traces(most: float) -> list[dict[str, Any]]:
             "mode": "markers",
             "name": "Released",
             "xaxis": "x3",
+            "yaxis": "y3",
             "marker": {"color": BLUE, "size": 10},
             "hovertemplate": "%{y}: %{x:.2f}<extra>with noise</extra>",
         },
@@ -177,6 +180,7 @@ def _empty_traces(most: float) -> list[dict[str, Any]]:
             "mode": "markers",
             "name": "Without noise",
             "xaxis": "x3",
+            "yaxis": "y3",
             "marker": {"color": GREY, "size": 11, "symbol": "diamond-open", "line": {"width": 2}},
             "hovertemplate": "%{y}: %{x:.2f}<extra>without noise</extra>",
         },
@@ -188,13 +192,19 @@ def _figure(stages: Mapping[str, Any], stage: str, exact: Step, noisy: Step) -> 
     frame = stages[stage]
     ends = [exact.linear, noisy.linear, noisy.linear - exact.linear]
     weights = np.concatenate([noisy.intervals.ravel(), exact.weights])
+    features: dict[str, Any] = {
+        "type": "category",
+        "categoryarray": FEATURES,
+        "range": [len(FEATURES) - 0.5, -0.5],
+    }
+    features |= {"automargin": True, "fixedrange": True, "ticks": "", "showgrid": False}
     drawn = figures.figure(
         [{**trace, **shown} for trace, shown in zip(empty, frame["data"], strict=True)],
         {"domain": [0, 0.36], "title": {"text": "Σ(y − ½)x"}, "range": _room(np.concatenate(ends))},
-        {"autorange": "reversed", "ticks": "", "showgrid": False},
+        features,
         xaxis2={
             "domain": [0.40, 0.64],
-            "anchor": "y",
+            "anchor": "y2",
             "title": {"text": "Σ⟨ξ⟩xxᵀ, same order"},
             "showticklabels": False,
             "fixedrange": True,
@@ -203,12 +213,14 @@ def _figure(stages: Mapping[str, Any], stage: str, exact: Step, noisy: Step) -> 
         },
         xaxis3={
             "domain": [0.69, 1],
-            "anchor": "y",
+            "anchor": "y3",
             "title": {"text": "Weights (◇ without noise)"},
             "range": _room(weights),
             "fixedrange": True,
             "zeroline": True,
         },
+        yaxis2={**features, "anchor": "x2", "showticklabels": False},
+        yaxis3={**features, "anchor": "x3", "showticklabels": False},
         showlegend=False,
         bargap=0.3,
         annotations=frame["layout"]["annotations"],

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from dashboard.background import Later
+from dashboard.components.bounds import at_most
 from dashboard.components.formats import number
 from dashboard.state import Number
 from dashboard.views.learn.lessons import controls
@@ -57,7 +58,7 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
     noise, draw = values[NOISE.name], int(values[DRAW.name]) - 1
     noisy = released(noise)
     clean = cleaned(noisy)
-    epsilon = number(float(gaussian.epsilon(1 / noise, DELTA)))
+    epsilon = at_most(float(gaussian.epsilon(1 / noise, DELTA)))
     frames: list[dict[str, Any]] = [
         {"name": f"draw {place + 1}", "data": _bars(noisy[place], clean[place], revealed)}
         for place in range(12)

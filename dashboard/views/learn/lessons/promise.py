@@ -9,6 +9,7 @@ import pandas as pd
 from scipy.special import ndtr, ndtri
 
 from dashboard.background import Later
+from dashboard.components.bounds import at_most
 from dashboard.components.formats import brief, number
 from dashboard.state import Number, log_stops
 from dashboard.views.learn.lessons import controls
@@ -88,7 +89,7 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
     normal = float(2 * ndtr(gaussian.mu(epsilon, delta) / 2) - 1)
     return Outcome(
         numbers=(
-            ("Odds after, at most", f"×{number(odds_factor(epsilon, delta))}"),
+            ("Odds after, at most", f"×{at_most(odds_factor(epsilon, delta))}"),
             ("Belief after, at most", f"{after:.1%}"),
             ("Advantage, any mechanism", f"{advantage(epsilon, delta):.1%}"),
             ("Advantage, Gaussian noise", f"{normal:.1%}"),
@@ -100,7 +101,7 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
         explanation=(
             f"With δ = 0, odds would grow at most by e^ε = {number(math.exp(epsilon))}. Here δ = "
             f"{brief(delta)} adds to what a test finds: with 1% false alarms, odds grow at most by "
-            f"**{number(odds_factor(epsilon, delta))}**. So a belief of {prior:.0%} becomes at most "
+            f"**{at_most(odds_factor(epsilon, delta))}**. So a belief of {prior:.0%} becomes at most "
             f"**{after:.1%}**, whatever else the attacker knows. For rarer alarms δ weighs more: it must be "
             "tiny. Gaussian noise gives away less than that."
         ),

@@ -8,11 +8,12 @@ import numpy as np
 import pandas as pd
 
 from dashboard.background import Later
+from dashboard.components.bounds import at_most
 from dashboard.components.charts import WAITING
-from dashboard.components.formats import number
 from dashboard.views.learn.lessons import controls
 from dashboard.views.learn.lessons.base import Outcome, lesson
 from dashboard.views.learn.lessons.figures import point, side_by_side, swept
+from vips_core import rounding
 from vips_core.reports.figures import BLUE, GREEN, GREY, Array, Figure, log_axis
 from vips_core.reports.traces import line
 
@@ -54,8 +55,8 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
     here = None if at_rate is None else (float(at_rate.epsilons[0]), float(at_rate.efficiencies[0]))
     return Outcome(
         numbers=(
-            ("ε at this q", None if here is None else number(here[0])),
-            ("ε of full batches", None if grid is None else number(grid.epsilons[-1])),
+            ("ε at this q", None if here is None else at_most(here[0])),
+            ("ε of full batches", None if grid is None else at_most(grid.epsilons[-1])),
             ("Efficiency at this q", None if here is None else f"{here[1]:.0%}"),
         ),
         figure=_played(grid, rate, here, revealed) if here and grid else None,
@@ -75,8 +76,8 @@ def _figure(grid: Sampled, rate: float, epsilon: float, efficiency: float, revea
     logs = np.log10(grid.epsilons)
     q_axis = log_axis("Sampling rate q (log scale)", np.log10(LEAST_RATE) - 0.08, 0.08)
     saved = [
-        line("ε", grid.rates, grid.epsilons, BLUE, "solid", "q = %{x:.3g}: ε = %{y:.3g}"),
-        point("Here", rate, epsilon, f"here: ε = {number(epsilon)}"),
+        line("ε", grid.rates, rounding.each_up(grid.epsilons), BLUE, "solid", "q = %{x:.3g}: ε = %{y:.4g}"),
+        point("Here", rate, epsilon, f"here: ε = {at_most(epsilon)}"),
     ]
     cost = [
         line("Full batches", [LEAST_RATE, 1], [1, 1], GREY, "dash"),
@@ -98,7 +99,7 @@ def _figure(grid: Sampled, rate: float, epsilon: float, efficiency: float, revea
 
 def _explanation(rate: float, epsilon: float, efficiency: float) -> str:
     return (
-        f"Drawing {rate:.3g} of the records hides people: ε falls to {number(epsilon)}. But each step also "
+        f"Drawing {rate:.3g} of the records hides people: ε falls to {at_most(epsilon)}. But each step also "
         f"sees less. Full batches with more noise, at the same ε, would have a signal over noise "
         f"{1 / efficiency:.3g} times as large: this plan's efficiency is **{efficiency:.0%}**. At "
         "equal signal, small batches save computing time, not privacy. Efficiency compares privacy noise "

@@ -1,0 +1,63 @@
+"""Numbers as people read them, rounded to the side on which a statement stays true."""
+
+from collections.abc import Iterable
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
+
+
+def up(value: float, digits: int = 4) -> float:
+    """Return an upper bound to so many digits: an ε that is stated is never below the one earned.
+
+    Examples
+    --------
+    >>> up(1.00001), up(0.9), up(float("inf"))
+    (1.001, 0.9, inf)
+    """
+    return _rounded(value, digits, ROUND_CEILING)
+
+
+def each_up(values: Iterable[float]) -> list[float]:
+    """Return upper bounds to four digits, for curves whose values are read off.
+
+    Examples
+    --------
+    >>> each_up([0.5, 1.00001])
+    [0.5, 1.001]
+    """
+    return [up(float(value)) for value in values]
+
+
+def down(value: float, digits: int = 4) -> float:
+    """Return a lower bound to so many digits: what is said to be left of a budget is there.
+
+    Examples
+    --------
+    >>> down(1.9999), down(0.9)
+    (1.999, 0.9)
+    """
+    return _rounded(value, digits, ROUND_FLOOR)
+
+
+def percent_up(share: float) -> str:
+    """Write an upper bound on a share in per cent, to three digits.
+
+    Examples
+    --------
+    >>> percent_up(0.04871), percent_up(1)
+    ('4.88%', '100%')
+    """
+    return f"{up(100 * share, 3):g}%"
+
+
+def brief(value: float) -> str:
+    """Write a number that was given, such as a δ, as short as it goes.
+
+    Examples
+    --------
+    >>> brief(1e-5), brief(0.25)
+    ('1e-5', '0.25')
+    """
+    return f"{value:g}".replace("e-0", "e-")
+
+
+def _rounded(value: float, digits: int, towards: str) -> float:
+    return float(Context(prec=digits, rounding=towards).create_decimal(repr(float(value))))
