@@ -23,7 +23,7 @@ TITLES = {
     "learn": ("Learn", ":material/school:"),
 }
 OWN_GRID = "own"  # of Frontier's presets: a sweep that the visitor sets up
-_WITH_RESULTS = ("sklearn.metrics", "scipy.stats", "scipy.signal")  # load with a first result, or a first ε
+_WITH_RESULTS = ("sklearn.metrics", "scipy.stats", "scipy.optimize", "scipy.fft")  # or with a first ε
 _FIRST_PAGE = 2.0  # seconds that a server's first page has for itself
 _loading = threading.Lock()
 

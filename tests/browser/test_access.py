@@ -5,10 +5,19 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from dashboard import pages
+from tests.pages import trained
+from tests.small_rows import rows
+from vips_core.store.budget import Cap
 
 expect.set_options(timeout=60_000)
 SMALL = {"width": 400, "height": 800}
 STILL = "() => document.getAnimations().every(one => one.playState !== 'running')"  # what comes fades in
+
+SIDEWAYS = """() => [...document.querySelectorAll('[data-testid="stMain"] *')]
+    .filter(part => part.clientWidth && !part.closest('svg, .js-plotly-plot'))
+    .filter(part => ['auto', 'scroll'].includes(getComputedStyle(part).overflowX))
+    .filter(part => part.scrollWidth > part.clientWidth + 1)
+    .map(part => part.outerHTML.slice(0, 200))"""  # what a visitor would have to scroll
 
 
 def loaded(context, address):
@@ -46,6 +55,22 @@ def test_axe_finds_nothing_serious(chromium, server, theme):
         page.close()
     context.close()
     assert findings == dict.fromkeys(names, [])
+
+
+@pytest.mark.parametrize("width", [400, 800])
+def test_history_and_ledger_do_not_scroll_sideways(chromium, server, shelf, width):
+    name = f"clinic{width}"
+    shelf.add_data(
+        name, rows(60, width), None, private=True, cap=Cap(3.0, 1e-3), unit="one patient", reason="a test"
+    )
+    run = trained(shelf, model="logistic", data=name, epsilon=1.0, delta=1e-4, epochs=2)
+    context = chromium.new_context(viewport={"width": width, "height": 900})
+    for address in (f"runs?runs={run}", "runs?part=budgets"):
+        page = loaded(context, f"{server}/{address}")
+        expect(page.get_by_text(name).filter(visible=True).first).to_be_visible()
+        assert fits(page)
+        assert page.evaluate(SIDEWAYS) == []
+    context.close()
 
 
 def test_a_narrow_screen_clips_nothing_and_shows_the_way(chromium, server):

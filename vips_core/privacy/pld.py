@@ -128,9 +128,12 @@ class _Whole:
         start = min(max(0, -self.first), self.law.cells - 1)
         x: Array = (self.first + np.arange(start, self.law.cells, dtype=float)) * self.spacing
         mass = self.law.mass()[start:] * math.exp(self.law.log_scale)
-        from_right = scipy.signal.lfilter([1.0], [1.0, -math.exp(-self.spacing)], mass[::-1])
-        after = np.append(0.0, np.cumsum(from_right[:-1]))
-        profile = (self.beyond - math.expm1(-self.spacing) * after)[::-1]
+        discounted, reach = mass.copy(), 1  # Σ mass·e^{−(x − ε)} over the first `reach` losses x ≥ ε
+        while reach < discounted.size:
+            discounted[:-reach] += math.exp(-reach * self.spacing) * discounted[reach:]
+            reach *= 2
+        after = np.append(np.cumsum(discounted[:0:-1])[::-1], 0.0)
+        profile = self.beyond - math.expm1(-self.spacing) * after
         largest = 700.0  # e^ε is finite
         return np.interp(
             np.exp(np.minimum(epsilons, largest)), np.exp(np.minimum(x, largest)), profile, left=1.0

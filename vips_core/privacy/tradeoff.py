@@ -44,6 +44,19 @@ class AttackRisk:
         epsilons = np.linspace(0, top, 2000)
         return epsilons, pld.deltas(self._events, epsilons)
 
+    @functools.cached_property
+    def _envelope(self) -> tuple[Array, Array, Array]:
+        """Lines that bound the curve, steepest first: heights at 0, slopes, and where the next is lower.
+
+        δ is convex in e^ε, so that each is the lowest somewhere. Where rounding says otherwise, another line
+        than the lowest is taken, which bounds the curve as well.
+        """
+        epsilon, delta = self._profile
+        steep, flat = np.exp(epsilon[::-1]), np.exp(-epsilon[1:])
+        height = np.concatenate([delta[::-1], 1 - flat * (1 - delta[1:])])
+        slope = np.concatenate([steep, flat])
+        return height, slope, np.maximum.accumulate(np.diff(height) / -np.diff(slope))
+
     def true_positive_rate(self, false_positive_rate: npt.ArrayLike) -> Array:
         """Highest share of participants an attacker can find at these false alarm rates.
 
@@ -57,10 +70,9 @@ class AttackRisk:
             return np.ones_like(rate)
         if not self._events:
             return rate
-        epsilon, delta = self._profile
-        steep = delta + np.exp(epsilon) * rate[..., None]
-        flat = 1 - np.exp(-epsilon) * (1 - delta - rate[..., None])
-        return np.asarray(np.clip(np.minimum(steep, flat).min(axis=-1), rate, 1))
+        height, slope, ends = self._envelope
+        lowest = np.searchsorted(ends, rate)
+        return np.asarray(np.clip(height[lowest] + slope[lowest] * rate, rate, 1))
 
     def curve(self, points: int = 200) -> tuple[Array, Array]:
         """False positive rates (dense near 0) and the highest true positive rates."""

@@ -80,7 +80,7 @@ def verdict_table(verdict: Verdict) -> "pd.DataFrame":
         f"ε of the whole plan at δ = {rounding.brief(verdict.delta)}": stated(verdict.run_epsilon),
         "Attacked": f"{verdict.attempts:,} {verdict.unit}",
     }
-    return pd.DataFrame({"": list(rows), "Value": list(rows.values())})
+    return pd.DataFrame({"Quantity": list(rows), "Value": list(rows.values())})
 
 
 def files(store: Store, run_id: str) -> bundle.Files:

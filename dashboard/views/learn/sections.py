@@ -17,10 +17,9 @@ from dashboard.state import Choice, Number
 from dashboard.views.learn import handout
 from dashboard.views.learn.lessons import CURRENT, LESSONS, PRESENT
 from dashboard.views.learn.lessons.base import LETTERS, Lesson, Outcome, Question, Scale
-from dashboard.views.learn.lessons.figures import stacked
+from dashboard.views.learn.lessons.figures import presented, stacked
 
 _HERE = Path(__file__).parent
-_PRESENTING_LAYOUT = {"height": 480, "font": {"size": 20}}
 
 
 def page_style(present: bool) -> None:
@@ -166,7 +165,7 @@ def lesson_chart(lesson: Lesson, outcome: Outcome, revealed: bool, present: bool
     """Show the chart, larger when presenting, its plots stacked where it is narrow; then its table."""
     drawn = outcome.figure
     if drawn is not None and present:
-        drawn = {**drawn, "layout": {**drawn["layout"], **_PRESENTING_LAYOUT}}
+        drawn = presented(drawn)
     if drawn is not None and narrow:
         drawn = stacked(drawn)
     name = f"lesson-{lesson.key}"

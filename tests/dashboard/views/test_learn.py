@@ -179,6 +179,19 @@ def test_hand_out_s_link_opens_the_same_state(lesson):
     assert second.info[0].value == first.info[0].value
 
 
+@pytest.mark.parametrize("lesson", OTHER)
+def test_words_in_a_presented_figure_are_large_in_every_frame(lesson):
+    drawn = figures.presented(
+        lessons.LESSONS[lesson].look(lessons.LESSONS[lesson].defaults, True, at_once).figure
+    )
+    layouts = [drawn["layout"], *(frame["layout"] for frame in drawn["frames"])]
+    sizes = [words["font"]["size"] for layout in layouts for words in layout.get("annotations", [])]
+    sizes += [
+        layout[name]["tickfont"]["size"] for layout in layouts for name in layout if name[1:5] == "axis"
+    ]
+    assert min(sizes) >= 16
+
+
 @pytest.mark.parametrize("reveal", [False, True])
 @pytest.mark.parametrize("lesson", OTHER)
 def test_plots_that_are_stacked_do_not_overlap_in_any_frame(lesson, reveal):

@@ -102,6 +102,12 @@ class BayesianLogistic(VariantModel[LogisticState, LabelledRows]):
         -------
         array
             (d, 2) lower and upper ends.
+
+        Notes
+        -----
+        Where columns nearly determine each other, the data say little of how a coefficient is shared out
+        between them, and noise may hide that they do: intervals can then be too narrow. Leave one level of
+        every category out.
         """
         validate.one_of("of", of, ("weights", "non-private"))
         params = fit.params

@@ -48,6 +48,32 @@ def side_by_side(
     )
 
 
+def presented(figure: Figure) -> Figure:
+    """Return a figure for a lecture: all that is written in it, also while it plays, is read from afar."""
+    layout = _larger(figure["layout"]) | {"height": 480, "font": {"size": 20}}
+    layout["margin"] = {**layout["margin"], "t": layout["margin"]["t"] + 16}
+    layout["legend"] = {**layout.get("legend", {}), "font": {"size": 16}}
+    layout["updatemenus"] = [
+        {**menu, "font": {**menu["font"], "size": 18}, "pad": {**menu["pad"], "b": menu["pad"]["b"] + 16}}
+        for menu in layout.get("updatemenus", [])
+    ]
+    frames = [{**frame, "layout": _larger(frame.get("layout", {}))} for frame in figure.get("frames", [])]
+    return {**figure, "frames": frames, "layout": layout}
+
+
+def _larger(layout: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a layout, or what a frame changes of it, with larger words; the page's theme has small ones."""
+    larger = dict(layout)
+    for name in [name for name in layout if name.startswith(("xaxis", "yaxis"))]:
+        title = {**layout[name].get("title", {}), "font": {"size": 17}}
+        larger[name] = {**layout[name], "tickfont": {"size": 16}, "title": title}
+    if "annotations" in layout:
+        larger["annotations"] = [
+            {**words, "font": {**words.get("font", {}), "size": 18}} for words in layout["annotations"]
+        ]
+    return larger
+
+
 def stacked(figure: Figure) -> Figure:
     """Return a figure whose plots are below each other instead of beside, for a narrow window."""
     layout = figure["layout"]
