@@ -16,6 +16,8 @@ go on over the others, the active ones, until these have settled. The last sweep
 where it finds that one came back, γ has changed, and sweeps go on.
 """
 
+from typing import Any
+
 import numba as nb
 import numpy as np
 import numpy.typing as npt
@@ -40,12 +42,26 @@ Room = tuple[Float32, Float32, npt.NDArray[np.int64]]
 
 
 @nb.njit(nogil=True, cache=True, inline="always")
-def update_gain(
-    total: Float32, theta: Float32, active: int, gain: Float32, no_gain: np.float32
-) -> tuple[float, int]:
-    """Set γ - α of the active topics; return its change in all, and how many are below `no_gain`."""
+def scale_theta(largest: Any, active: int, theta: Float32) -> None:
+    """Divide θ of the active topics by the largest, and let 0 follow."""
     zero = zeros(8)
-    change, limit, below = zero, splat(zero, no_gain), 0
+    scale = splat(zero, np.float32(1) / lane_maximum(largest))
+    for k in range(0, active, WIDTH):
+        store(theta, k, multiply(scale, load(zero, theta, k)))
+    for k in range(active, active + -active % WIDTH):
+        theta[k] = 0
+
+
+@nb.njit(nogil=True, cache=True, inline="always")
+def update(
+    alpha: np.float32, total: Float32, active: int, theta: Float32, gain: Float32, no_gain: np.float32
+) -> tuple[float, int]:
+    """Set γ - α and exp<ln θ> of the active topics from their sums.
+
+    Returns by how much γ changed in all, and how many topics have a γ - α below `no_gain`.
+    """
+    zero = zeros(8)
+    change, largest, below = zero, splat(zero, TINY), 0
     for k in range(0, active, WIDTH):
         at = k * WIDTH
         own = totals(
@@ -59,49 +75,54 @@ def update_gain(
             load(zero, total, at + 56),
         )
         own = multiply(load(zero, theta, k), own)
+        updated = exp_digamma(add(own, splat(zero, alpha)))
+        largest = maximum(largest, updated)
         change = add(change, distance(own, load(zero, gain, k)))
-        below += count_below(own, limit)
+        below += count_below(own, splat(zero, no_gain))
         store(gain, k, own)
-    return lane_sum(change), below - -active % WIDTH  # the padding is 0
+        store(theta, k, updated)
+    scale_theta(largest, active, theta)
+    return lane_sum(change), below - -active % WIDTH  # the padding's γ - α is 0
 
 
 @nb.njit(nogil=True, cache=True, inline="always")
-def update_theta(alpha: float, gain: Float32, active: int, theta: Float32) -> None:
-    """Write exp<ln θ> of the active topics over its largest entry, and 0 as padding."""
-    zero = zeros(8)
-    prior, largest = splat(zero, np.float32(alpha)), splat(zero, TINY)
-    for k in range(0, active, WIDTH):
-        own = exp_digamma(add(prior, load(zero, gain, k)))
-        largest = maximum(largest, own)
-        store(theta, k, own)
-    scale = splat(zero, np.float32(1) / lane_maximum(largest))
-    for k in range(0, active, WIDTH):
-        store(theta, k, multiply(scale, load(zero, theta, k)))
-    for k in range(active, active + -active % WIDTH):
-        theta[k] = 0
-
-
-@nb.njit(nogil=True, cache=True, inline="always")
-def without_unused(gain: Float32, topic: Int64, active: int, kept: Float32, no_gain: np.float32) -> int:
+def without_unused(
+    gain: Float32, theta: Float32, topic: Int64, active: int, kept: Float32, no_gain: np.float32
+) -> int:
     """Move the topics that have words of the document to the front; return their number."""
     position = 0
     for k in range(active):
-        own, which = gain[k], topic[k]
+        own, expected, which = gain[k], theta[k], topic[k]
         kept[which] = own
-        gain[position], topic[position] = own, which
+        gain[position], theta[position], topic[position] = own, expected, which
         position += not own < no_gain
     for k in range(position, active):
-        gain[k] = 0
+        gain[k] = theta[k] = 0
     return position
 
 
 @nb.njit(nogil=True, cache=True, inline="always")
-def with_all(gain: Float32, topic: Int64, active: int, kept: Float32, topics: int) -> int:
+def with_all(
+    alpha: np.float32,
+    gain: Float32,
+    theta: Float32,
+    topic: Int64,
+    active: int,
+    kept: Float32,
+    topics: int,
+) -> int:
     """Bring back all topics, in their order; return their number."""
     for k in range(active):
         kept[topic[k]] = gain[k]
     for k in range(topics):
         gain[k], topic[k] = kept[k], k
+    zero = zeros(8)
+    largest = splat(zero, TINY)
+    for k in range(0, topics, WIDTH):
+        own = exp_digamma(add(load(zero, gain, k), splat(zero, alpha)))
+        largest = maximum(largest, own)
+        store(theta, k, own)
+    scale_theta(largest, topics, theta)
     return topics
 
 
@@ -124,6 +145,7 @@ def infer(
     γ - α and the exp<ln θ> that belongs to it, and all topics in their order in the room's last part.
     """
     total, kept, topic = room
+    prior = np.float32(alpha)
     no_gain = np.float32(NO_GAIN * alpha * min(alpha, 1.0))  # the slope of ln θ is about 1/α² or 1/α
     for k in range(theta.size):
         theta[k], gain[k], topic[k] = k < topics, 0, k
@@ -131,12 +153,11 @@ def infer(
     while left > 0:
         left -= 1
         weighted_sums(local, count, padded, theta.size, theta, topic, active, total)
-        change, unused = update_gain(total, theta, active, gain, no_gain)
+        change, unused = update(prior, total, active, theta, gain, no_gain)
         settled = change < tolerance * theta.size
         if active == topics and settled:
             left = 0
         elif active < topics and (settled or left == 1):
-            active = with_all(gain, topic, active, kept, topics)
+            active = with_all(prior, gain, theta, topic, active, kept, topics)
         elif unused > 0 and left > 1:
-            active = without_unused(gain, topic, active, kept, no_gain)
-        update_theta(alpha, gain, active, theta)
+            active = without_unused(gain, theta, topic, active, kept, no_gain)
