@@ -227,10 +227,13 @@ def _after_topics(
         TOPIC_GRID,
         WARM_ITERATIONS if params.topic_steps else TOPIC_ITERATIONS,
     )
+    # Exact counts are in words, and so is the prior. λ is that posterior times `scale`, so that its expected
+    # logarithms are nearly the logarithms of its means, which make better topics (as in collapsed inference).
+    prior = eta if std > 0 else eta * scale
     unmeasured = np.tile(UNMEASURED_MASS * mass.mean() * params.word_shares, (len(params.lam) - topics, 1))
     return replace(
         params,
-        lam=np.concatenate([eta + estimate, unmeasured]),
+        lam=np.concatenate([prior + estimate, unmeasured]),
         average=average,
         average_weight=weight,
         topic_steps=params.topic_steps + 1,
