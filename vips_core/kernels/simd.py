@@ -1,9 +1,10 @@
-"""Eight single-precision numbers at a time, for kernels whose loops LLVM does not vectorise well by itself.
+"""Eight or more single-precision numbers at a time, for kernels whose loops LLVM does not vectorise well.
 
-`Lanes` is a value of eight float32 inside numba code: `load` and `store` move it, `splat` and `lane` fill it,
-the others calculate. LLVM lowers it to what the machine has (one AVX register, two of SSE or NEON), so that
-the code stays portable. Arrays are contiguous float32, or float64 for `add_whole_products`; offsets count
-numbers, and the caller keeps them inside the array.
+`Lanes` is a value of 8, 16 or 32 float32 inside numba code: `load` and `store` move it, `splat` fills it, and
+`vips_core.kernels.lane_math` calculates. Where the width matters, a value that has it is given as `like`.
+LLVM lowers it to what the machine has (registers of AVX, SSE or NEON), so that the code stays portable.
+Arrays are contiguous float32, or float64 for `add_whole_products`; offsets count numbers, and the caller
+keeps them inside the array.
 """
 
 from collections.abc import Iterable
@@ -16,14 +17,13 @@ from numba.extending import intrinsic as numba_intrinsic
 from numba.extending import models, register_model
 
 WIDTH = 8
-_FLOATS = ir.VectorType(ir.FloatType(), WIDTH)
 _DOUBLES = ir.VectorType(ir.DoubleType(), WIDTH)
-_FLAGS = ("contract", "reassoc")
+FLAGS = ("contract", "reassoc")
 intrinsic: Any = numba_intrinsic  # its values have types of numba's own
 
 
-# Shuffles of two values that `totals` adds: halves of 128 bits stay apart until the last, as AVX likes it.
-_PAIRS = (
+# Shuffles of pairs: halves of 128 bits stay apart until the last, as AVX likes it.
+PAIRS = (
     ((0, 8, 2, 10, 4, 12, 6, 14), (1, 9, 3, 11, 5, 13, 7, 15)),
     ((0, 1, 8, 9, 4, 5, 12, 13), (2, 3, 10, 11, 6, 7, 14, 15)),
     ((0, 1, 2, 3, 8, 9, 10, 11), (4, 5, 6, 7, 12, 13, 14, 15)),
@@ -31,19 +31,27 @@ _PAIRS = (
 
 
 class Lanes(types.Type):
-    """Numba's type of eight float32."""
+    """Numba's type of some float32."""
 
-    def __init__(self) -> None:
-        super().__init__("Lanes")
+    def __init__(self, width: int) -> None:
+        super().__init__(f"Lanes({width})")
+        self.width = width
 
 
-lanes = Lanes()
+lanes = Lanes(WIDTH)
+
+
+def _vector(kind: Any) -> Any:
+    return ir.VectorType(ir.FloatType(), kind.width)
+
+
+_FLOATS = _vector(lanes)
 
 
 @register_model(Lanes)
 class _LanesModel(models.PrimitiveModel):
     def __init__(self, manager: Any, kind: Any) -> None:
-        super().__init__(manager, kind, _FLOATS)  # type: ignore[no-untyped-call]
+        super().__init__(manager, kind, _vector(kind))  # type: ignore[no-untyped-call]
 
 
 def _pointer(context: Any, builder: Any, kind: Any, array: Any, offset: Any, vector: Any) -> Any:
@@ -51,101 +59,133 @@ def _pointer(context: Any, builder: Any, kind: Any, array: Any, offset: Any, vec
     return builder.bitcast(builder.gep(data, [offset]), vector.as_pointer())
 
 
-def _indices(numbers: Iterable[int]) -> Any:
+def indices(numbers: Iterable[int]) -> Any:
+    """Return a constant vector of whole numbers."""
     values = list(numbers)
     return ir.Constant(ir.VectorType(cgutils.int32_t, len(values)), values)
 
 
-@intrinsic
-def load(typing: Any, array: Any, offset: Any) -> Any:
-    """Return eight numbers of a float32 array from `offset`."""
+def of_vectors(builder: Any, name: str, *values: Any) -> Any:
+    """Call LLVM's function of a name that calculates in each lane."""
+    kind = values[0].type
+    function = ir.FunctionType(kind, [kind] * len(values))
+    name = f"llvm.{name}.v{kind.count}f32"
+    found = cgutils.get_or_insert_function(builder.module, function, name)  # type: ignore[no-untyped-call]
+    return builder.call(found, values)
+
+
+@intrinsic(prefer_literal=True)
+def zeros(typing: Any, width: Any) -> Any:
+    """Return zeros, as many as a literal number says."""
+    kind = Lanes(width.literal_value)
 
     def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        address = _pointer(context, builder, signature.args[0], values[0], values[1], _FLOATS)
+        return ir.Constant(_vector(kind), None)
+
+    return kind(width), code
+
+
+@intrinsic
+def width_of(typing: Any, value: Any) -> Any:
+    """Return how many numbers a value has."""
+
+    def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        return context.get_constant(types.intp, signature.args[0].width)
+
+    return types.intp(value), code
+
+
+@intrinsic
+def load(typing: Any, like: Any, array: Any, offset: Any) -> Any:
+    """Return the numbers of a float32 array from `offset`."""
+
+    def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        address = _pointer(context, builder, signature.args[1], values[1], values[2], _vector(like))
         return builder.load(address, align=4)
 
-    return lanes(array, types.intp), code
+    return like(like, array, types.intp), code
 
 
 @intrinsic
 def store(typing: Any, array: Any, offset: Any, value: Any) -> Any:
-    """Write eight numbers to a float32 array from `offset`."""
+    """Write numbers to a float32 array from `offset`."""
 
     def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        address = _pointer(context, builder, signature.args[0], values[0], values[1], _FLOATS)
+        address = _pointer(context, builder, signature.args[0], values[0], values[1], _vector(value))
         builder.store(values[2], address, align=4)
         return context.get_dummy_value()
 
-    return types.void(array, types.intp, lanes), code
+    return types.void(array, types.intp, value), code
 
 
 @intrinsic
-def splat(typing: Any, number: Any) -> Any:
-    """Return one number eight times."""
+def splat(typing: Any, like: Any, number: Any) -> Any:
+    """Return one number in all lanes."""
 
     def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        first = builder.insert_element(ir.Constant(_FLOATS, ir.Undefined), values[0], cgutils.int32_t(0))
-        return builder.shuffle_vector(first, first, _indices([0] * WIDTH))
+        none = ir.Constant(_vector(like), ir.Undefined)
+        first = builder.insert_element(none, values[1], cgutils.int32_t(0))
+        return builder.shuffle_vector(first, first, indices([0] * like.width))
 
-    return lanes(types.float32), code
+    return like(like, types.float32), code
 
 
 @intrinsic
-def fma(typing: Any, a: Any, b: Any, c: Any) -> Any:
-    """Return a·b + c, in each lane."""
+def add_products(typing: Any, sums: Any, place: Any, value: Any, array: Any, offset: Any) -> Any:
+    """Add `value` times the numbers of an array from `offset` to eight sums from `place`, in turn."""
 
     def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        product = builder.fmul(values[0], values[1], flags=_FLAGS)
-        return builder.fadd(product, values[2], flags=_FLAGS)
+        address = _pointer(context, builder, signature.args[0], values[0], values[1], _FLOATS)
+        others = _pointer(context, builder, signature.args[3], values[3], values[4], _FLOATS)
+        total = builder.load(address, align=4)
+        for part in range(value.width // WIDTH):
+            own = indices(range(part * WIDTH, (part + 1) * WIDTH))
+            factor = builder.shuffle_vector(values[2], values[2], own)
+            other = builder.load(builder.gep(others, [cgutils.int32_t(part)]), align=4)
+            total = builder.fadd(builder.fmul(factor, other, flags=FLAGS), total, flags=FLAGS)
+        builder.store(total, address, align=4)
+        return context.get_dummy_value()
 
-    return lanes(lanes, lanes, lanes), code
+    return types.void(sums, types.intp, value, array, types.intp), code
 
 
 @intrinsic
-def totals(typing: Any, a: Any, b: Any, c: Any, d: Any, e: Any, f: Any, g: Any, h: Any) -> Any:
-    """Return the sums of the lanes of eight values, in their order."""
+def store_columns(
+    typing: Any,
+    array: Any,
+    offset: Any,
+    stride: Any,
+    a: Any,
+    b: Any,
+    c: Any,
+    d: Any,
+    e: Any,
+    f: Any,
+    g: Any,
+    h: Any,
+) -> Any:
+    """Write lane i of eight values side by side from offset + i·stride, for all eight i."""
 
     def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        vectors = list(values)
-        for masks in _PAIRS:
-            vectors = [
-                builder.fadd(*(builder.shuffle_vector(x, y, _indices(mask)) for mask in masks))
-                for x, y in zip(vectors[::2], vectors[1::2], strict=True)
-            ]
-        return vectors[0]
+        rows = list(values[3:])
+        for distance, masks in zip((1, 2, 4), PAIRS, strict=True):
+            firsts = [number for number in range(WIDTH) if not number & distance]
+            mixed = {
+                number + side * distance: builder.shuffle_vector(
+                    rows[number], rows[number + distance], indices(masks[side])
+                )
+                for number in firsts
+                for side in (0, 1)
+            }
+            rows = [mixed[number] for number in range(WIDTH)]
+        place = values[1]
+        for row in rows:
+            address = _pointer(context, builder, signature.args[0], values[0], place, _FLOATS)
+            builder.store(row, address, align=4)
+            place = builder.add(place, values[2])
+        return context.get_dummy_value()
 
-    return lanes(lanes, lanes, lanes, lanes, lanes, lanes, lanes, lanes), code
-
-
-@intrinsic
-def divide(typing: Any, a: Any, b: Any) -> Any:
-    """Return a/b, in each lane."""
-
-    def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        return builder.fdiv(*values)
-
-    return lanes(lanes, lanes), code
-
-
-@intrinsic
-def add(typing: Any, a: Any, b: Any) -> Any:
-    """Return a + b, in each lane."""
-
-    def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        return builder.fadd(*values)
-
-    return lanes(lanes, lanes), code
-
-
-@intrinsic(prefer_literal=True)
-def lane(typing: Any, value: Any, number: Any) -> Any:
-    """Return one lane, by a literal number, eight times."""
-    which = number.literal_value
-
-    def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        return builder.shuffle_vector(values[0], values[0], _indices([which] * WIDTH))
-
-    return lanes(lanes, number), code
+    return types.void(array, types.intp, types.intp, *[lanes] * 8), code
 
 
 @intrinsic
@@ -170,12 +210,10 @@ def add_whole_products(
 
     def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         address = _pointer(context, builder, signature.args[0], values[0], values[1], _DOUBLES)
-        kind, name = ir.FunctionType(_FLOATS, [_FLOATS]), f"llvm.trunc.v{WIDTH}f32"
-        cut = cgutils.get_or_insert_function(builder.module, kind, name)  # type: ignore[no-untyped-call]
         total = builder.load(address, align=8)
         for x, y in zip(values[3::2], values[4::2], strict=True):
             product = builder.fmul(builder.fmul(x, y), values[2])
-            total = builder.fadd(total, builder.fpext(builder.call(cut, [product]), _DOUBLES))
+            total = builder.fadd(total, builder.fpext(of_vectors(builder, "trunc", product), _DOUBLES))
         builder.store(total, address, align=8)
         return context.get_dummy_value()
 

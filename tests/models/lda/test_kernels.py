@@ -96,6 +96,20 @@ def test_sharp_topics_match_the_slow_twin(alpha):
     np.testing.assert_allclose(found, expected, rtol=1e-3, atol=2e-3)
 
 
+@pytest.mark.parametrize("topics", [17, 50])
+@pytest.mark.parametrize("length", [3, 40, 150])
+def test_topics_without_words_may_be_left_out(topics, length):
+    rng = np.random.default_rng(length)
+    lam = rng.gamma(0.1, 50, (topics, 400)) + 0.02
+    mixtures = rng.dirichlet(np.full(topics, 0.1), 6) @ (lam / lam.sum(axis=1, keepdims=True))
+    matrix = np.array([rng.multinomial(length, row / row.sum()) for row in mixtures])
+    for sweeps in (1, 3, 25):
+        found = infer_gammas(corpus_of(matrix), expected_rows(lam), topics, 1 / topics, sweeps, 0.0)
+        expected = [reference.lda_document(row, lam, 1 / topics, sweeps)[0] for row in matrix]
+        np.testing.assert_allclose(found, expected, rtol=1e-3, atol=2e-3)
+        np.testing.assert_allclose(found.sum(axis=1), length + 1, rtol=1e-5)
+
+
 def test_the_early_end_changes_little():
     corpus, lam = corpus_of(random_counts()), random_lam()
     np.testing.assert_allclose(

@@ -7,22 +7,24 @@ import math
 
 import numba as nb
 import numpy as np
+import numpy.typing as npt
 
-from vips_core.kernels.simd import WIDTH, add_whole_products, load, splat, store
-from vips_core.models.lda.sweep_kernels import (
+from vips_core.kernels.simd import WIDTH, add_whole_products, load, splat, zeros
+from vips_core.models.lda.block_kernels import (
     FAST,
-    ZERO,
     Float32,
-    Float64,
     Int32,
     Int64,
+    all_normalisers,
+    all_squares,
     gather,
-    infer,
-    normalisers,
-    place,
 )
+from vips_core.models.lda.sweep_kernels import Room, infer
 
+Float64 = npt.NDArray[np.float64]
+ZERO = np.float32(0)
 TOGETHER = 256  # documents whose statistics are added word by word, so that sums are touched rarely
+ROUNDING = 2.0**-23  # of float32: a topic's part in the error of a sum over topics is below half of it
 LARGEST = 1e38  # below which float32 holds all numbers
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
@@ -74,11 +76,11 @@ def resample(words: Int32, counts: Int32, draws: int, seed: int, count: Float32)
 
 @nb.njit(nogil=True, cache=True, inline="always")
 def room_for(indptr: Int64) -> int:
-    """Entries of the longest document, padded to 8s, and 8 more."""
+    """Entries of the longest document, padded to 16s."""
     longest = 0
     for d in range(indptr.size - 1):
         longest = max(longest, indptr[d + 1] - indptr[d])
-    return (longest + 15) // WIDTH * WIDTH
+    return (longest + 15) // 16 * 16
 
 
 @nb.njit(nogil=True, cache=True)
@@ -93,15 +95,15 @@ def aligned(size: int) -> Float32:
 
 
 @nb.njit(nogil=True, cache=True)
-def buffers(room: int, width: int) -> tuple[Int32, Float32, Float32, Float32, Float32, Float32]:
-    """Return room for words, counts and rows of one document, and for its θ, γ and sums."""
+def buffers(room: int, width: int) -> tuple[Int32, Float32, Float32, Float32, Float32, Room]:
+    """Return room for words, counts and rows of one document, for its θ and γ - α, and for `infer`."""
     return (
         np.zeros(room, np.int32),
         aligned(room),
         aligned(room * width),
         aligned(width),
         aligned(width),
-        aligned(width),
+        (aligned(width * WIDTH), aligned(width), np.zeros(width, np.int64)),
     )
 
 
@@ -132,25 +134,12 @@ def read_document(
 
 
 @nb.njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
-def squared_norm(local: Float32, theta: Float32, value: Float32, used: int, steps: int) -> float:
-    """Σ_u Σ_k (value_u θ_k exp<ln β_uk>)², the squared Frobenius norm of a document's statistics."""
-    square = 0.0
-    for u in range(used):
-        own = 0.0
-        for step in range(steps):
-            at = place(u, step, steps)
-            for k in range(WIDTH):
-                own += (value[u] * (theta[step * WIDTH + k] * local[at + k])) ** 2
-        square += own
-    return square
-
-
-@nb.njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def add_documents(
     indptr: Int64,
     indices: Int32,
     counts: Int32,
     rows: Float32,
+    topics: int,
     weights: Float32,
     alpha: float,
     length: int,
@@ -167,9 +156,8 @@ def add_documents(
     Every cell of a document is cut to a whole number of steps, so that sums are exact in any order.
     """
     documents, width = indptr.size - 1, rows.shape[1]
-    steps = width // WIDTH
-    word, count, local, theta, gamma, total = buffers(room_for(indptr), width)
-    value = np.empty(count.size, np.float32)
+    word, count, local, theta, gain, room = buffers(room_for(indptr), width)
+    value, found, square = aligned(count.size), aligned(count.size), aligned(count.size)
     most = 0
     for first in range(0, documents, TOGETHER):
         most = max(most, indptr[min(first + TOGETHER, documents)] - indptr[first])
@@ -182,19 +170,23 @@ def add_documents(
             if begin == end:
                 continue
             used = read_document(indices[begin:end], counts[begin:end], length, resampled, seed, word, count)
-            padded = gather(rows, word, count, used, local, steps)
-            infer(local, count, padded, alpha, sweeps, tolerance, theta, gamma, total, steps)
-            for u in range(0, padded, WIDTH):
-                store(value, u, normalisers(local, theta, u, steps))
+            padded = gather(rows, word, count, used, local)
+            infer(local, count, padded, topics, alpha, sweeps, tolerance, theta, gain, room)
+            all_normalisers(local, padded, width, theta, room[2], topics, found)
             most_square, size = 0.0, 0.0
             for u in range(used):
                 weighted = count[u] * weights[word[u]]
                 most_square += weighted * weighted
-                value[u] = weighted / value[u]
+                value[u] = weighted / found[u]
                 size += value[u]
             scale = 1.0
             if most_square > bound * bound:  # otherwise even φ of 0 and 1 only would be within the bound
-                scale = min(1.0, bound / math.sqrt(squared_norm(local, theta, value, used, steps)))
+                all_squares(local, padded, width, theta, room[2], topics, found, square)
+                norm_square = 0.0
+                for u in range(used):
+                    norm_square += float(count[u] * weights[word[u]]) ** 2 * square[u]
+                norm_square *= 1 + topics * ROUNDING
+                scale = min(1.0, bound / math.sqrt(norm_square))
             if not (size + 1) * (scale / grid) < LARGEST:
                 continue  # beyond float32, or NaN: such a document would take the cells of all others with it
             in_steps = np.float32(scale / grid)
@@ -230,21 +222,28 @@ def add_by_word(
         at = stop[words[e]]
         start[at], value[at] = owners[e] * width, values[e]
         stop[words[e]] = at + 1
-    flat, flat_rows, flat_sums, begin = thetas.reshape(-1), rows.reshape(-1), sums.reshape(-1), 0
+    flat, flat_rows, flat_sums, begin, zero = (
+        thetas.reshape(-1),
+        rows.reshape(-1),
+        sums.reshape(-1),
+        0,
+        zeros(8),
+    )
     for v in range(vocabulary):
         end = stop[v]
         if begin == end:
             continue
         for e in range(begin, end, 4):
             a, b, c, d = start[e], start[e + 1], start[e + 2], start[e + 3]
-            x = splat(value[e])
-            y = splat(value[e + 1] if e + 1 < end else ZERO)
-            z = splat(value[e + 2] if e + 2 < end else ZERO)
-            w = splat(value[e + 3] if e + 3 < end else ZERO)
+            x = splat(zero, value[e])
+            y = splat(zero, value[e + 1] if e + 1 < end else ZERO)
+            z = splat(zero, value[e + 2] if e + 2 < end else ZERO)
+            w = splat(zero, value[e + 3] if e + 3 < end else ZERO)
             for step in range(steps):
                 k = step * WIDTH
-                row = load(flat_rows, v * width + k)
-                p, q, r, s = load(flat, a + k), load(flat, b + k), load(flat, c + k), load(flat, d + k)
+                row = load(zero, flat_rows, v * width + k)
+                p, q = load(zero, flat, a + k), load(zero, flat, b + k)
+                r, s = load(zero, flat, c + k), load(zero, flat, d + k)
                 add_whole_products(flat_sums, v * width + k, row, x, p, y, q, z, r, w, s)
         begin = end
 
@@ -278,8 +277,8 @@ def infer_documents(
     gammas: Float32,
 ) -> None:
     """Write γ of each document, with its words as they are, to a row of `gammas`."""
-    word, count, local, theta, gamma, total = buffers(room_for(indptr), rows.shape[1])
-    steps = rows.shape[1] // WIDTH
+    topics, width = gammas.shape[1], rows.shape[1]
+    word, count, local, theta, gain, room = buffers(room_for(indptr), width)
     for d in range(indptr.size - 1):
         used = indptr[d + 1] - indptr[d]
         if used == 0:
@@ -288,6 +287,6 @@ def infer_documents(
         for u in range(used):
             word[u] = indices[indptr[d] + u]
             count[u] = counts[indptr[d] + u]
-        padded = gather(rows, word, count, used, local, steps)
-        infer(local, count, padded, alpha, sweeps, tolerance, theta, gamma, total, steps)
-        gammas[d] = gamma[: gammas.shape[1]]
+        padded = gather(rows, word, count, used, local)
+        infer(local, count, padded, topics, alpha, sweeps, tolerance, theta, gain, room)
+        gammas[d] = np.float32(alpha) + gain[:topics]

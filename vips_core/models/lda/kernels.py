@@ -2,7 +2,7 @@
 
 Every document's share is cut to whole steps of a grid, so that its sums are exact: they have the same bits in
 any order, for any number of threads and any split of the documents. `document_kernels` has what happens to
-one document, and `sweep_kernels` its inner loops.
+one document, `sweep_kernels` its iterations, and `block_kernels` their inner loops.
 """
 
 from collections.abc import Callable
@@ -14,8 +14,8 @@ from scipy.special import digamma
 from vips_core.data import Corpus
 from vips_core.kernels.pool import map_chunks, thread_count
 from vips_core.kernels.simd import WIDTH
-from vips_core.models.lda.document_kernels import add_counts, add_documents, infer_documents
-from vips_core.models.lda.sweep_kernels import Float32, Float64
+from vips_core.models.lda.block_kernels import Float32
+from vips_core.models.lda.document_kernels import Float64, add_counts, add_documents, infer_documents
 from vips_core.privacy.blocks import Block
 
 GROUP = 512  # documents that a thread takes at a time
@@ -60,6 +60,7 @@ def topic_word_sums(
             corpus.indices,
             corpus.counts,
             rows,
+            topics,
             weights,
             alpha,
             words,

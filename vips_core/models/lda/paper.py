@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from vips_core.data import Corpus
 from vips_core.kernels.pool import Array
 from vips_core.models.base import Block, Released
+from vips_core.models.lda.block_kernels import Float32
 from vips_core.models.lda.kernels import expected_rows, topic_word_sums
 from vips_core.privacy.plan import PrivacyPlan
 
@@ -25,6 +27,11 @@ class PaperParams:
     """The topics' posterior λ, topics × words."""
 
     lam: Array
+
+    @cached_property
+    def rows(self) -> Float32:
+        """What the E-step sees of the topics: computed once a step, however many shards ask for it."""
+        return expected_rows(self.lam)
 
 
 class Paper:
@@ -50,7 +57,7 @@ class Paper:
         model = self.model
         sums = topic_word_sums(
             batch,
-            expected_rows(params.lam),
+            params.rows,
             model.topics,
             model.alpha,
             weights=np.ones(len(model.vocabulary), np.float32),

@@ -33,6 +33,7 @@ worse on every corpus tried); a second, longer average for the last step, counts
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -41,6 +42,7 @@ import numpy.typing as npt
 from vips_core.data import Corpus
 from vips_core.kernels.pool import Array
 from vips_core.models.base import Block, Released
+from vips_core.models.lda.block_kernels import Float32
 from vips_core.models.lda.kernels import expected_rows, topic_word_sums, word_sums
 from vips_core.models.lda.shrink import shrink
 from vips_core.privacy.plan import PrivacyPlan
@@ -82,6 +84,11 @@ class RefinedParams:
     mixture: Array
     corpus_words: float
     sharpness: float = 1.0
+
+    @cached_property
+    def rows(self) -> Float32:
+        """What the E-step sees of the measured topics: computed once a step, for all shards."""
+        return expected_rows(_flattened(self)[: len(self.average)])
 
 
 class Refined:
@@ -134,11 +141,10 @@ class Refined:
         model = self.model
         if "words" in blocks:
             return {"words": word_sums(batch, words=model.words_per_document, block=blocks["words"])}
-        measured = len(params.average)
         sums = topic_word_sums(
             batch,
-            expected_rows(_flattened(params)[:measured]),
-            measured,
+            params.rows,
+            len(params.average),
             model.alpha,
             weights=params.weights.astype(np.float32),
             words=model.words_per_document,
@@ -221,10 +227,13 @@ def _after_topics(
         TOPIC_GRID,
         WARM_ITERATIONS if params.topic_steps else TOPIC_ITERATIONS,
     )
+    # Exact counts are in words, and so is the prior. λ is that posterior times `scale`, so that its expected
+    # logarithms are nearly the logarithms of its means, which make better topics (as in collapsed inference).
+    prior = eta if std > 0 else eta * scale
     unmeasured = np.tile(UNMEASURED_MASS * mass.mean() * params.word_shares, (len(params.lam) - topics, 1))
     return replace(
         params,
-        lam=np.concatenate([eta + estimate, unmeasured]),
+        lam=np.concatenate([prior + estimate, unmeasured]),
         average=average,
         average_weight=weight,
         topic_steps=params.topic_steps + 1,

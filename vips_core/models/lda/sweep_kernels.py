@@ -1,18 +1,19 @@
-"""The sweeps of latent Dirichlet allocation over the words of one document.
+"""The sweeps of latent Dirichlet allocation over one document.
 
 symbol       code       shape
 -----------  ---------  ----------------------------------------------------------------------------------
 exp<ln β>    rows       (V, P) float32, each word's row over its largest entry; P = K padded to 8s
              local      (U P,) float32, the same for the words of one document
 exp<ln θ>    theta      (P,) float32, over its largest entry
-γ            gamma      (P,) float32
+γ - α        gain       (P,) float32, the document's words in each topic
 n_v          count      (U,) float32
              weights    (V,) float32: the statistics are measured as weights[v] n_v φ_vk
 
-Only ratios within a word and within a document enter φ, and both scales keep them inside float32. Eight words
-are taken at a time, in steps of eight topics; U is padded with words of count 0, and P with topics that no
-word has. `steps` is P/8: code that is compiled once serves every number of topics, and is as fast as code
-compiled for one.
+Only ratios within a word and within a document enter φ, and both scales keep them inside float32.
+
+Most topics soon have no words of a document: their θ is next to nothing and does not change any more. Sweeps
+go on over the others, the active ones, until these have settled. The last sweep is over all topics again;
+where it finds that one came back, γ has changed, and sweeps go on.
 """
 
 from typing import Any
@@ -21,108 +22,142 @@ import numba as nb
 import numpy as np
 import numpy.typing as npt
 
-from vips_core.kernels.simd import WIDTH, add, divide, fma, lane, load, splat, store, totals
+from vips_core.kernels.lane_math import (
+    add,
+    count_below,
+    distance,
+    lane_maximum,
+    lane_sum,
+    maximum,
+    multiply,
+    totals,
+)
+from vips_core.kernels.simd import WIDTH, load, splat, store, zeros
 from vips_core.kernels.special import exp_digamma
+from vips_core.models.lda.block_kernels import FAST, TINY, Float32, Int64, weighted_sums
 
-TINY = np.float32(1e-30)  # added to the normaliser of φ: a word that no topic explains has no infinite weight
-ZERO = np.float32(0)
-FAST = {"contract", "reassoc", "nsz", "arcp"}  # infinities and NaN keep their meaning
+NO_GAIN = 1e-4  # relative change of θ through γ - α, about, below which a topic has no words of the document
 
-Float32 = npt.NDArray[np.float32]
-Float64 = npt.NDArray[np.float64]
-Int32 = npt.NDArray[np.int32]
-Int64 = npt.NDArray[np.int64]
+Room = tuple[Float32, Float32, npt.NDArray[np.int64]]
 
 
 @nb.njit(nogil=True, cache=True, inline="always")
-def place(u: int, step: int, steps: int) -> int:
-    """Return where eight topics of word u are in `local`, which is in the order of its reading."""
-    return (u // WIDTH * steps * WIDTH + step * WIDTH + u % WIDTH) * WIDTH
+def scale_theta(largest: Any, active: int, theta: Float32) -> None:
+    """Divide θ of the active topics by the largest, and let 0 follow."""
+    zero = zeros(8)
+    scale = splat(zero, np.float32(1) / lane_maximum(largest))
+    for k in range(0, active, WIDTH):
+        store(theta, k, multiply(scale, load(zero, theta, k)))
+    for k in range(active, active + -active % WIDTH):
+        theta[k] = 0
 
 
 @nb.njit(nogil=True, cache=True, inline="always")
-def gather(rows: Float32, word: Int32, count: Float32, used: int, local: Float32, steps: int) -> int:
-    """Copy the rows of `used` words to `local`; return their number padded to 8s."""
-    width, flat = rows.shape[1], rows.reshape(-1)
-    padded = (used + WIDTH - 1) // WIDTH * WIDTH
-    for u in range(used, padded):
-        count[u] = 0
-        word[u] = word[0]
-    for u in range(padded):
-        for step in range(steps):
-            store(local, place(u, step, steps), load(flat, word[u] * width + step * WIDTH))
-    return padded
+def update(
+    alpha: np.float32, total: Float32, active: int, theta: Float32, gain: Float32, no_gain: np.float32
+) -> tuple[float, int]:
+    """Set γ - α and exp<ln θ> of the active topics from their sums.
+
+    Returns by how much γ changed in all, and how many topics have a γ - α below `no_gain`.
+    """
+    zero = zeros(8)
+    change, largest, below = zero, splat(zero, TINY), 0
+    for k in range(0, active, WIDTH):
+        at = k * WIDTH
+        own = totals(
+            load(zero, total, at),
+            load(zero, total, at + 8),
+            load(zero, total, at + 16),
+            load(zero, total, at + 24),
+            load(zero, total, at + 32),
+            load(zero, total, at + 40),
+            load(zero, total, at + 48),
+            load(zero, total, at + 56),
+        )
+        own = multiply(load(zero, theta, k), own)
+        updated = exp_digamma(add(own, splat(zero, alpha)))
+        largest = maximum(largest, updated)
+        change = add(change, distance(own, load(zero, gain, k)))
+        below += count_below(own, splat(zero, no_gain))
+        store(gain, k, own)
+        store(theta, k, updated)
+    scale_theta(largest, active, theta)
+    return lane_sum(change), below - -active % WIDTH  # the padding's γ - α is 0
 
 
 @nb.njit(nogil=True, cache=True, inline="always")
-def normalisers(local: Float32, theta: Float32, u: int, steps: int) -> Any:
-    """Return Σ_k θ_k exp<ln β> of eight words from `u`."""
-    a0 = splat(ZERO)
-    a1, a2, a3, a4, a5, a6, a7 = a0, a0, a0, a0, a0, a0, a0
-    for step in range(steps):
-        t, at = load(theta, step * WIDTH), place(u, step, steps)
-        a0, a1 = fma(t, load(local, at), a0), fma(t, load(local, at + 8), a1)
-        a2, a3 = fma(t, load(local, at + 16), a2), fma(t, load(local, at + 24), a3)
-        a4, a5 = fma(t, load(local, at + 32), a4), fma(t, load(local, at + 40), a5)
-        a6, a7 = fma(t, load(local, at + 48), a6), fma(t, load(local, at + 56), a7)
-    return add(totals(a0, a1, a2, a3, a4, a5, a6, a7), splat(TINY))
+def without_unused(
+    gain: Float32, theta: Float32, topic: Int64, active: int, kept: Float32, no_gain: np.float32
+) -> int:
+    """Move the topics that have words of the document to the front; return their number."""
+    position = 0
+    for k in range(active):
+        own, expected, which = gain[k], theta[k], topic[k]
+        kept[which] = own
+        gain[position], theta[position], topic[position] = own, expected, which
+        position += not own < no_gain
+    for k in range(position, active):
+        gain[k] = theta[k] = 0
+    return position
 
 
 @nb.njit(nogil=True, cache=True, inline="always")
-def add_weighted(local: Float32, r: Any, u: int, total: Float32, steps: int) -> None:
-    """Add the rows of eight words from `u`, times the lanes of `r`, to `total`."""
-    r0, r1, r2, r3 = lane(r, 0), lane(r, 1), lane(r, 2), lane(r, 3)
-    r4, r5, r6, r7 = lane(r, 4), lane(r, 5), lane(r, 6), lane(r, 7)
-    for step in range(steps):
-        at = place(u, step, steps)
-        even = fma(r0, load(local, at), load(total, step * WIDTH))
-        odd = fma(r1, load(local, at + 8), splat(ZERO))
-        even, odd = fma(r2, load(local, at + 16), even), fma(r3, load(local, at + 24), odd)
-        even, odd = fma(r4, load(local, at + 32), even), fma(r5, load(local, at + 40), odd)
-        even, odd = fma(r6, load(local, at + 48), even), fma(r7, load(local, at + 56), odd)
-        store(total, step * WIDTH, add(even, odd))
+def with_all(
+    alpha: np.float32,
+    gain: Float32,
+    theta: Float32,
+    topic: Int64,
+    active: int,
+    kept: Float32,
+    topics: int,
+) -> int:
+    """Bring back all topics, in their order; return their number."""
+    for k in range(active):
+        kept[topic[k]] = gain[k]
+    for k in range(topics):
+        gain[k], topic[k] = kept[k], k
+    zero = zeros(8)
+    largest = splat(zero, TINY)
+    for k in range(0, topics, WIDTH):
+        own = exp_digamma(add(load(zero, gain, k), splat(zero, alpha)))
+        largest = maximum(largest, own)
+        store(theta, k, own)
+    scale_theta(largest, topics, theta)
+    return topics
 
 
 @nb.njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def infer(
     local: Float32,
     count: Float32,
-    used: int,
+    padded: int,
+    topics: int,
     alpha: float,
     sweeps: int,
     tolerance: float,
     theta: Float32,
-    gamma: Float32,
-    total: Float32,
-    steps: int,
+    gain: Float32,
+    room: Room,
 ) -> None:
     """Sweep φ (eq. topic_post) and γ of one document.
 
-    Starts from a flat θ and ends after `sweeps` or when the mean change of γ is below `tolerance`. Leaves γ
-    and the exp<ln θ> that belongs to it.
+    Starts from a flat θ and ends after `sweeps` or when the mean change of γ is below `tolerance`. Leaves
+    γ - α and the exp<ln θ> that belongs to it, and all topics in their order in the room's last part.
     """
-    width = steps * WIDTH
-    for k in range(width):
-        theta[k], gamma[k] = 1, alpha
-    for _ in range(sweeps):
-        for k in range(width):
-            total[k] = 0
-        ratio = divide(load(count, 0), normalisers(local, theta, 0, steps))
-        for u in range(WIDTH, used, WIDTH):  # one step ahead, so that the division does not hold up the sums
-            following = divide(load(count, u), normalisers(local, theta, u, steps))
-            add_weighted(local, ratio, u - WIDTH, total, steps)
-            ratio = following
-        add_weighted(local, ratio, used - WIDTH, total, steps)
-        change = ZERO
-        for k in range(width):
-            updated = np.float32(alpha) + theta[k] * total[k]
-            change += abs(updated - gamma[k])
-            gamma[k] = updated
-            theta[k] = exp_digamma(updated)  # the padding has rows of 0 and stays out of φ
-        largest = TINY
-        for k in range(width):  # a loop of its own: together with exp_digamma it would not be vectorised
-            largest = max(largest, theta[k])
-        for k in range(width):
-            theta[k] /= largest
-        if change < tolerance * width:
-            break
+    total, kept, topic = room
+    prior = np.float32(alpha)
+    no_gain = np.float32(NO_GAIN * alpha * min(alpha, 1.0))  # the slope of ln θ is about 1/α² or 1/α
+    for k in range(theta.size):
+        theta[k], gain[k], topic[k] = k < topics, 0, k
+    active, left = topics, sweeps
+    while left > 0:
+        left -= 1
+        weighted_sums(local, count, padded, theta.size, theta, topic, active, total)
+        change, unused = update(prior, total, active, theta, gain, no_gain)
+        settled = change < tolerance * theta.size
+        if active == topics and settled:
+            left = 0
+        elif active < topics and (settled or left == 1):
+            active = with_all(prior, gain, theta, topic, active, kept, topics)
+        elif unused > 0 and left > 1:
+            active = without_unused(gain, theta, topic, active, kept, no_gain)
