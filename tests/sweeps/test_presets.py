@@ -27,9 +27,18 @@ def test_presets_compare_at_the_epsilon_of_the_papers_releases():
         (asked,) = {
             cell.get("epsilon") for cell in cells if cell.get("batch") == batch and cell.method == "strong"
         }
-        assert asked == pytest.approx(plan.epsilon("pld"), abs=1e-4)
+        assert asked == pytest.approx(plan.epsilon("pld"), rel=5e-4)
     assert len({cell.seed for cell in cells}) == 10
     assert {cell.get("hidden") for cell in cells} == {100}
+
+
+def test_the_topics_epsilon_are_those_of_the_papers_releases():
+    for batch, by_noise in presets.TOPICS_EPSILON.items():
+        for noise, asked in by_noise.items():
+            plan = PrivacyPlan(
+                records=18_963, expected_batch=batch, epochs=1, noise_multiplier=noise, delta=1e-5
+            )
+            assert asked == pytest.approx(plan.epsilon("pld"), rel=5e-4)
 
 
 def test_the_full_topic_preset_has_the_papers_grid():
