@@ -55,10 +55,11 @@ class SBN(VariantModel[Params, BinaryRows]):
         (height, width) of an image, to draw the dictionary and, in the refined variant, to know which pixels
         are neighbours. None treats pixels as unordered.
     method
-        "refined" (default): two clipped statistics. "paper": the statistics of Appendix B.
+        "refined" (default): second moments of the pixels, after which no image is looked at again; with more
+        than 1,024 pixels, two statistics of pixels and hidden units. "paper": the statistics of Appendix B.
     prior
-        Of the weights in the variant "paper": "tpbn" (shrinkage) or "isotropic". The refined variant has a
-        Wiener filter in its place.
+        Of the weights in the variant "paper": "tpbn" (shrinkage) or "isotropic". The refined variant
+        takes the noise off its statistics instead.
 
     Examples
     --------
