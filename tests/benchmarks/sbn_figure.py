@@ -14,7 +14,7 @@ STYLES = {
     "paper, moments": ("Paper, moments accountant", VERMILION, "solid", "square"),
     "paper, strong composition": ("Paper, strong composition", PURPLE, "dot", "diamond"),
     "refined, same S and T": ("Refined, same S and steps", BLUE, "dashdot", "circle-open"),
-    "refined, one pass in 12 steps": ("Refined, one pass in 12 steps", BLUE, "solid", "circle"),
+    "refined, one pass in 4 steps": ("Refined, one pass in 4 steps", BLUE, "solid", "circle"),
 }
 _APART = 1.02  # between neighbours on the log axis, so that bars do not hide each other
 

@@ -69,8 +69,8 @@ class ImagesTask(TrainedBehindTheWall):
         "sums exceeds the block's bound."
     )
     tuning = (
-        "Constants of the refined variant were chosen by held-out pixel accuracy on MNIST, which is public. "
-        "Results on it are therefore somewhat optimistic."
+        "Constants of the refined variant were chosen by held-out pixel accuracy on MNIST, generated digits "
+        "and patches of photographs, all public. Results on them are therefore somewhat optimistic."
     )
     paper = PaperSettings(
         {"batch": "Figure 7"}, batches=(400, 1_600, 3_200), noises=(0.8, 1.0, 1.25, 1.5, 2.0)

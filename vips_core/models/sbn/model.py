@@ -25,13 +25,22 @@ from vips_core import validate
 from vips_core.data import BinaryRows
 from vips_core.kernels.pool import Array, concatenated
 from vips_core.models.base import Method, VariantModel
+from vips_core.models.sbn.moments import MomentParams, Moments
 from vips_core.models.sbn.paper import Paper, PaperParams
 from vips_core.models.sbn.refined import Refined, RefinedParams
 
-VARIANTS: dict[str, Any] = {"refined": Refined, "paper": Paper}
 Prior = Literal["tpbn", "isotropic"]
-Params = RefinedParams | PaperParams
+Params = MomentParams | RefinedParams | PaperParams
 CHUNK = 256
+SMALL = 1024  # pixels: up to here, a matrix of all pairs of them is measured
+
+
+def _refined(model: "SBN") -> Moments | Refined:
+    return Moments(model) if model.pixels <= SMALL else Refined(model)
+
+
+VARIANTS: dict[str, Any] = {"refined": _refined, "paper": Paper}
+LATENTS: dict[str, Any] = {"refined": Refined.latents, "paper": Paper.latents}
 
 
 @dataclass(frozen=True)
@@ -46,10 +55,11 @@ class SBN(VariantModel[Params, BinaryRows]):
         (height, width) of an image, to draw the dictionary and, in the refined variant, to know which pixels
         are neighbours. None treats pixels as unordered.
     method
-        "refined" (default): two clipped statistics. "paper": the statistics of Appendix B.
+        "refined" (default): second moments of the pixels, after which no image is looked at again; with more
+        than 1,024 pixels, two statistics of pixels and hidden units. "paper": the statistics of Appendix B.
     prior
-        Of the weights in the variant "paper": "tpbn" (shrinkage) or "isotropic". The refined variant has a
-        Wiener filter in its place.
+        Of the weights in the variant "paper": "tpbn" (shrinkage) or "isotropic". The refined variant
+        takes the noise off its statistics instead.
 
     Examples
     --------
@@ -102,7 +112,7 @@ class SBN(VariantModel[Params, BinaryRows]):
         self.check(rows)
         if not rows.row_count:
             return np.empty((0, self.hidden))
-        latents = VARIANTS[self.method].latents
+        latents = LATENTS[self.method]
 
         def chunk_latents(start: int, stop: int) -> tuple[Array]:
             return (latents(params, rows.unpack(np.float64, slice(start, stop))),)

@@ -84,7 +84,7 @@ class Refined:
 
     def __init__(self, model: "SBN") -> None:
         self.pixels, self.hidden = model.pixels, model.hidden
-        self.agreement, self.smoothing = _smoothing(model.pixels, model.image_shape)
+        self.agreement, self.smoothing = smoothing(model.pixels, model.image_shape)
 
     def init(self, plan: PrivacyPlan, rng: np.random.Generator) -> RefinedParams:
         """Return a random dictionary, smooth where the image shape is known."""
@@ -265,7 +265,7 @@ def _root(matrix: Array) -> Array:
     return np.asarray((vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T)
 
 
-def _smoothing(pixels: int, image_shape: tuple[int, int] | None) -> tuple[Array, Array]:
+def smoothing(pixels: int, image_shape: tuple[int, int] | None) -> tuple[Array, Array]:
     """G, how pixels agree over both axes, ℓ a sixteenth of the shorter side; and its square root."""
     if image_shape is None:
         return np.eye(pixels), np.eye(pixels)

@@ -1,0 +1,97 @@
+"""The refined network of small images: exact moments, what noise leaves of them, the fit to them."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import vips_core as vips
+from tests.models.sbn.networks import HIDDEN, PIXELS, digits, patterns, plan_for, small
+from vips_core.metrics.images import pixel_accuracy
+from vips_core.models.sbn import moments
+from vips_core.models.sbn.kernels import settle_shared
+from vips_core.models.sbn.model import SBN, SMALL
+from vips_core.models.sbn.moments import Moments
+from vips_core.models.sbn.refined import Refined
+
+__all__ = ["digits"]  # a fixture
+
+
+def test_the_number_of_pixels_decides():
+    assert isinstance(SBN(SMALL, 2).variant, Moments)
+    assert isinstance(SBN(SMALL + 1, 2).variant, Refined)
+
+
+@pytest.mark.parametrize("share", [1.0, 0.3])
+def test_moments_are_clipped_sums_of_records(share):
+    data, model = patterns(), small("refined")
+    plan, centre = plan_for(data), np.linspace(0.1, 0.9, PIXELS)
+    params = replace(model.init(plan, np.random.default_rng(0)), pixel_centre=centre)
+    block = model.blocks(plan, 1)["second"]
+    block = replace(block, bound=share * block.bound)
+    expected = np.zeros((PIXELS + 1, PIXELS + 1))
+    for image in data.unpack(np.float64):
+        residual = np.concatenate([[model.variant._unit(plan.steps)], image - centre])
+        expected += np.outer(residual, residual) * min(1, block.bound / (residual @ residual))
+    sums = model.e_step(params, data, {"second": block}).sums["second"]
+    np.testing.assert_allclose(sums, expected, atol=1e-4)  # cut to a grid
+
+
+@pytest.mark.parametrize("steps", [1, 3])
+def test_without_noise_the_moments_are_those_of_the_images(steps, monkeypatch):
+    monkeypatch.setattr(moments, "RESIDUAL_CLIP", 1.0)  # nothing is clipped
+    data, model = patterns(), small("refined")
+    params = vips.fit(model, data, plan_for(data, steps), seed=0).params
+    mean, covariance, noise_std = model.variant._moments(params)
+    images = data.unpack(np.float64)
+    assert noise_std == 0
+    np.testing.assert_allclose(mean, np.clip(images.mean(axis=0), *moments.MEAN_RANGE), atol=1e-5)
+    np.testing.assert_allclose(covariance, np.cov(images.T, bias=True), atol=1e-5)
+
+
+def test_noise_of_several_steps_is_averaged():
+    data, model = patterns(), small("refined")
+    params = vips.fit(model, data, plan_for(data, 5, 2.0), seed=0).params
+    assert params.second_std == pytest.approx(2.0 * model.variant._bound(5) / np.sqrt(4))
+
+
+def test_the_posterior_of_a_covariance_is_nearer_to_it():
+    rng = np.random.default_rng(0)
+    variant = Moments(SBN(256, 5, (16, 16)))
+    dictionary = variant.smoothing @ rng.standard_normal((256, 300))
+    truth = dictionary @ dictionary.T / 300
+    noise = rng.standard_normal(truth.shape)
+    noise_std = 0.1
+    noisy = truth + noise_std * (noise + noise.T) / np.sqrt(2)
+    posterior = moments.denoised(noisy, variant.agreement, noise_std)
+    assert np.linalg.norm(posterior - truth) < 0.6 * np.linalg.norm(noisy - truth)
+    assert np.linalg.eigvalsh(posterior).min() > -1e-9
+    drowned = moments.denoised(noisy, variant.agreement, 1e3)
+    assert drowned[0, 1] > 5 * abs(drowned[0, -1])  # what is left is that neighbours agree
+
+
+def test_simulated_statistics_are_those_of_drawn_gaussian_images():
+    rng, model = np.random.default_rng(0), small("refined")
+    params = replace(
+        model.init(plan_for(patterns()), rng),
+        pixel_bias=rng.standard_normal(PIXELS),
+        weights=rng.standard_normal((PIXELS, HIDDEN)),
+    )
+    root, mean = 0.3 * rng.standard_normal((PIXELS, PIXELS)), rng.random(PIXELS)
+    images = mean + rng.standard_normal((100_000, PIXELS)) @ root.T
+    mu = np.full((len(images), HIDDEN), 0.5)
+    field = moments._field(params, images)
+    settle_shared(field, 0.25 * params.weights.T @ params.weights, mu, moments.SWEEPS, moments.TOLERANCE)
+    units, cross, second = moments._simulated(params, mean, root @ root.T, moments._draws(100_000, HIDDEN))
+    np.testing.assert_allclose(units, mu.mean(axis=0), atol=0.01)
+    np.testing.assert_allclose(cross, (images - images.mean(axis=0)).T @ mu / len(mu), atol=0.01)
+    expected = mu.T @ mu / len(mu) + np.diag((mu * (1 - mu)).mean(axis=0))
+    np.testing.assert_allclose(second, expected, atol=0.01)
+
+
+def test_few_private_images_are_enough(digits):
+    train, test = digits
+    model = SBN(64, 50, (8, 8))
+    plan = model.recommend(records=len(train), epsilon=1.0, delta=1e-4, epochs=12)
+    mean = ((train.unpack(np.float64).mean(axis=0) > 0.5) == test.unpack(bool)).mean()
+    assert pixel_accuracy(model, vips.fit(model, train, plan, seed=0).params, test) > mean + 0.05
