@@ -4,13 +4,16 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
+import numpy as np
 import pandas as pd
 import streamlit as st
+from numpy.typing import NDArray
 from plotly.basedatatypes import BaseFigure
 
 from dashboard import state
 from dashboard.components.tables import table_twin
 from vips_core.reports.figures import (
+    BLUE,
     GREY,
     HEIGHT,
     METHOD_COLOURS,
@@ -114,3 +117,15 @@ def scores_over_steps(
     if max(ends) > 5 * min(ends):  # methods of very different length
         x = log_axis("Iteration (log scale)", 0.0, math.log10(max(ends)) + 0.05)
     return figure(traces, x, axis(score_title(score)))
+
+
+def score_by_epsilon(epsilons: Sequence[float], scores: NDArray[np.floating], score: str) -> Figure:
+    """Median held-out score of several runs at each ε, of which the last is training without privacy."""
+    medians, private = np.median(scores, axis=1), epsilons[:-1]
+    free = [medians[-1]] * len(private)
+    traces = [
+        marked_line("Private", private, medians[:-1], BLUE, hover="ε = %{x}: %{y:.4g}"),
+        line("Without privacy", private, free, GREY, "dot", hover="Without privacy: %{y:.4g}"),
+    ]
+    ends = (math.log10(private[0]) - 0.05, math.log10(private[-1]) + 0.05)
+    return figure(traces, log_axis("ε (log scale)", *ends), axis(score_title(score)), height=240)

@@ -1,6 +1,7 @@
 """What all kinds of records share: slicing by a boolean mask, splitting, persons, checks of their arrays."""
 
 import copy
+import functools
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sized
@@ -143,10 +144,15 @@ def unique_names(names: Iterable[str], what: str) -> tuple[str, ...]:
     names = tuple(names)
     if not names or not all(isinstance(name, str) for name in names):
         raise ValueError(f"{what} must hold at least one name and only strings, got {names[:3]}")
-    name, times = Counter(names).most_common(1)[0]
+    name, times = _commonest(names)
     if times > 1:
         raise ValueError(f"{what} must hold different names, got {name!r} {times} times")
     return names
+
+
+@functools.lru_cache(maxsize=64)  # the parts of a data set, and all that is made of it, share their names
+def _commonest(names: tuple[str, ...]) -> tuple[str, int]:
+    return Counter(names).most_common(1)[0]
 
 
 def numbers(values: Any, what: str) -> NDArray[np.float64]:

@@ -3,6 +3,7 @@
 A perplexity is exp(- mean log probability per word). Never give training records to these functions.
 """
 
+import functools
 import math
 from typing import Any
 
@@ -108,6 +109,7 @@ def unigram_perplexity(
     return math.exp(-float(logs[scored.indices] @ scored.counts) / _words(scored))
 
 
+@functools.lru_cache(maxsize=1)  # a run that is watched scores the same documents after every step
 def halves(corpus: Corpus, seed: int) -> tuple[Corpus, Corpus]:
     """Split each document's words at random into two halves; the first gets the odd word.
 

@@ -34,7 +34,9 @@ def show() -> str:
         "preview",
         "ROC curves of a private risk model and one without privacy.",
     )
-    aucs = [number(value) for value in np.median(results.auc, axis=1)]
-    names = ["∞" if math.isinf(epsilon) else number(epsilon) for epsilon in lessons.EPSILONS]
-    text_table(pd.DataFrame([["Median AUC", *aucs]], columns=["At ε =", *names]))
+    medians = dict(zip(lessons.EPSILONS, np.median(results.auc, axis=1), strict=True))
+    aucs = {
+        "∞" if math.isinf(one) else f"{one:g}": number(medians[one]) for one in (0.1, 1.0, 10.0, math.inf)
+    }
+    text_table(pd.DataFrame([{"At ε =": "Median AUC", **aucs}]))
     return CAPTION.format(runs=results.roc.shape[1])
