@@ -220,18 +220,20 @@ def test_empty_documents_add_nothing_whatever_memory_held_before():
         assert np.array_equal(sums_of(corpus_of(with_empty), lam), expected)
 
 
-def test_a_document_that_cannot_be_computed_takes_nothing_from_others():
+@pytest.mark.parametrize("topics", [TOPICS, 20])
+def test_a_document_that_cannot_be_computed_takes_nothing_from_others(topics):
     """Whatever λ and weights became, one document moves the sums by at most its own share."""
-    matrix, lam = random_counts(), random_lam()
+    matrix, lam = random_counts(), random_lam(topics=topics)
     lam[:, 3] = np.nan  # of one word: every document that has it is lost, and no other
     others = matrix[matrix[:, 3] == 0]
     assert 0 < len(others) < len(matrix)
     rows = expected_rows(np.nan_to_num(lam, nan=1.0))
     rows[3] = np.nan
-    options = {"words": 50, "resampled": False, "seed": 0, "sweeps": 12, "tolerance": 0.0}
+    options = {"words": 50, "resampled": False, "seed": 0, "sweeps": 30, "tolerance": 0.0}
     options |= {"weights": np.ones(WORDS, np.float32), "block": Block(2.0, grid=GRID)}
-    both = (topic_word_sums(corpus_of(some), rows, TOPICS, ALPHA, **options) for some in (matrix, others))
-    found, expected = both
+    found, expected = (
+        topic_word_sums(corpus_of(some), rows, topics, 1 / topics, **options) for some in (matrix, others)
+    )
     assert np.any(expected)
     assert np.array_equal(found, expected)
 
