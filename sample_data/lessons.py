@@ -202,7 +202,9 @@ def main() -> None:
         validate.one_of("task", name, TASKS)
     arrays: dict[str, Any] = {} if set(wanted) == set(TASKS) else load_arrays(FILE)
     for name in wanted:
-        arrays |= {key: _small(value) for key, value in TASKS[name]().items()}
+        arrays |= {
+            key: value if key.startswith("spent") else _small(value) for key, value in TASKS[name]().items()
+        }
     np.savez_compressed(FILE, **arrays)
 
 

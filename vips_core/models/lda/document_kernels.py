@@ -76,7 +76,7 @@ def resample(words: Int32, counts: Int32, draws: int, seed: int, count: Float32)
 
 @nb.njit(nogil=True, cache=True, inline="always")
 def room_for(indptr: Int64) -> int:
-    """Entries of the longest document, padded to 32s; with 16s sweeps took 20 % longer, for addresses met."""
+    """Entries of the longest document, padded to 32s: with 16s sweeps took 20 % longer where measured."""
     longest = 0
     for d in range(indptr.size - 1):
         longest = max(longest, indptr[d + 1] - indptr[d])

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from dashboard.background import Later
-from dashboard.components.formats import number
+from dashboard.components.bounds import at_most
 from dashboard.state import Choice, Number
 from dashboard.views.learn.lessons import outcome_charts
 from dashboard.views.learn.lessons.base import Answer, Outcome, Question, Scale, lesson
@@ -140,7 +140,7 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
     worst, best = (high, low) if model.smaller_is_better else (low, high)
     return Outcome(
         numbers=(
-            ("ε by PLD, from the ledger", number(float(results().spent[model.row, place]))),
+            ("ε by PLD, from the ledger", at_most(float(results().spent[model.row, place]))),
             (f"{model.score}, mean", model.write(here.mean())),
             ("Worst – best run", f"{worst} – {best}"),
             ("Without noise", model.write(without_noise)),
