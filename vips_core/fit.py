@@ -230,7 +230,7 @@ def recommend(model: Any, *, records: int, epsilon: float, delta: float, epochs:
     >>> from vips_core import SBN
     >>> plan = recommend(SBN(784, 50, (28, 28)), records=60_000, epsilon=1.0, delta=1e-5, epochs=12)
     >>> plan.steps, plan.sampling_rate
-    (12, 1.0)
+    (4, 1.0)
     """
     epochs = validate.positive("epochs", epochs)
     rule = getattr(model, "recommend", most_efficient)

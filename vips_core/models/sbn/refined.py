@@ -1,4 +1,4 @@
-"""The refined private sigmoid belief network: two small statistics, centred, clipped, averaged and denoised.
+"""The refined sigmoid belief network of large images: two statistics, centred, clipped and denoised.
 
 symbol            code             shape
 ----------------  ---------------  -----------------------------------------------------------------------
