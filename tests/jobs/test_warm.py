@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from types import SimpleNamespace
@@ -90,10 +92,22 @@ def test_mistakes_are_in_the_log_of_their_run_and_the_next_order_is_done(store, 
     monkeypatch.setattr(warm, "load_code", lambda enough: None)
     monkeypatch.setattr(warm, "write_output_to", logs.append)
     monkeypatch.setattr(warm, "use_threads", lambda threads: None)
+    monkeypatch.setattr(warm, "has_grown", lambda: False)  # that other tests need memory is not its concern
     monkeypatch.setattr(worker.signal, "signal", lambda *arguments: None)
     assert worker.main(["--home", str(store.home)]) == 0
     assert logs == [store.folder(run) / "worker.log" for run in (cancelled, waiting)]
     assert store.run(waiting).status == "done"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="where memory is inherited")
+def test_a_process_is_not_blamed_for_the_memory_of_the_one_that_started_it():
+    child = "from vips_core.jobs import warm; print(warm.has_grown())"
+    parent = (
+        "import subprocess, sys, numpy; large = numpy.ones(150_000_000);"
+        f"print(subprocess.run([sys.executable, '-c', {child!r}], capture_output=True, text=True).stdout)"
+    )
+    told = subprocess.run([sys.executable, "-c", parent], capture_output=True, text=True, check=True)
+    assert told.stdout.split() == ["False"]
 
 
 def test_orders_end_where_none_comes_for_long(monkeypatch):

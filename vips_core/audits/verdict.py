@@ -52,7 +52,7 @@ class Verdict:
     >>> verdict.refuted, f"{verdict.ratio:.0%}"
     (False, '90%')
     >>> verdict.sentence()
-    'The attack did not refute the claim: at 95% confidence it shows ε ≥ 1.800, and 2.000 is claimed.'
+    'The attack did not refute the claim: at 95% confidence it shows ε ≥ 1.8, and 2 is claimed.'
     """
 
     attack: str

@@ -162,8 +162,22 @@ def has_grown() -> bool:
     """Whether this process has needed more memory than one that waits should keep."""
     if sys.platform == "win32":
         return False
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit > _MOST_MEMORY
+    if sys.platform == "darwin":
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > _MOST_MEMORY
+    # On Linux, ru_maxrss starts from the memory of the process that started this one.
+    return _peak_memory(Path("/proc/self/status").read_text(encoding="ascii")) > _MOST_MEMORY
+
+
+def _peak_memory(status: str) -> int:
+    """Return the bytes of VmHWM, of what Linux says about a process; 0 where it does not.
+
+    Examples
+    --------
+    >>> _peak_memory("VmHWM: 2048 kB")
+    2097152
+    """
+    sizes = (1024 * int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM:"))
+    return next(sizes, 0)
 
 
 def load_code(enough: Callable[[], bool]) -> None:

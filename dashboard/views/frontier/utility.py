@@ -10,6 +10,7 @@ from dashboard.components.formats import number
 from vips_core.tasks import TASKS
 
 SHARE = 0.9  # of runs that have to reach a utility
+_APART = 0.005  # of the range of utilities: closer ones look alike
 SCORES = {name: score for task in TASKS.values() for name, score in task.scores.items()}
 
 
@@ -36,9 +37,10 @@ def separating(cells: pd.DataFrame, score: str) -> float:
     levels = sorted({level for settings in reached.values() for level in settings.values()}, reverse=True)
     if not levels:
         return bounds(cells, score)[sign > 0]
-    better = levels[: len(levels) // 2 + 1]
-    # Between two levels nothing changes: the middle is not lost when it is rounded.
-    tried = [(level + below) / 2 for level, below in zip(better, [*better[1:], better[-1]], strict=True)]
+    better, least = levels[: len(levels) // 2 + 1], _APART * (levels[0] - levels[-1])
+    # Between two levels nothing changes: the middle is not lost when it is rounded, if they are far apart.
+    gaps = [pair for pair in zip(better, levels[1:], strict=False) if pair[0] - pair[1] >= least]
+    tried = [(level + below) / 2 for level, below in gaps or [(levels[0], levels[0])]]
     different = [len({_smallest(settings, level) for settings in reached.values()}) for level in tried]
     return sign * tried[int(np.argmax(different))]
 

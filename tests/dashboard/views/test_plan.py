@@ -33,7 +33,7 @@ def test_slow_parts_fill_in_with_the_core_s_numbers():
     at = settled(page())
     risk, shown = PLAN.risk(), metrics(at)
     assert shown["Found at 1% false alarms"] == rounding.percent_up(float(risk.true_positive_rate(0.01)))
-    assert shown["Advantage over guessing"] == f"{risk.advantage:.1%}"
+    assert shown["Advantage over guessing"] == rounding.percent_up(risk.advantage)
     assert shown["Share of the best signal over noise"] == f"{PLAN.efficiency:.0%}"
     assert risk.sentence() in texts(at)
     assert f"**{rounding.percent_up(risk.posterior(0.5))}** sure" in texts(at)
