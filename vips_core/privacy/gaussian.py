@@ -1,5 +1,6 @@
 """The Gaussian mechanism, exactly: δ(ε), ε(δ) and μ(ε, δ) of Balle and Wang (2018), and zCDP."""
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -31,6 +32,7 @@ def epsilon(mu: npt.ArrayLike, target_delta: npt.ArrayLike) -> Array:
     return np.where(delta(0.0, mu) <= reachable, 0.0, smallest)
 
 
+@functools.lru_cache(maxsize=256)  # a budget asks for the same cap again and again
 def mu(epsilon: float, target_delta: float) -> float:
     """Largest μ whose Gaussian mechanism is (ε, δ)-private: the budget in units of signal over noise."""
     if epsilon == math.inf:
