@@ -162,10 +162,11 @@ def has_grown() -> bool:
     """Whether this process has needed more memory than one that waits should keep."""
     if sys.platform == "win32":
         return False
-    if sys.platform == "darwin":
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > _MOST_MEMORY
-    # On Linux, ru_maxrss starts from the memory of the process that started this one.
-    return _peak_memory(Path("/proc/self/status").read_text(encoding="ascii")) > _MOST_MEMORY
+    if sys.platform == "linux":  # where ru_maxrss starts from the memory of the process that started this one
+        status = Path("/proc/self/status").read_text(encoding="utf-8", errors="replace")
+        return _peak_memory(status) > _MOST_MEMORY
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit > _MOST_MEMORY
 
 
 def _peak_memory(status: str) -> int:
