@@ -93,6 +93,8 @@ def reconstruction_log_likelihood(model: SBN, params: Params, rows: BinaryRows) 
 
 def scores(model: SBN, params: Params, rows: BinaryRows) -> tuple[float, float]:
     """Return `pixel_accuracy` and `reconstruction_log_likelihood` at once: most of the work is the same."""
+    if not rows.row_count:
+        raise ValueError("held-out images must be at least one, got none")
     hidden = model.latents(params, rows)
 
     def chunk_sums(start: int, stop: int) -> tuple[int, float]:
