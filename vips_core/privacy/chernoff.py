@@ -39,9 +39,9 @@ class Sum:
     @functools.cached_property
     def scale(self) -> float:
         """Mean and standard deviation, by size: the unit of what may be expected of the loss."""
-        masses = [np.exp(step.log_mass) for step in self.steps]
-        means = [float(mass @ step.losses) for mass, step in zip(masses, self.steps, strict=True)]
-        squares = [float(mass @ step.losses**2) for mass, step in zip(masses, self.steps, strict=True)]
+        shares = [np.exp(step.log_mass) * step.losses for step in self.steps]
+        means = [float(share.sum()) for share in shares]
+        squares = [float((share * step.losses).sum()) for share, step in zip(shares, self.steps, strict=True)]
         mean, square = np.dot(self.counts, means), np.dot(self.counts, squares)
         return float(abs(mean) + math.sqrt(square)) or 1.0
 

@@ -96,7 +96,8 @@ class Law:
         Products, phases and NumPy's pairwise sum add less than 60u to what the power errs by.
         """
         from_transforms = sum(math.sqrt(2 * _square(each * weight)) for each in self.sensitivity)
-        return from_transforms + 20 * _UNIT * (self.steps + 3) * 2 * float(np.abs(self.value) @ weight)
+        size = float((np.abs(self.value) * weight).sum())
+        return from_transforms + 20 * _UNIT * (self.steps + 3) * 2 * size
 
 
 def convolve(steps: Sequence[Side], counts: Sequence[int], spacing: float, first: int, cells: int) -> Law:
@@ -119,7 +120,7 @@ def convolve(steps: Sequence[Side], counts: Sequence[int], spacing: float, first
         log_total = log_sum_exp(step.log_mass)
         weights = np.exp(step.log_mass - log_total)
         multiples = np.rint(step.losses / spacing).astype(np.int64)
-        middle = round(float(weights @ multiples))  # keeps the phases small
+        middle = round(float((weights * multiples).sum()))  # keeps the phases small
         law = np.bincount((multiples - middle) % cells, weights=weights, minlength=cells)
         transforms.append(scipy.fft.rfft(law))
         errors.append(8 * _UNIT * math.log2(cells) * math.sqrt(cells * _square(law)))
@@ -138,5 +139,5 @@ def convolve(steps: Sequence[Side], counts: Sequence[int], spacing: float, first
 
 
 def _square(values: npt.NDArray[np.number]) -> float:
-    """Sum of the squares of sizes."""
-    return float(np.vdot(values, values).real)
+    """Sum of the squares of sizes, without the threads of BLAS: they keep cores busy after they are done."""
+    return float((values * values.conj()).real.sum())
