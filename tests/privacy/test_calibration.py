@@ -3,6 +3,8 @@
 import math
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.stats import norm
 
 from tests.privacy import reference
@@ -39,6 +41,34 @@ def test_no_batch_that_fits_is_none():
     assert calibration.largest_batch(lambda batch: 1.0, 50.0, 20) == 0
     assert calibration.largest_batch(lambda batch: 0.0, 50.0, 20) == 20
     assert calibration.largest_batch(lambda batch: 0.0, 5.5, 20) == 5  # one step at least
+
+
+@given(st.integers(1, 10**7), st.integers(0, 10**7), st.integers(1, 10**7), st.booleans())
+def test_the_largest_number_is_found_from_any_start_whether_the_excess_jumps_or_rises(
+    most, answer, start, jumps
+):
+    def excess(number):
+        assert 1 <= number <= most
+        return math.copysign(700.0, number - answer - 0.5) if jumps else math.log(number / (answer + 0.5))
+
+    assert calibration.largest(excess, most, min(start, most)) == min(answer, most)
+
+
+def test_steps_of_a_jump_are_the_most_and_take_few_looks(monkeypatch):
+    """ε is 0 while a record's chance to be drawn is below δ, and tens of thousands from then on."""
+    looks = []
+    account = calibration.accountants.account
+    monkeypatch.setattr(
+        calibration.accountants,
+        "account",
+        lambda events, delta, name: (name == "pld" and looks.append(events)) or account(events, delta, name),
+    )
+    plan = PrivacyPlan(
+        records=11_006_796, expected_batch=2, steps=1, noise_multiplier=0.0025771284168, delta=0.000981706385
+    ).calibrate(0.0095, "pld", "steps")
+    assert plan.epsilon("pld") == 0
+    assert plan.replace(steps=plan.steps + 1).epsilon("pld") > 1000
+    assert len(set(map(tuple, looks))) < 10
 
 
 def steps_on(rate, steps):

@@ -63,18 +63,35 @@ def excess(events: Sequence[SampledGaussian], epsilon: float, delta: float, acco
     return math.log(min(max(math.inf if value is None else value, 1e-300), 1e300)) - math.log(epsilon)
 
 
-def largest(excess: Callable[[int], float], most: int) -> int:
-    """Largest whole number up to `most` with no excess, 0 for none; the excess rises."""
-    if excess(1) > 0:
-        return 0
-    if excess(most) <= 0:
-        return most
-    root = scipy.optimize.brentq(
-        lambda log_number: excess(round(math.exp(log_number))), 0.0, math.log(most), xtol=0.1 / most
-    )
-    number, step = min(round(math.exp(root)) + 1, most), 1
-    while number > 1 and excess(number) > 0:
-        number, step = max(number - step, 1), 2 * step
+def drawn_excess(sampling_rate: float, steps: int, delta: float) -> float:
+    """Log of a record's chance to be drawn at all over `delta`: where it is below 0, even ε = 0 holds."""
+    if sampling_rate == 1:
+        return -math.log(delta)
+    return math.log(-math.expm1(steps * math.log1p(-sampling_rate))) - math.log(delta)
+
+
+def largest(excess: Callable[[int], float], most: int, start: int = 1) -> int:
+    """Largest whole number up to `most` with no excess, 0 for none; the excess rises.
+
+    The search begins at `start`, best a little below the answer, since every look may take long.
+    """
+    fits, fails, number, stride = 0, most + 1, start, max(1, start // 1000)
+    while fails > 1 and fits < most and not 0 < fits < fails <= most:
+        if excess(number) <= 0:
+            fits, number = number, min(number + stride, most)
+        else:
+            fails, number = number, max(number - stride, 1)
+        stride *= 4
+    if fits == 0 or fails > most:
+        return fits
+
+    def clamped(log_number: float) -> float:  # where ε jumps, its size says nothing about where
+        return min(max(excess(round(math.exp(log_number))), -1.0), 1.0)
+
+    root = scipy.optimize.brentq(clamped, math.log(fits), math.log(fails), xtol=0.1 / fails)
+    number = min(round(math.exp(root)) + 1, fails - 1)
+    while excess(number) > 0:
+        number -= 1
     return number
 
 

@@ -149,11 +149,17 @@ class PrivacyPlan:
         most, what = (MOST_STEPS, "step") if solve == "steps" else (self.records, "record in a batch")
         self.replace(**{solve: 1}).epsilon(accountant)  # says why, where the accountant does not apply
 
-        def excess(number: int) -> float:
+        def excess(number: int, accountant: str = accountant) -> float:
             events = self.replace(**{solve: number}).events()
             return calibration.excess(events, epsilon, self.delta, accountant)
 
-        number = calibration.largest(excess, most)
+        def cheap_excess(number: int) -> float:
+            plan = self.replace(**{solve: number})
+            drawn = calibration.drawn_excess(plan.sampling_rate, plan.steps, self.delta)
+            return min(drawn, excess(number, "rdp"))
+
+        start = calibration.largest(cheap_excess, most) if accountant == "pld" else 1
+        number = calibration.largest(excess, most, max(1, start))
         if number < 1:
             raise ValueError(f"not even one {what} fits in epsilon = {epsilon:g} with this noise_multiplier")
         return self.replace(**{solve: number})
