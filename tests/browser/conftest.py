@@ -15,9 +15,19 @@ from dashboard import launch
 from vips_core.store.store import Store
 
 COMMAND = "import sys; from dashboard.launch import main; sys.exit(main())"  # of `vips-explorer`
+# The popups of the address bar, which nobody sees, are pages of their own in each window and took most of the
+# time of opening one. Chromium takes the last list of features: the others are those of Playwright's own.
+FEATURES_OFF = [
+    "WebUIOmniboxPopup", "WebUIOmniboxAimPopup",
+    "AimEnabled", "AvoidCorsURLLoaderRestartOnRedirect", "AvoidUnnecessaryBeforeUnloadCheckSync",
+    "DestroyProfileOnBrowserClose", "HttpsFirstBalancedModeAutoEnable", "HttpsUpgrades", "LensOverlay",
+    "MediaRouter", "NetworkTimeServiceQuerying", "OptimizationHints", "PaintHolding", "PreconnectToSearch",
+    "ThirdPartyStoragePartitioning",
+]  # fmt: skip
 CHROMIUM_FLAGS = [
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    f"--disable-features={','.join(FEATURES_OFF)}",
 ]  # fmt: skip
 
 
