@@ -77,6 +77,9 @@ def level_of(probability: float, variance: float) -> float:
 def weights(level: float, slopes: FloatArray, where: Coordinates) -> FloatArray:
     """Return the weights of columns, with the constant's log odds at the column that holds them."""
     moved = slopes.copy()
+    if where.missing is not None:
+        columns, indicators = where.missing.T
+        moved[indicators] += where.centre[columns] * slopes[columns]
     if where.column != NO_CONSTANT:
         moved[where.column] += (level - where.centre @ slopes) / where.value
     return moved
@@ -87,6 +90,10 @@ def weight_variances(
 ) -> FloatArray:
     """Return the variance of each of `weights`, given those along directions in coordinates."""
     variances = directions.diagonal(values)[1:] * scale[1:] ** 2
+    for column, indicator in () if where.missing is None else where.missing:
+        moves = np.zeros(len(scale))
+        moves[[1 + indicator, 1 + column]] = 1.0, where.centre[column]
+        variances[indicator] = directions.form(values, moves * scale)
     if where.column != NO_CONSTANT:
         moves = np.append(1.0, -where.centre) / where.value
         moves[1 + where.column] += 1
