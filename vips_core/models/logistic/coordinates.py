@@ -22,7 +22,7 @@ model, so it would do no harm where the indicator were none.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,7 @@ from vips_core.data import LabelledRows
 from vips_core.data.records import frozen
 from vips_core.kernels.pool import map_chunks
 from vips_core.models.base import Block, FloatArray
-from vips_core.models.logistic import statistics
+from vips_core.models.logistic import kernels, statistics
 from vips_core.models.logistic.mass import expected_mass
 
 RADIUS = 0.8  # a record counts in full up to this part of the typical norm
@@ -60,12 +60,12 @@ class Coordinates:
         """Return rows with missing values at their columns' centres; the same where none can be missing."""
         if self.missing is None:
             return x
-        columns, indicators = self.missing.T
         if sparse.issparse(x):
+            columns, indicators = self.missing.T
             shifts = (self.centre[columns], (indicators, columns))
             return sparse.csr_array(x + x @ sparse.csr_array(shifts, (x.shape[1], x.shape[1])))
         rows = x.copy()
-        rows[:, columns] += self.centre[columns] * x[:, indicators]
+        kernels.fill_missing(x, self.missing, self.centre, rows)
         return frozen(rows)
 
 
@@ -149,15 +149,9 @@ def from_moments(
     radius = RADIUS * math.sqrt(d + 1)
     scale = np.sqrt(signal / signal.mean() / variance) / radius
     reach = scale * np.maximum(np.abs(centre), np.abs(1 - centre))
-    return Coordinates(
-        centre * size,
-        scale / size,
-        reach,
-        1 / radius,
-        column,
-        value * size,
-        missing if len(missing) else None,
-    )
+    missing = missing[centre[columns] != 0]
+    where = Coordinates(centre * size, scale / size, reach, 1 / radius, column, value * size)
+    return replace(where, missing=missing) if len(missing) else where
 
 
 def positive_share(sums: FloatArray, noise_std: float) -> float:

@@ -56,6 +56,10 @@ class Directions:
         """Return vᵀAv of the matrix A that has these eigenvalues."""
         return float(vector @ self.apply(values, vector))
 
+    def forms(self, values: FloatArray, rows: FloatArray) -> FloatArray:
+        """Return vᵀAv of the matrix A that has these eigenvalues, for every row v."""
+        return np.asarray((rows if self.vectors is None else rows @ self.vectors) ** 2 @ values)
+
     def over_slopes(self, values: FloatArray) -> float:
         """Return Σ AᵢⱼHᵢⱼ over slopes, where A has these eigenvalues and H is the curvature that is seen."""
         first = np.eye(1, len(values))[0]
@@ -90,10 +94,11 @@ def weight_variances(
 ) -> FloatArray:
     """Return the variance of each of `weights`, given those along directions in coordinates."""
     variances = directions.diagonal(values)[1:] * scale[1:] ** 2
-    for column, indicator in () if where.missing is None else where.missing:
-        moves = np.zeros(len(scale))
-        moves[[1 + indicator, 1 + column]] = 1.0, where.centre[column]
-        variances[indicator] = directions.form(values, moves * scale)
+    if where.missing is not None:
+        columns, indicators = where.missing.T
+        moves, each = np.zeros((len(columns), len(scale))), np.arange(len(columns))
+        moves[each, 1 + indicators], moves[each, 1 + columns] = 1.0, where.centre[columns]
+        variances[indicators] = directions.forms(values, moves * scale)
     if where.column != NO_CONSTANT:
         moves = np.append(1.0, -where.centre) / where.value
         moves[1 + where.column] += 1

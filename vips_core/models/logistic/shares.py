@@ -19,6 +19,7 @@ def gradient_and_diagonal(
     if sparse.issparse(x):
         x = where.filled(x)
     columns, bound = (where.centre, where.scale, 1 / where.reach), block.bound * SLACK
+    missing = np.zeros((0, 2), np.int64) if where.missing is None else where.missing
     common = np.flatnonzero(where.centre)
     place = np.full(x.shape[1], -1)
     place[common] = np.arange(len(common))
@@ -41,8 +42,8 @@ def gradient_and_diagonal(
                 steps,
             )
         else:
-            rows = where.filled(x[start:stop]), y[start:stop], row_weights[start:stop]
-            kernels.add_shares(*rows, *columns, where.constant, point, bound, block.grid, steps)
+            rows = x[start:stop], y[start:stop], row_weights[start:stop]
+            kernels.add_shares(*rows, missing, *columns, where.constant, point, bound, block.grid, steps)
         return steps
 
     steps = sum(map_chunks(chunk_sums, len(y), statistics.CHUNK), np.zeros(block.shape))
