@@ -4,7 +4,6 @@ p(y = 1 | x) = σ(xᵀm). `paper`, and `refined` without noise, have m ~ N(0, I/
 the symbols of `params`; `descent` says how the refined variant is trained with noise.
 """
 
-import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,6 +15,7 @@ from vips_core import validate
 from vips_core.data import LabelledRows
 from vips_core.data.labelled import MISSING
 from vips_core.models.base import Fitted, FloatArray, Method, VariantModel
+from vips_core.models.logistic import posterior
 from vips_core.models.logistic.paper import Paper
 from vips_core.models.logistic.params import LogisticParams
 from vips_core.models.logistic.refined import Refined
@@ -133,7 +133,7 @@ class BayesianLogistic(VariantModel[LogisticState, LabelledRows]):
             One probability a row.
         """
         psi, variance = self._log_odds(fit, rows)
-        return np.asarray(expit(psi / np.sqrt(1 + math.pi / 8 * variance)))
+        return np.asarray(expit(psi / posterior.flattening(variance)))
 
     def risk_intervals(
         self, fit: Fitted[LogisticState], rows: LabelledRows, level: float = 0.9

@@ -9,6 +9,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy  # its parts load when they are used
@@ -65,6 +66,11 @@ class Directions:
         first = np.eye(1, len(values))[0]
         ours, seen = self.apply(values, first), self.apply(self.seen, first)
         return max(float(values @ self.seen - 2 * ours @ seen + ours[0] * seen[0]), 0.0)
+
+
+def flattening(variance: Any) -> Any:
+    """Return what divides ψ where its posterior of this variance is integrated out of σ(ψ) (MacKay 1992)."""
+    return np.sqrt(1 + math.pi / 8 * variance)
 
 
 def mean_probability(level: float, variance: float) -> float:
