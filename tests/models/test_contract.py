@@ -58,6 +58,14 @@ def answers():
 
 
 @functools.cache
+def gaps():
+    """Dense, with missing values and their indicator."""
+    known = np.random.default_rng(1).random(400) < 0.6
+    x = np.column_stack([answers().x * np.column_stack([np.ones(400), known]), ~known])
+    return vips.LabelledRows(x, answers().y, ("intercept", "a", "a missing"), 2**0.5)
+
+
+@functools.cache
 def drawings():
     return generate.digits(80, seed=0)[0]
 
@@ -113,6 +121,7 @@ CONFIGURATIONS = [
     Configuration("lda paper, empty documents", lambda: lda("paper"), mostly_empty),
     Configuration("logistic refined, dense", lambda: regression(answers(), "refined"), answers),
     Configuration("logistic refined, wide and sparse", lambda: regression(patients(), "refined"), patients),
+    Configuration("logistic refined, missing values", lambda: regression(gaps(), "refined"), gaps),
     Configuration("logistic paper", lambda: regression(answers(), "paper"), answers),
     Configuration("logistic paper, sparse", lambda: regression(patients(), "paper"), patients),
     Configuration("DP-SGD", lambda: PrivateGradientDescent(patients().feature_names, 10.0), patients),

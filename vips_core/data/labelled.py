@@ -20,6 +20,7 @@ from vips_core.data.records import (
 )
 
 _BELOW = 1 - 2.0**-40
+MISSING = " missing"  # what the name of an indicator ends with
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -139,7 +140,7 @@ class LabelledRows(RowsOfPersons):
                 raise ValueError(f"column {name!r} must be finite, or in may_be_missing if it can be missing")
             columns.append((name, np.where(missing, 0.0, np.clip((values - low) / (high - low), 0.0, 1.0))))
             if name in may_be_missing:
-                columns.append((f"{name} missing", missing.astype(np.float64)))
+                columns.append((name + MISSING, missing.astype(np.float64)))
         names, arrays = zip(*columns, strict=True)
         # A value and its missing indicator are never both non-zero.
         bound = math.sqrt(1 + len(ranges)) if norm_bound is None else norm_bound

@@ -32,6 +32,19 @@ def test_more_epsilon_is_never_worse():
     assert np.diff(losses).max() < 0.005
 
 
+def test_risks_of_a_rare_target_are_right_on_average():
+    """Also where noise leaves much of the weights unknown, and predictions integrate over a wide range."""
+    rng = np.random.default_rng(0)
+    x = np.column_stack([np.ones(4000), rng.random((4000, 11))])
+    y = rng.random(4000) < 1 / (1 + np.exp(4.5 - x[:, 1] - x[:, 2]))
+    rows = vips.LabelledRows(x, y, tuple("abcdefghijkl"), 12**0.5)
+    model = model_for(rows)
+    plan = model.recommend(records=4000, epsilon=1.0, delta=1e-6, epochs=16)
+    risks = [model.predict_probability(vips.fit(model, rows, plan, seed=seed), rows) for seed in range(12)]
+    assert y.mean() < 0.035
+    assert np.mean(risks) == pytest.approx(y.mean(), rel=0.12)
+
+
 def test_no_column_is_special_by_its_name_or_its_place():
     rows, _ = cohort(n=3000, d=8)
     order = np.roll(np.arange(8), 3)

@@ -45,11 +45,12 @@ def params_at(params, point):
     seed=st.integers(0, 10**6),
     size=st.sampled_from([0.1, 1.0, 30.0, 1e6]),
     length=st.sampled_from([0.3, 1.0, 9.0]),
+    names=st.sampled_from([tuple("abcd"), ("a", "b missing", "a missing", "b")]),
 )
-def test_one_record_moves_each_block_by_at_most_its_bound(name, make, seed, size, length):
+def test_one_record_moves_each_block_by_at_most_its_bound(name, make, seed, size, length, names):
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(9, 4)) * length
-    rows = make(vips.LabelledRows(x, rng.random(9) < 0.5, tuple("abcd"), 20.0))
+    rows = make(vips.LabelledRows(x, rng.random(9) < 0.5, names, 20.0))
     method, noise, step = STATISTICS[name]
     # The rows may be longer than the model's bound: the model must not rely on the data's own.
     model = BayesianLogistic(rows.feature_names, 2.0, method)

@@ -36,7 +36,8 @@ def answer(
 
     The steps find a level that suits the spread of log odds along the way. Those of the estimate spread less
     or more, and predictions integrate the posterior out: the level moves so that predictions stay right on
-    average, and as far as it moved it is uncertain.
+    average, and as far as it moved it is uncertain. It is found with the predictions' own integral, which is
+    above the exact one where targets are rare.
     """
     where = params.where
     scale = np.append(where.constant, where.scale)
@@ -46,7 +47,8 @@ def answer(
     unknown = level_variance + directions.over_slopes(variance) / unit_curvature(params)
     offset, spread = over_records(params, directions, estimate)
     probability = posterior.mean_probability(found_level + offset, params.spread)
-    level = posterior.level_of(probability, spread + unknown) - offset
+    flatter = posterior.flattening(unknown)
+    level = float(flatter * posterior.level_of(probability, spread / flatter**2)) - offset
     coefficient_variance = posterior.weight_variances(directions, variance + unseen, scale, where)
     privacy_variance = posterior.weight_variances(directions, variance_of_noise, scale, where)
     if where.column != NO_CONSTANT:

@@ -8,24 +8,32 @@ columns that vary most. In these coordinates noise and prior are alike in all di
 constant comes first, so that nothing depends on which column is constant, what it is called, or whether there
 is one.
 
+A missing value is 0 in its column and 1 in another, its indicator. Here it lies at the noisy mean of those
+that are known: a column then says nothing of what its indicator says. This is another way to write the same
+model, so it would do no harm where the indicator were none.
+
 | symbol | code       | shape  |
 |--------|------------|--------|
 | c      | `centre`   | (d,), in units of the columns; 0 where a column is mostly 0 |
 | s      | `scale`    | (d,), z = s(x − c); a typical record (constant, z) has norm 1/`RADIUS` |
 | κ      | `constant` | scalar, the constant's value |
 | a      | `reach`    | (d,), |z| of a column at the far end of [0, 1] |
+|        | `missing`  | (columns with an indicator, 2), each with its indicator's place |
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from vips_core.data import LabelledRows
+from vips_core.data.records import frozen
 from vips_core.kernels.pool import map_chunks
 from vips_core.models.base import Block, FloatArray
-from vips_core.models.logistic import statistics
+from vips_core.models.logistic import kernels, statistics
 from vips_core.models.logistic.mass import expected_mass
 
 RADIUS = 0.8  # a record counts in full up to this part of the typical norm
@@ -46,6 +54,19 @@ class Coordinates:
     constant: float
     column: int  # the one that looks constant, or NO_CONSTANT
     value: float  # of that column
+    missing: NDArray[np.int64] | None = None
+
+    def filled(self, x: Any) -> Any:
+        """Return rows with missing values at their columns' centres; the same where none can be missing."""
+        if self.missing is None:
+            return x
+        if sparse.issparse(x):
+            columns, indicators = self.missing.T
+            shifts = (self.centre[columns], (indicators, columns))
+            return sparse.csr_array(x + x @ sparse.csr_array(shifts, (x.shape[1], x.shape[1])))
+        rows = x.copy()
+        kernels.fill_missing(x, self.missing, self.centre, rows)
+        return frozen(rows)
 
 
 def unit(norm_bound: float, d: int) -> float:
@@ -100,7 +121,13 @@ def unknown(norm_bound: float, d: int) -> Coordinates:
 
 
 def from_moments(
-    sums: FloatArray, noise_std: float, norm_bound: float, block: Block, records: int, power: float
+    sums: FloatArray,
+    noise_std: float,
+    norm_bound: float,
+    block: Block,
+    records: int,
+    power: float,
+    missing: NDArray[np.int64],
 ) -> Coordinates:
     """Return the coordinates that noisy `moment_sums` suggest."""
     d = len(sums) // 2 - 1
@@ -108,17 +135,23 @@ def from_moments(
     total = max(sums[-2:].sum() / block.bound, 0.1 * records, noise_std / block.bound)
     noise = noise_std / total
     first, second = sums[:d] / total, sums[d : 2 * d] / total
+    column, value = _constant(first, second, noise)
+    missing = missing[(missing != column).all(axis=1)]
+    columns, indicators = missing.T
+    known = np.ones(d)  # share of values; none is above 1, so it is at least their sum's
+    known[columns] = np.clip(1 - first[indicators] * size, np.maximum(first[columns], COMMON), 1.0)
     clear = np.abs(first) > max(CLEAR * noise, COMMON)
-    centre = np.where(clear, first * (1 - (noise / np.where(clear, first, 1.0)) ** 2), 0.0)
+    centre = np.where(clear, first / known * (1 - (noise / np.where(clear, first, 1.0)) ** 2), 0.0)
     steepness = np.sqrt(1 + 4 * centre**2)  # of the variance's noise, by the delta method
-    variance = expected_mass((second - centre**2) / steepness, noise, 1.0) * steepness
+    variance = expected_mass((second - known * centre**2) / steepness, noise, 1.0) * steepness
     variance = np.maximum(variance, NARROWEST)
     signal = variance**power
     radius = RADIUS * math.sqrt(d + 1)
     scale = np.sqrt(signal / signal.mean() / variance) / radius
     reach = scale * np.maximum(np.abs(centre), np.abs(1 - centre))
-    column, value = _constant(first, second, noise)
-    return Coordinates(centre * size, scale / size, reach, 1 / radius, column, value * size)
+    missing = missing[centre[columns] != 0]
+    where = Coordinates(centre * size, scale / size, reach, 1 / radius, column, value * size)
+    return replace(where, missing=missing) if len(missing) else where
 
 
 def positive_share(sums: FloatArray, noise_std: float) -> float:

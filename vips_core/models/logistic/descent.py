@@ -136,7 +136,13 @@ class Descent:
     ) -> DescentParams:
         moments, std = params.moments + (total - params.moments) / (step + 1), noise_std / math.sqrt(step + 1)
         where = coordinates.from_moments(
-            moments, std, self.model.norm_bound, self._moment_block, params.records, params.power
+            moments,
+            std,
+            self.model.norm_bound,
+            self._moment_block,
+            params.records,
+            params.power,
+            self.model.missing,
         )
         positive = coordinates.positive_share(moments, std)
         point = np.append(logit(positive) / where.constant, np.zeros(self.d))

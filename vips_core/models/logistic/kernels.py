@@ -33,6 +33,15 @@ def norm_and_product(row: Array, point: Array) -> tuple[float, float]:
 
 
 @njit(nogil=True, cache=True)
+def fill_missing(x: Array, missing: Indices, centre: Array, out: Array) -> None:
+    """Add the centres of columns to `out` where their indicators in `x` are 1."""
+    for i in range(x.shape[0]):
+        for k in range(missing.shape[0]):
+            column, indicator = missing[k]
+            out[i, column] += centre[column] * x[i, indicator]
+
+
+@njit(nogil=True, cache=True)
 def add_rows(x: Array, factors: Array, steps: Array) -> None:
     """Add each row times its factor, cut to whole numbers, to `steps`."""
     for i in range(x.shape[0]):
@@ -60,6 +69,7 @@ def add_shares(
     x: Array,
     y: Array,
     row_weights: Array,
+    missing: Indices,
     centre: Array,
     scale: Array,
     per_reach: Array,
@@ -80,6 +90,9 @@ def add_shares(
     for start in range(0, n, LANES):
         count = min(LANES, n - start)
         _turn(x[start : start + count], centre, scale, z)
+        for k in range(missing.shape[0]):
+            column, indicator = missing[k]
+            _fill(x[start : start + count, indicator], scale[column] * centre[column], z[column])
         square[:] = gradients[:] = curvatures[:] = 0.0
         psi[:] = constant * point[0]
         _add_norms_and_products(z, point[1:], square, psi)
@@ -105,6 +118,12 @@ def _turn(rows: Array, centre: Array, scale: Array, z: Array) -> None:
     for i in range(rows.shape[0]):
         for j in range(rows.shape[1]):
             z[j, i] = scale[j] * (rows[i, j] - centre[j])
+
+
+@njit(nogil=True, cache=True)
+def _fill(indicator: Array, shift: float, z: Array) -> None:
+    for i in range(indicator.size):
+        z[i] += shift * indicator[i]
 
 
 @njit(nogil=True, cache=True)

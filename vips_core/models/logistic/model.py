@@ -4,16 +4,18 @@ p(y = 1 | x) = σ(xᵀm). `paper`, and `refined` without noise, have m ~ N(0, I/
 the symbols of `params`; `descent` says how the refined variant is trained with noise.
 """
 
-import math
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import expit, ndtri
 
 from vips_core import validate
 from vips_core.data import LabelledRows
+from vips_core.data.labelled import MISSING
 from vips_core.models.base import Fitted, FloatArray, Method, VariantModel
+from vips_core.models.logistic import posterior
 from vips_core.models.logistic.paper import Paper
 from vips_core.models.logistic.params import LogisticParams
 from vips_core.models.logistic.refined import Refined
@@ -31,8 +33,9 @@ class BayesianLogistic(VariantModel[LogisticState, LabelledRows]):
     Parameters
     ----------
     features
-        Names of the columns; no name means anything. With a constant column all log odds are weights; without
-        one the refined variant has a level of its own.
+        Names of the columns. With a constant column all log odds are weights; without one the refined variant
+        has a level of its own. "<name> missing" is 1 where the column <name> is missing, and that is 0 there,
+        as `LabelledRows.from_frame` has it; no other name means anything.
     norm_bound
         Public bound on the L2 norm of a row.
     method
@@ -130,7 +133,7 @@ class BayesianLogistic(VariantModel[LogisticState, LabelledRows]):
             One probability a row.
         """
         psi, variance = self._log_odds(fit, rows)
-        return np.asarray(expit(psi / np.sqrt(1 + math.pi / 8 * variance)))
+        return np.asarray(expit(psi / posterior.flattening(variance)))
 
     def risk_intervals(
         self, fit: Fitted[LogisticState], rows: LabelledRows, level: float = 0.9
@@ -159,6 +162,13 @@ class BayesianLogistic(VariantModel[LogisticState, LabelledRows]):
         """Mean and variance of ψ = xᵀm under the posterior."""
         self.check(rows)
         return fit.params.log_odds(rows.x)
+
+    @property
+    def missing(self) -> NDArray[np.int64]:
+        """Places of columns of which values may be missing, each with that of its indicator."""
+        place = {name: number for number, name in enumerate(self.features)}
+        pairs = [(place[name], place[name + MISSING]) for name in place if name + MISSING in place]
+        return np.array(pairs, np.int64).reshape(-1, 2)
 
     @property
     def moment_radius(self) -> float:

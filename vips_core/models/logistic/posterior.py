@@ -9,6 +9,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy  # its parts load when they are used
@@ -56,11 +57,20 @@ class Directions:
         """Return vᵀAv of the matrix A that has these eigenvalues."""
         return float(vector @ self.apply(values, vector))
 
+    def forms(self, values: FloatArray, rows: FloatArray) -> FloatArray:
+        """Return vᵀAv of the matrix A that has these eigenvalues, for every row v."""
+        return np.asarray((rows if self.vectors is None else rows @ self.vectors) ** 2 @ values)
+
     def over_slopes(self, values: FloatArray) -> float:
         """Return Σ AᵢⱼHᵢⱼ over slopes, where A has these eigenvalues and H is the curvature that is seen."""
         first = np.eye(1, len(values))[0]
         ours, seen = self.apply(values, first), self.apply(self.seen, first)
         return max(float(values @ self.seen - 2 * ours @ seen + ours[0] * seen[0]), 0.0)
+
+
+def flattening(variance: Any) -> Any:
+    """Return what divides ψ where its posterior of this variance is integrated out of σ(ψ) (MacKay 1992)."""
+    return np.sqrt(1 + math.pi / 8 * variance)
 
 
 def mean_probability(level: float, variance: float) -> float:
@@ -77,6 +87,9 @@ def level_of(probability: float, variance: float) -> float:
 def weights(level: float, slopes: FloatArray, where: Coordinates) -> FloatArray:
     """Return the weights of columns, with the constant's log odds at the column that holds them."""
     moved = slopes.copy()
+    if where.missing is not None:
+        columns, indicators = where.missing.T
+        moved[indicators] += where.centre[columns] * slopes[columns]
     if where.column != NO_CONSTANT:
         moved[where.column] += (level - where.centre @ slopes) / where.value
     return moved
@@ -87,6 +100,11 @@ def weight_variances(
 ) -> FloatArray:
     """Return the variance of each of `weights`, given those along directions in coordinates."""
     variances = directions.diagonal(values)[1:] * scale[1:] ** 2
+    if where.missing is not None:
+        columns, indicators = where.missing.T
+        moves, each = np.zeros((len(columns), len(scale))), np.arange(len(columns))
+        moves[each, 1 + indicators], moves[each, 1 + columns] = 1.0, where.centre[columns]
+        variances[indicators] = directions.forms(values, moves * scale)
     if where.column != NO_CONSTANT:
         moves = np.append(1.0, -where.centre) / where.value
         moves[1 + where.column] += 1

@@ -16,7 +16,10 @@ def gradient_and_diagonal(
 ) -> FloatArray:
     """Sum the gradient, the diagonal and the totals over records."""
     x, y, row_weights = batch.x, batch.y.astype(np.float64), batch.row_weights
+    if sparse.issparse(x):
+        x = where.filled(x)
     columns, bound = (where.centre, where.scale, 1 / where.reach), block.bound * SLACK
+    missing = np.zeros((0, 2), np.int64) if where.missing is None else where.missing
     common = np.flatnonzero(where.centre)
     place = np.full(x.shape[1], -1)
     place[common] = np.arange(len(common))
@@ -40,7 +43,7 @@ def gradient_and_diagonal(
             )
         else:
             rows = x[start:stop], y[start:stop], row_weights[start:stop]
-            kernels.add_shares(*rows, *columns, where.constant, point, bound, block.grid, steps)
+            kernels.add_shares(*rows, missing, *columns, where.constant, point, bound, block.grid, steps)
         return steps
 
     steps = sum(map_chunks(chunk_sums, len(y), statistics.CHUNK), np.zeros(block.shape))
@@ -57,7 +60,7 @@ def curvature(batch: LabelledRows, where: Coordinates, point: FloatArray, block:
             last = min(first + statistics.ROWS, stop)
             rows, written = x[first:last], out[: last - first]
             roots.write_curvature_roots(
-                rows.toarray() if sparse.issparse(x) else rows,
+                where.filled(rows.toarray() if sparse.issparse(x) else rows),
                 row_weights[first:last],
                 where.centre,
                 where.scale,

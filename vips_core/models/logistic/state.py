@@ -63,7 +63,7 @@ class DescentParams:
 
     def log_odds(self, x: Any) -> tuple[FloatArray, FloatArray]:
         """Mean and variance of ψ over the posterior."""
-        centre = self.where.centre
+        x, centre = self.where.filled(x), self.where.centre
         psi = self.level + x @ self.slopes - centre @ self.slopes
         if self.covariance.ndim == 1:
             crossed = self.covariance * centre

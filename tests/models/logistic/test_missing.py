@@ -1,0 +1,100 @@
+"""Missing values: where the refined variant puts them, and what stays as it was."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from scipy.special import expit
+from sklearn.metrics import log_loss
+
+import vips_core as vips
+from tests.models.logistic.people import as_sparse, plan_for
+from tests.models.logistic.ways import STEPS, model_for
+from vips_core.models.logistic import posterior
+from vips_core.models.logistic.coordinates import NO_CONSTANT, Coordinates
+from vips_core.models.logistic.posterior import Directions
+from vips_core.saved import arrays
+
+
+def survey(people=2000, seed=0):
+    """A test score, known of half of the people, that says much about them."""
+    rng = np.random.default_rng(seed)
+    age, score = rng.random(people), rng.uniform(0.4, 0.9, people)
+    passed = rng.random(people) < expit(12 * (score - 0.65) + age - 0.5)
+    frame = pd.DataFrame({"age": age, "score": np.where(rng.random(people) < 0.5, score, np.nan)})
+    ranges = {"score": (0.0, 1.0), "age": (0.0, 1.0)}
+    return vips.LabelledRows.from_frame(frame.assign(y=passed), "y", ranges, may_be_missing=["score"])
+
+
+def trained(rows, noise=30.0, seed=0):
+    return vips.fit(model_for(rows), rows, plan_for(rows, noise, steps=STEPS), seed=seed)
+
+
+@pytest.mark.parametrize("make", [np.array, sparse.csr_array], ids=["dense", "sparse"])
+def test_a_missing_value_lies_at_the_centre_and_a_known_one_where_it_is(make):
+    where = Coordinates(
+        np.array([0.0, 0.7, 0.0]), np.ones(3), np.ones(3), 0.3, -1, 1.0, missing=np.array([[1, 2]])
+    )
+    x = np.array([[1.0, 0.2, 0.0], [1.0, 0.0, 1.0]])
+    filled = where.filled(make(x))
+    np.testing.assert_array_equal(filled @ np.eye(3), [[1.0, 0.2, 0.0], [1.0, 0.7, 1.0]])
+    np.testing.assert_array_equal(x[1], [1.0, 0.0, 1.0])
+
+
+def test_the_centre_is_the_mean_of_known_values():
+    where = trained(survey(), noise=1.0).params.where
+    assert where.missing.tolist() == [[1, 2]]
+    assert where.centre[1] == pytest.approx(0.65, abs=0.05)
+
+
+def test_log_odds_are_those_of_the_weights():
+    """The weights are of columns as they are stored, whatever the coordinates."""
+    rows = survey()
+    for some in (rows, as_sparse(rows)):
+        params = trained(some).params
+        np.testing.assert_allclose(params.log_odds(some.x)[0], rows.x @ params.mean, atol=1e-9)
+
+
+@pytest.mark.parametrize("constant", [NO_CONSTANT, 0])
+def test_variances_of_weights_are_those_of_their_moves(constant):
+    rng = np.random.default_rng(0)
+    centre, scale = np.array([1.0, 0.5, 0.0, 0.2]), rng.random(4) + 0.5
+    where = Coordinates(centre, scale, np.ones(4), 0.3, constant, 1.0, missing=np.array([[1, 2]]))
+    values, vectors = rng.random(5) + 0.1, np.linalg.qr(rng.normal(size=(5, 5)))[0]
+    directions, scales = Directions(values, values, vectors), np.append(0.3, scale)
+    moves = np.array([posterior.weights(level, np.array(slopes), where) for level, *slopes in np.eye(5)])
+    expected = np.diag(moves.T @ directions.matrix(values, scales) @ moves)
+    np.testing.assert_allclose(posterior.weight_variances(directions, values, scales, where), expected)
+
+
+def test_predictions_are_better_than_with_missing_values_at_the_low_end():
+    """With the indicator under another name nothing is known to be missing."""
+    rows, new = survey(), survey(4000, seed=1)
+    plain = vips.LabelledRows(rows.x, rows.y, ("intercept", "score", "gap", "age"), rows.norm_bound)
+    losses = [
+        np.mean(
+            [log_loss(new.y, expit(trained(some, seed=seed).params.log_odds(new.x)[0])) for seed in range(8)]
+        )
+        for some in (rows, plain)
+    ]
+    assert losses[0] < losses[1] - 0.005
+
+
+def test_a_fit_from_before_keeps_its_coordinates(tmp_path):
+    """Its file does not say where missing values are: they stay at the low end, where they were trained."""
+    rows = survey(400)
+    plain = vips.LabelledRows(rows.x, rows.y, ("intercept", "score", "gap", "age"), rows.norm_bound)
+    before = trained(plain)
+    assert "where.missing" not in arrays(before.params)
+    before.save(tmp_path / "old")
+    settings = tmp_path / "old" / "fit.json"
+    settings.write_text(settings.read_text().replace("gap", "score missing"))
+    again, risks = vips.load(tmp_path / "old"), before.model.predict_probability(before, plain)
+    np.testing.assert_array_equal(again.model.predict_probability(again, rows), risks)
+    now = trained(rows)
+    now.save(tmp_path / "new")
+    again = vips.load(tmp_path / "new")
+    np.testing.assert_array_equal(again.params.where.missing, now.params.where.missing)
+    np.testing.assert_array_equal(
+        again.model.predict_probability(again, rows), now.model.predict_probability(now, rows)
+    )
