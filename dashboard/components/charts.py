@@ -26,6 +26,7 @@ from vips_core.reports.figures import (
 from vips_core.reports.traces import axis, line, marked_line, note
 
 WAITING = "Being computed."
+_FEW_STEPS = 12  # that all have a tick
 
 
 def plot(figure: dict[str, Any], name: str, alt: str) -> None:
@@ -90,6 +91,11 @@ def with_level(
     return figure | {"layout": figure["layout"] | {"shapes": [across], "annotations": [name]}}
 
 
+def steps_axis(title: str, last: int) -> dict[str, Any]:
+    """Return the axis of steps up to the last one, with ticks at whole ones."""
+    return axis(title, rangemode="tozero", **({"dtick": 1} if last <= _FEW_STEPS else {}))
+
+
 def scores_over_steps(
     scores: Mapping[str, Sequence[tuple[int, float]]],
     labels: Mapping[str, str],
@@ -113,7 +119,7 @@ def scores_over_steps(
         traces.append(
             line(name, [1, max(ends)], [value, value], GREY, "longdash", hover=f"{name}: %{{y:.4g}}")
         )
-    x = axis("Iteration", rangemode="tozero")
+    x = steps_axis("Iteration", max(ends))
     if max(ends) > 5 * min(ends):  # methods of very different length
         x = log_axis("Iteration (log scale)", 0.0, math.log10(max(ends)) + 0.05)
     return figure(traces, x, axis(score_title(score)))

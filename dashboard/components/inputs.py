@@ -11,6 +11,8 @@ from dashboard.components import formats
 from dashboard.components.layout import fresh, narrow_columns
 from dashboard.state import Choice, Number
 
+_WRITTEN_OUT = 1e-4  # the least number without an exponent, as the slider beside an entry has it
+
 
 def number_with_slider(
     parameter: Number, most: float | None = None, before_change: Callable[[float], None] | None = None
@@ -53,7 +55,7 @@ def number_with_slider(
             kind(value),
             key=number_key,
             step=_step(parameter),
-            format="%d" if parameter.whole else "%g",
+            format="%d" if parameter.whole else "%e" if 0 < value < _WRITTEN_OUT else "%g",
             on_change=state.takes(parameter.name, number_key, read),
             label_visibility="collapsed",
         )

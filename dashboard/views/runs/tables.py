@@ -112,7 +112,7 @@ def _setting_name(name: str) -> str:
 
 
 def _setting(name: str, value: Any) -> str:
-    names = {"method": METHOD_NAMES, "model": _MODELS}.get(name, {})
+    names = {"method": METHOD_NAMES, "model": _MODELS, "accountant": _ACCOUNT_LABELS}.get(name, {})
     return "–" if value is None else names.get(value) or brief(value)
 
 

@@ -1,5 +1,7 @@
 """Charts of the Topics page."""
 
+import html
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -93,6 +95,7 @@ def word_bars(
     best = best_words(topics[methods[0]], weight, 15)[number]
     words = [vocabulary[word] for word in best]
     table = pd.DataFrame({"Word": words})
+    words = list(map(_verbatim, words))
     traces: list[dict[str, Any]] = []
     for turn, method in enumerate(methods):
         name, values = METHOD_NAMES[method], topics[method].words[number, best]
@@ -110,6 +113,7 @@ def word_bars(
 
 def coherence(table: pd.DataFrame) -> Figure:
     """Coherence of each topic, one symbol for each method."""
+    table = table.round({COHERENCE: 4})  # an axis over rounding errors would have no ticks
     traces = [
         markers(
             f"{METHOD_NAMES[method]} (mean {rows[COHERENCE].mean():.3f})",
@@ -121,13 +125,14 @@ def coherence(table: pd.DataFrame) -> Figure:
         )
         for method, rows in table.groupby("Method", sort=False)
     ]
-    return figure(traces, axis("Topic"), axis(COHERENCE))
+    whole = {"tick0": 1, "dtick": math.ceil(table["Topic"].max() / 12)}
+    return figure(traces, axis("Topic", **whole), axis(COHERENCE))
 
 
 def text_bars(shares: Mapping[str, npt.NDArray[np.float64]], names: list[str]) -> Figure:
     """Topic proportions of a text, for the topics that matter."""
     largest = np.argsort(-np.max(list(shares.values()), axis=0))[:6]
-    labels = [names[number] for number in largest]
+    labels = [_verbatim(names[number]) for number in largest]
     traces = [
         bars(name, values[largest], labels, METHOD_COLOURS[method], hover=f"%{{y}}, {name}: %{{x:.1%}}")
         for method, values in shares.items()
@@ -136,3 +141,8 @@ def text_bars(shares: Mapping[str, npt.NDArray[np.float64]], names: list[str]) -
     x = axis("Share of the text", tickformat=".0%", rangemode="tozero")
     margin = NO_LEGEND | {"t": 36}
     return figure(traces, x, _DOWNWARDS, height=80 + len(largest) * (24 + 16 * len(shares)), margin=margin)
+
+
+def _verbatim(word: str) -> str:
+    """Return a word as it is to be read: Plotly takes some of HTML for itself."""
+    return html.escape(word, quote=False)

@@ -56,6 +56,9 @@ def test_words_in_the_page_are_escaped(trained):
     body = html_of(trained, "vips-topics") + html_of(trained, "vips-paper")
     assert "&lt;b&gt;peace&lt;/b&gt;" in body
     assert "<b>peace" not in body
+    drawn = [chart.proto.spec for chart in trained.get("plotly_chart")]
+    assert any("&lt;b&gt;peace&lt;/b&gt;" in spec for spec in drawn)
+    assert not any("<b>peace" in spec for spec in drawn)
 
 
 def test_every_chart_has_a_table_twin(trained):
