@@ -21,7 +21,7 @@ def show(page: ModelPage, runs: Mapping[str, RunRow]) -> "ProgressCard | None":
             layout.problem(f"{label} failed: {run.error}")
         elif run.status == CANCELLED:
             spent = "" if run.epsilon is None else f" It has spent ε = {at_most(run.epsilon)}."
-            st.info(f"{label} was cancelled after {run.step} of {run.steps} steps.{spent}")
+            st.info(f"{label} was cancelled after {run.step:,} of {run.steps:,} steps.{spent}")
     names, live = [run.id for run in runs.values()], [run.id for run in runs.values() if _lives(run)]
     if live:
         state.visit["watched"] = names
@@ -94,4 +94,4 @@ class ProgressCard:
         if run.status == RUNNING and run.epsilon is not None:
             spent += " so far"
         score = f", held-out {self._page.task.watched} {number(run.scores[-1][1])}" if run.scores else ""
-        return f"**{label}**: step {run.step} of {run.steps}, {spent}{score}"
+        return f"**{label}**: step {run.step:,} of {run.steps:,}, {spent}{score}"

@@ -17,7 +17,7 @@ FEAR = Choice(
     "fear",
     "Of 100 people who took part, an attacker who accuses 1 of 100 outsiders may find at most",
     "0.05",
-    {"0.02": "2 people", "0.05": "5 people", "0.1": "10 people", "0.3": "30 people"},
+    {"0.02": "2", "0.05": "5", "0.1": "10", "0.3": "30"},
     "The best attack that is possible at all, with any knowledge and any computer.",
 )
 TIME = Choice(
@@ -65,10 +65,7 @@ def _question(step: int) -> None:
         st.markdown("Each person once, however many rows are about them. The number is public.")
         number_with_slider(RECORDS)
     elif step == 2:
-        st.markdown(
-            "That someone finds out who took part. No protection that leaves results is perfect: guessing "
-            "already finds 1 of 100."
-        )
+        st.markdown("That someone finds out who took part. Nothing protects fully: guessing finds 1 of 100.")
         choice(FEAR, as_buttons=True)
     elif step == 3:
         st.markdown("It decides what the plan is compared with. It changes nothing about the protection.")
