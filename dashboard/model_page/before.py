@@ -103,7 +103,7 @@ def show(
     if offer is not None:
         foresee_example(page, row)
     with layout.card("No results" if ended else "Nothing trained here yet"):
-        st.markdown(_without_results(page, ended) if ended else _HOW_TO_BEGIN)
+        st.markdown(_without_results(page, row, ended) if ended else _HOW_TO_BEGIN)
         if row.private:
             st.markdown(
                 f"**{layout.plain(row.name)}** is private. Each run spends from its budget, only noisy "
@@ -111,13 +111,14 @@ def show(
             )
 
 
-def _without_results(page: ModelPage, ended: Mapping[str, RunRow]) -> str:
+def _without_results(page: ModelPage, row: DataRow, ended: Mapping[str, RunRow]) -> str:
     """Say that runs failed or were cancelled, and what follows from it."""
     ends = [
         f"{page.labels[method]} {'failed' if run.status == FAILED else 'was cancelled'}"
         for method, run in ended.items()
     ]
-    return f"{'. '.join(ends)}. What was released until then counts. **Train** begins anew."
+    counts = "What was released until then counts. " if row.private else ""
+    return f"{'. '.join(ends)}. {counts}**Train** begins anew."
 
 
 def _details(page: ModelPage, row: DataRow, offer: Offer) -> None:

@@ -155,7 +155,7 @@ def test_a_failed_run_says_why(store):
     assert "What a run would cost" in titles  # no blank page
     assert "No results" in titles
     assert "Nothing trained here yet" not in titles
-    assert "VIPS, improved failed. What was released until then counts." in said(at)
+    assert "VIPS, improved failed. **Train** begins anew." in said(at)
 
 
 def test_progress_tells_steps_and_epsilon(store, monkeypatch):
