@@ -138,8 +138,11 @@ def plain_slider(parameter: Number, step: float) -> float:
 
 
 def one_of(name: str, label: str, options: dict[str, str], value: str) -> None:
-    """Show a list whose options depend on results; the choice becomes the visit's value of that name."""
-    key, names = state.widget_key(name, "one-of"), list(options)
+    """Show a list whose options depend on results; the choice becomes the visit's value of that name.
+
+    Other labels are another list: a browser reports its choice by the label that it has, which may be old.
+    """
+    names, key = list(options), state.widget_key(name, "one-of", hash(tuple(options.values())))
     st.selectbox(
         label,
         names,
