@@ -101,8 +101,12 @@ def scores_over_steps(
     labels: Mapping[str, str],
     score: str,
     lines: Mapping[str, float] | None = None,
+    planned: Sequence[int] = (),
 ) -> Figure:
-    """A held-out score against iterations, one curve for each method, and lines across to compare with."""
+    """A held-out score against iterations, one curve for each method, and lines across to compare with.
+
+    `planned` are the iterations of runs that go on, so that the axis stays while their curves grow.
+    """
     traces = [
         marked_line(
             labels[method],
@@ -114,12 +118,12 @@ def scores_over_steps(
         )
         for method, points in scores.items()
     ]
-    ends = [points[-1][0] for points in scores.values()]
+    ends = planned or [points[-1][0] for points in scores.values()]
     for name, value in (lines or {}).items():
         traces.append(
             line(name, [1, max(ends)], [value, value], GREY, "longdash", hover=f"{name}: %{{y:.4g}}")
         )
-    x = steps_axis("Iteration", max(ends))
+    x = steps_axis("Iteration", max(ends)) | ({"range": [0, 1.02 * max(ends)]} if planned else {})
     if max(ends) > 5 * min(ends):  # methods of very different length
         x = log_axis("Iteration (log scale)", 0.0, math.log10(max(ends)) + 0.05)
     return figure(traces, x, axis(score_title(score)))

@@ -77,8 +77,9 @@ class ProgressCard:
         if points > self._points and self._chart is not None:
             self._points = points
             score = self._page.task.watched
+            planned = [run.steps for run in runs if run.request["method"] in scores]
             self._chart.plotly_chart(
-                charts.scores_over_steps(scores, self._page.labels, score),
+                charts.scores_over_steps(scores, self._page.labels, score, planned=planned),
                 key=f"live:{points}",
                 config={"displayModeBar": False},
                 alt=f"Held-out {score} so far, by iteration.",

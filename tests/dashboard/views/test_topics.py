@@ -171,6 +171,9 @@ def test_scores_over_steps_take_a_log_axis_for_runs_of_very_different_length():
     figure = scores_over_steps(scores, PAGE.labels, "perplexity", {"Unigram": 7.0})
     assert figure["layout"]["xaxis"]["type"] == "log"
     assert figure["data"][2]["y"] == [7.0, 7.0]
+    going_on = {"refined": [(1, 9.0), (6, 5.0)], "paper": [(1, 9.0)]}
+    x = scores_over_steps(going_on, PAGE.labels, "perplexity", planned=[20, 20])["layout"]["xaxis"]
+    assert (x.get("type"), x["range"]) == (None, [0, 20.4])  # as at their end
     del scores["paper"]
     assert "type" not in scores_over_steps(scores, PAGE.labels, "perplexity")["layout"]["xaxis"]
 
