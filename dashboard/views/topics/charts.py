@@ -26,6 +26,7 @@ from vips_core.reports.traces import axis, bars, line, markers
 _STRIPES = {"shape": "/", "fillmode": "overlay", "fgcolor": "#FFFFFF", "fgopacity": 0.55}
 COHERENCE = "Coherence (NPMI)"
 _DOWNWARDS = {"autorange": "reversed", "ticks": "", "showgrid": False}
+_NUMBERED = 1e-3  # the least share: topics that are empty lie upon each other
 _BLANK = {"showgrid": False, "showticklabels": False, "ticks": ""}
 
 
@@ -66,13 +67,13 @@ def intertopic_map(topic_map: TopicMap, topics: Mapping[str, Topics], chosen: in
                 places[:, 0],
                 places[:, 1],
                 colour,
-                hover=f"{METHOD_NAMES[method]}, topic %{{text}}: %{{customdata}}% of the words",
+                hover=f"{METHOD_NAMES[method]}, topic %{{customdata[0]}}: %{{customdata[1]}}% of the words",
                 mode="markers" if hollow else "markers+text",
-                text=[str(number + 1) for number in range(size)],
+                text=[str(number + 1) if shares[number] >= _NUMBERED else "" for number in range(size)],
                 textfont={"color": "#000000", "size": 11},  # which all colours of methods set off
                 marker=marker,
                 unselected={"marker": {"opacity": 1}},  # a click dims nothing
-                customdata=np.round(100 * shares, 1),
+                customdata=[[number + 1, round(100 * float(shares[number]), 1)] for number in range(size)],
             )
         )
     low, high = topic_map.places.min(axis=0), topic_map.places.max(axis=0)

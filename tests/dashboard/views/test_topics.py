@@ -206,6 +206,17 @@ def test_coherence_that_differs_by_rounding_only_keeps_its_ticks():
     assert (figure["layout"]["xaxis"]["tick0"], figure["layout"]["xaxis"]["dtick"]) == (1, 1)
 
 
+def test_empty_topics_have_no_number_on_the_map():
+    """They have the words of all documents, so that their numbers would be upon each other."""
+    topics = data.Topics(
+        np.array([[0.9, 0.1], [0.5, 0.5], [0.5, 0.5]]), np.array([1.0, 0, 0]), None, np.arange(3)
+    )
+    placed = data.topic_map(("empty",), ("refined",), {"refined": topics})
+    (circles,) = charts.intertopic_map(placed, {"refined": topics}, 0)["data"]
+    assert circles["text"] == ["1", "", ""]
+    assert circles["customdata"] == [[1, 100.0], [2, 0.0], [3, 0.0]]
+
+
 def test_topics_no_better_than_one_distribution_have_failed():
     curves = {"refined": [(1, 900.0), (2, 700.0)], "strong": [(1, 900.0), (2, 905.0)]}
     assert data.failed(curves, 800.0) == ["strong"]
