@@ -96,7 +96,7 @@ def test_noise_out_of_range_is_refused_by_every_command(noise, tmp_path, monkeyp
         assert main(command) == 2
         printed = capsys.readouterr()
         assert (printed.err.count("\n"), printed.out) == (1, "")
-        assert "must be 0 or a number of at least 0.001 and at most 1e+07" in printed.err
+        assert "must be 0 or a number of at least 0.001 and at most 1e7" in printed.err
 
 
 @pytest.mark.parametrize("noise", ["0.001", "0.005", "1e7"])

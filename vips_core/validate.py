@@ -153,7 +153,7 @@ def _bounds(low: float, high: float, above: float = -math.inf, below: float = ma
 
 
 def _written(bound: float) -> str:
-    return f"{bound:,}" if isinstance(bound, int) else f"{bound:,g}"
+    return f"{bound:,}" if isinstance(bound, int) else f"{bound:,g}".replace("e+0", "e")
 
 
 def _shown(value: Any) -> str:

@@ -26,6 +26,7 @@ from vips_core.reports.figures import (
 from vips_core.reports.traces import axis, line, marked_line, note
 
 WAITING = "Being computed."
+_FEW_STEPS = 12  # that all have a tick
 
 
 def plot(figure: dict[str, Any], name: str, alt: str) -> None:
@@ -90,13 +91,22 @@ def with_level(
     return figure | {"layout": figure["layout"] | {"shapes": [across], "annotations": [name]}}
 
 
+def steps_axis(title: str, last: int) -> dict[str, Any]:
+    """Return the axis of steps up to the last one, with ticks at whole ones."""
+    return axis(title, rangemode="tozero", **({"dtick": 1} if last <= _FEW_STEPS else {}))
+
+
 def scores_over_steps(
     scores: Mapping[str, Sequence[tuple[int, float]]],
     labels: Mapping[str, str],
     score: str,
     lines: Mapping[str, float] | None = None,
+    planned: Sequence[int] = (),
 ) -> Figure:
-    """A held-out score against iterations, one curve for each method, and lines across to compare with."""
+    """A held-out score against iterations, one curve for each method, and lines across to compare with.
+
+    `planned` are the iterations of runs that go on, so that the axis stays while their curves grow.
+    """
     traces = [
         marked_line(
             labels[method],
@@ -108,12 +118,12 @@ def scores_over_steps(
         )
         for method, points in scores.items()
     ]
-    ends = [points[-1][0] for points in scores.values()]
+    ends = planned or [points[-1][0] for points in scores.values()]
     for name, value in (lines or {}).items():
         traces.append(
             line(name, [1, max(ends)], [value, value], GREY, "longdash", hover=f"{name}: %{{y:.4g}}")
         )
-    x = axis("Iteration", rangemode="tozero")
+    x = steps_axis("Iteration", max(ends)) | ({"range": [0, 1.02 * max(ends)]} if planned else {})
     if max(ends) > 5 * min(ends):  # methods of very different length
         x = log_axis("Iteration (log scale)", 0.0, math.log10(max(ends)) + 0.05)
     return figure(traces, x, axis(score_title(score)))

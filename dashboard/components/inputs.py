@@ -11,6 +11,8 @@ from dashboard.components import formats
 from dashboard.components.layout import fresh, narrow_columns
 from dashboard.state import Choice, Number
 
+_WRITTEN_OUT = 1e-4  # the least number without an exponent, as the slider beside an entry has it
+
 
 def number_with_slider(
     parameter: Number, most: float | None = None, before_change: Callable[[float], None] | None = None
@@ -53,7 +55,7 @@ def number_with_slider(
             kind(value),
             key=number_key,
             step=_step(parameter),
-            format="%d" if parameter.whole else "%g",
+            format="%d" if parameter.whole else "%e" if 0 < value < _WRITTEN_OUT else "%g",
             on_change=state.takes(parameter.name, number_key, read),
             label_visibility="collapsed",
         )
@@ -136,8 +138,11 @@ def plain_slider(parameter: Number, step: float) -> float:
 
 
 def one_of(name: str, label: str, options: dict[str, str], value: str) -> None:
-    """Show a list whose options depend on results; the choice becomes the visit's value of that name."""
-    key, names = state.widget_key(name, "one-of"), list(options)
+    """Show a list whose options depend on results; the choice becomes the visit's value of that name.
+
+    Other labels are another list: a browser reports its choice by the label that it has, which may be old.
+    """
+    names, key = list(options), state.widget_key(name, "one-of", hash(tuple(options.values())))
     st.selectbox(
         label,
         names,

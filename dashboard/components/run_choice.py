@@ -34,7 +34,10 @@ def run_list(
     label: Callable[[RunRow], str],
     look_at: Callable[[str], None],
 ) -> None:
-    """List the runs, of which `run` is looked at; `look_at` gets the id of another one that is chosen."""
+    """List the runs, of which `run` is looked at; `look_at` gets the id of another one that is chosen.
+
+    A label must not change with the run's progress: a browser that still has the old one would report it.
+    """
     if run is None:
         return
     labels = {item.id: label(item) for item in runs}

@@ -1,5 +1,7 @@
 """What a model page shows before training: what the chosen runs would cost, and where to begin."""
 
+from collections.abc import Mapping
+
 import pandas as pd
 import streamlit as st
 
@@ -14,7 +16,12 @@ from dashboard.model_page.offer import Offer, foresee_example
 from vips_core import ACCOUNTANTS
 from vips_core.store.budget import percent
 from vips_core.store.forecast import Forecast
-from vips_core.store.rows import DataRow
+from vips_core.store.rows import FAILED, DataRow, RunRow
+
+_HOW_TO_BEGIN = (
+    "Choose data, methods and a plan, then **Train**. Training runs in the background: this page shows how "
+    "far it is, and its address brings you back after closing it."
+)
 
 
 def short(offer: Offer | None) -> None:
@@ -75,9 +82,11 @@ def refusal(row: DataRow, offer: Offer) -> str:
     )
 
 
-def show(page: ModelPage, row: DataRow, offer: Offer | None) -> None:
-    """Show what the chosen runs would cost, and the ready example."""
-    with layout.card("What a run would cost", "It follows the chosen values. Nothing is spent yet."):
+def show(
+    page: ModelPage, row: DataRow, offer: Offer | None, ended: Mapping[str, RunRow] | None = None
+) -> None:
+    """Show what the chosen runs would cost, and the ready example; `ended` are runs that left no result."""
+    with layout.card("What a run would cost", "It follows the chosen values. Nothing is spent before Train."):
         if offer is None or not offer.prices:
             st.markdown(_without_price(offer))
         else:
@@ -93,16 +102,23 @@ def show(page: ModelPage, row: DataRow, offer: Offer | None) -> None:
         )
     if offer is not None:
         foresee_example(page, row)
-    with layout.card("Nothing trained here yet"):
-        st.markdown(
-            "Choose data, methods and a plan, then **Train**. Training runs in the background: "
-            "this page shows how far it is, and its address brings you back after closing it."
-        )
+    with layout.card("No results" if ended else "Nothing trained here yet"):
+        st.markdown(_without_results(page, row, ended) if ended else _HOW_TO_BEGIN)
         if row.private:
             st.markdown(
                 f"**{layout.plain(row.name)}** is private. Each run spends from its budget, only noisy "
                 "results leave the wall, and scores come from public held-out records only."
             )
+
+
+def _without_results(page: ModelPage, row: DataRow, ended: Mapping[str, RunRow]) -> str:
+    """Say that runs failed or were cancelled, and what follows from it."""
+    ends = [
+        f"{page.labels[method]} {'failed' if run.status == FAILED else 'was cancelled'}"
+        for method, run in ended.items()
+    ]
+    counts = "What was released until then counts. " if row.private else ""
+    return f"{'. '.join(ends)}. {counts}**Train** begins anew."
 
 
 def _details(page: ModelPage, row: DataRow, offer: Offer) -> None:

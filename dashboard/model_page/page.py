@@ -33,7 +33,7 @@ def show(page: ModelPage, show_results: Callable[[dict[str, Finished], DataSet],
             else:
                 progress = watch.show(page, runs)
                 if progress is None and not any(map(stored.has_results, runs.values())):
-                    before.show(page, row, offer)  # all have failed or were cancelled: what could be next
+                    before.show(page, row, offer, ended=runs)  # what could be next
                 _finished(page, row, runs, show_results)
     if progress is not None:
         progress.place_chart()

@@ -26,6 +26,7 @@ _RANGES = (
     "reveal its most extreme person. Values outside are moved to the nearest end. Columns that are not used "
     "need no range."
 )
+_GAPS = "Whether a value may be missing; that is a predictor of its own."
 _THRESHOLD = "Grey values above this become 1, the others 0. Choose it without looking at the images."
 _CAP = (
     "All runs on these records together may spend this much, and no more. You can raise it later, on record."
@@ -199,6 +200,8 @@ def _ranges(names: list[str]) -> pd.DataFrame:
         blank,
         hide_index=True,
         disabled=["Column"],
+        column_config={"May be missing": st.column_config.CheckboxColumn("Missing?", help=_GAPS)},
+        placeholder="",
         key=f"ranges:{'|'.join(names)}",
         alt="Public ranges",
         height=min(400, 38 + 35 * len(names)),
@@ -242,7 +245,7 @@ def _protection() -> tuple[bool, Cap | None]:
         bounds.low,
         bounds.high,
         1e-6,
-        format="%g",
+        format="%e",
         step=1e-7,
         key="cap-delta",
         help="Allowed chance that the guarantee fails. Keep it well below one over the number of records.",

@@ -21,7 +21,7 @@ def show(page: ModelPage, runs: Mapping[str, RunRow]) -> "ProgressCard | None":
             layout.problem(f"{label} failed: {run.error}")
         elif run.status == CANCELLED:
             spent = "" if run.epsilon is None else f" It has spent ε = {at_most(run.epsilon)}."
-            st.info(f"{label} was cancelled after {run.step} of {run.steps} steps.{spent}")
+            st.info(f"{label} was cancelled after {run.step:,} of {run.steps:,} steps.{spent}")
     names, live = [run.id for run in runs.values()], [run.id for run in runs.values() if _lives(run)]
     if live:
         state.visit["watched"] = names
@@ -77,8 +77,9 @@ class ProgressCard:
         if points > self._points and self._chart is not None:
             self._points = points
             score = self._page.task.watched
+            planned = [run.steps for run in runs if run.request["method"] in scores]
             self._chart.plotly_chart(
-                charts.scores_over_steps(scores, self._page.labels, score),
+                charts.scores_over_steps(scores, self._page.labels, score, planned=planned),
                 key=f"live:{points}",
                 config={"displayModeBar": False},
                 alt=f"Held-out {score} so far, by iteration.",
@@ -94,4 +95,4 @@ class ProgressCard:
         if run.status == RUNNING and run.epsilon is not None:
             spent += " so far"
         score = f", held-out {self._page.task.watched} {number(run.scores[-1][1])}" if run.scores else ""
-        return f"**{label}**: step {run.step} of {run.steps}, {spent}{score}"
+        return f"**{label}**: step {run.step:,} of {run.steps:,}, {spent}{score}"

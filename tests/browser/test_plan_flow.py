@@ -68,7 +68,7 @@ def test_bad_address_shows_a_sentence(visit):
     expect(alerts).to_contain_text(
         [
             "of at least 1 and at most 1,000,000,000, got -5; 20,000 is used instead.",
-            "sigma must be a number of at least 0.001 and at most 1e+07, got 'abc'; 1.24 is used instead.",
+            "sigma must be a number of at least 0.001 and at most 1e7, got 'abc'; 1.24 is used instead.",
         ]
     )
     expect(headline(page)).to_contain_text(at_most(PLAN.epsilon("moments")))

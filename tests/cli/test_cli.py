@@ -83,7 +83,7 @@ def test_plan_without_noise(capsys):
     [
         (
             [*PLAN, "--noise", "-1", "--epochs", "1"],
-            "noise_multiplier must be 0 or a number of at least 0.001 and at most 1e+07, got -1.0",
+            "noise_multiplier must be 0 or a number of at least 0.001 and at most 1e7, got -1.0",
         ),
         ([*PLAN, "--noise", "1", "--epochs", "0"], "epochs must be a number above 0, got 0.0"),
         ([*PLAN, "--target-epsilon", "1", "--epochs", "1", "--accountant", "x"], "accountant must be one of"),

@@ -151,7 +151,7 @@ def test_a_private_file_is_registered_with_a_cap_and_keeps_it(capsys, tmp_path, 
     survey = registered
     code, printed = run(capsys, "fit", "logistic", "--data", *survey, *SPEND)
     assert code == 0, printed.err
-    assert "people is private: all runs on it together may spend ε = 10 at δ = 1e-05" in printed.err
+    assert "people is private: all runs on it together may spend ε = 10 at δ = 1e-5" in printed.err
     assert "vips-explorer data budget people --epsilon E --delta D" in printed.err
     budget = run_json(capsys, "data", "budget", "people")
     assert budget["planned_epsilon"] == pytest.approx(1, rel=1e-6)
@@ -167,7 +167,7 @@ def test_a_private_file_is_registered_with_a_cap_and_keeps_it(capsys, tmp_path, 
     assert len(Store().runs()) == 1
     names = [row["name"] for row in run_json(capsys, "data", "list")]
     assert names[-1] == "people"
-    assert "left of ε = 1.2 (δ = 1e-05)" in run(capsys, "data", "list")[1].out
+    assert "left of ε = 1.2 (δ = 1e-5)" in run(capsys, "data", "list")[1].out
 
 
 @pytest.mark.parametrize(

@@ -147,7 +147,7 @@ def test_results_that_do_not_fit_on_the_disk_are_paid_for(store, monkeypatch):
     worker.work(store, run)
     error = store.run(run).error
     assert error.startswith("the disk is full")
-    assert "at δ = 1e-05, is counted and could be kept nowhere else" in error
+    assert "at δ = 1e-5, is counted and could be kept nowhere else" in error
     assert releases(store, run) == STEPS
 
 
@@ -165,7 +165,7 @@ def test_results_that_cannot_be_written_are_kept_elsewhere(store, monkeypatch, t
     worker.work(store, run)
     row, folder = store.run(run), tmp_path / f"vips-run-{run}"
     assert row.error.endswith(f"is counted and was kept in {folder}")
-    assert f"ε = {row.epsilon:.4g} at δ = 1e-05" in row.error
+    assert f"ε = {row.epsilon:.4g} at δ = 1e-5" in row.error
     prepared = execution.prepare(request(), store.load("flips"), row.plan)
     assert execution.restore(prepared, folder).ledger.steps == STEPS
     assert not (store.folder(run) / "room").exists()

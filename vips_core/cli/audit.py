@@ -62,7 +62,7 @@ def print_verdict(verdict: Verdict) -> None:
         f"claimed ε of {verdict.target}": stated(verdict.claimed),
         f"measured ε, at least ({verdict.confidence * 100:g}% confidence)": f"{measured:g}",
         "measured / claimed": "–" if verdict.ratio is None else f"{verdict.ratio:.4f}",
-        f"ε of the whole plan at δ = {verdict.delta:g}": stated(verdict.run_epsilon),
+        f"ε of the whole plan at δ = {rounding.brief(verdict.delta)}": stated(verdict.run_epsilon),
     }
     for label, value in rows.items():
         print(f"  {label:<46}{value:>10}")

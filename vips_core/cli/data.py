@@ -127,8 +127,8 @@ def describe_cap(name: str, cap: Cap | None) -> str:
     if cap is None:
         return f"{name} is public: it has no budget."
     return (
-        f"{name} is private: all runs on it together may spend ε = {cap.epsilon:g} at δ = {cap.delta:g}. "
-        f"To change that: vips-explorer data budget {name} --epsilon E --delta D"
+        f"{name} is private: all runs on it together may spend ε = {cap.epsilon:g} at δ = "
+        f"{rounding.brief(cap.delta)}. To change that: vips-explorer data budget {name} --epsilon E --delta D"
     )
 
 
@@ -210,7 +210,7 @@ def _remove(options: argparse.Namespace) -> None:
 def _left(state: Budget, cap: Cap) -> str:
     return (
         f"{state.spent_share:.2%} spent, {state.reserved_share:.2%} reserved, {state.left_share:.2%} left of "
-        f"ε = {cap.epsilon:g} (δ = {cap.delta:g}); one more run of up to "
+        f"ε = {cap.epsilon:g} (δ = {rounding.brief(cap.delta)}); one more run of up to "
         f"ε = {rounding.down(state.left_epsilon):g} fits"
     )
 

@@ -22,6 +22,7 @@ from vips_core.options import SPENDING
 from vips_core.privacy.accountants import stated
 from vips_core.privacy.plan import PrivacyPlan
 from vips_core.readers import BUILT_IN, DataSet
+from vips_core.rounding import brief
 from vips_core.store.rows import CANCELLED, FAILED
 from vips_core.store.store import Store
 from vips_core.tasks import REFINED, TASKS, Task, protected_unit
@@ -202,7 +203,7 @@ def print_result(result: Mapping[str, Any], summary: str) -> None:
     print(
         f"\nReleased {result['releases']} times with σ = {plan['noise_multiplier']:.4g}, q = "
         f"{plan['expected_batch'] / plan['records']:.4g}. "
-        + (f"ε at δ = {plan['delta']:g}: {cost}." if cost else "No privacy: ε = ∞.")
+        + (f"ε at δ = {brief(plan['delta'])}: {cost}." if cost else "No privacy: ε = ∞.")
     )
     if result["held_out"]:
         scores = ", ".join(f"{name} {value:.4g}" for name, value in result["held_out"].items())

@@ -11,6 +11,7 @@ from vips_core.cli.terminal import add_json, answer, print_json
 from vips_core.privacy.accountants import ACCOUNTANTS, account
 from vips_core.privacy.ledger import Ledger
 from vips_core.privacy.tradeoff import AttackRisk
+from vips_core.rounding import brief
 from vips_core.store.ledger_chain import KINDS
 from vips_core.store.store import Store
 
@@ -76,7 +77,7 @@ def _check(options: argparse.Namespace) -> None:
         described = {"records": ledger.records, "steps": ledger.steps, "seeded": ledger.seeded}
         print_costs_as_json(ledger=described, accounts=accounts, risk=risk, notes=ledger.cautions())
         return
-    print(f"Ledger: N = {ledger.records:,}, {ledger.steps:,} releases, δ = {options.delta:g}")
+    print(f"Ledger: N = {ledger.records:,}, {ledger.steps:,} releases, δ = {brief(options.delta)}")
     for entry in ledger:
         print(
             f"  {entry.count:,} × q = {entry.sampling_rate:.4g}, σ = {entry.noise_multiplier:.5g}, "

@@ -12,7 +12,7 @@ from vips_core.engines.cost import RECORD_SECONDS, StepCost, step_cost
 from vips_core.privacy.accountants import ACCOUNTANTS, Account, stated
 from vips_core.privacy.plan import PrivacyPlan
 from vips_core.privacy.tradeoff import AttackRisk, RiskLimit
-from vips_core.rounding import percent_up
+from vips_core.rounding import brief, percent_up
 
 
 def add_plan(commands: Any) -> None:
@@ -88,7 +88,7 @@ def _plan(options: argparse.Namespace) -> None:
     print(
         f"Plan: N = {plan.records:,}, S = {plan.expected_batch:,} (q = {plan.sampling_rate:.4g}), "
         f"T = {plan.steps:,} steps (epochs: {plan.epochs:.4g}), σ = {plan.noise_multiplier:.5g}, "
-        f"δ = {plan.delta:g}"
+        f"δ = {brief(plan.delta)}"
     )
     print_accounts(accounts)
     print_risk(risk)

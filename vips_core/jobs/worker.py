@@ -21,6 +21,7 @@ from vips_core.jobs.request import Request
 from vips_core.jobs.submission import check_private
 from vips_core.privacy.accountants import stated
 from vips_core.privacy.ledger import Ledger
+from vips_core.rounding import brief
 from vips_core.store.database import StoreError
 from vips_core.store.rows import CANCELLED, DONE, FAILED, FIT
 from vips_core.store.store import Store
@@ -159,8 +160,9 @@ class _Follower:
             return error
         fit = Fit(self._prepared.model, last.params, last.ledger, last.plan)
         folder = room.rescue(self._run.id, lambda place: execution.write_release(place, fit))
-        noisy = self._prepared.request.private
-        cost = f", ε = {stated(execution.epsilon_so_far(last))} at δ = {last.plan.delta:g}," if noisy else ""
+        cost = ""
+        if self._prepared.request.private:
+            cost = f", ε = {stated(execution.epsilon_so_far(last))} at δ = {brief(last.plan.delta)},"
         where = f"was kept in {folder}" if folder else "could be kept nowhere else"
         return KeptElsewhereError(f"{_sentence(error)}; what was released{cost} is counted and {where}")
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from vips_core import rounding
 from vips_core.privacy.accountants import stated
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ def templates(package: str) -> Environment:
     environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "allow_nan": False}
     environment.filters |= {
         "as_table": as_table,
+        "brief": rounding.brief,
         "digits": lambda value: f"{value:.4g}",
         "plain": plain,
         "stated": stated,

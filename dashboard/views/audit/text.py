@@ -32,7 +32,7 @@ IN_ONE_RUN = (
 
 def label(run: RunRow) -> str:
     """Name an audit in a list."""
-    return f"{METHOD_NAMES[run.request['method']]} on {run.data} · {run.id} · {run.status}"
+    return f"{METHOD_NAMES[run.request['method']]} on {run.data} · {run.id}"
 
 
 def state(run: RunRow) -> str:

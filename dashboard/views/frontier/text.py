@@ -31,7 +31,7 @@ CURVES_ALT = (
 def label(run: RunRow) -> str:
     """Name a sweep in a list."""
     title = run.request.get("title") or f"{run.request['model']} on {run.data}"
-    return f"{title} · {run.id} · {run.status}"
+    return f"{title} · {run.id}"
 
 
 def state(run: RunRow, standing: Standing) -> str:

@@ -98,6 +98,6 @@ def _sign(score: str) -> int:
 
 def readable(table: pd.DataFrame) -> pd.DataFrame:
     """The smallest ε for people."""
-    beyond = table["Largest ε tested"].map(lambda value: f"above {number(value)}")
+    beyond = table["Largest ε tested"].map(lambda value: f"above\u00a0{number(value)}")
     shown = table["Smallest ε"].map(at_most).where(table["Smallest ε"].notna(), beyond)
     return table.assign(**{"Smallest ε": shown})[["Method", "Smallest ε", "Runs that reach it there"]]

@@ -100,6 +100,7 @@ def epsilon_surface(surface: Surface, plan: tuple[float, float, float]) -> Figur
         "y": [batch_here],
         "marker": {"size": 15, "color": VERMILION, "line": {"color": "#FFFFFF", "width": 2.5}},
         "hovertemplate": f"This plan: ε = {at_most(epsilon_here)}<extra></extra>",
+        "cliponaxis": False,  # a full batch is at the edge
         "selected": {"marker": {"opacity": 1}},
         "unselected": {"marker": {"opacity": 1}},
     }

@@ -17,14 +17,14 @@ FEAR = Choice(
     "fear",
     "Of 100 people who took part, an attacker who accuses 1 of 100 outsiders may find at most",
     "0.05",
-    {"0.02": "2 (guessing finds 1)", "0.05": "5", "0.1": "10", "0.3": "30"},
+    {"0.02": "2", "0.05": "5", "0.1": "10", "0.3": "30"},
     "The best attack that is possible at all, with any knowledge and any computer.",
 )
 TIME = Choice(
     "time",
     "How long may training take?",
     "20",
-    {"5": "Quick: 5 passes over the data", "20": "Usual: 20 passes", "100": "Patient: 100 passes"},
+    {"5": "Quick: 5 passes", "20": "Usual: 20 passes", "100": "Patient: 100 passes"},
     "More passes at the same protection make better models, and take longer.",
 )
 PARAMETERS = (STEP, FEAR, TIME)
@@ -65,14 +65,14 @@ def _question(step: int) -> None:
         st.markdown("Each person once, however many rows are about them. The number is public.")
         number_with_slider(RECORDS)
     elif step == 2:
-        st.markdown("That someone finds out who took part. No protection that leaves results is perfect.")
-        choice(FEAR)
+        st.markdown("That someone finds out who took part. Nothing protects fully: guessing finds 1 of 100.")
+        choice(FEAR, as_buttons=True)
     elif step == 3:
         st.markdown("It decides what the plan is compared with. It changes nothing about the protection.")
         ask_width(choice(USE))
     else:
         st.markdown("Each pass looks at everyone once, with noise.")
-        choice(TIME)
+        choice(TIME, as_buttons=True)
 
 
 def _go_back() -> None:

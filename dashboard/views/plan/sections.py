@@ -111,7 +111,7 @@ def usefulness(item: Price) -> None:
             usefulness_of.ask_width(use)
             st.markdown(usefulness_of.sentence(use, item.tightest_epsilon))
             st.markdown(usefulness_of.distance(use, item.plan.records, state.get(WIDTHS[use].name)))
-            st.caption(text.USEFULNESS_CAPTION)
+            st.caption(usefulness_of.origin(use))
         with curve:
             figure = usefulness_of.chart(use, item.tightest_epsilon)
             chart(figure, "usefulness", text.USEFULNESS_ALT, lambda: tables.usefulness_table(use))

@@ -1,5 +1,7 @@
 """What the Plan page says: short sentences, with the numbers in them."""
 
+from dataclasses import asdict
+
 from dashboard.components.bounds import at_most
 from dashboard.components.charts import WAITING
 from dashboard.components.formats import brief, number
@@ -31,14 +33,10 @@ ASSUMED = (
     "know void it."
 )
 HAND_OVER = (
-    "Train with this plan. Where the data set chosen there has another number of records, the batch size "
-    "follows, so that each record is drawn as often, and the page says so."
+    "Where the data set has another number of records, the batch size follows, so that each record is drawn "
+    "as often."
 )
 GO_ON = {"topics": "Train topics", "risk": "Train a risk model", "images": "Train an image model"}
-USEFULNESS_CAPTION = (
-    "Seeded runs on public samples at δ = 1e-5, full batches. What your own data allow depends on them: no "
-    "promise, but a first guess before anything is spent."
-)
 USEFULNESS_ALT = (
     "A held-out score against ε on a public sample, with its spread over seeds and this plan marked."
 )
@@ -103,10 +101,10 @@ def more_epochs(gain: Gain | None) -> str:
     if gain.factor[there] < _A_GAIN:
         return "More epochs at the same ε and S buy nothing here: signal over noise stays the same."
     return (
-        f"**More epochs at the same ε and S:** {number(gain.epochs[there])} instead of "
-        f"{number(gain.epochs[here])} need noise σ = {number(gain.noise[there])} and give "
+        f"**More epochs at the same ε and S:** {brief(float(gain.epochs[there]))} instead of "
+        f"{brief(float(gain.epochs[here]))} need noise σ = {number(gain.noise[there])} and give "
         f"{number(gain.factor[there])} times the signal over noise, for "
-        f"{number(gain.epochs[there] / gain.epochs[here])} times the compute."
+        f"{brief(float(gain.epochs[there] / gain.epochs[here]))} times the compute."
     )
 
 
@@ -178,7 +176,9 @@ def python_code(inputs: PlanInputs, plan: PrivacyPlan) -> str:
         ")",
     ]
     if inputs.by_risk:
-        lines.append(f"plan = plan.calibrate_to_risk(vips.{inputs.risk_limit!r})")
+        limits = {name: value for name, value in asdict(inputs.risk_limit).items() if value is not None}
+        given = ", ".join(f"{name}={value}" for name, value in limits.items())
+        lines += [f"limit = vips.RiskLimit({given})", "plan = plan.calibrate_to_risk(limit)"]
     elif inputs.solve in (NOISE.name, EPOCHS.name):
         solve = ', solve="steps"' if inputs.solve == EPOCHS.name else ""
         lines.append(

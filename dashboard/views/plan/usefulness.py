@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dashboard.components.formats import number
+from dashboard.components.bounds import at_most
+from dashboard.components.formats import brief, number
 from dashboard.components.inputs import optional_number
 from dashboard.state import Choice, Number, log_stops
 from sample_data import lessons
@@ -42,6 +43,8 @@ class Sample:
         How many records were trained on, and of how many predictors, words or pixels.
     record, unit
         What these two count.
+    model
+        What was trained, and for how long.
     """
 
     score: Score
@@ -50,6 +53,7 @@ class Sample:
     record: str
     width: int
     unit: str
+    model: str
     scores: Array
 
     @property
@@ -63,12 +67,12 @@ def sample(use: str) -> Sample:
     """Return the results on the sample that suits a use."""
     results = lessons.load()
     if use == "risk":
-        size = (4_204, "people", 44, "predictors")
+        size = (4_204, "people", 44, "predictors", "logistic regression, 16 steps")
         return Sample(RISK.scores[RISK.watched], "NHANES stroke", *size, results.auc)
     if use == "topics":
-        size = (19_070, "texts", 6_000, "different words")
+        size = (19_070, "texts", 6_000, "different words", f"{lessons.TOPICS} topics, 20 steps")
         return Sample(TOPICS.scores[TOPICS.watched], "State of the Union", *size, results.perplexity)
-    size = (lessons.TRAIN_IMAGES, "images", 784, "pixels")
+    size = (lessons.TRAIN_IMAGES, "images", 784, "pixels", f"{lessons.HIDDEN} hidden units, 12 steps")
     return Sample(IMAGES.scores[IMAGES.watched], "MNIST digits", *size, results.accuracy)
 
 
@@ -114,12 +118,24 @@ def sentence(use: str, epsilon: float) -> str:
     """Say what was reached at this ε."""
     of, (middle, low, high) = sample(use), expected(use, epsilon)
     free = float(np.median(of.scores[-1]))
-    beyond = "" if EPSILONS[0] <= epsilon <= EPSILONS[-1] else ", the nearest that was tried"
     near = min(max(epsilon, EPSILONS[0]), EPSILONS[-1])
+    tried = "" if near in EPSILONS else ", read off between the ε that were tried"
+    if near != epsilon:
+        tried = ", the nearest that was tried"
     return (
-        f"At ε = {number(near)}{beyond}, runs on {of.data} had a held-out {of.name} of **{number(middle)}** "
+        f"At ε = {at_most(near)}{tried}, runs on {of.data} had a held-out {of.name} of **{number(middle)}** "
         f"({number(low)} to {number(high)} over {of.scores.shape[1]} runs), against {number(free)} without "
         f"privacy. {of.score.explained()}"
+    )
+
+
+def origin(use: str) -> str:
+    """Say which runs the numbers are of."""
+    epsilons = f"{', '.join(f'{epsilon:g}' for epsilon in EPSILONS[:-1])} and {EPSILONS[-1]:g}"
+    return (
+        f"These runs come with the project, and Learn shows them too: VIPS, improved ({sample(use).model}), "
+        f"with full batches, seeded, at δ = {brief(lessons.DELTA)} and ε = {epsilons}. Your own data may do "
+        "better or worse: this is a first guess before anything is spent. Frontier has other methods."
     )
 
 

@@ -70,7 +70,7 @@ def _cap_form(row: DataRow, cap: Cap) -> None:
     columns = layout.narrow_columns(f"cap-{row.fingerprint[:8]}", 3, vertical_alignment="bottom")
     epsilon = columns[0].number_input("Cap on ε", 0.001, 1000.0, float(cap.epsilon), key=f"cap-epsilon:{key}")
     delta = columns[1].number_input(
-        "δ", 1e-15, 0.1, float(cap.delta), key=f"cap-delta:{key}", format="%g", step=1e-7
+        "δ", 1e-15, 0.1, float(cap.delta), key=f"cap-delta:{key}", format="%e", step=1e-7
     )
     by = st.text_input("Your name", max_chars=100, key=f"cap-by:{key}")
     reason = st.text_input("Why", max_chars=500, key=f"cap-reason:{key}", help=text.REASON_HELP)

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from dashboard.components.charts import with_level
+from dashboard.components.charts import steps_axis, with_level
 from dashboard.views.runs.tables import budget_table
 from vips_core.reports.figures import (
     BLUE,
@@ -32,7 +32,7 @@ def score_curves(looks: pd.DataFrame, score: str) -> Figure:
         traces.append(
             marked_line(str(name), of_run["Step"].tolist(), of_run["Score"].tolist(), *style, hover=hover)
         )
-    return figure(traces, axis("Step", rangemode="tozero"), axis(score_title(score)))
+    return figure(traces, steps_axis("Step", looks["Step"].max()), axis(score_title(score)))
 
 
 def budget_over_time(budget: Budget) -> Figure:

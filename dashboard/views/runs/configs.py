@@ -27,7 +27,7 @@ def show() -> None:
             layout.problem(str(problem))
             return
         st.success(layout.plain(text.config(config)), icon=":material/check:")
-        with st.container(horizontal=True):
+        with st.container(horizontal=True, vertical_alignment="center"):
             st.button(
                 "Submit",
                 type="primary",

@@ -111,8 +111,6 @@ def _chosen_run(run: RunRow) -> None:
     with about:
         st.markdown(f"**{tables.method_label(run)}** on {layout.plain(run.data)}, run {run.id}: {run.status}")
         st.caption(layout.protected(run.data))
-        if run.error:
-            layout.problem(run.error)
     with actions.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center"):
         _link(run)
         if run.status in stored.LIVE:
@@ -121,6 +119,8 @@ def _chosen_run(run: RunRow) -> None:
             downloads.buttons(run.id)
             _pin_button(run)
             st.button("Delete", icon=":material/delete:", key=f"ask:{run.id}", on_click=_ask, args=(run.id,))
+    if run.error:
+        layout.problem(run.error)
     if state.visit.get("asked-to-delete") == run.id:
         _confirmation(run.id)
 

@@ -56,9 +56,9 @@ def history_rows(runs: Sequence[RunRow], chosen: Sequence[str]) -> list[NarrowRo
         marked = run.id in chosen
         others = [name for name in chosen if name != run.id] + ([] if marked else [run.id])
         share = f" {line['Progress']}%" if run.status in stored.LIVE else ""
+        known = {"ε": f"ε = {line['ε']}", "Held-out score": line["Held-out score"]}
         details = [
-            f"ε = {line['ε']}",
-            line["Held-out score"],
+            *(words for name, words in known.items() if line[name] != "–"),
             f"{line['Status']}{share}",
             f"{line['Started']:%d %b, %H:%M} UTC",
             f"run {run.id}",
@@ -112,7 +112,7 @@ def _setting_name(name: str) -> str:
 
 
 def _setting(name: str, value: Any) -> str:
-    names = {"method": METHOD_NAMES, "model": _MODELS}.get(name, {})
+    names = {"method": METHOD_NAMES, "model": _MODELS, "accountant": _ACCOUNT_LABELS}.get(name, {})
     return "–" if value is None else names.get(value) or brief(value)
 
 

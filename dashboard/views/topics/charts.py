@@ -1,5 +1,7 @@
 """Charts of the Topics page."""
 
+import html
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -24,6 +26,7 @@ from vips_core.reports.traces import axis, bars, line, markers
 _STRIPES = {"shape": "/", "fillmode": "overlay", "fgcolor": "#FFFFFF", "fgopacity": 0.55}
 COHERENCE = "Coherence (NPMI)"
 _DOWNWARDS = {"autorange": "reversed", "ticks": "", "showgrid": False}
+_NUMBERED = 1e-3  # the least share: topics that are empty lie upon each other
 _BLANK = {"showgrid": False, "showticklabels": False, "ticks": ""}
 
 
@@ -64,13 +67,13 @@ def intertopic_map(topic_map: TopicMap, topics: Mapping[str, Topics], chosen: in
                 places[:, 0],
                 places[:, 1],
                 colour,
-                hover=f"{METHOD_NAMES[method]}, topic %{{text}}: %{{customdata}}% of the words",
+                hover=f"{METHOD_NAMES[method]}, topic %{{customdata[0]}}: %{{customdata[1]}}% of the words",
                 mode="markers" if hollow else "markers+text",
-                text=[str(number + 1) for number in range(size)],
+                text=[str(number + 1) if shares[number] >= _NUMBERED else "" for number in range(size)],
                 textfont={"color": "#000000", "size": 11},  # which all colours of methods set off
                 marker=marker,
                 unselected={"marker": {"opacity": 1}},  # a click dims nothing
-                customdata=np.round(100 * shares, 1),
+                customdata=[[number + 1, round(100 * float(shares[number]), 1)] for number in range(size)],
             )
         )
     low, high = topic_map.places.min(axis=0), topic_map.places.max(axis=0)
@@ -93,6 +96,7 @@ def word_bars(
     best = best_words(topics[methods[0]], weight, 15)[number]
     words = [vocabulary[word] for word in best]
     table = pd.DataFrame({"Word": words})
+    words = list(map(_verbatim, words))
     traces: list[dict[str, Any]] = []
     for turn, method in enumerate(methods):
         name, values = METHOD_NAMES[method], topics[method].words[number, best]
@@ -110,6 +114,7 @@ def word_bars(
 
 def coherence(table: pd.DataFrame) -> Figure:
     """Coherence of each topic, one symbol for each method."""
+    table = table.round({COHERENCE: 4})  # an axis over rounding errors would have no ticks
     traces = [
         markers(
             f"{METHOD_NAMES[method]} (mean {rows[COHERENCE].mean():.3f})",
@@ -121,13 +126,14 @@ def coherence(table: pd.DataFrame) -> Figure:
         )
         for method, rows in table.groupby("Method", sort=False)
     ]
-    return figure(traces, axis("Topic"), axis(COHERENCE))
+    whole = {"tick0": 1, "dtick": math.ceil(table["Topic"].max() / 12)}
+    return figure(traces, axis("Topic", **whole), axis(COHERENCE))
 
 
 def text_bars(shares: Mapping[str, npt.NDArray[np.float64]], names: list[str]) -> Figure:
     """Topic proportions of a text, for the topics that matter."""
     largest = np.argsort(-np.max(list(shares.values()), axis=0))[:6]
-    labels = [names[number] for number in largest]
+    labels = [_verbatim(names[number]) for number in largest]
     traces = [
         bars(name, values[largest], labels, METHOD_COLOURS[method], hover=f"%{{y}}, {name}: %{{x:.1%}}")
         for method, values in shares.items()
@@ -136,3 +142,8 @@ def text_bars(shares: Mapping[str, npt.NDArray[np.float64]], names: list[str]) -
     x = axis("Share of the text", tickformat=".0%", rangemode="tozero")
     margin = NO_LEGEND | {"t": 36}
     return figure(traces, x, _DOWNWARDS, height=80 + len(largest) * (24 + 16 * len(shares)), margin=margin)
+
+
+def _verbatim(word: str) -> str:
+    """Return a word as it is to be read: Plotly takes some of HTML for itself."""
+    return html.escape(word, quote=False)

@@ -138,6 +138,7 @@ def test_cancel(store):
     checked(at.button(key=f"cancel:{run_id}").click().run())
     assert store.run(run_id).status == "cancelled"
     assert "VIPS, improved was cancelled after 0 of 10 steps" in said(at)
+    assert "Nothing trained here yet" not in {header.value for header in at.header}
     assert store.budget("clinic").left_epsilon == 1.0
 
 
@@ -150,7 +151,11 @@ def test_a_failed_run_says_why(store):
     (error,) = errors(checked(at.run()))
     assert error.startswith("VIPS, improved failed: ")
     assert "Traceback" not in error
-    assert "Nothing trained here yet" in {header.value for header in at.header}  # and no blank page
+    titles = {header.value for header in at.header}
+    assert "What a run would cost" in titles  # no blank page
+    assert "No results" in titles
+    assert "Nothing trained here yet" not in titles
+    assert "VIPS, improved failed. **Train** begins anew." in said(at)
 
 
 def test_progress_tells_steps_and_epsilon(store, monkeypatch):

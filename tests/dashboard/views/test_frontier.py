@@ -209,7 +209,7 @@ def test_smallest_epsilon_counts_runs_and_wants_larger_ones_to_do_as_well():
     assert np.isnan(table.loc["B", "Smallest ε"])  # at ε = 2 too few do: one lucky setting is no result
     assert table.loc["C", "Smallest ε"] == 1.0
     shown = utility.readable(table.reset_index()).set_index("Method")
-    assert shown.loc["B", "Smallest ε"] == "above 2.00"
+    assert shown.loc["B", "Smallest ε"] == "above\u00a02.00"
 
 
 def test_perplexity_shall_be_small():

@@ -115,7 +115,7 @@ def test_solves_for_epochs():
         ("n", "abc", "n must be a whole number of at least 10 and at most 1,000,000,000, got 'abc'"),
         ("n", "3.5", "n must be a whole number"),
         ("s", "0", "s must be a whole number of at least 1"),
-        ("sigma", "nan", "sigma must be a number of at least 0.001 and at most 1e+07, got nan"),
+        ("sigma", "nan", "sigma must be a number of at least 0.001 and at most 1e7, got nan"),
         ("sigma", "-1", "sigma must be a number of"),
         ("epochs", "1e999", "epochs must be a number of"),
         ("delta", "1", "delta must be a number of"),

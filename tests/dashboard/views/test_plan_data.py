@@ -13,7 +13,8 @@ PLAN = PrivacyPlan(records=400_000, expected_batch=20_000, epochs=1, noise_multi
 
 
 def test_code_to_copy_makes_the_same_plan(capsys):
-    for changes in ({}, {"solve": "sigma"}, {"solve": "epochs", "target": 4.0}, {"solve": "s"}):
+    by_risk = {"solve": "sigma", "by": "found", "most": 0.05}
+    for changes in ({}, {"solve": "sigma"}, by_risk, {"solve": "epochs", "target": 4.0}, {"solve": "s"}):
         values = {"solve": "epsilon", "target": 1.0, "accountant": "moments"} | changes
         inputs = PlanInputs(400_000, 20_000, 1.24, 1.0, 1e-7, **values)
         plan = data.make_plan(inputs)
@@ -77,7 +78,7 @@ def test_more_epochs_keep_epsilon_and_gain_what_is_said():
     plan = PLAN.replace(epochs=4.0, noise_multiplier=gain.noise[index])
     assert plan.epsilon("moments") == pytest.approx(PLAN.epsilon("moments"), rel=1e-3)
     assert gain.factor[index] == pytest.approx(plan.signal_to_noise / PLAN.signal_to_noise)
-    assert "4.00 instead of 1.00" in text.more_epochs(gain)
+    assert "4 instead of 1" in text.more_epochs(gain)
     full = PLAN.replace(expected_batch=PLAN.records, epochs=20.0, noise_multiplier=6.0)
     assert "buy nothing here" in text.more_epochs(data.more_epochs(full))
     one = data.Gain(np.array([1.0]), np.array([1.0]), np.array([1.0]))

@@ -96,7 +96,7 @@ def test_a_narrow_screen_has_the_same_rows_as_links(store):
     assert narrow[0].link == f"?runs={refined.id},{paper.id}"  # adds it to the compared ones
     assert (narrow[1].link, narrow[1].marked) == ("?runs=", True)  # takes it out
     assert narrow[0].title == "VIPS, as published on small"
-    assert tables.history_rows([waiting], [])[0].details.startswith("ε = ∞ · – · Queued 0% · ")
+    assert tables.history_rows([waiting], [])[0].details.startswith("ε = ∞ · Queued 0% · ")
     rows = [element.proto.body for element in page(runs=refined.id).get("html")]
     (drawn,) = [body for body in rows if "vips-rows" in body]
     assert drawn.count("<li>") == 4

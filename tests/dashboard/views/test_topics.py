@@ -1,6 +1,7 @@
 """The Topics page: every number against the core, without a browser."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.spatial.distance import jensenshannon, pdist, squareform
 
@@ -170,8 +171,17 @@ def test_scores_over_steps_take_a_log_axis_for_runs_of_very_different_length():
     figure = scores_over_steps(scores, PAGE.labels, "perplexity", {"Unigram": 7.0})
     assert figure["layout"]["xaxis"]["type"] == "log"
     assert figure["data"][2]["y"] == [7.0, 7.0]
+    going_on = {"refined": [(1, 9.0), (6, 5.0)], "paper": [(1, 9.0)]}
+    x = scores_over_steps(going_on, PAGE.labels, "perplexity", planned=[20, 20])["layout"]["xaxis"]
+    assert (x.get("type"), x["range"]) == (None, [0, 20.4])  # as at their end
     del scores["paper"]
     assert "type" not in scores_over_steps(scores, PAGE.labels, "perplexity")["layout"]["xaxis"]
+
+
+def test_few_steps_have_a_tick_each():
+    few, many = ({"refined": [(1, 9.0), (last, 5.0)]} for last in (4, 40))
+    axes = [scores_over_steps(scores, PAGE.labels, "perplexity")["layout"]["xaxis"] for scores in (few, many)]
+    assert [axis.get("dtick") for axis in axes] == [1, None]
 
 
 def test_one_topic_has_a_place_too():
@@ -179,6 +189,32 @@ def test_one_topic_has_a_place_too():
     placed = data.topic_map(("one",), ("refined",), {"refined": topics})
     assert placed.places.tolist() == [[0.0, 0.0]]
     assert charts.intertopic_map(placed, {"refined": topics}, 0)["data"]
+
+
+def test_charts_show_words_as_they_are():
+    """Plotly takes some of HTML for itself."""
+    topics = data.Topics(np.full((1, 2), 0.5), np.ones(1), None, np.arange(1))
+    figure, table = charts.word_bars({"refined": topics}, ("<b>peace</b>", "war"), ("refined",), 0, 1.0)
+    assert set(figure["data"][0]["y"]) == {"&lt;b&gt;peace&lt;/b&gt;", "war"}
+    assert set(table["Word"]) == {"<b>peace</b>", "war"}
+
+
+def test_coherence_that_differs_by_rounding_only_keeps_its_ticks():
+    table = pd.DataFrame({"Method": "refined", "Topic": [1, 2], charts.COHERENCE: [0.1, 0.1 + 1e-17]})
+    figure = charts.coherence(table)
+    assert figure["data"][0]["y"] == [0.1, 0.1]
+    assert (figure["layout"]["xaxis"]["tick0"], figure["layout"]["xaxis"]["dtick"]) == (1, 1)
+
+
+def test_empty_topics_have_no_number_on_the_map():
+    """They have the words of all documents, so that their numbers would be upon each other."""
+    topics = data.Topics(
+        np.array([[0.9, 0.1], [0.5, 0.5], [0.5, 0.5]]), np.array([1.0, 0, 0]), None, np.arange(3)
+    )
+    placed = data.topic_map(("empty",), ("refined",), {"refined": topics})
+    (circles,) = charts.intertopic_map(placed, {"refined": topics}, 0)["data"]
+    assert circles["text"] == ["1", "", ""]
+    assert circles["customdata"] == [[1, 100.0], [2, 0.0], [3, 0.0]]
 
 
 def test_topics_no_better_than_one_distribution_have_failed():

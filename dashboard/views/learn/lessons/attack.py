@@ -21,7 +21,7 @@ from vips_core.audits.bounds import Rates, rates_at
 from vips_core.audits.support import possible_without_the_person
 from vips_core.privacy import gaussian
 from vips_core.privacy.noise import Randomness, grid_step
-from vips_core.reports.figures import BLUE, GREY, VERMILION, Array, Figure
+from vips_core.reports.figures import BLUE, GREY, Array, Figure
 from vips_core.reports.traces import line
 
 DELTA, CONFIDENCE, SEED = 1e-5, 0.95, 8
@@ -135,7 +135,7 @@ def _figure(present: Array, absent: Array, edges: Array, bits: LastBits | None, 
         of_both = (bits.naive, bits.ours)
         right = [
             _bars("Without you", groups, [item.alarms / item.absent for item in of_both], GREY),
-            _bars("With you", groups, [item.found / item.present for item in of_both], VERMILION),
+            _bars("With you", groups, [item.found / item.present for item in of_both], BLUE),
         ]
     drawn = side_by_side(
         left,

@@ -12,8 +12,8 @@ HEIGHT = 440
 PLOT, BETWEEN = 270, 100  # pixels of plots below each other, and between them
 ROW = 32  # pixels above a plot for its heading; buttons are above that
 _AXIS = {"automargin": True, "zeroline": False, "fixedrange": True}
-LEGEND_BELOW = {"orientation": "h", "x": 0, "y": -0.22, "yanchor": "top"}
-_MARGIN = {"l": 8, "r": 8, "t": 40, "b": 8}
+LEGEND_BELOW = {"orientation": "h", "x": 0, "y": -0.3, "yanchor": "top"}  # below the title of x
+_MARGIN = {"l": 8, "r": 18, "t": 40, "b": 8}
 
 
 def point(name: str, x: float, y: float, hover: str, **more: Any) -> Trace:
@@ -51,7 +51,8 @@ def side_by_side(
 def presented(figure: Figure) -> Figure:
     """Return a figure for a lecture: all that is written in it, also while it plays, is read from afar."""
     layout = _larger(figure["layout"]) | {"height": 480, "font": {"size": 20}}
-    layout["margin"] = {**layout["margin"], "t": layout["margin"]["t"] + 16}
+    margin = layout["margin"]
+    layout["margin"] = {**margin, "t": margin["t"] + 16, "r": margin["r"] + 12}  # half of the last tick
     layout["legend"] = {**layout.get("legend", {}), "font": {"size": 16}}
     layout["updatemenus"] = [
         {**menu, "font": {**menu["font"], "size": 18}, "pad": {**menu["pad"], "b": menu["pad"]["b"] + 16}}
@@ -81,12 +82,12 @@ def stacked(figure: Figure) -> Figure:
     parts = sorted(axis["domain"] for axis in axes if "domain" in axis)
     if len(parts) < 2:
         return figure
-    top = layout["margin"]["t"] + ROW + 16
+    top = layout["margin"]["t"] + ROW + 32
     room = {
         "height": top + len(parts) * (PLOT + BETWEEN),
         "margin": {**layout["margin"], "t": top},
         "updatemenus": [
-            {**menu, "pad": {**menu["pad"], "b": 2 * ROW + 16}}  # above the headline, not beside it
+            {**menu, "pad": {**menu["pad"], "b": 2 * ROW + 32}}  # above the headline, not beside it
             for menu in layout.get("updatemenus", [])
         ],
     }
@@ -169,11 +170,11 @@ def played(
         "xanchor": "right",
         "y": 1,
         "yanchor": "bottom",
-        "pad": {"b": ROW, "r": 0},
+        "pad": {"b": ROW + 8, "r": 0},
         "bgcolor": "#5A6672",
         "bordercolor": "rgba(0,0,0,0)",
         "font": {"color": "#FFFFFF", "size": 13},
     }
-    margin = {**figure["layout"]["margin"], "t": 2 * ROW + 12}
+    margin = {**figure["layout"]["margin"], "t": 2 * ROW + 20}
     layout = {**figure["layout"], "margin": margin, "updatemenus": [buttons]}
     return {**figure, "frames": frames, "layout": layout}

@@ -91,6 +91,7 @@ def _figure(people: int, epsilon: float) -> Figure:
 
 def _axes(traces: list[dict[str, Any]]) -> Figure:
     x, y = log_axis("People (log scale)", 1.9, 8.1), log_axis("Error of the share (log scale)", -9, 1)
+    x |= {"tickvals": [1e2, 1e4, 1e6, 1e8], "ticktext": ["100", "10,000", "1 million", "100 million"]}
     return figure(traces, x, y, legend=LEGEND_BELOW)
 
 
