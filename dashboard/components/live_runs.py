@@ -10,7 +10,7 @@ import streamlit as st
 from dashboard import background, state, stored
 from vips_core.store.rows import RunRow
 
-_POLL = 0.05  # seconds
+_POLL = 0.1  # seconds
 _STARTED = 1.0  # seconds after which a page is run again for a run that has begun: it may end sooner
 
 

@@ -80,15 +80,19 @@ class ProgressCard:
                 self._bars[run.id].progress(share, self._standing(run))
         began = min((run.started for run in runs if _lives(run) and run.started), default=math.inf)
         if self._chart is not None and time.time() > _CURVES + max(began, self._drawn):
-            with self._chart:
-                self._draw_curves({run.request["method"]: run.scores for run in runs if run.scores})
+            self._draw_curves({run.request["method"]: run.scores for run in runs if run.scores}, self._chart)
 
-    def _draw_curves(self, scores: Mapping[str, Sequence[tuple[int, float]]]) -> None:
+    def _draw_curves(self, scores: Mapping[str, Sequence[tuple[int, float]]], place: DeltaGenerator) -> None:
         points, score = sum(map(len, scores.values())), self._page.task.watched
         if points > self._points:
             self._points, self._drawn = points, time.time()
             figure = charts.scores_over_steps(scores, self._page.labels, score)
-            charts.plot(figure, f"live:{points}", f"Held-out {score} so far, by iteration.")
+            place.plotly_chart(
+                charts.UncheckedFigure(figure),
+                key=f"live:{points}",
+                config={"displayModeBar": False},
+                alt=f"Held-out {score} so far, by iteration.",
+            )
 
     def _standing(self, run: RunRow) -> str:
         label = self._page.labels[run.request["method"]]
