@@ -1,5 +1,7 @@
 """How runs stand while they train: a bar and a Cancel for each, ε so far, and the held-out score."""
 
+import math
+import time
 from collections.abc import Mapping, Sequence
 
 import streamlit as st
@@ -11,6 +13,8 @@ from dashboard.components.bounds import at_most
 from dashboard.components.formats import number
 from dashboard.model_page.definition import ModelPage
 from vips_core.store.rows import CANCELLED, FAILED, QUEUED, RUNNING, RunRow
+
+_CURVES = 2.0  # seconds before and between drawings of curves, for each of which a result may have to wait
 
 
 def show(page: ModelPage, runs: Mapping[str, RunRow]) -> "ProgressCard | None":
@@ -47,7 +51,8 @@ class ProgressCard:
         self._page = page
         self._bars = {run.id: self._bar(run) for run in runs}
         self._chart: DeltaGenerator | None = None
-        self._points = 1  # drawn so far; a curve needs two
+        self._points, self._drawn = 1, 0.0  # points so far, of which a curve needs two, and when
+        self._shown: dict[str, RunRow] = {}
         if any(map(_lives, runs)):
             st.caption("You may close this page. The run goes on, and this address brings you back to it.")
         else:
@@ -69,17 +74,23 @@ class ProgressCard:
     def update(self, runs: Sequence[RunRow]) -> None:
         """Show how the runs stand now."""
         for run in runs:
-            if run.id in self._bars:
+            if run.id in self._bars and self._shown.get(run.id) != run:
+                self._shown[run.id] = run
                 share = min(1.0, run.step / max(1, run.steps))
                 self._bars[run.id].progress(share, self._standing(run))
-        scores = {run.request["method"]: run.scores for run in runs if run.scores}
-        points = sum(len(curve) for curve in scores.values())
-        if points > self._points and self._chart is not None:
-            self._points = points
-            score = self._page.task.watched
-            planned = [run.steps for run in runs if run.request["method"] in scores]
-            self._chart.plotly_chart(
-                charts.scores_over_steps(scores, self._page.labels, score, planned=planned),
+        began = min((run.started for run in runs if _lives(run) and run.started), default=math.inf)
+        if self._chart is not None and time.time() > _CURVES + max(began, self._drawn):
+            self._draw_curves([run for run in runs if run.scores], self._chart)
+
+    def _draw_curves(self, runs: Sequence[RunRow], place: DeltaGenerator) -> None:
+        points, score = sum(len(run.scores) for run in runs), self._page.task.watched
+        if points > self._points:
+            self._points, self._drawn = points, time.time()
+            scores = {run.request["method"]: run.scores for run in runs}
+            planned = [run.steps for run in runs]
+            figure = charts.scores_over_steps(scores, self._page.labels, score, planned=planned)
+            place.plotly_chart(
+                charts.UncheckedFigure(figure),
                 key=f"live:{points}",
                 config={"displayModeBar": False},
                 alt=f"Held-out {score} so far, by iteration.",

@@ -1,5 +1,6 @@
 """The data sets that come with the project: real samples, and generated ones whose truth is known."""
 
+import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,7 @@ class Sample:
     load: Callable[[], tuple[Any, Any]]
 
 
+@functools.lru_cache(maxsize=4)  # records do not change, and every run of an example would read them again
 def built_in(name: str) -> DataSet:
     """Return a data set that comes with the project.
 

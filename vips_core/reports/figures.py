@@ -131,9 +131,11 @@ def figure(traces: list[Trace], x: dict[str, Any], y: dict[str, Any], **layout: 
     >>> figure([], {"title": {"text": "ε"}}, {}, height=300)["layout"]["height"]
     300
     """
+    # Labels have the room that they need: to look for some without it takes an eighth of the drawing.
+    usual = {"automargin": True, "ticklabeloverflow": "allow", "zeroline": False, "fixedrange": True}
     base = {
-        "xaxis": {"automargin": True, "zeroline": False, "fixedrange": True, **x},
-        "yaxis": {"automargin": True, "zeroline": False, "fixedrange": True, **y},
+        "xaxis": {**usual, **x},
+        "yaxis": {**usual, **y},
         "height": HEIGHT,
         "margin": {**NO_LEGEND, "t": 36},
         "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},

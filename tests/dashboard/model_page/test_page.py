@@ -2,10 +2,12 @@
 
 import dataclasses
 import importlib
+import time
 
 import pytest
 
 from dashboard import state, stored
+from dashboard.components import live_runs
 from dashboard.model_page import train
 from dashboard.views.topics import page as topics_view
 from dashboard.views.topics.definition import PAGE
@@ -168,6 +170,18 @@ def test_progress_tells_steps_and_epsilon(store, monkeypatch):
     (bar,) = at.get("progress")
     assert bar.proto.value == 40
     assert "step 4 of 10, ε = 0.250 so far, held-out perplexity (completion) 5.25" in bar.proto.text
+
+
+@pytest.mark.parametrize(("seconds", "curves"), [(0.0, 0), (60.0, 1)])
+def test_curves_are_drawn_of_runs_that_last_and_not_at_every_look(store, monkeypatch, seconds, curves):
+    at = press_train(page())
+    began = {"status": "running", "started": time.time() - seconds, "scores": [(2, 5.5), (4, 5.25)]}
+    run = dataclasses.replace(store.run(address(at)["runs"]), **began)
+    later = dataclasses.replace(run, step=6, scores=[*run.scores, (6, 5.0)])
+    monkeypatch.setattr(stored.store(), "run", lambda run_id: run)
+    monkeypatch.setattr(live_runs, "follow", lambda runs, show: [show([row]) for row in (run, later)])
+    checked(at.run())
+    assert len(at.get("plotly_chart")) == curves
 
 
 def test_a_seeded_run_on_public_data_is_found_again(store):
