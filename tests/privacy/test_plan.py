@@ -7,7 +7,7 @@ import pytest
 import vips_core as vips
 from vips_core.privacy import gaussian
 
-NOISE_RANGE = r"must be 0 or a number of at least 0.001 and at most 1e\+07"
+NOISE_RANGE = r"must be 0 or a number of at least 0.001 and at most 1e7"
 DELTA_RANGE = "must be a number of at least 1e-15 and below 1"
 RECORDS_RANGE = "must be a whole number of at least 1 and at most 1,000,000,000,000"
 

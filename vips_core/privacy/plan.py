@@ -147,7 +147,6 @@ class PrivacyPlan:
             )
             return self.replace(noise_multiplier=noise)
         most, what = (MOST_STEPS, "step") if solve == "steps" else (self.records, "record in a batch")
-        self.replace(**{solve: 1}).epsilon(accountant)  # says why, where the accountant does not apply
 
         def excess(number: int, accountant: str = accountant) -> float:
             events = self.replace(**{solve: number}).events()
@@ -161,6 +160,7 @@ class PrivacyPlan:
         start = calibration.largest(cheap_excess, most) if accountant == "pld" else 1
         number = calibration.largest(excess, most, max(1, start))
         if number < 1:
+            self.replace(**{solve: 1}).epsilon(accountant)  # says why, where the accountant does not apply
             raise ValueError(f"not even one {what} fits in epsilon = {epsilon:g} with this noise_multiplier")
         return self.replace(**{solve: number})
 
