@@ -23,6 +23,8 @@ BLUE, VERMILION, GREEN, PURPLE, GREY = "#1F83C4", "#D55E00", "#009E73", "#B8629B
 OCHRE = "#A87900"
 HEIGHT = 400
 CLEAR = "rgba(0,0,0,0)"
+# At the head of the figure: one that hangs on the plot stays where it was when the window is resized.
+_LEGEND = {"orientation": "h", "x": 0, "yref": "container", "y": 1, "yanchor": "top"}
 NO_LEGEND = {"l": 8, "r": 18, "t": 8, "b": 8}  # on the right, half of the last tick's label
 RATES = "false alarms %{x:.1%}, found %{y:.1%}"  # of a point of a ROC
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
@@ -138,7 +140,7 @@ def figure(traces: list[Trace], x: dict[str, Any], y: dict[str, Any], **layout: 
         "yaxis": {**usual, **y},
         "height": HEIGHT,
         "margin": {**NO_LEGEND, "t": 36},
-        "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+        "legend": _LEGEND,
         "paper_bgcolor": CLEAR,
         "plot_bgcolor": CLEAR,
         "dragmode": False,

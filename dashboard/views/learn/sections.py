@@ -111,7 +111,7 @@ def _solution(asked: Question, picked: str) -> None:
         st.info(answer, icon=":material/lightbulb:")
     else:
         mistake = asked.answers[LETTERS.index(picked)].mistake
-        st.info(f"Not quite. {mistake} Right is: {answer}", icon=":material/lightbulb:")
+        st.info(f"Not quite. {mistake} The answer: {answer}", icon=":material/lightbulb:")
 
 
 def reveal_button(lesson: Lesson) -> None:

@@ -116,9 +116,9 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
         explanation=(
             f"The likelihood ratio is the best test of Gaussian noise. In {attacks:,} attacks it says “with” "
             f"of {rates.found / rates.present:.1%} with and {rates.alarms / rates.absent:.1%} without the "
-            f"person, which shows ε ≥ **{at_least(shown)}** of {at_most(claimed)}: it did not refute the "
-            "claim. The last bits of naive noise refute it at any large σ; those of ours say the same with "
-            "and without you."
+            f"person. With Gaussian noise that shows ε ≥ **{at_least(shown)}** of {at_most(claimed)}: it did "
+            "not refute the claim. The last bits of naive noise refute it at any large σ; those of ours say "
+            "the same with and without you."
         ),
     )
 

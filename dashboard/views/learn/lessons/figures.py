@@ -12,8 +12,12 @@ HEIGHT = 440
 PLOT, BETWEEN = 270, 100  # pixels of plots below each other, and between them
 ROW = 32  # pixels above a plot for its heading; buttons are above that
 _AXIS = {"automargin": True, "zeroline": False, "fixedrange": True}
-LEGEND_BELOW = {"orientation": "h", "x": 0, "y": -0.3, "yanchor": "top"}  # below the title of x
+# At the foot of the figure: below ticks and title of x, whatever room they take.
+LEGEND_BELOW = {"orientation": "h", "x": 0, "yref": "container", "y": 0, "yanchor": "bottom"}
 _MARGIN = {"l": 8, "r": 18, "t": 40, "b": 8}
+_LEFT, _RIGHT = [0, 0.45], [0.56, 1]  # parts of the width
+_LARGE_LEFT, _LARGE_RIGHT = [0, 0.42], [0.61, 1]  # with room for larger words between
+_NOTHING: Trace = {"type": "scatter", "x": [None], "y": [None], "hoverinfo": "skip"}  # Plotly draws its axes
 
 
 def point(name: str, x: float, y: float, hover: str, **more: Any) -> Trace:
@@ -36,14 +40,14 @@ def side_by_side(
 ) -> Figure:
     """Return two plots beside each other; `axes` are x and y of the left one, then of the right one."""
     x, y, x2, y2 = axes
-    moved = [{**trace, "xaxis": "x2", "yaxis": "y2"} for trace in right]
+    moved = [{**trace, "xaxis": "x2", "yaxis": "y2"} for trace in right or [_NOTHING]]
     return figure(
         left + moved,
-        {"domain": [0, 0.45], **x},
+        {"domain": _LEFT, **x},
         y,
-        xaxis2={**_AXIS, "domain": [0.56, 1], "anchor": "y2", **x2},
+        xaxis2={**_AXIS, "domain": _RIGHT, "anchor": "y2", **x2},
         yaxis2={**_AXIS, "anchor": "x2", **y2},
-        annotations=[heading(titles[0], 0.0), heading(titles[1], 0.56)],
+        annotations=[heading(titles[0], 0.0), heading(titles[1], _RIGHT[0])],
         **{"showlegend": False, **layout},
     )
 
@@ -68,9 +72,13 @@ def _larger(layout: Mapping[str, Any]) -> dict[str, Any]:
     for name in [name for name in layout if name.startswith(("xaxis", "yaxis"))]:
         title = {**layout[name].get("title", {}), "font": {"size": 17}}
         larger[name] = {**layout[name], "tickfont": {"size": 16}, "title": title}
+        if layout[name].get("domain") in (_LEFT, _RIGHT):
+            larger[name]["domain"] = _LARGE_LEFT if layout[name]["domain"] == _LEFT else _LARGE_RIGHT
     if "annotations" in layout:
         larger["annotations"] = [
-            {**words, "font": {**words.get("font", {}), "size": 18}} for words in layout["annotations"]
+            {**words, "font": {**words.get("font", {}), "size": 18}}
+            | ({"x": _LARGE_RIGHT[0]} if words["xref"] == "paper" and words["x"] == _RIGHT[0] else {})
+            for words in layout["annotations"]
         ]
     return larger
 

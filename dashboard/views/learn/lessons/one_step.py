@@ -58,7 +58,7 @@ _SENTENCES = {
 }
 
 _FONT = {"color": GREY, "size": 13}
-_NOT_YET = note("not computed yet", 0.845, 0.5, xref="paper", yref="paper", font=_FONT)
+_NOT_YET = note("not computed yet", 0.845, 0.5, xref="paper", yref="paper", xanchor="center", font=_FONT)
 
 
 @dataclass(frozen=True)

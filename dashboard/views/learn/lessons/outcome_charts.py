@@ -156,4 +156,5 @@ def _frame(place: int, seed: int, data: list[dict[str, Any]], traces: list[int])
 
 
 def _headline(place: int, seed: int) -> dict[str, Any]:
-    return figures.headline(f"<b>ε = {label(EPSILONS[place])}</b>, run {seed + 1}")
+    noise = "Without noise" if place == NON_PRIVATE else f"ε = {label(EPSILONS[place])}"
+    return figures.headline(f"<b>{noise}</b>, run {seed + 1}")
