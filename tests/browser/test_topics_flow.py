@@ -78,7 +78,7 @@ def test_close_the_page_come_back_by_its_address_and_cancel(visit, shelf):
     expect(status(page)).to_contain_text("Private, ε = 1.00 left of 1")
     button(page, "Train").click()
     button(page, "Spend and train").click()
-    expect(page.get_by_text(re.compile(r"step [1-9]\d* of 40000"))).to_be_visible()
+    expect(page.get_by_text(re.compile(r"step [1-9][\d,]* of 40,000"))).to_be_visible()
     address = page.url
     run = re.search(r"runs=([0-9a-f]{8})", address).group(1)
     page.close()
@@ -86,7 +86,7 @@ def test_close_the_page_come_back_by_its_address_and_cancel(visit, shelf):
 
     page = visit(address)
     expect(
-        page.get_by_text(re.compile(r"VIPS, as published.*step \d+ of 40000, ε = [\d.e-]+ so far"))
+        page.get_by_text(re.compile(r"VIPS, as published.*step [\d,]+ of 40,000, ε = [\d.e-]+ so far"))
     ).to_be_visible()
     deadline = time.monotonic() + 60  # on a busy machine the first ε takes a while
     while shelf.run(run).step <= seen:
@@ -95,7 +95,7 @@ def test_close_the_page_come_back_by_its_address_and_cancel(visit, shelf):
     expect(status(page)).to_contain_text("reserved")
     button(page, "Cancel").click()
     expect(
-        page.get_by_text(re.compile(r"VIPS, as published was cancelled after \d+ of 40000 steps"))
+        page.get_by_text(re.compile(r"VIPS, as published was cancelled after [\d,]+ of 40,000 steps"))
     ).to_be_visible()
     ended = shelf.run(run)
     assert ended.status == "cancelled"

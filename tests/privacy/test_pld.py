@@ -102,3 +102,15 @@ def _delta(rate, noise, epsilon, way):
     else:
         p, q = ndtr(z / noise), (1 - rate) * ndtr(z / noise) + rate * ndtr((z - 1) / noise)
     return max(0.0, p - math.exp(min(epsilon, 700)) * q)
+
+
+@pytest.mark.parametrize(("rate", "noise", "steps"), [(1e-6, 0.1, 900), (1e-3, 0.5, 5), (0.02, 1e-3, 1)])
+def test_who_is_hardly_ever_drawn_needs_no_epsilon(rate, noise, steps):
+    """Two runs differ only if the record is drawn: that chance is the most that any δ can have to be."""
+    chance = 1 - (1 - rate) ** steps
+    events = [SampledGaussian(rate, noise, steps)]
+    (needed,) = pld.deltas(events, np.zeros(1))
+    assert needed <= chance * (1 + 1e-6) + 1e-10
+    assert pld.epsilon(events, chance * (1 + 1e-9)) == 0
+    truth, doubt = reference.true_epsilon(events, 0.5 * chance)
+    assert pld.epsilon(events, 0.5 * chance) >= truth * (1 - 1e-6 - doubt) > 0

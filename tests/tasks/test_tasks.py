@@ -11,7 +11,6 @@ import pytest
 import vips_core
 from vips_core import BayesianLogistic
 from vips_core.options import SPENDING, Option
-from vips_core.privacy.events import LEAST_NOISE, MOST_NOISE
 from vips_core.tasks import METHODS, NON_PRIVATE, REFINED, RISK, TASKS, protected_unit
 from vips_core.tasks.risk import per_unit
 
@@ -58,8 +57,8 @@ def test_methods_are_the_same_everywhere():
         ("epsilon", 0, "a number of at least 0.001 and at most 1,000"),
         ("epsilon", float("nan"), "a number of at least 0.001 and at most 1,000"),
         ("delta", 0.2, "a number of at least 1e-15 and at most 0.1"),
-        ("noise", 1e-9, f"0 or a number of at least {LEAST_NOISE:g} and at most {MOST_NOISE:,g}"),
-        ("noise", 1e300, f"0 or a number of at least {LEAST_NOISE:g} and at most {MOST_NOISE:,g}"),
+        ("noise", 1e-9, "0 or a number of at least 0.001 and at most 1e7"),
+        ("noise", 1e300, "0 or a number of at least 0.001 and at most 1e7"),
         ("epochs", 0, "a number above 0 and at most 10,000"),
         ("batch", 1.5, "a whole number of at least 1 and at most 1,000,000,000"),
         ("seed", 2**63, "a whole number of at least 0 and at most 9,223,372,036,854,775,807"),

@@ -63,13 +63,6 @@ def excess(events: Sequence[SampledGaussian], epsilon: float, delta: float, acco
     return math.log(min(max(math.inf if value is None else value, 1e-300), 1e300)) - math.log(epsilon)
 
 
-def drawn_excess(sampling_rate: float, steps: int, delta: float) -> float:
-    """Log of a record's chance to be drawn at all over `delta`: where it is below 0, even ε = 0 holds."""
-    if sampling_rate == 1:
-        return -math.log(delta)
-    return math.log(-math.expm1(steps * math.log1p(-sampling_rate))) - math.log(delta)
-
-
 def largest(excess: Callable[[int], float], most: int, start: int = 1) -> int:
     """Largest whole number up to `most` with no excess, 0 for none; the excess rises.
 

@@ -85,6 +85,13 @@ def _to_digits(value: float, digits: int, way: int) -> float:
     return rounded if (rounded - value) * way >= 0 else value
 
 
+def chance_to_be_drawn(events: Sequence[SampledGaussian]) -> float:
+    """Chance that a record is in any batch, from above: no δ beyond it is needed, even with ε = 0."""
+    if any(event.sampling_rate == 1 for event in events):
+        return 1.0
+    return -math.expm1(sum(event.count * math.log1p(-event.sampling_rate) for event in events)) * (1 + 1e-12)
+
+
 def join_full_batches(events: Iterable[SampledGaussian]) -> list[SampledGaussian]:
     """Replace noisy full-batch events by the one Gaussian that they amount to, exactly: 1/σ² = Σ 1/σᵢ²."""
     events = list(events)

@@ -14,6 +14,7 @@ from vips_core.privacy.events import (
     MOST_RECORDS,
     MOST_STEPS,
     SampledGaussian,
+    chance_to_be_drawn,
 )
 from vips_core.privacy.ledger import Sampling
 from vips_core.privacy.tradeoff import AttackRisk, RiskLimit
@@ -153,9 +154,8 @@ class PrivacyPlan:
             return calibration.excess(events, epsilon, self.delta, accountant)
 
         def cheap_excess(number: int) -> float:
-            plan = self.replace(**{solve: number})
-            drawn = calibration.drawn_excess(plan.sampling_rate, plan.steps, self.delta)
-            return min(drawn, excess(number, "rdp"))
+            drawn = chance_to_be_drawn(self.replace(**{solve: number}).events())
+            return min(math.log(drawn / self.delta), excess(number, "rdp"))
 
         start = calibration.largest(cheap_excess, most) if accountant == "pld" else 1
         number = calibration.largest(excess, most, max(1, start))

@@ -18,7 +18,7 @@ from scipy.special import ndtri
 from vips_core.privacy import gaussian, moments
 from vips_core.privacy.chernoff import OUTSIDE, Sum
 from vips_core.privacy.convolution import Law, convolve
-from vips_core.privacy.events import SampledGaussian, join_full_batches
+from vips_core.privacy.events import SampledGaussian, chance_to_be_drawn, join_full_batches
 from vips_core.privacy.losses import Side, between, connect, dots
 
 Array = npt.NDArray[np.float64]
@@ -41,7 +41,7 @@ def epsilon(events: Sequence[SampledGaussian], delta: float) -> float:
     joined = join_full_batches(events)
     if len(joined) == 1 and joined[0].sampling_rate == 1:
         return float(gaussian.epsilon(1 / joined[0].noise_multiplier, delta))
-    return _tight_epsilon(tuple(joined), delta)
+    return 0.0 if chance_to_be_drawn(joined) <= delta else _tight_epsilon(tuple(joined), delta)
 
 
 def deltas(events: Sequence[SampledGaussian], epsilons: Array) -> Array:
@@ -55,7 +55,7 @@ def deltas(events: Sequence[SampledGaussian], epsilons: Array) -> Array:
         _compose(joined, sketch, _SMALL_DELTA, _TOLERANCE, math.inf, tilt=0.0).deltas(epsilons)
         for sketch in _sketches(joined, _SMALL_DELTA)
     ]
-    return np.minimum(np.maximum(*directions), 1.0)
+    return np.minimum(np.maximum(*directions), chance_to_be_drawn(joined))
 
 
 @functools.lru_cache(maxsize=256)
