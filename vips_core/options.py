@@ -105,7 +105,13 @@ SPENDING: Mapping[str, Option] = {
         high=0.1,
         symbol="δ",
     ),
-    "epochs": Option(float, "Passes over the data, in expectation.", above=0, high=10_000, label="Epochs"),
+    "epochs": Option(
+        float,
+        "Passes over the data, in expectation; a method that needs fewer takes fewer.",
+        above=0,
+        high=10_000,
+        label="Epochs",
+    ),
     "batch": Option(
         int,
         "Expected records in one step, by default the model's choice. Each record is drawn with "

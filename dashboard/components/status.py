@@ -32,7 +32,7 @@ def _data() -> list[str]:
     return [
         about,
         f'<span><span class="meter"><i style="width: {budget.left_share:.0%}"></i></span>Private, ε = '
-        f"<b>{at_least(budget.left_epsilon)}</b> left of {cap:g}{reserved}</span>",
+        f"<b>{at_least(budget.left_epsilon)}</b> of {cap:g} left for one more run{reserved}</span>",
     ]
 
 

@@ -75,7 +75,7 @@ def test_train_from_sample_data_to_the_picture(visit):
 
 def test_close_the_page_come_back_by_its_address_and_cancel(visit, shelf):
     page = visit(f"/topics?data=clinic&{LONG}")
-    expect(status(page)).to_contain_text("Private, ε = 1.00 left of 1")
+    expect(status(page)).to_contain_text("Private, ε = 1.00 of 1 left")
     button(page, "Train").click()
     button(page, "Spend and train").click()
     expect(page.get_by_text(re.compile(r"step [1-9][\d,]* of 40,000"))).to_be_visible()

@@ -57,7 +57,7 @@ def test_a_steward_goes_from_the_first_question_to_a_report(visit, shelf):
     button(page, "Add data set").click()  # at once: the table sends its last cell a moment later
     line = page.get_by_role("status").filter(has_text="Data patients, 300 records")
     expect(line).to_be_visible()
-    expect(line).to_contain_text("Private, ε = 3.00 left of 3")
+    expect(line).to_contain_text("Private, ε = 3.00 of 3 left")
     expect(page).to_have_url(re.compile("data=patients"))
     rows = shelf.load("patients").train
     assert rows.feature_names == ("intercept", "age", "smokes")

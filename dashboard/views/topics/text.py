@@ -30,7 +30,7 @@ def failed(methods: Sequence[str]) -> str:
     """Say which methods failed."""
     return (
         f"{layout.failed(methods)}: the topics predict no better than one distribution of words for all "
-        "documents, so their coherence says nothing and is not shown."
+        "documents, so their coherence says nothing and has no chart."
     )
 
 

@@ -107,7 +107,7 @@ def test_private_data_allow_no_run_without_noise_and_no_seed(store):
     run = store.run(address(press_train(at))["runs"])
     assert run.seed is None
     assert run.request["delta"] == 1e-4  # the budget's, so that their ε compare
-    assert "ε = 0 left of 1, 100% reserved" in status(at)
+    assert "ε = 0 of 1 left for one more run, 100% reserved" in status(at)
 
 
 def test_a_run_that_does_not_fit_is_refused_in_the_store_s_words(store):
@@ -220,7 +220,7 @@ def test_the_ready_example_is_one_click(store, monkeypatch):
 def test_status_line(store):
     assert status(page()) == "Data open, 60 recordsPublic, needs no budgetNo run is training"
     at = page(data="clinic")
-    assert "Private, ε = 1.00 left of 1" in status(at)
+    assert "Private, ε = 1.00 of 1 left for one more run" in status(at)
     assert "Runs: 1 waiting" in status(checked(press_train(at).run()))
 
 
