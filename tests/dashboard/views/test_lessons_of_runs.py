@@ -103,7 +103,7 @@ def test_the_question_on_outcomes_follows_the_model_and_its_right_answer_is_righ
     assert asked.answers[-1].text.startswith(model.write(blind))
     better = scores[0] < blind if model.smaller_is_better else scores[0] > blind
     assert better.all()  # as the mistake of the last answer says
-    assert f"2/{scores.shape[1] + 1} = " in outcome("outcomes", outcomes_what=name).explanation
+    assert f"2/{scores.shape[1] + 1}, about " in outcome("outcomes", outcomes_what=name).explanation
 
 
 def test_results_are_complete_small_and_spent_what_they_say():
