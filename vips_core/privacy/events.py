@@ -89,7 +89,8 @@ def chance_to_be_drawn(events: Sequence[SampledGaussian]) -> float:
     """Chance that a record is in any batch, from above: no δ beyond it is needed, even with ε = 0."""
     if any(event.sampling_rate == 1 for event in events):
         return 1.0
-    return -math.expm1(sum(event.count * math.log1p(-event.sampling_rate) for event in events)) * (1 + 1e-12)
+    log_never = sum(event.count * math.log1p(-event.sampling_rate) for event in events)
+    return min(1.0, -math.expm1(log_never) * (1 + 1e-12))
 
 
 def join_full_batches(events: Iterable[SampledGaussian]) -> list[SampledGaussian]:

@@ -16,10 +16,11 @@ import sample_data
 from dashboard import state
 from dashboard.components import layout
 from vips_core import LabelledRows
+from vips_core.data.labelled import MISSING
 from vips_core.readers import DataSet
 
 PARAMETER = state.Text("person", None, r"\d{1,6}:(-|[0-9.e+-]{1,24})", several=True)
-INTERCEPT, MISSING, YES_NO = "intercept", " missing", (0.0, 1.0)
+INTERCEPT, YES_NO = "intercept", (0.0, 1.0)
 FEW = 40  # choices that are shown all at once
 STEPS = 100
 LABEL = "\0"  # no predictor is called so
