@@ -39,7 +39,7 @@ from scipy.special import logit
 from vips_core.data import LabelledRows
 from vips_core.kernels.symmetric import symmetrised
 from vips_core.models.base import Block, FloatArray, Released
-from vips_core.models.logistic import coordinates, kernels, shares
+from vips_core.models.logistic import coordinates, kernels, secants, shares
 from vips_core.models.logistic.answer import answer, over_records, unit_curvature
 from vips_core.models.logistic.coordinates import RADIUS
 from vips_core.models.logistic.mass import expected_mass
@@ -99,6 +99,9 @@ class Descent:
             values=np.ones(d + 1),
             vectors=matrix,
             rarer=0.5,
+            last_point=np.zeros(d + 1),
+            last_gradient=np.zeros(d + 1),
+            shared=secants.none(d + 1),
         )
 
     def blocks(self, plan: PrivacyPlan, step: int) -> Mapping[str, Block]:
@@ -182,6 +185,10 @@ def _moved(params: DescentParams, total: FloatArray, noise_std: float, taken: in
     """One gradient step, and the posterior from the average of all so far."""
     d, steps, gradient = len(params.slopes), params.schedule.gradients, total[: len(params.slopes) + 1]
     params = _with_diagonal(params, total[d + 1 :], noise_std, taken)
+    if taken and not params.schedule.curvature:
+        move, change = params.point - params.last_point, params.last_gradient - gradient
+        shared = secants.learned(params.shared, params.diagonal, move, change, noise_std)
+        params = replace(params, shared=shared)
     directions = _directions(params)
     prior = directions.along(np.append((CONSTANT_PRIOR / params.where.constant) ** 2, np.full(d, PRIOR**2)))
     curvature = directions.curvature
@@ -197,9 +204,13 @@ def _moved(params: DescentParams, total: FloatArray, noise_std: float, taken: in
     if params.schedule.curvature and directions.vectors is None:
         move[1:] = 0.0
     size = math.sqrt(directions.form(curvature, np.append(0.0, move[1:])) / unit_curvature(params))
+    if not params.schedule.curvature:
+        size = max(size, float(np.linalg.norm(move[1:])) / RADIUS / 2.0**taken)
     move *= min(1.0, LARGEST_MOVE / max(size, 1e-9))
     params = replace(
         params,
+        last_point=params.point,
+        last_gradient=gradient,
         point=params.point + move,
         spread=params.spread + (over_records(params, directions, params.point)[1] - params.spread) * rate,
         average_point=params.average_point + (params.point - params.average_point) * rate,
@@ -233,7 +244,9 @@ def _beyond_prior(directions: Directions, estimate: FloatArray, variance: FloatA
 def _directions(params: DescentParams) -> Directions:
     """Return the curvature as far as it is known: eigenvectors of the matrix, or the axes."""
     if not params.matrix.any():
-        return Directions(params.diagonal, params.diagonal, None)
+        vectors, total = params.shared.vectors, params.diagonal[1:].sum()
+        curvature = np.append(params.diagonal, params.diagonal @ vectors**2 + params.shared.excess * total)
+        return Directions(curvature, curvature, None, vectors)
     seen, average = params.values * params.diagonal[1:].mean(), params.diagonal[1:].mean()
     return Directions(np.maximum(seen, LEAST_CURVATURE * average), seen, params.vectors)
 

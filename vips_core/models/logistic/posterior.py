@@ -31,27 +31,40 @@ class Directions:
     curvature: FloatArray
     seen: FloatArray
     vectors: FloatArray | None
+    shared: FloatArray | None = None
 
     def apply(self, values: FloatArray, vector: FloatArray) -> FloatArray:
         """Return the product of the matrix that has these eigenvalues with a vector."""
-        if self.vectors is None:
+        if self.vectors is not None:
+            return np.asarray(self.vectors @ (values * (self.vectors.T @ vector)))
+        if self.shared is None:
             return values * vector
-        return np.asarray(self.vectors @ (values * (self.vectors.T @ vector)))
+        n = len(vector)
+        along = self.shared.T @ vector
+        rest = values[:n] * (vector - self.shared @ along)
+        return np.asarray(rest + self.shared @ (values[n:] * along - self.shared.T @ rest))
 
     def along(self, diagonal: FloatArray) -> FloatArray:
         """Return a diagonal matrix's quadratic form along every direction."""
-        return diagonal if self.vectors is None else np.asarray(diagonal @ self.vectors**2)
+        if self.vectors is not None:
+            return np.asarray(diagonal @ self.vectors**2)
+        return diagonal if self.shared is None else np.append(diagonal, diagonal @ self.shared**2)
 
     def matrix(self, values: FloatArray, scale: FloatArray) -> FloatArray:
         """Return the matrix that has these eigenvalues, in scaled axes; its diagonal where it is one."""
         if self.vectors is None:
-            return values * scale**2
+            return self.diagonal(values) * scale**2
         turned = self.vectors * scale[:, None]
         return np.asarray((turned * values) @ turned.T)
 
     def diagonal(self, values: FloatArray) -> FloatArray:
         """Return the diagonal of the matrix that has these eigenvalues, as a new array."""
-        return np.array(values if self.vectors is None else self.vectors**2 @ values)
+        if self.vectors is not None:
+            return np.asarray(self.vectors**2 @ values)
+        if self.shared is None:
+            return np.array(values)
+        squares, n = self.shared**2, len(self.shared)
+        return np.asarray(values[:n] * (1 - squares.sum(axis=1)) + squares @ values[n:])
 
     def form(self, values: FloatArray, vector: FloatArray) -> float:
         """Return vᵀAv of the matrix A that has these eigenvalues."""
@@ -59,11 +72,16 @@ class Directions:
 
     def forms(self, values: FloatArray, rows: FloatArray) -> FloatArray:
         """Return vᵀAv of the matrix A that has these eigenvalues, for every row v."""
-        return np.asarray((rows if self.vectors is None else rows @ self.vectors) ** 2 @ values)
+        if self.vectors is not None:
+            return np.asarray((rows @ self.vectors) ** 2 @ values)
+        if self.shared is None:
+            return np.asarray(rows**2 @ values)
+        along, n = rows @ self.shared, rows.shape[1]
+        return np.asarray((rows - along @ self.shared.T) ** 2 @ values[:n] + along**2 @ values[n:])
 
     def over_slopes(self, values: FloatArray) -> float:
         """Return Σ AᵢⱼHᵢⱼ over slopes, where A has these eigenvalues and H is the curvature that is seen."""
-        first = np.eye(1, len(values))[0]
+        first = np.eye(1, len(values) - (0 if self.shared is None else self.shared.shape[1]))[0]
         ours, seen = self.apply(values, first), self.apply(self.seen, first)
         return max(float(values @ self.seen - 2 * ours @ seen + ours[0] * seen[0]), 0.0)
 
