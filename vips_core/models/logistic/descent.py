@@ -178,18 +178,23 @@ def _with_matrix(params: DescentParams, total: FloatArray, noise_std: float, rel
     left = np.sign(values) * np.sqrt(np.maximum(values**2 - 4 * noise**2 * len(values), 0.0))
     shrunk = np.diag(params.diagonal) + (vectors * left) @ vectors.T
     values, vectors = np.linalg.eigh(shrunk)
-    return replace(params, matrix=matrix, values=np.maximum(values / average, 0.0), vectors=vectors)
+    shared = secants.none(len(values))  # the matrix has them
+    return replace(
+        params, matrix=matrix, values=np.maximum(values / average, 0.0), vectors=vectors, shared=shared
+    )
 
 
 def _moved(params: DescentParams, total: FloatArray, noise_std: float, taken: int) -> DescentParams:
     """One gradient step, and the posterior from the average of all so far."""
     d, steps, gradient = len(params.slopes), params.schedule.gradients, total[: len(params.slopes) + 1]
     params = _with_diagonal(params, total[d + 1 :], noise_std, taken)
-    if taken and not params.schedule.curvature:
-        move, change = params.point - params.last_point, params.last_gradient - gradient
-        shared = secants.learned(params.shared, params.diagonal, move, change, noise_std)
-        params = replace(params, shared=shared)
     directions = _directions(params)
+    if taken:
+        moved, change = params.point - params.last_point, params.last_gradient - gradient
+        known, whole = directions.apply(directions.curvature, moved), float(params.diagonal[1:].sum())
+        shared = secants.learned(params.shared, known, moved, change, noise_std, whole)
+        params = replace(params, shared=shared)
+        directions = _directions(params)
     prior = directions.along(np.append((CONSTANT_PRIOR / params.where.constant) ** 2, np.full(d, PRIOR**2)))
     curvature = directions.curvature
     # Variance of the weighted residuals, Σ v²p(1−p)z², with Σm²/Σm as of m = ½ and of uniform m.
@@ -200,11 +205,13 @@ def _moved(params: DescentParams, total: FloatArray, noise_std: float, taken: in
     skipped = round(steps * (0.1 + 0.5 * min(1.0, float(time.mean()) / steps)))
     rate = 1 / max(taken - skipped + 1, 1)
     step = np.minimum(LARGEST_STEP, time / steps)
-    move = directions.apply(step / curvature, gradient)
+    move: FloatArray = directions.apply(step / curvature, gradient)
     if params.schedule.curvature and directions.vectors is None:
         move[1:] = 0.0
     size = math.sqrt(directions.form(curvature, np.append(0.0, move[1:])) / unit_curvature(params))
-    if not params.schedule.curvature:
+    if (
+        directions.vectors is None
+    ):  # all curvature might be along the move, until gradients show that it is not
         size = max(size, float(np.linalg.norm(move[1:])) / RADIUS / 2.0**taken)
     move *= min(1.0, LARGEST_MOVE / max(size, 1e-9))
     params = replace(
@@ -243,12 +250,14 @@ def _beyond_prior(directions: Directions, estimate: FloatArray, variance: FloatA
 
 def _directions(params: DescentParams) -> Directions:
     """Return the curvature as far as it is known: eigenvectors of the matrix, or the axes."""
-    if not params.matrix.any():
-        vectors, total = params.shared.vectors, params.diagonal[1:].sum()
-        curvature = np.append(params.diagonal, params.diagonal @ vectors**2 + params.shared.excess * total)
-        return Directions(curvature, curvature, None, vectors)
-    seen, average = params.values * params.diagonal[1:].mean(), params.diagonal[1:].mean()
-    return Directions(np.maximum(seen, LEAST_CURVATURE * average), seen, params.vectors)
+    diagonal, shared = params.diagonal, params.shared.vectors
+    vectors, average = params.vectors if params.matrix.any() else None, diagonal[1:].mean()
+    excess = params.shared.excess * diagonal[1:].sum()
+    seen = diagonal if vectors is None else params.values * average
+    axes = Directions(seen, seen, vectors, np.zeros((len(diagonal), 0)))
+    along = axes.forms(seen, shared.T) + excess
+    curvature = np.maximum(seen, LEAST_CURVATURE * average)
+    return Directions(np.append(curvature, along), np.append(seen, along), vectors, shared)
 
 
 def _with_diagonal(

@@ -19,6 +19,9 @@ import numpy as np
 from vips_core.models.base import FloatArray
 
 CLEAR = 3.0  # standard deviations of noise from which an update is one
+# Excess over what is known that is left alone: steps are a small part of Newton's, and the curvature changes
+# along a move.
+HARMLESS = 1.0
 MOST = 8  # directions
 
 
@@ -36,18 +39,18 @@ def none(size: int) -> Shared:
 
 
 def learned(
-    shared: Shared, diagonal: FloatArray, move: FloatArray, change: FloatArray, noise_std: float
+    shared: Shared, known: FloatArray, move: FloatArray, change: FloatArray, noise_std: float, total: float
 ) -> Shared:
-    """Return what a change of the gradient adds, if it is clear of noise."""
-    total, vectors = float(diagonal[1:].sum()), shared.vectors
-    known = diagonal * move + vectors @ (shared.excess * total * (vectors.T @ move))
+    """Return what a change of the gradient adds to what was `known` of it, if it is clear of noise.
+
+    `total` is the sum of the diagonal, which no curvature exceeds.
+    """
     rest, noise = change - known, 2 * noise_std**2
-    left = float(rest @ rest) - noise * len(rest)
-    along = float(rest @ move)
-    if left < CLEAR * noise * math.sqrt(2 * len(rest)) or along**2 < CLEAR**2 * noise * float(move @ move) or along <= 0:
+    left, along = float(rest @ rest) - noise * len(rest), float(rest @ move)
+    least = max(HARMLESS * float(known @ move), CLEAR * math.sqrt(noise * float(move @ move)))
+    if left < CLEAR * noise * math.sqrt(2 * len(rest)) or along < least:
         return shared
-    excess = min(left / along / total, 1.0)
-    basis, triangle = np.linalg.qr(np.column_stack([vectors, rest / np.linalg.norm(rest)]))
-    values, turned = np.linalg.eigh((triangle * np.append(shared.excess, excess)) @ triangle.T)
-    most = np.argsort(values)[::-1][:MOST]
-    return Shared(basis @ turned[:, most], values[most])
+    excess = np.append(shared.excess, min(left / along / total, 1.0))
+    basis, triangle = np.linalg.qr(np.column_stack([shared.vectors, rest / np.linalg.norm(rest)]))
+    values, vectors = np.linalg.eigh((triangle * excess) @ triangle.T)
+    return Shared(basis @ vectors[:, -MOST:], values[-MOST:])
