@@ -178,23 +178,31 @@ def _with_matrix(params: DescentParams, total: FloatArray, noise_std: float, rel
     left = np.sign(values) * np.sqrt(np.maximum(values**2 - 4 * noise**2 * len(values), 0.0))
     shrunk = np.diag(params.diagonal) + (vectors * left) @ vectors.T
     values, vectors = np.linalg.eigh(shrunk)
-    shared = secants.none(len(values))  # the matrix has them
-    return replace(
-        params, matrix=matrix, values=np.maximum(values / average, 0.0), vectors=vectors, shared=shared
-    )
+    return replace(params, matrix=matrix, values=np.maximum(values / average, 0.0), vectors=vectors)
+
+
+def _with_change(params: DescentParams, gradient: FloatArray, noise_std: float) -> DescentParams:
+    """Learn from how the gradient has changed since the last step."""
+    directions, total = _directions(params), float(params.diagonal[1:].sum())
+    move, change = params.point - params.last_point, params.last_gradient - gradient
+    beyond = secants.beyond(directions.apply(directions.curvature, move), move, change, noise_std)
+    if beyond is None:
+        return params
+    direction, excess = beyond[0], min(beyond[1] / total, 1.0)  # no curvature is above the sum of all
+    if directions.vectors is None:
+        return replace(params, shared=secants.joined(params.shared, direction, excess))
+    known = (params.vectors * params.values) @ params.vectors.T
+    values, vectors = np.linalg.eigh(known + excess * len(params.slopes) * np.outer(direction, direction))
+    return replace(params, values=np.maximum(values, 0.0), vectors=vectors)
 
 
 def _moved(params: DescentParams, total: FloatArray, noise_std: float, taken: int) -> DescentParams:
     """One gradient step, and the posterior from the average of all so far."""
     d, steps, gradient = len(params.slopes), params.schedule.gradients, total[: len(params.slopes) + 1]
     params = _with_diagonal(params, total[d + 1 :], noise_std, taken)
-    directions = _directions(params)
     if taken:
-        moved, change = params.point - params.last_point, params.last_gradient - gradient
-        known, whole = directions.apply(directions.curvature, moved), float(params.diagonal[1:].sum())
-        shared = secants.learned(params.shared, known, moved, change, noise_std, whole)
-        params = replace(params, shared=shared)
-        directions = _directions(params)
+        params = _with_change(params, gradient, noise_std)
+    directions = _directions(params)
     prior = directions.along(np.append((CONSTANT_PRIOR / params.where.constant) ** 2, np.full(d, PRIOR**2)))
     curvature = directions.curvature
     # Variance of the weighted residuals, Σ v²p(1−p)z², with Σm²/Σm as of m = ½ and of uniform m.
@@ -249,15 +257,13 @@ def _beyond_prior(directions: Directions, estimate: FloatArray, variance: FloatA
 
 
 def _directions(params: DescentParams) -> Directions:
-    """Return the curvature as far as it is known: eigenvectors of the matrix, or the axes."""
-    diagonal, shared = params.diagonal, params.shared.vectors
-    vectors, average = params.vectors if params.matrix.any() else None, diagonal[1:].mean()
-    excess = params.shared.excess * diagonal[1:].sum()
-    seen = diagonal if vectors is None else params.values * average
-    axes = Directions(seen, seen, vectors, np.zeros((len(diagonal), 0)))
-    along = axes.forms(seen, shared.T) + excess
-    curvature = np.maximum(seen, LEAST_CURVATURE * average)
-    return Directions(np.append(curvature, along), np.append(seen, along), vectors, shared)
+    """Return the curvature as far as it is known: eigenvectors of the matrix, or axes and what they share."""
+    diagonal, shared, average = params.diagonal, params.shared, params.diagonal[1:].mean()
+    if params.matrix.any():
+        seen = params.values * average
+        return Directions(np.maximum(seen, LEAST_CURVATURE * average), seen, params.vectors, shared.vectors)
+    seen = np.append(diagonal, diagonal @ shared.vectors**2 + shared.excess * diagonal[1:].sum())
+    return Directions(seen, seen, None, shared.vectors)
 
 
 def _with_diagonal(

@@ -2,8 +2,8 @@
 
 | symbol | code        | shape                                             |
 |--------|-------------|---------------------------------------------------|
-| λ      | `curvature` | (d+1+k,), at least what keeps steps stable        |
-| λ      | `seen`      | (d+1+k,), at least 0                              |
+| λ      | `curvature` | (d+1,) or (d+1+k,), at least what keeps steps stable |
+| λ      | `seen`      | the same, at least 0                              |
 |        | `vectors`   | (d+1, d+1), or None where directions are the axes |
 | U      | `shared`    | (d+1, k), see `secants`                           |
 """
@@ -27,7 +27,7 @@ NODE_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 
 @dataclass(frozen=True)
 class Directions:
-    """Directions and the curvature along each; those that columns share come last."""
+    """Directions and the curvature along each: a matrix's, or the axes and after them what columns share."""
 
     curvature: FloatArray
     seen: FloatArray
@@ -36,33 +36,32 @@ class Directions:
 
     def apply(self, values: FloatArray, vector: FloatArray) -> FloatArray:
         """Return the product of the matrix that has these eigenvalues with a vector."""
-        others, shared = self._parted(values)
+        if self.vectors is not None:
+            return np.asarray(self.vectors @ (values * (self.vectors.T @ vector)))
+        of_axes, of_shared = self._parted(values)
         along = self.shared.T @ vector
-        rest = vector - self.shared @ along
-        rest = others * rest if self.vectors is None else self.vectors @ (others * (self.vectors.T @ rest))
-        return np.asarray(rest + self.shared @ (shared * along - self.shared.T @ rest))
+        rest = of_axes * (vector - self.shared @ along)
+        return np.asarray(rest + self.shared @ (of_shared * along - self.shared.T @ rest))
 
     def along(self, diagonal: FloatArray) -> FloatArray:
         """Return a diagonal matrix's quadratic form along every direction."""
-        others = diagonal if self.vectors is None else diagonal @ self.vectors**2
-        return np.append(others, diagonal @ self.shared**2)
+        if self.vectors is not None:
+            return np.asarray(diagonal @ self.vectors**2)
+        return np.append(diagonal, diagonal @ self.shared**2)
 
     def matrix(self, values: FloatArray, scale: FloatArray) -> FloatArray:
-        """Return the matrix that has these eigenvalues, in scaled axes; its diagonal without vectors."""
+        """Return the matrix that has these eigenvalues, in scaled axes; its diagonal where they are axes."""
         if self.vectors is None:
             return self.diagonal(values) * scale**2
-        others, shared = self._parted(values)
-        whole = (self.vectors * others) @ self.vectors.T
-        whole -= self.shared @ (self.shared.T @ whole)
-        whole -= (whole @ self.shared) @ self.shared.T
-        return np.asarray((whole + (self.shared * shared) @ self.shared.T) * np.outer(scale, scale))
+        turned = self.vectors * scale[:, None]
+        return np.asarray((turned * values) @ turned.T)
 
     def diagonal(self, values: FloatArray) -> FloatArray:
-        """Return the diagonal of the matrix that has these eigenvalues."""
-        others, shared = self._parted(values)
-        squares = self.shared**2
-        own = others if self.vectors is None else self.vectors**2 @ others
-        return np.asarray(own * (1 - squares.sum(axis=1)) + squares @ shared)
+        """Return the diagonal of the matrix that has these eigenvalues, as a new array."""
+        if self.vectors is not None:
+            return np.asarray(self.vectors**2 @ values)
+        of_axes, of_shared = self._parted(values)
+        return np.asarray(of_axes * (1 - (self.shared**2).sum(axis=1)) + self.shared**2 @ of_shared)
 
     def form(self, values: FloatArray, vector: FloatArray) -> float:
         """Return vᵀAv of the matrix A that has these eigenvalues."""
@@ -70,12 +69,11 @@ class Directions:
 
     def forms(self, values: FloatArray, rows: FloatArray) -> FloatArray:
         """Return vᵀAv of the matrix A that has these eigenvalues, for every row v."""
-        others, shared = self._parted(values)
+        if self.vectors is not None:
+            return np.asarray((rows @ self.vectors) ** 2 @ values)
+        of_axes, of_shared = self._parted(values)
         along = rows @ self.shared
-        rest = rows - along @ self.shared.T
-        return np.asarray(
-            (rest if self.vectors is None else rest @ self.vectors) ** 2 @ others + along**2 @ shared
-        )
+        return np.asarray((rows - along @ self.shared.T) ** 2 @ of_axes + along**2 @ of_shared)
 
     def _parted(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
         return values[: len(self.shared)], values[len(self.shared) :]

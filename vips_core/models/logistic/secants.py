@@ -38,19 +38,30 @@ def none(size: int) -> Shared:
     return Shared(np.zeros((size, 0)), np.zeros(0))
 
 
-def learned(
-    shared: Shared, known: FloatArray, move: FloatArray, change: FloatArray, noise_std: float, total: float
-) -> Shared:
-    """Return what a change of the gradient adds to what was `known` of it, if it is clear of noise.
+def beyond(
+    known: FloatArray, move: FloatArray, change: FloatArray, noise_std: float
+) -> tuple[FloatArray, float] | None:
+    """Return a direction and the curvature along it beyond what was `known`; None where none is clear.
 
-    `total` is the sum of the diagonal, which no curvature exceeds.
+    Parameters
+    ----------
+    known
+        Change of the gradient that the curvature so far explains.
+    move, change
+        Of the point, and of the gradient.
+    noise_std
+        Of a gradient.
     """
     rest, noise = change - known, 2 * noise_std**2
     left, along = float(rest @ rest) - noise * len(rest), float(rest @ move)
     least = max(HARMLESS * float(known @ move), CLEAR * math.sqrt(noise * float(move @ move)))
     if left < CLEAR * noise * math.sqrt(2 * len(rest)) or along < least:
-        return shared
-    excess = np.append(shared.excess, min(left / along / total, 1.0))
-    basis, triangle = np.linalg.qr(np.column_stack([shared.vectors, rest / np.linalg.norm(rest)]))
-    values, vectors = np.linalg.eigh((triangle * excess) @ triangle.T)
+        return None
+    return rest / np.linalg.norm(rest), left / along
+
+
+def joined(shared: Shared, direction: FloatArray, excess: float) -> Shared:
+    """Return directions with one more, orthogonal again."""
+    basis, triangle = np.linalg.qr(np.column_stack([shared.vectors, direction]))
+    values, vectors = np.linalg.eigh((triangle * np.append(shared.excess, excess)) @ triangle.T)
     return Shared(basis @ vectors[:, -MOST:], values[-MOST:])
