@@ -63,7 +63,7 @@ def test_the_workers_of_a_cluster_run_cells(home):
     there = results.frame(sweep, home)
     (cell,) = sweep.cells()
     cells_of(sweep, home).path(cell).unlink()
-    assert run_missing(sweep, home, processes=1) == CellProgress(1, 0, 1)
+    assert run_missing(sweep, home) == CellProgress(1, 0, 1)
     assert there.drop(columns="seconds").equals(results.frame(sweep, home).drop(columns="seconds"))
 
 
