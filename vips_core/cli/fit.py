@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from vips_core.cli.cluster import add_cluster_options, chosen_cluster
-from vips_core.cli.data import add_file_options, add_options, describe_cap, read_files, sources
-from vips_core.cli.terminal import add_json, answer, print_json, progress_bar
+from vips_core.cli.data import add_file_options, describe_cap, read_files, sources
+from vips_core.cli.terminal import add_json, add_options, answer, print_json, progress_bar
 from vips_core.fit import Progress
 from vips_core.jobs import execution, supervisor, worker
 from vips_core.jobs.request import Request
@@ -122,7 +122,9 @@ def _run(
     store: Store, request: Request, options: argparse.Namespace, plan: PrivacyPlan | None = None
 ) -> None:
     if options.background:
-        _queue(store, request, options, plan)
+        if options.out is not None:
+            raise ValueError("a run in the background cannot have --out: use runs export when it has ended")
+        answer_queued(store, submit(store, request, plan=plan), options)
         return
     run_id = submit(store, request, plan=plan, held=True)
     try:
@@ -146,12 +148,6 @@ def _run(
     _print_outcome(store, run_id, request, options)
     if row.status == CANCELLED:
         raise KeyboardInterrupt
-
-
-def _queue(store: Store, request: Request, options: argparse.Namespace, plan: PrivacyPlan | None) -> None:
-    if options.out is not None:
-        raise ValueError("a run in the background cannot have --out: use runs export when it has ended")
-    answer_queued(store, submit(store, request, plan=plan), options)
 
 
 @contextlib.contextmanager

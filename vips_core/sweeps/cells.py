@@ -141,7 +141,7 @@ def _train(request: Request, home: str, keep: bool) -> tuple[dict[str, Any], byt
             trace.append((progress.step, score))
 
     with tempfile.TemporaryDirectory(prefix="vips-cell-") as folder:
-        result = execution.run(prepared, Path(folder), watch).result
+        result = execution.run(prepared, Path(folder), watch)
         ledger = Path(folder) / "ledger.json"
         released = json.loads(ledger.read_text(encoding="utf-8")) if ledger.exists() else None
         parameters = (Path(folder) / "params.npz").read_bytes() if keep else None
