@@ -5,7 +5,7 @@ import os
 from collections.abc import Collection, Iterable
 from typing import Any
 
-__all__ = ["environment", "known_options", "number", "one_of", "positive", "share", "text", "whole"]
+__all__ = ["from_environment", "known_options", "number", "one_of", "positive", "share", "text", "whole"]
 
 
 def number(
@@ -72,12 +72,12 @@ def whole(name: str, value: Any, low: float = -math.inf, high: float = math.inf)
     return int(value)
 
 
-def environment(variable: str, default: int, low: int) -> int:
+def from_environment(variable: str, default: int, low: int) -> int:
     """Return the whole number that an environment variable holds, `default` where it is not set.
 
     Examples
     --------
-    >>> environment("NO_SUCH_VARIABLE", default=2, low=1)
+    >>> from_environment("NO_SUCH_VARIABLE", default=2, low=1)
     2
     """
     text = os.environ.get(variable, "")

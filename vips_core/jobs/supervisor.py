@@ -39,12 +39,12 @@ _handing_out = threading.Lock()
 
 def limit() -> int:
     """How many runs may train at once: `VIPS_WORKERS` where set, otherwise the number of cores."""
-    return validate.environment("VIPS_WORKERS", default=os.cpu_count() or 1, low=1)
+    return validate.from_environment("VIPS_WORKERS", default=os.cpu_count() or 1, low=1)
 
 
 def warm_limit() -> int:
     """How many processes wait for runs: `VIPS_WARM`, which the dashboard sets; otherwise none."""
-    return min(limit(), validate.environment("VIPS_WARM", default=0, low=0))
+    return min(limit(), validate.from_environment("VIPS_WARM", default=0, low=0))
 
 
 def keep_warm(store: Store) -> None:

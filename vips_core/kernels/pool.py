@@ -46,11 +46,11 @@ def thread_count() -> int:
     """Threads for kernels: ``VIPS_THREADS`` where set, otherwise the number of cores."""
     if _ALONE.get():
         return 1
-    return validate.environment("VIPS_THREADS", default=os.cpu_count() or 1, low=1)
+    return validate.from_environment("VIPS_THREADS", default=os.cpu_count() or 1, low=1)
 
 
 @contextmanager
-def environment(**variables: str) -> Iterator[None]:
+def set_variables(**variables: str) -> Iterator[None]:
     """Set environment variables for a while, for this process and those that it starts."""
     before = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from vips_core.fit import Progress, fit
-from vips_core.kernels.pool import environment
+from vips_core.kernels.pool import set_variables
 from vips_core.models.base import Block, FloatArray, Raw
 from vips_core.privacy.plan import PrivacyPlan
 from vips_core.privacy.wall import blocks_with_noise
@@ -143,7 +143,7 @@ def _check_bounds(
 def _check_threads(model: Any, data: Any, plan: PrivacyPlan) -> None:
     runs = []
     for threads in (1, 2):
-        with environment(VIPS_THREADS=str(threads)):
+        with set_variables(VIPS_THREADS=str(threads)):
             runs.append(fit(copy.deepcopy(model), data, plan, seed=11).params)
     if not _equal(*runs):
         raise ValueError("a seeded run must give the same bits for any number of threads, but it does not")

@@ -20,8 +20,9 @@ from functools import partial
 from typing import Any
 
 from vips_core.engines.cluster import Cluster, client_of
+from vips_core.jobs.interrupts import noted_interrupts
 from vips_core.jobs.request import Request
-from vips_core.kernels.pool import THREAD_VARIABLES, environment
+from vips_core.kernels.pool import THREAD_VARIABLES, set_variables
 from vips_core.store.store import Store
 from vips_core.sweeps.cells import cell_of_worker, cells_of, run_cell
 from vips_core.sweeps.grid import Sweep, canonical
@@ -95,7 +96,8 @@ def run_missing(
     places = _workers(cluster) if cluster else _pool(min(_cores(), len(missing)))
     home = str(store.home)
     run = partial(cell_of_worker, home, cells.code) if cluster else partial(run_cell, home, cells)
-    with _interrupts() as interrupted, places as pool:
+    # Inside the pool's code, an exception by Ctrl-C would leave locks held for ever.
+    with noted_interrupts() as interrupted, places as pool:
         waiting: dict[Future[Any], Request] = {
             pool.submit(run, request.to_mapping(), canonical(request) in kept): request for request in missing
         }
@@ -111,20 +113,6 @@ def run_missing(
             if stop:
                 waiting = {future: request for future, request in waiting.items() if not future.cancel()}
     return CellProgress(done, failed, len(requests))
-
-
-@contextlib.contextmanager
-def _interrupts() -> Iterator[threading.Event]:
-    """Note Ctrl-C rather than raise it: inside the pool's code it would leave locks held for ever."""
-    interrupted = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield interrupted  # signals reach the main thread only
-        return
-    before = signal.signal(signal.SIGINT, lambda number, frame: interrupted.set())
-    try:
-        yield interrupted
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 @contextlib.contextmanager
@@ -147,7 +135,7 @@ def _workers(cluster: Cluster) -> Iterator[Executor]:
 def _pool(processes: int) -> Iterator[ProcessPoolExecutor]:
     """A pool of new processes, each with one thread; they end with this process, and at once on Ctrl-C."""
     others = set(multiprocessing.active_children())
-    with environment(**dict.fromkeys(THREAD_VARIABLES, "1")):  # before a process starts
+    with set_variables(**dict.fromkeys(THREAD_VARIABLES, "1")):  # before a process starts
         pool = ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), _start)
         try:
             yield pool
