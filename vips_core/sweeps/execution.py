@@ -94,8 +94,7 @@ def run_missing(
     if show(CellProgress(done, failed, len(requests))) is True or not missing:
         return CellProgress(done, failed, len(requests))
     places = _workers(cluster) if cluster else _pool(min(_cores(), len(missing)))
-    home = str(store.home)
-    run = partial(cell_of_worker, home, cells.code) if cluster else partial(run_cell, home, cells)
+    run = partial(cell_of_worker if cluster else run_cell, str(store.home), cells)
     # Inside the pool's code, an exception by Ctrl-C would leave locks held for ever.
     with noted_interrupts() as interrupted, places as pool:
         waiting: dict[Future[Any], Request] = {
