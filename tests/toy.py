@@ -1,4 +1,4 @@
-"""A tiny real model that drives the contract: Beta–Bernoulli pixels with two blocks."""
+"""A tiny real model that drives the contract, Beta–Bernoulli pixels with two blocks, and a tiny cluster."""
 
 from dataclasses import dataclass, replace
 
@@ -52,3 +52,11 @@ def coin_flips(records=200, pixels=12, seed=0):
     chances = np.linspace(0.1, 0.9, pixels)
     flips = np.random.default_rng(seed).random((records, pixels)) < chances
     return BinaryRows.from_images(flips, 0.5)
+
+
+def tiny_cluster(workers=1, memory_limit=0, **options):
+    """Workers in this process; with `protocol` and `host`, others reach them too."""
+    import distributed
+
+    usual = {"threads_per_worker": 1, "processes": False, "dashboard_address": "127.0.0.1:0"}
+    return distributed.LocalCluster(n_workers=workers, memory_limit=memory_limit, **usual, **options)

@@ -1,10 +1,11 @@
 """The sentences for values that are not allowed, written once: each names the value and what is allowed."""
 
 import math
+import os
 from collections.abc import Collection, Iterable
 from typing import Any
 
-__all__ = ["known_options", "number", "one_of", "positive", "share", "text", "whole"]
+__all__ = ["from_environment", "known_options", "number", "one_of", "positive", "share", "text", "whole"]
 
 
 def number(
@@ -65,15 +66,26 @@ def whole(name: str, value: Any, low: float = -math.inf, high: float = math.inf)
     ...
     ValueError: topics must be a whole number of at least 2, got 1.5
     """
-    exact = None
-    if not isinstance(value, bool):
-        if hasattr(value, "__index__"):
-            exact = int(value)
-        elif isinstance(value, float) and value.is_integer():
-            exact = int(value)
-    if exact is None or not low <= exact <= high:
+    is_whole = hasattr(value, "__index__") or (isinstance(value, float) and value.is_integer())
+    if isinstance(value, bool) or not is_whole or not low <= int(value) <= high:
         raise ValueError(f"{name} must be a whole number{_bounds(low, high)}, got {_shown(value)}")
-    return exact
+    return int(value)
+
+
+def from_environment(variable: str, default: int, low: int) -> int:
+    """Return the whole number that an environment variable holds, `default` where it is not set.
+
+    Examples
+    --------
+    >>> from_environment("NO_SUCH_VARIABLE", default=2, low=1)
+    2
+    """
+    text = os.environ.get(variable, "")
+    if not text:
+        return default
+    if not text.isdigit() or int(text) < low:
+        raise ValueError(f"{variable} must be a whole number of at least {low}, got {text!r}")
+    return int(text)
 
 
 def positive(name: str, value: Any, high: float = math.inf) -> float:

@@ -79,7 +79,7 @@ def wall(releases):
             params = case.model.init(plan(STEPS), np.random.default_rng(1))
             person = strongest(case.model, params, case.canaries, plan(STEPS), step)
             audit = attack_the_wall(case.model, params, person, plan(STEPS), releases=releases, step=step)
-            claimed, measured = audit.claimed(DELTA), audit.measured(DELTA, CONFIDENCE)
+            claimed, measured = audit.ledger.epsilon(DELTA), audit.measured(DELTA, CONFIDENCE)
             best = max(best, measured / claimed)
             print(
                 f"  {case.name:<18} step {step}: {measured:.3f} of {claimed:.3f} = {measured / claimed:.1%}, "

@@ -44,7 +44,7 @@ from vips_core.privacy.accountants import account
 from vips_core.privacy.events import SampledGaussian
 from vips_core.privacy.filter import PrivacyFilter
 from vips_core.readers.files import read
-from vips_core.readers.schema import Schema, read_schema
+from vips_core.readers.schema import checked_schema, read_schema
 from vips_core.sweeps.grid import Sweep
 
 SLOW, HANG = 2.0, 60  # seconds of processor time, and of the clock
@@ -196,7 +196,7 @@ TEXTS = 'word,text\n1,tea and milk\n2,"rain, sun"\n'
 
 def fuzz_schema(rng, folder):
     if rng.random() < 0.5:
-        Schema.from_mapping(with_odd_values(SCHEMA, rng))
+        checked_schema(with_odd_values(SCHEMA, rng))
         return
     file = folder / "schema.toml"
     file.write_text(damaged(tomli_w.dumps(SCHEMA), rng), encoding="utf-8", newline="")

@@ -20,6 +20,7 @@ from sklearn.utils.parallel import Parallel
 from vips_core.data import Corpus
 from vips_core.models.base import Block
 from vips_core.models.lda.kernels import expected_rows, topic_word_sums
+from vips_core.models.lda.model import LDA
 
 TOPICS, WORDS, LENGTH, SWEEPS, ALPHA = 50, 8000, 500, 20, 0.02
 
@@ -33,16 +34,10 @@ def documents(count, rng):
 
 def ours(matrix, lam):
     corpus = Corpus.from_counts(matrix, [f"w{v}" for v in range(WORDS)])
-    options = {
-        "words": LENGTH,
-        "resampled": False,
-        "seed": 0,
-        "block": Block(float(LENGTH), 1.0, (TOPICS, WORDS)),  # no document is clipped
-        "sweeps": SWEEPS,
-        "tolerance": 0.0,
-    }
+    model = LDA(TOPICS, corpus.vocabulary, LENGTH, alpha=ALPHA, sweeps=SWEEPS, tolerance=0.0)
+    block = Block(float(LENGTH), 1.0, (TOPICS, WORDS))  # no document is clipped
     weights, rows = np.ones(WORDS, np.float32), expected_rows(lam)
-    return lambda: topic_word_sums(corpus, rows, TOPICS, ALPHA, weights=weights, **options)
+    return lambda: topic_word_sums(model, corpus, rows, weights, block, resampled=False)
 
 
 def scikit_learn(matrix, lam, dtype, pool):

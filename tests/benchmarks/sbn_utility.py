@@ -17,7 +17,7 @@ import pandas as pd
 import vips_core as vips
 from sample_data import load
 from tests.benchmarks.sbn_figure import summary, write_figure
-from vips_core.metrics.images import pixel_accuracy, reconstruction_log_likelihood
+from vips_core.metrics.images import scores
 from vips_core.models.sbn.model import SBN
 
 DELTA = 1e-4
@@ -28,7 +28,7 @@ STRONG_NOISE = {400: 3.495, 800: 4.067, 1600: 4.144, 3200: 3.960}  # strong comp
 
 def accuracy(model, plan, train, test, seed):
     params = vips.fit(model, train, plan, seed=seed).params
-    return pixel_accuracy(model, params, test), reconstruction_log_likelihood(model, params, test)
+    return scores(model, params, test)
 
 
 def row(label, results):

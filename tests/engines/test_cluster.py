@@ -4,7 +4,7 @@ import pytest
 
 import vips_core as vips
 from tests.models.test_contract import plan_for
-from tests.toy import BetaBernoulli, coin_flips
+from tests.toy import BetaBernoulli, coin_flips, tiny_cluster
 from vips_core.engines.base import StepSums
 from vips_core.engines.cluster import Cluster, engine_of
 from vips_core.privacy.noise import Randomness
@@ -80,16 +80,7 @@ def test_tls_from_end_to_end(tmp_path):
         files[name].write_text(own[name])
     data, model = coin_flips(), BetaBernoulli(12, 0.5)
     plan = plan_for(data)
-    with distributed.LocalCluster(
-        n_workers=1,
-        threads_per_worker=1,
-        processes=False,
-        protocol="tls",
-        host="127.0.0.1",
-        security=security,
-        dashboard_address="127.0.0.1:0",
-        memory_limit=0,
-    ) as workers:
+    with tiny_cluster(protocol="tls", host="127.0.0.1", security=security) as workers:
         cluster = Cluster(workers.scheduler_address, *map(str, files.values()))
         assert cluster.address.startswith("tls://")
         there = vips.fit(model, data, plan, seed=3, cluster=cluster)

@@ -8,7 +8,7 @@ import pytest
 
 import vips_core as vips
 from tests.models.test_contract import ALL, plan_for
-from tests.toy import BetaBernoulli, coin_flips
+from tests.toy import BetaBernoulli, coin_flips, tiny_cluster
 from vips_core.data import Sharded
 from vips_core.engines.cluster import client_of
 from vips_core.models.check import _equal
@@ -21,13 +21,7 @@ engine = pytest.importorskip("vips_core.engines.dask")
 @pytest.fixture(scope="module", params=[1, 2, 5])
 def client(request):
     with (
-        distributed.LocalCluster(
-            n_workers=request.param,
-            threads_per_worker=1,
-            processes=False,
-            dashboard_address="127.0.0.1:0",
-            memory_limit=0,
-        ) as workers,
+        tiny_cluster(request.param) as workers,
         distributed.Client(workers) as client,
     ):
         yield client
@@ -114,15 +108,9 @@ def test_a_missing_shard_is_named(processes, tmp_path):
         vips.fit(BetaBernoulli(12, 0.5), sharded, plan_for(data), cluster=processes)
 
 
-def in_process(**options):
-    return distributed.LocalCluster(
-        n_workers=1, threads_per_worker=1, processes=False, dashboard_address="127.0.0.1:0", **options
-    )
-
-
 def test_a_scheduler_that_is_gone_ends_the_run(monkeypatch):
     data, quickly = coin_flips(), dask.config.set({"distributed.comm.timeouts.connect": "500ms"})
-    with quickly, in_process(memory_limit=0) as workers, distributed.Client(workers) as client:
+    with quickly, tiny_cluster() as workers, distributed.Client(workers) as client:
 
         def end(progress):
             monkeypatch.setattr(engine, "PATIENCE", 0.5)
@@ -134,7 +122,7 @@ def test_a_scheduler_that_is_gone_ends_the_run(monkeypatch):
 
 def test_a_cluster_without_workers_ends_the_run(monkeypatch):
     monkeypatch.setattr(engine, "PATIENCE", 0.5)
-    with in_process(memory_limit=0) as workers, distributed.Client(workers) as client:
+    with tiny_cluster() as workers, distributed.Client(workers) as client:
         workers.scale(0)
         client.sync(workers._correct_state)
         with pytest.raises(ValueError, match="no worker for 0.5 seconds"):
@@ -144,7 +132,7 @@ def test_a_cluster_without_workers_ends_the_run(monkeypatch):
 def test_a_worker_that_spills_is_refused():
     with (
         dask.config.set({"distributed.worker.memory.spill": 0.7}),
-        in_process(memory_limit="1GB") as workers,
+        tiny_cluster(memory_limit="1GB") as workers,
         distributed.Client(workers) as client,
         pytest.raises(ValueError, match="may write raw sums to its disk"),
     ):

@@ -13,7 +13,7 @@ import pytest
 import vips_core as vips
 from tests.jobs import STEPS, releases, request
 from tests.models.test_contract import plan_for
-from tests.toy import BetaBernoulli, coin_flips
+from tests.toy import BetaBernoulli, coin_flips, tiny_cluster
 from vips_core.jobs import lifecycle, worker
 from vips_core.jobs.submission import submit
 from vips_core.models.check import _equal
@@ -49,15 +49,7 @@ worker.work(Store(), sys.argv[1])
 @pytest.fixture
 def workers():
     """Two workers that other processes reach too."""
-    with distributed.LocalCluster(
-        n_workers=2,
-        threads_per_worker=1,
-        processes=False,
-        protocol="tcp",
-        host="127.0.0.1",
-        dashboard_address="127.0.0.1:0",
-        memory_limit=0,
-    ) as cluster:
+    with tiny_cluster(2, protocol="tcp", host="127.0.0.1") as cluster:
         yield cluster
 
 

@@ -2,8 +2,10 @@
 
 import pytest
 
+from tests.small_rows import rows
 from tests.sweeps import BASE
-from vips_core.sweeps.cells import Cells, run_cell
+from vips_core.store.store import Store
+from vips_core.sweeps.cells import Cells, cells_of, computed_cell, run_cell
 from vips_core.sweeps.grid import Sweep
 
 
@@ -30,6 +32,16 @@ def test_a_cell_is_not_run_by_other_code_than_the_sweep_was_started_with(home):
     with pytest.raises(ValueError, match="the code has changed since the sweep was started"):
         run_cell(str(home.home), place, request.to_mapping(), False)
     assert place.read(request) is None
+
+
+def test_records_that_were_registered_again_are_read_again(tmp_path):
+    """Also by a process that ran cells of the records before, as a worker of a cluster does."""
+    store, definition, scores = Store(tmp_path), Sweep.from_mapping(BASE | {"epsilon": 3.0}), []
+    for held_out in (rows(200, 1), rows(200, 2), rows(200, 1)):
+        store.add_data("small", rows(300, 0), held_out, private=False, unit="one row")
+        table, place = definition.cells()[0].to_mapping(), cells_of(definition, store)
+        scores.append(computed_cell(str(tmp_path), place, table, False)[0]["scores"])
+    assert scores[0] == scores[2] != scores[1]
 
 
 def test_the_name_of_a_cell_tells_data_and_settings_apart(home):

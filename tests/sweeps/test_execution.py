@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 from tests.sweeps import BASE, without_failure
+from tests.toy import tiny_cluster
 from vips_core.engines.cluster import Cluster
 from vips_core.sweeps import cells, execution, results
 from vips_core.sweeps.cells import cells_of
@@ -63,7 +64,7 @@ def test_the_workers_of_a_cluster_run_cells(home):
     there = results.frame(sweep, home)
     (cell,) = sweep.cells()
     cells_of(sweep, home).path(cell).unlink()
-    assert run_missing(sweep, home, processes=1) == CellProgress(1, 0, 1)
+    assert run_missing(sweep, home) == CellProgress(1, 0, 1)
     assert there.drop(columns="seconds").equals(results.frame(sweep, home).drop(columns="seconds"))
 
 
@@ -79,20 +80,12 @@ def one_cell_then_wait(*arguments):
 
 
 def test_a_sweep_whose_scheduler_is_gone_can_be_started_again(home, monkeypatch):
-    dask, distributed = pytest.importorskip("dask"), pytest.importorskip("distributed")
+    dask, _ = pytest.importorskip("dask"), pytest.importorskip("distributed")
     sweep = Sweep.from_mapping(BASE | {"method": "refined", "epsilon": 6.0, "seeds": [1, 2, 3]})
     monkeypatch.setattr(execution, "cell_of_worker", one_cell_then_wait)
     with (
         dask.config.set({"distributed.comm.timeouts.connect": "500ms"}),
-        distributed.LocalCluster(
-            n_workers=1,
-            threads_per_worker=1,
-            processes=False,
-            protocol="tcp",
-            host="127.0.0.1",
-            dashboard_address="127.0.0.1:0",
-            memory_limit=0,
-        ) as workers,
+        tiny_cluster(protocol="tcp", host="127.0.0.1") as workers,
     ):
 
         def end_the_scheduler(progress):

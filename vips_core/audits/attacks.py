@@ -4,7 +4,6 @@ Both need raw statistics of records that the attacker knows, so they run on publ
 """
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vips_core import validate
-from vips_core.audits.bounds import Rates, best_rates, one_run_epsilon, rates_at
+from vips_core.audits.bounds import best_rates, one_run_epsilon, rates_at
 from vips_core.audits.support import on_the_grid
 from vips_core.privacy.blocks import FloatArray, Released
 from vips_core.privacy.ledger import Ledger
@@ -25,26 +24,8 @@ Array = npt.NDArray[np.float64]
 OnAttack = Callable[[int], object]  # of how many are done; True stops
 
 
-class Audit(ABC):
-    """What an attack shows, beside what the ledger of the attacked releases claims."""
-
-    ledger: Ledger
-
-    @abstractmethod
-    def measured(self, delta: float, confidence: float) -> float:
-        """Return the lower bound on ε, right at least as often as `confidence` says."""
-
-    def claimed(self, delta: float) -> float:
-        """Return ε of what was attacked by the tightest accountant."""
-        return self.ledger.epsilon(delta)
-
-    def refuted(self, delta: float, confidence: float) -> bool:
-        """Whether the attack achieved more than the claim allows."""
-        return self.measured(delta, confidence) > self.claimed(delta)
-
-
 @dataclass(frozen=True)
-class WallAudit(Audit):
+class WallAudit:
     """What the likelihood ratio of many releases shows, with and without one person.
 
     Attributes
@@ -72,21 +53,13 @@ class WallAudit(Audit):
         confidence
             How often the bound is right, at least.
         """
-        if self._gaussian:
+        if all(entry.sampling_rate == 1 for entry in self.ledger):
             return rates_at(0.0, self.present, self.absent).gaussian_epsilon(delta, confidence)
-        return self.rates(delta, confidence).epsilon(delta, confidence)
-
-    def rates(self, delta: float, confidence: float) -> Rates:
-        """Return what the attack achieves at the threshold that is best on half of the releases."""
-        return best_rates(self.present, self.absent, delta, confidence)
-
-    @property
-    def _gaussian(self) -> bool:
-        return all(entry.sampling_rate == 1 for entry in self.ledger)
+        return best_rates(self.present, self.absent, delta, confidence).epsilon(delta, confidence)
 
 
 @dataclass(frozen=True)
-class OneRunAudit(Audit):
+class OneRunAudit:
     """What one run shows in which every canary took part by a fair coin.
 
     Attributes
@@ -116,7 +89,7 @@ class OneRunAudit(Audit):
         return int(right), 2 * quarter
 
     def measured(self, delta: float, confidence: float) -> float:
-        """Return the lower bound on ε."""
+        """Return the lower bound on ε, right at least as often as `confidence` says."""
         right, guesses = self.right()
         return one_run_epsilon(guesses, right, self.scores.size, delta, confidence)
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[np.float64]
 
-WALL, RUN = ATTACKS = ("wall", "run")
+WALL, RUN = "wall", "run"  # attacks
 FALSE, TRUE, CLAIMED = "false positive rate", "true positive rate", "claimed"  # columns of a ROC
 NEVER_PROVES = "An audit can refute a claim; it can never prove one."
 _POINTS = 120  # thresholds of a drawn ROC
@@ -139,7 +139,7 @@ def verdict(audit: WallAudit | OneRunAudit, plan: PrivacyPlan, confidence: float
         attempts=present.size + absent.size,
         delta=plan.delta,
         confidence=confidence,
-        claimed=_finite(audit.claimed(plan.delta)),
+        claimed=_finite(audit.ledger.epsilon(plan.delta)),
         measured=audit.measured(plan.delta, confidence),
         run_epsilon=_finite(plan.epsilon("pld")),
         on_the_grid=shares or {"run": float(np.mean(audit.on_the_grid))},

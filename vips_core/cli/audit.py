@@ -7,9 +7,8 @@ from typing import Any
 from vips_core import rounding
 from vips_core.audits import job
 from vips_core.audits.verdict import NEVER_PROVES, Verdict
-from vips_core.cli.data import add_options
 from vips_core.cli.fit import add_request, answer_queued, requested
-from vips_core.cli.terminal import add_json, print_json, progress_bar
+from vips_core.cli.terminal import add_json, add_options, print_json, progress_bar
 from vips_core.jobs import worker
 from vips_core.privacy.accountants import stated
 from vips_core.store.rows import FAILED

@@ -4,16 +4,15 @@ import argparse
 import dataclasses
 import math
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from vips_core import rounding
 from vips_core.cli.shard import add_shard
-from vips_core.cli.terminal import add_json, answer, print_json
+from vips_core.cli.terminal import add_json, add_options, answer, print_json
 from vips_core.data import Sharded
 from vips_core.data.sharded import is_sharded
-from vips_core.options import SPENDING, Option
+from vips_core.options import SPENDING
 from vips_core.privacy.accountants import stated
 from vips_core.readers import FILE_OPTIONS, DataSet, read, source_persons, source_rows
 from vips_core.store.budget import Budget, Cap
@@ -68,12 +67,6 @@ def _add_author(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--reason", default="", help="why; needed where the cap's δ is above 1/(10·N)")
 
 
-def add_options(parser: argparse.ArgumentParser, options: Mapping[str, Option]) -> None:
-    """Declare options of a run or a file."""
-    for name, option in options.items():
-        parser.add_argument(f"--{name}", type=option.kind, help=option.short_help.replace("%", "%%"))
-
-
 def add_file_options(parser: argparse.ArgumentParser, kind: type) -> None:
     """Declare what must be said of a file."""
     parser.add_argument("--test", help="file of held-out records that are public; only these are scored")
@@ -89,7 +82,6 @@ def read_files(options: argparse.Namespace, kind: type) -> DataSet:
             raise ValueError(f"{options.data} must hold {kind.__name__}, got {sharded.kind.__name__}")
         options.person = sharded.person  # what the shards keep together
     about = {name: getattr(options, name) for name in FILE_OPTIONS[kind]}
-    about = {name: value for name, value in about.items() if value is not None}
     path = Path(options.data)
     train = read(kind, path, about) if sharded is None else sharded
     test = None if options.test is None else read(kind, Path(options.test), about)

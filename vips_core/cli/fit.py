@@ -1,21 +1,20 @@
 """`vips-explorer fit`: train a model privately and write what may be published."""
 
 import argparse
-import contextlib
 import json
 import shutil
-import signal
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from vips_core.cli.cluster import add_cluster_options, chosen_cluster
-from vips_core.cli.data import add_file_options, add_options, describe_cap, read_files, sources
-from vips_core.cli.terminal import add_json, answer, print_json, progress_bar
+from vips_core.cli.data import add_file_options, describe_cap, read_files, sources
+from vips_core.cli.terminal import add_json, add_options, answer, print_json, progress_bar
 from vips_core.fit import Progress
 from vips_core.jobs import execution, supervisor, worker
+from vips_core.jobs.interrupts import noted_interrupts
 from vips_core.jobs.request import Request
 from vips_core.jobs.submission import submit
 from vips_core.options import SPENDING
@@ -122,7 +121,9 @@ def _run(
     store: Store, request: Request, options: argparse.Namespace, plan: PrivacyPlan | None = None
 ) -> None:
     if options.background:
-        _queue(store, request, options, plan)
+        if options.out is not None:
+            raise ValueError("a run in the background cannot have --out: use runs export when it has ended")
+        answer_queued(store, submit(store, request, plan=plan), options)
         return
     run_id = submit(store, request, plan=plan, held=True)
     try:
@@ -132,7 +133,7 @@ def _run(
     except BaseException:  # a Ctrl-C too: no other process shall start what the user has given up
         store.cancel(run_id)
         raise
-    with _interruptible() as stopped, progress_bar(steps, "step", hidden=options.json) as bar:
+    with noted_interrupts(_stop) as stopped, progress_bar(steps, "step", hidden=options.json) as bar:
 
         def on_step(progress: Progress[Any]) -> bool:
             if bar.update(progress.step - bar.n) or progress.step == steps:
@@ -148,31 +149,12 @@ def _run(
         raise KeyboardInterrupt
 
 
-def _queue(store: Store, request: Request, options: argparse.Namespace, plan: PrivacyPlan | None) -> None:
-    if options.out is not None:
-        raise ValueError("a run in the background cannot have --out: use runs export when it has ended")
-    answer_queued(store, submit(store, request, plan=plan), options)
-
-
-@contextlib.contextmanager
-def _interruptible() -> Iterator[threading.Event]:
+def _stop(stopped: threading.Event) -> None:
     """Let the first Ctrl-C end the run after its step, with results; a second one ends it at once."""
-    stopped = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield stopped
-        return
-
-    def stop(number: int, frame: Any) -> None:
-        if stopped.is_set():
-            raise KeyboardInterrupt
-        stopped.set()
-        print("\nStopping after this step; press Ctrl-C again to stop now.", file=sys.stderr)
-
-    before = signal.signal(signal.SIGINT, stop)
-    try:
-        yield stopped
-    finally:
-        signal.signal(signal.SIGINT, before)
+    if stopped.is_set():
+        raise KeyboardInterrupt
+    stopped.set()
+    print("\nStopping after this step; press Ctrl-C again to stop now.", file=sys.stderr)
 
 
 def _epsilon(progress: Progress[Any]) -> str:

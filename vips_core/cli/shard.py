@@ -5,7 +5,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from vips_core.cli.terminal import add_json, answer, progress_bar
+from vips_core.cli.terminal import add_json, add_options, answer, progress_bar
 from vips_core.readers import FILE_OPTIONS, PERSON, shard, source_persons, source_rows
 from vips_core.store.people import Sources
 from vips_core.store.store import Store
@@ -21,8 +21,7 @@ def add_shard(actions: Any) -> None:
         options.add_argument("files", nargs="+", type=Path, metavar="FILE")
         options.add_argument("--out", required=True, help="folder for the shards, or an address of fsspec")
         options.add_argument("--records-per-shard", type=int, help="by default as many as have 32 MB")
-        for option, about in FILE_OPTIONS[task.data_type].items():
-            options.add_argument(f"--{option}", type=about.kind, help=about.short_help)
+        add_options(options, FILE_OPTIONS[task.data_type])
         add_json(options)
         options.set_defaults(run=_shard)
 

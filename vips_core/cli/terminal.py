@@ -3,15 +3,24 @@
 import argparse
 import json
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 from tqdm import tqdm
+
+from vips_core.options import Option
 
 
 def add_json(*parsers: argparse.ArgumentParser) -> None:
     """Declare `--json`."""
     for parser in parsers:
         parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def add_options(parser: argparse.ArgumentParser, options: Mapping[str, Option]) -> None:
+    """Declare options of a run or a file."""
+    for name, option in options.items():
+        parser.add_argument(f"--{name}", type=option.kind, help=option.short_help.replace("%", "%%"))
 
 
 def print_json(content: Any) -> None:

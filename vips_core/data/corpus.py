@@ -168,10 +168,8 @@ class Corpus(SlicedByMask):
     @property
     def words(self) -> NDArray[np.int64]:
         """The number of words in each document."""
-        totals = np.zeros(len(self), dtype=np.int64)
-        filled = self.indptr[1:] > self.indptr[:-1]
-        totals[filled] = np.add.reduceat(self.counts, self.indptr[:-1][filled], dtype=np.int64)
-        return totals
+        before = np.concatenate([[0], np.cumsum(self.counts, dtype=np.int64)])
+        return np.diff(before[self.indptr])
 
     def __len__(self) -> int:
         return len(self.indptr) - 1

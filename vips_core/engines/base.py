@@ -1,4 +1,4 @@
-"""What the wall asks an engine, and the one place where a model's E-step is called."""
+"""What the wall asks an engine, the default one, and the one place where a model's E-step is called."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -38,10 +38,6 @@ class StepSums:
         sums: Sums = raw.sums
         return sums
 
-    def over_shards(self, data: Sharded) -> Sums:
-        """Return the sums over those who take part of some shards, of which two are held at a time."""
-        return added(self.over(records, start) for start, records in data.loaded())
-
 
 class Engine(Protocol):
     """Computes sums; the wall, the noise and the ledger stay where they are."""
@@ -49,6 +45,16 @@ class Engine(Protocol):
     def sums(self, data: Any, step: StepSums) -> Sums:
         """Return the sums of a step over a data set, in memory or sharded: the same bits for any engine."""
         ...
+
+
+class Threads:
+    """Sums by the models' own threads in this process, out of core where the data are sharded."""
+
+    def sums(self, data: Any, step: StepSums) -> Sums:
+        """Return the sums of a step; of shards, two are held at a time."""
+        if isinstance(data, Sharded):
+            return added(step.over(records, start) for start, records in data.loaded())
+        return step.over(data)
 
 
 def added(several: Iterable[Sums]) -> Sums:

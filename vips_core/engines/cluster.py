@@ -15,8 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from vips_core import validate
-from vips_core.engines.base import Engine
-from vips_core.engines.threads import Threads
+from vips_core.engines.base import Engine, Threads
 
 SECONDS_TO_CONNECT = 10.0
 LOCAL = re.compile(r"local\[(\d{1,4})\]")

@@ -53,13 +53,7 @@ class StepCost:
         return max(vars(self), key=vars(self).__getitem__)
 
 
-def step_cost(
-    workers: int,
-    batch: float,
-    cells: int,
-    record_seconds: float = RECORD_SECONDS,
-    bandwidth: float = BANDWIDTH,
-) -> StepCost:
+def step_cost(workers: int, batch: float, cells: int, record_seconds: float = RECORD_SECONDS) -> StepCost:
     """Return what a step costs.
 
     Parameters
@@ -72,8 +66,6 @@ def step_cost(
         Numbers in the sums, and in the parameters: K·V for topics.
     record_seconds
         Seconds that one core takes for one record.
-    bandwidth
-        Bytes a second between two machines.
 
     Returns
     -------
@@ -86,7 +78,7 @@ def step_cost(
     ('summing', 'scheduling')
     """
     validate.whole("workers", workers, low=1, high=10**6)
-    hop = 8 * cells / bandwidth + LATENCY
+    hop = 8 * cells / BANDWIDTH + LATENCY
     lots = lots_of(workers)
     slowest = 1 + SPREAD * math.sqrt(2 * math.log(workers))  # the expected largest of W normal times
     return StepCost(

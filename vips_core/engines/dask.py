@@ -81,13 +81,13 @@ class Dask:
         ]
         level = 0
         while True:  # what is on one worker is added there first
-            added = [
-                submit(_added, group, key=f"vips-add-{mark}-{level}-{place}", workers=workers)
+            totals = [
+                submit(added, group, key=f"vips-add-{mark}-{level}-{place}", workers=workers)
                 for place, group in enumerate(sums)
             ]
-            if len(added) == 1:
-                return self._awaited(added[0], set(workers))
-            sums = [added[start : start + FAN] for start in range(0, len(added), FAN)]
+            if len(totals) == 1:
+                return self._awaited(totals[0], set(workers))
+            sums = [totals[start : start + FAN] for start in range(0, len(totals), FAN)]
             level += 1
 
     def _awaited(self, total: Any, workers: set[str]) -> Sums:
@@ -201,10 +201,6 @@ def _lot_sums(lot: Lot | Part, step: StepSums) -> Sums:
     except Exception as error:
         kind = type(error).__name__
     raise RuntimeError(f"the E-step failed on a worker with {kind}")
-
-
-def _added(sums: list[Sums]) -> Sums:
-    return added(sums)
 
 
 def _same(lot: Lot) -> Lot:

@@ -27,22 +27,6 @@ LOG = "worker.log"  # of the process that does a run; it stays where it is
 
 
 @dataclasses.dataclass(frozen=True)
-class Outcome:
-    """What a run leaves.
-
-    Attributes
-    ----------
-    result
-        Scores, ε and cautions, ready for JSON.
-    report
-        Tables and a text for people.
-    """
-
-    result: Mapping[str, Any]
-    report: Report
-
-
-@dataclasses.dataclass(frozen=True)
 class Prepared:
     """A run before its first release: everything about it is public."""
 
@@ -90,7 +74,9 @@ def published_files(task: Task, folder: Path) -> list[Path]:
     return [folder / name for name in names if (folder / name).exists()]
 
 
-def run(prepared: Prepared, out: Path, on_step: Callable[[Progress[Any]], object] | None = None) -> Outcome:
+def run(
+    prepared: Prepared, out: Path, on_step: Callable[[Progress[Any]], object] | None = None
+) -> dict[str, Any]:
     """Train, and write ledger, parameters, tables and result into the folder `out`.
 
     Parameters
@@ -104,8 +90,8 @@ def run(prepared: Prepared, out: Path, on_step: Callable[[Progress[Any]], object
 
     Returns
     -------
-    Outcome
-        What was written.
+    dict
+        Scores, ε and cautions, as they were written.
     """
     request, data = prepared.request, prepared.data
     out.mkdir(parents=True, exist_ok=True)  # before any budget is spent
@@ -136,7 +122,7 @@ def run(prepared: Prepared, out: Path, on_step: Callable[[Progress[Any]], object
     (out / RESULT).write_text(
         json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False), encoding="utf-8"
     )
-    return Outcome(result, report)
+    return result
 
 
 def epsilon_so_far(progress: Progress[Any]) -> float:

@@ -10,10 +10,11 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from vips_core import validate
 from vips_core.jobs import execution, lifecycle
 from vips_core.jobs.warm import WarmWorker
 from vips_core.kernels.pool import THREAD_VARIABLES
@@ -38,21 +39,12 @@ _handing_out = threading.Lock()
 
 def limit() -> int:
     """How many runs may train at once: `VIPS_WORKERS` where set, otherwise the number of cores."""
-    return _number("VIPS_WORKERS", default=os.cpu_count() or 1, least=1)
+    return validate.from_environment("VIPS_WORKERS", default=os.cpu_count() or 1, low=1)
 
 
 def warm_limit() -> int:
     """How many processes wait for runs: `VIPS_WARM`, which the dashboard sets; otherwise none."""
-    return min(limit(), _number("VIPS_WARM", default=0, least=0))
-
-
-def _number(variable: str, default: int, least: int) -> int:
-    text = os.environ.get(variable, "")
-    if not text:
-        return default
-    if not text.isdigit() or int(text) < least:
-        raise ValueError(f"{variable} must be a whole number of at least {least}, got {text!r}")
-    return int(text)
+    return min(limit(), validate.from_environment("VIPS_WARM", default=0, low=0))
 
 
 def keep_warm(store: Store) -> None:
@@ -74,30 +66,28 @@ def launch(store: Store, run_id: str, threads: int) -> Child:
                 return order
     folder = store.folder(run_id)
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / execution.LOG).open("ab") as log:
-        child = subprocess.Popen(
-            [sys.executable, "-m", "vips_core", "worker", run_id, "--home", str(store.home)],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-            env=os.environ | dict.fromkeys(THREAD_VARIABLES, str(threads)),
-        )
-    threading.Thread(target=child.wait, daemon=True).start()  # no zombie stays
-    return child
+    variables = dict.fromkeys(THREAD_VARIABLES, str(threads))
+    return _process(store, folder / execution.LOG, "worker", run_id, variables=variables)
 
 
 def detach(store: Store) -> None:
     """Keep the queue moving from a process of its own, which ends with the last run."""
-    with (store.home / "supervisor.log").open("ab") as log:
+    _process(store, store.home / "supervisor.log", "supervisor")
+
+
+def _process(store: Store, log: Path, *what: str, variables: Mapping[str, str] | None = None) -> Child:
+    """Start a process that outlives this one and prints to a log."""
+    with log.open("ab") as file:
         child = subprocess.Popen(
-            [sys.executable, "-m", "vips_core", "supervisor", "--home", str(store.home)],
+            [sys.executable, "-m", "vips_core", *what, "--home", str(store.home)],
             stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
+            stdout=file,
+            stderr=file,
             start_new_session=True,
+            env=os.environ | (variables or {}),
         )
-    threading.Thread(target=child.wait, daemon=True).start()
+    threading.Thread(target=child.wait, daemon=True).start()  # no zombie stays
+    return child
 
 
 def start(store: Store, launch: Callable[[Store, str, int], Child] = launch) -> list[str]:

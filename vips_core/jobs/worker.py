@@ -102,7 +102,7 @@ def train(run: RunInHand, on_step: OnStep | None) -> None:
     try:
         if run.advance(0, 1):
             return run.finish(CANCELLED, (), epsilon=row.epsilon)
-        result = execution.run(prepared, store.folder(run.id), follow).result
+        result = execution.run(prepared, store.folder(run.id), follow)
     except (OSError, StoreError) as error:
         raise follow.kept_elsewhere(error) from error
     finally:

@@ -12,6 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import ThreadpoolController
 
+from vips_core import validate
+
 GROUPS = 8
 # What a process reads, when NumPy is imported, of how many threads it may use.
 THREAD_VARIABLES = (
@@ -44,12 +46,22 @@ def thread_count() -> int:
     """Threads for kernels: ``VIPS_THREADS`` where set, otherwise the number of cores."""
     if _ALONE.get():
         return 1
-    text = os.environ.get("VIPS_THREADS", "")
-    if not text:
-        return os.cpu_count() or 1
-    if not text.isdigit() or int(text) < 1:
-        raise ValueError(f"VIPS_THREADS must be a whole number of at least 1, got {text!r}")
-    return int(text)
+    return validate.from_environment("VIPS_THREADS", default=os.cpu_count() or 1, low=1)
+
+
+@contextmanager
+def set_variables(**variables: str) -> Iterator[None]:
+    """Set environment variables for a while, for this process and those that it starts."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
 
 
 def map_chunks(function: Callable[[int, int], Result], items: int, chunk: int) -> list[Result]:

@@ -118,7 +118,7 @@ def pixel_accuracy(fit: Fitted[Any], rows: BinaryRows) -> float:
     >>> 0 <= pixel_accuracy(fit, rows) <= 1
     True
     """
-    return images.pixel_accuracy(fit.model, fit.params, rows)
+    return images.scores(fit.model, fit.params, rows)[0]
 
 
 def reconstruction_log_likelihood(fit: Fitted[Any], rows: BinaryRows) -> float:
@@ -146,4 +146,4 @@ def reconstruction_log_likelihood(fit: Fitted[Any], rows: BinaryRows) -> float:
     >>> reconstruction_log_likelihood(fit, rows) <= 0
     True
     """
-    return images.reconstruction_log_likelihood(fit.model, fit.params, rows)
+    return images.scores(fit.model, fit.params, rows)[1]

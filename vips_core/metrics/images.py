@@ -37,62 +37,12 @@ def reconstruct(model: SBN, params: Params, rows: BinaryRows) -> npt.NDArray[np.
     return model.decode(params, model.latents(params, rows))
 
 
-def pixel_accuracy(model: SBN, params: Params, rows: BinaryRows) -> float:
-    """Return the share of pixels that the binary reconstruction gets right (the paper's Figure 7).
-
-    Parameters
-    ----------
-    model, params
-        A fitted `vips_core.SBN`.
-    rows
-        Images that were not trained on.
-
-    Returns
-    -------
-    float
-        From 0 to 1.
-
-    Examples
-    --------
-    >>> import vips_core as vips
-    >>> model, rows = vips.SBN(4, 2, (2, 2)), vips.BinaryRows.from_images(np.eye(4), threshold=0.5)
-    >>> plan = vips.PrivacyPlan(records=4, expected_batch=4, steps=1, noise_multiplier=0, delta=0.1)
-    >>> params = model.init(plan, np.random.default_rng(0))
-    >>> 0 <= pixel_accuracy(model, params, rows) <= 1
-    True
-    """
-    return scores(model, params, rows)[0]
-
-
-def reconstruction_log_likelihood(model: SBN, params: Params, rows: BinaryRows) -> float:
-    """Return the mean over images of Σ_j log p(y_j | ⟨z⟩), in nats per image. It is not log p(y).
-
-    Parameters
-    ----------
-    model, params
-        A fitted `vips_core.SBN`.
-    rows
-        Images that were not trained on.
-
-    Returns
-    -------
-    float
-        At most 0.
-
-    Examples
-    --------
-    >>> import vips_core as vips
-    >>> model, rows = vips.SBN(4, 2, (2, 2)), vips.BinaryRows.from_images(np.eye(4), threshold=0.5)
-    >>> plan = vips.PrivacyPlan(records=4, expected_batch=4, steps=1, noise_multiplier=0, delta=0.1)
-    >>> params = model.init(plan, np.random.default_rng(0))
-    >>> reconstruction_log_likelihood(model, params, rows) <= 0
-    True
-    """
-    return scores(model, params, rows)[1]
-
-
 def scores(model: SBN, params: Params, rows: BinaryRows) -> tuple[float, float]:
-    """Return `pixel_accuracy` and `reconstruction_log_likelihood` at once: most of the work is the same."""
+    """Return `vips_core.pixel_accuracy` and `reconstruction_log_likelihood`, which share most of the work.
+
+    A pixel is right where the binary reconstruction has it (the paper's Figure 7); the other is the mean over
+    images of Σ_j log p(y_j | ⟨z⟩), in nats per image. It is not log p(y).
+    """
     if not rows.row_count:
         raise ValueError("held-out images must be at least one, got none")
     hidden = model.latents(params, rows)

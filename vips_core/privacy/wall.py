@@ -6,8 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from vips_core.data.sharded import Sharded
-from vips_core.engines.base import Engine, StepSums
-from vips_core.engines.threads import Threads
+from vips_core.engines.base import Engine, StepSums, Threads
 from vips_core.privacy.blocks import Block, Data, FloatArray, Measured, ParamsIn, Released
 from vips_core.privacy.ledger import Ledger, LedgerBlock, LedgerEntry
 from vips_core.privacy.noise import Randomness, grid_step

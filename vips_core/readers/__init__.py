@@ -1,8 +1,7 @@
 """Where records come from: the samples that are shipped, or a user's files with what is public about them."""
 
-from vips_core.readers.dataset import DataSet
 from vips_core.readers.files import ARRAYS, FILE_OPTIONS, PERSON, read
-from vips_core.readers.samples import BUILT_IN, built_in
+from vips_core.readers.samples import BUILT_IN, DataSet, built_in
 from vips_core.readers.sharding import shard
 from vips_core.readers.sources import source_persons, source_rows
 

@@ -6,9 +6,28 @@ from dataclasses import dataclass
 from typing import Any
 
 from vips_core.data import BinaryRows, Corpus, LabelledRows
-from vips_core.readers.dataset import DataSet
 
 SPLIT_SEED = 0
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """Training records, and public held-out records where there are some.
+
+    Attributes
+    ----------
+    name
+        As the user calls it.
+    train, test
+        Records of one type; `test` is None where nothing is held out.
+    private
+        Whether the training records need protection; samples and generated ones do not.
+    """
+
+    name: str
+    train: Any
+    test: Any
+    private: bool
 
 
 @dataclass(frozen=True)

@@ -1,63 +1,43 @@
 """What is public about the columns of a table: the schema, a TOML file."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from vips_core import toml, validate
 
 
-@dataclass(frozen=True)
-class Schema:
-    """Public ranges of predictors.
-
-    Attributes
-    ----------
-    ranges
-        Column to its lowest and highest value.
-    may_be_missing
-        Columns with empty cells.
-    norm_bound
-        Of a row; None where it is the worst case for these columns.
-    """
-
-    ranges: Mapping[str, tuple[float, float]]
-    may_be_missing: tuple[str, ...] = ()
-    norm_bound: float | None = None
-
-    @classmethod
-    def from_mapping(cls, table: Mapping[str, Any], name: str = "the schema") -> "Schema":
-        """Check a table; `ValueError` with one sentence for the first mistake.
-
-        Examples
-        --------
-        >>> Schema.from_mapping({"ranges": {"age": [20, 90]}, "may_be_missing": True})
-        Traceback (most recent call last):
-        ...
-        ValueError: may_be_missing in the schema must be a list of columns, got True
-        """
-        unknown = set(table) - {"ranges", "may_be_missing", "norm_bound"}
-        if unknown or not isinstance(table.get("ranges"), dict):
-            raise ValueError(
-                f"{name} must have a table ranges, and may have may_be_missing and norm_bound; "
-                f"got {sorted(table)}"
-            )
-        missing = table.get("may_be_missing", [])
-        if not isinstance(missing, list) or not all(isinstance(column, str) for column in missing):
-            raise ValueError(f"may_be_missing in {name} must be a list of columns, got {missing!r}")
-        bound = table.get("norm_bound")
-        return cls(
-            {column: _range(column, value) for column, value in table["ranges"].items()},
-            tuple(missing),
-            None if bound is None else validate.positive(f"norm_bound in {name}", bound),
-        )
-
-
-def read_schema(path: Path) -> Schema:
+def read_schema(path: Path) -> dict[str, Any]:
     """Read a schema: a table `ranges` of column = [low, high], optionally `may_be_missing`, `norm_bound`."""
     name = f"the schema {path.name}"
-    return Schema.from_mapping(toml.read_toml_file(path, name), name)
+    return checked_schema(toml.read_toml_file(path, name), name)
+
+
+def checked_schema(table: Mapping[str, Any], name: str = "the schema") -> dict[str, Any]:
+    """Return a schema as `LabelledRows.from_frame` takes it; `ValueError` with one sentence for a mistake.
+
+    Examples
+    --------
+    >>> checked_schema({"ranges": {"age": [20, 90]}, "may_be_missing": True})
+    Traceback (most recent call last):
+    ...
+    ValueError: may_be_missing in the schema must be a list of columns, got True
+    """
+    unknown = set(table) - {"ranges", "may_be_missing", "norm_bound"}
+    if unknown or not isinstance(table.get("ranges"), dict):
+        raise ValueError(
+            f"{name} must have a table ranges, and may have may_be_missing and norm_bound; "
+            f"got {sorted(table)}"
+        )
+    missing = table.get("may_be_missing", [])
+    if not isinstance(missing, list) or not all(isinstance(column, str) for column in missing):
+        raise ValueError(f"may_be_missing in {name} must be a list of columns, got {missing!r}")
+    bound = table.get("norm_bound")
+    return {
+        "ranges": {column: _range(column, value) for column, value in table["ranges"].items()},
+        "may_be_missing": tuple(missing),
+        "norm_bound": None if bound is None else validate.positive(f"norm_bound in {name}", bound),
+    }
 
 
 def _range(column: str, value: Any) -> tuple[float, float]:

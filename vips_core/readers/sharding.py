@@ -7,7 +7,6 @@ is then bounded by the rows of a shard, and of the person with the most.
 
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,14 +28,6 @@ _READERS: Mapping[type, Callable[..., Iterator[tuple[Any, Any, int]]]] = {
     BinaryRows: image_chunks,
 }
 OnRead = Callable[[int], object]  # is given the bytes that were read since the last time
-
-
-@dataclass(frozen=True)
-class Chunk:
-    """Some rows of a file without their persons, and the persons' identifiers, where a column names them."""
-
-    records: Any
-    persons: Any = None
 
 
 def shard(
@@ -85,7 +76,7 @@ def shard(
             raise ValueError(f"there is no file {str(path)!r}")
     chunks = _chunks(data_type, paths, given, on_read or (lambda count: None))
     if person is None:
-        several = (chunk.records for chunk in chunks)
+        several = (records for records, _ in chunks)
         return Sharded.write(out, several, records_per_shard=records_per_shard)
     with tempfile.TemporaryDirectory(prefix="vips-shard-") as folder:
         hands = max(1, -(-sum(_size(path) for path in paths) // SHARD_BYTES))
@@ -96,11 +87,12 @@ def shard(
 
 def _chunks(
     data_type: type, paths: Iterable[Path], given: Mapping[str, Any], on_read: OnRead
-) -> Iterator[Chunk]:
+) -> Iterator[tuple[Any, Any]]:
+    """Return some rows at a time without their persons, and whose they are, None where nobody says."""
     for path in paths:
         before = 0
         for records, persons, position in _READERS[data_type](path, **given):
-            yield Chunk(records, persons)
+            yield records, persons
             on_read(max(0, position - before))
             before = max(before, position)
         on_read(max(0, _size(path) - before))
@@ -110,23 +102,23 @@ def _size(path: Path) -> int:
     return sum(file.stat().st_size for file in (path.iterdir() if path.is_dir() else (path,)))
 
 
-def _deal(chunks: Iterable[Chunk], hands: int, folder: Path) -> dict[str, Any]:
+def _deal(chunks: Iterable[tuple[Any, Any]], hands: int, folder: Path) -> dict[str, Any]:
     """Deal the rows out to so many folders, a person's all to one; return what is public about them."""
     import pandas as pd
 
     public: dict[str, Any] = {}
-    for number, chunk in enumerate(chunks):
-        own = files.public_description(chunk.records)
+    for number, (records, persons) in enumerate(chunks):
+        own = files.public_description(records)
         if own != (public := public or own):
             raise ValueError("all records of a data set must have the same public description")
-        person_numbers(chunk.persons, len(chunk.records))  # refuses a row without a person
-        identifiers = chunk.persons.to_numpy(str)
+        person_numbers(persons, len(records))  # refuses a row without a person
+        identifiers = persons.to_numpy(str)
         hand_of = pd.util.hash_array(identifiers.astype(object)) % hands
         for hand in np.unique(hand_of):
             place = folder / f"{hand:08}"
             place.mkdir(exist_ok=True)
             mine = hand_of == hand
-            (place / f"{number:08}.records").write_bytes(files.encode(chunk.records[mine]))
+            (place / f"{number:08}.records").write_bytes(files.encode(records[mine]))
             np.save(place / f"{number:08}.npy", identifiers[mine])
     return public
 

@@ -33,9 +33,7 @@ def read_table(path: Path, target: str, schema: Path, person: str | None = None)
     frame = read_csv(path, dtype=None if person is None else {person: str})
     if person is not None:
         frame[person] = column_of_persons(frame, person, path)
-    return LabelledRows.from_frame(
-        frame, target, public.ranges, public.norm_bound, public.may_be_missing, person
-    )
+    return LabelledRows.from_frame(frame, target, **public, person=person)
 
 
 def table_chunks(
@@ -54,8 +52,8 @@ def table_chunks(
         Rows, whose each is, None where nobody says, and how many bytes of the file have been read.
     """
     public = read_schema(schema)
-    if person in (target, *public.ranges):
+    if person in (target, *public["ranges"]):
         raise ValueError(f"the column {person!r} names persons: it can be neither the target nor a predictor")
     for frame, position in csv_chunks(path, dtype=None if person is None else {person: str}):
-        rows = LabelledRows.from_frame(frame, target, public.ranges, public.norm_bound, public.may_be_missing)
+        rows = LabelledRows.from_frame(frame, target, **public)
         yield rows, column_of_persons(frame, person, path), position

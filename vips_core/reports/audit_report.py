@@ -43,9 +43,8 @@ def attack_figure(roc: "pd.DataFrame") -> Figure:
         marked_line("Measured", rates, measured, BLUE, hover=RATES, marker=small),
         line("Guessing", [least, 1], [least, 1], GREY, "dot"),
     ]
-    if (
-        f"{TRUE}, low" in shown
-    ):  # between the corners of both intervals that are worst and best for the attack
+    if f"{TRUE}, low" in shown:
+        # Between the corners of both intervals that are worst and best for the attack.
         low = np.interp(rates, shown[f"{FALSE}, high"], shown[f"{TRUE}, low"], left=0)
         high = np.interp(rates, shown[f"{FALSE}, low"], shown[f"{TRUE}, high"])
         low, high = np.maximum(low, floor), np.maximum(high, floor)

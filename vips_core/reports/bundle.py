@@ -12,7 +12,7 @@ from vips_core.audits import job as audit_job
 from vips_core.jobs import execution
 from vips_core.reports import repeat
 from vips_core.reports.exhibits import Exhibit
-from vips_core.tasks import TASKS, Task
+from vips_core.tasks import TASKS
 
 Files = dict[str, bytes]
 
@@ -36,11 +36,6 @@ PUBLISHABLE = (
     *(f"{name}.csv" for task in TASKS.values() for name in task.tables),
 )
 EXHIBIT_TABLE = re.compile(r"figures/[\w-]+\.csv")
-
-
-def run_files(task: Task, folder: Path) -> Files:
-    """Return the files of a run that may be published."""
-    return {file.name: file.read_bytes() for file in execution.published_files(task, folder)}
 
 
 def exhibit_files(exhibits: Sequence[Exhibit]) -> Files:

@@ -1,7 +1,6 @@
 """The numbers of a run's guarantee, from what was really released; the words are in `templates`."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from vips_core import rounding
@@ -15,21 +14,15 @@ if TYPE_CHECKING:
 MAIN = ("pld", "rdp", "moments", "moments_paper", "strong", "basic", "gaussian", "zcdp")
 
 
-@dataclass(frozen=True)
-class BestAccount:
-    """The smallest ε that is proved, and the accountant that proves it."""
-
-    epsilon: float
-    label: str
-
-
 def numbers(ledger: Ledger | None, delta: float) -> dict[str, Any]:
     """Return what the template of the guarantee shows of a ledger; nothing where there is none."""
     if ledger is None:
         return {}
     accounts = {name: account(ledger.events(), delta, name) for name in MAIN}
+    epsilon, accountant = best_account(accounts)
     return {
-        "best_account": best_account(accounts),
+        "best_epsilon": epsilon,
+        "best_accountant": accountant,
         "account_table": account_table(accounts),
         "block_table": block_table(ledger),
         "noise_multipliers": sorted({entry.noise_multiplier for entry in ledger}),
@@ -37,17 +30,17 @@ def numbers(ledger: Ledger | None, delta: float) -> dict[str, Any]:
     }
 
 
-def best_account(accounts: Mapping[str, Account]) -> BestAccount:
-    """Return the smallest ε: all are upper bounds for the same releases, so it holds.
+def best_account(accounts: Mapping[str, Account]) -> tuple[float, str]:
+    """Return the smallest ε, all being upper bounds for the same releases, and whose it is.
 
     Examples
     --------
     >>> best_account({"pld": Account(1.5, ""), "rdp": Account(1.7, ""), "zcdp": Account(None, "")})
-    BestAccount(epsilon=1.5, label='PLD')
+    (1.5, 'PLD')
     """
     known = [(item.epsilon, name) for name, item in accounts.items() if item.epsilon is not None]
     epsilon, name = min(known)
-    return BestAccount(epsilon, ACCOUNTANTS[name].label)
+    return epsilon, ACCOUNTANTS[name].label
 
 
 def account_table(accounts: Mapping[str, Account]) -> "pd.DataFrame":

@@ -4,6 +4,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from vips_core.jobs.execution import published_files
 from vips_core.reports import bundle, guarantee, page, repeat
 from vips_core.reports.exhibits import Exhibit
 from vips_core.reports.run_facts import RunFacts
@@ -39,7 +40,7 @@ def files(facts: RunFacts, exhibits: Sequence[Exhibit]) -> bundle.Files:
     published = {
         bundle.HTML: html(facts, exhibits).encode(),
         **bundle.config_files(request.to_mapping(), request.to_toml()),
-        **bundle.run_files(request.task, facts.folder),
+        **{file.name: file.read_bytes() for file in published_files(request.task, facts.folder)},
         **bundle.exhibit_files(exhibits),
     }
     if facts.result is not None:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def html(sweep: Sweep, store: Store, exhibits: Sequence[Exhibit]) -> str:
-    """Return the report as a page."""
+def html(sweep: Sweep, store: Store, exhibits: Sequence[Exhibit], frame: "pd.DataFrame") -> str:
+    """Return the report as a page, with a summary of the cells in `frame`."""
     requests, finished_cells = sweep.cells(), cells_of(sweep, store)
     return page.render(
         "sweep.html.j2",
@@ -28,7 +28,7 @@ def html(sweep: Sweep, store: Store, exhibits: Sequence[Exhibit]) -> str:
         exhibits=exhibits,
         cells=len(requests),
         finished=sum(finished_cells.finished(request, keep=False) for request in requests),
-        summary=_summary(sweep, store),
+        summary=None if frame.empty else _summary(frame),
         failure_table=_failure_table(sweep, store),
         unit=store.data_row(sweep.data).unit,
         deltas=sorted({request.get("delta") for request in requests}),
@@ -40,7 +40,7 @@ def files(sweep: Sweep, store: Store, exhibits: Sequence[Exhibit]) -> bundle.Fil
     """Return the report with figures, tables and ledgers, and how to repeat the sweep."""
     frame = results.frame(sweep, store)
     published = {
-        bundle.HTML: html(sweep, store, exhibits).encode(),
+        bundle.HTML: html(sweep, store, exhibits, frame).encode(),
         **bundle.config_files(sweep.to_mapping(), sweep.to_toml()),
         "ledgers.json": json.dumps(results.ledgers(sweep, store), indent=1, ensure_ascii=False).encode(),
         **bundle.repetition_files(repeat.sweep_cells(), "Repeat a sweep of VIPS Explorer."),
@@ -52,10 +52,7 @@ def files(sweep: Sweep, store: Store, exhibits: Sequence[Exhibit]) -> bundle.Fil
     return published
 
 
-def _summary(sweep: Sweep, store: Store) -> "pd.DataFrame | None":
-    frame = results.frame(sweep, store)
-    if frame.empty:
-        return None
+def _summary(frame: "pd.DataFrame") -> "pd.DataFrame":
     summary = results.summarise(frame).rename(columns={"low": "low (95%)", "high": "high (95%)"})
     return summary.dropna(axis="columns", how="all")
 

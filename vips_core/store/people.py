@@ -24,10 +24,7 @@ from vips_core.store import ledger_chain as chain
 Digests = npt.NDArray[np.uint64]
 _BESIDE = "people.npz"
 _NONE: Digests = np.empty(0, np.uint64)
-PRIVATE, PUBLIC = (
-    "people",
-    "public_people",
-)  # tables of digests, and kinds of rows in the chain that seal them
+PRIVATE, PUBLIC = "people", "public_people"  # tables of digests, and kinds of rows that seal them
 
 
 @dataclass(frozen=True)

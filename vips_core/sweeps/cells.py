@@ -96,21 +96,21 @@ def cells_of(sweep: Sweep, store: Store) -> Cells:
 
 def run_cell(home: str, cells: Cells, table: Mapping[str, Any], keep: bool) -> str | None:
     """Run one cell in this process, keep its scores among the others, and return its error, if any."""
-    return cells.keep(Request.from_mapping(table), *computed_cell(home, cells.code, table, keep))
+    return cells.keep(Request.from_mapping(table), *computed_cell(home, cells, table, keep))
 
 
 def computed_cell(
-    home: str, code: str, table: Mapping[str, Any], keep: bool
+    home: str, cells: Cells, table: Mapping[str, Any], keep: bool
 ) -> tuple[dict[str, Any], bytes | None]:
     """Run one cell in this process; return what is to be known of it, and its parameters where kept."""
-    if code != code_hash():
+    if cells.code != code_hash():
         raise ValueError("the code has changed since the sweep was started: start it again")
     request = Request.from_mapping(table)
     start = time.perf_counter()
     error, parameters = None, None
     outcome: dict[str, Any] = {}
     try:
-        outcome, parameters = _train(request, home, keep)
+        outcome, parameters = _train(request, _data(home, request.data, cells.records), keep)
     except Exception as problem:  # one cell must not stop the others
         kind = "" if isinstance(problem, ValueError) else f"{type(problem).__name__}: "
         error = kind + (str(problem).splitlines() or ["no reason was given"])[0]
@@ -131,8 +131,8 @@ def cell_of_worker(*arguments: Any) -> tuple[dict[str, Any], bytes | None]:
         return computed_cell(*arguments)
 
 
-def _train(request: Request, home: str, keep: bool) -> tuple[dict[str, Any], bytes | None]:
-    prepared = execution.prepare(request, _data(home, request.data))
+def _train(request: Request, data: DataSet, keep: bool) -> tuple[dict[str, Any], bytes | None]:
+    prepared = execution.prepare(request, data)
     trace: list[tuple[int, float]] = []
 
     def watch(progress: Progress[Any]) -> None:
@@ -141,7 +141,7 @@ def _train(request: Request, home: str, keep: bool) -> tuple[dict[str, Any], byt
             trace.append((progress.step, score))
 
     with tempfile.TemporaryDirectory(prefix="vips-cell-") as folder:
-        result = execution.run(prepared, Path(folder), watch).result
+        result = execution.run(prepared, Path(folder), watch)
         ledger = Path(folder) / "ledger.json"
         released = json.loads(ledger.read_text(encoding="utf-8")) if ledger.exists() else None
         parameters = (Path(folder) / "params.npz").read_bytes() if keep else None
@@ -157,7 +157,8 @@ def _train(request: Request, home: str, keep: bool) -> tuple[dict[str, Any], byt
 
 
 @functools.lru_cache(maxsize=1)
-def _data(home: str, name: str) -> DataSet:
+def _data(home: str, name: str, records: str) -> DataSet:
+    """Read records once; a cluster's worker may outlive them, and `records` tells those of one name apart."""
     return built_in(name) if name in BUILT_IN else Store(Path(home)).load(name)
 
 

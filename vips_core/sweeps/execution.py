@@ -16,11 +16,13 @@ from concurrent.futures import (
 )
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from vips_core.engines.cluster import Cluster, client_of
+from vips_core.jobs.interrupts import noted_interrupts
 from vips_core.jobs.request import Request
-from vips_core.kernels.pool import THREAD_VARIABLES
+from vips_core.kernels.pool import THREAD_VARIABLES, set_variables
 from vips_core.store.store import Store
 from vips_core.sweeps.cells import cell_of_worker, cells_of, run_cell
 from vips_core.sweeps.grid import Sweep, canonical
@@ -62,11 +64,7 @@ def execute(
 
 
 def run_missing(
-    sweep: Sweep,
-    store: Store,
-    on_cell: OnCell | None = None,
-    processes: int | None = None,
-    cluster: Cluster | None = None,
+    sweep: Sweep, store: Store, on_cell: OnCell | None = None, cluster: Cluster | None = None
 ) -> CellProgress:
     """Run the cells that have no scores yet, on all cores or a cluster; finished ones are never run again.
 
@@ -79,8 +77,6 @@ def run_missing(
     on_cell
         Called at the start, after cells, and every half second; if it returns True, no further cell starts,
         and those that run are finished.
-    processes
-        How many at a time; all cores that this process may use where left out.
     cluster
         Whose workers run the cells instead. They must see the store where its data were registered in it.
 
@@ -97,15 +93,13 @@ def run_missing(
     stop = False
     if show(CellProgress(done, failed, len(requests))) is True or not missing:
         return CellProgress(done, failed, len(requests))
-    places = _workers(cluster) if cluster else _pool(min(processes or _cores(), len(missing)))
-    with _interrupts() as interrupted, places as pool:
-        waiting: dict[Future[Any], Request] = {}
-        for request in missing:
-            table, keep = request.to_mapping(), canonical(request) in kept
-            if cluster:
-                waiting[pool.submit(cell_of_worker, str(store.home), cells.code, table, keep)] = request
-            else:
-                waiting[pool.submit(run_cell, str(store.home), cells, table, keep)] = request
+    places = _workers(cluster) if cluster else _pool(min(_cores(), len(missing)))
+    run = partial(cell_of_worker if cluster else run_cell, str(store.home), cells)
+    # Inside the pool's code, an exception by Ctrl-C would leave locks held for ever.
+    with noted_interrupts() as interrupted, places as pool:
+        waiting: dict[Future[Any], Request] = {
+            pool.submit(run, request.to_mapping(), canonical(request) in kept): request for request in missing
+        }
         while waiting:
             finished, _ = wait(waiting, POLL, FIRST_COMPLETED)
             if interrupted.is_set():
@@ -118,20 +112,6 @@ def run_missing(
             if stop:
                 waiting = {future: request for future, request in waiting.items() if not future.cancel()}
     return CellProgress(done, failed, len(requests))
-
-
-@contextlib.contextmanager
-def _interrupts() -> Iterator[threading.Event]:
-    """Note Ctrl-C rather than raise it: inside the pool's code it would leave locks held for ever."""
-    interrupted = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield interrupted  # signals reach the main thread only
-        return
-    before = signal.signal(signal.SIGINT, lambda number, frame: interrupted.set())
-    try:
-        yield interrupted
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 @contextlib.contextmanager
@@ -154,26 +134,20 @@ def _workers(cluster: Cluster) -> Iterator[Executor]:
 def _pool(processes: int) -> Iterator[ProcessPoolExecutor]:
     """A pool of new processes, each with one thread; they end with this process, and at once on Ctrl-C."""
     others = set(multiprocessing.active_children())
-    before = {name: os.environ.get(name) for name in THREAD_VARIABLES}
-    os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))  # before a process starts
-    pool = ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), _start)
-    try:
-        yield pool
-    except BrokenProcessPool:
-        raise ValueError(
-            f"a process of the sweep was ended from outside, perhaps for want of memory; {AGAIN}"
-        ) from None
-    except KeyboardInterrupt:
-        for process in set(multiprocessing.active_children()) - others:
-            process.terminate()
-        raise
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+    with set_variables(**dict.fromkeys(THREAD_VARIABLES, "1")):  # before a process starts
+        pool = ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), _start)
+        try:
+            yield pool
+        except BrokenProcessPool:
+            raise ValueError(
+                f"a process of the sweep was ended from outside, perhaps for want of memory; {AGAIN}"
+            ) from None
+        except KeyboardInterrupt:
+            for process in set(multiprocessing.active_children()) - others:
+                process.terminate()
+            raise
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
 
 
 def _start() -> None:

@@ -16,7 +16,6 @@ import vips_core as vips
 from tests.benchmarks.utility import images
 from tests.benchmarks.utility.private_and_not import NOT_PRIVATE, Bench, main
 from vips_core.data import BinaryRows
-from vips_core.metrics.images import pixel_accuracy
 from vips_core.models.sbn.model import SBN
 
 DELTA = 1e-4
@@ -36,7 +35,7 @@ def refined(name: str, train: BinaryRows, test: BinaryRows, epsilon: float, seed
     model = _network(train, "refined")
     plan = model.recommend(records=len(train), epsilon=min(epsilon, 1.0), delta=DELTA, epochs=PASSES)
     plan = plan.replace(noise_multiplier=0) if np.isinf(epsilon) else plan.calibrate(epsilon)
-    return pixel_accuracy(model, vips.fit(model, train, plan, seed=seed).params, test)
+    return vips.pixel_accuracy(vips.fit(model, train, plan, seed=seed), test)
 
 
 def paper(
@@ -47,7 +46,7 @@ def paper(
     batch = min(PAPER_BATCH, len(train) // 10)
     plan = vips.PrivacyPlan(records=len(train), expected_batch=batch, epochs=1, delta=DELTA)
     plan = plan.calibrate(epsilon, accountant)
-    return pixel_accuracy(model, vips.fit(model, train, plan, seed=seed).params, test)
+    return vips.pixel_accuracy(vips.fit(model, train, plan, seed=seed), test)
 
 
 def _network(rows: BinaryRows, method: str) -> SBN:

@@ -12,6 +12,7 @@ from vips_core.kernels.simd import WIDTH
 from vips_core.models.lda import refined as lda_refined
 from vips_core.models.lda.document_kernels import TOGETHER, resample
 from vips_core.models.lda.kernels import expected_rows, infer_gammas, topic_word_sums, word_sums
+from vips_core.models.lda.model import LDA
 from vips_core.models.lda.shrink import shrink
 from vips_core.privacy.blocks import Block
 from vips_core.privacy.noise import grid_step
@@ -19,17 +20,12 @@ from vips_core.privacy.noise import grid_step
 GRID = 2.0**-30
 
 
-def sums_of(corpus, lam, bound=1e9, **changes):
-    options = {
-        "weights": np.ones(lam.shape[1], np.float32),
-        "words": 10**6,
-        "resampled": False,
-        "seed": 0,
-        "block": Block(bound, grid=GRID),
-        "sweeps": 12,
-        "tolerance": 0.0,
-    }
-    return topic_word_sums(corpus, expected_rows(lam), len(lam), ALPHA, **{**options, **changes})
+def sums_of(corpus, lam, bound=1e9, grid=GRID, weights=None, words=10**6, resampled=False, **changes):
+    options = {"alpha": ALPHA, "sweeps": 12, "tolerance": 0.0} | changes
+    model = LDA(len(lam), corpus.vocabulary, words, **options)
+    weights = np.ones(lam.shape[1], np.float32) if weights is None else weights
+    block = Block(bound, shape=lam.shape, grid=grid)
+    return topic_word_sums(model, corpus, expected_rows(lam), weights, block, resampled=resampled)
 
 
 def resampled_counts(counts, draws, seed=0):
@@ -229,10 +225,11 @@ def test_a_document_that_cannot_be_computed_takes_nothing_from_others(topics):
     assert 0 < len(others) < len(matrix)
     rows = expected_rows(np.nan_to_num(lam, nan=1.0))
     rows[3] = np.nan
-    options = {"words": 50, "resampled": False, "seed": 0, "sweeps": 30, "tolerance": 0.0}
-    options |= {"weights": np.ones(WORDS, np.float32), "block": Block(2.0, grid=GRID)}
+    model = LDA(topics, corpus_of(matrix).vocabulary, 50, sweeps=30, tolerance=0.0)
+    weights, block = np.ones(WORDS, np.float32), Block(2.0, shape=lam.shape, grid=GRID)
     found, expected = (
-        topic_word_sums(corpus_of(some), rows, topics, 1 / topics, **options) for some in (matrix, others)
+        topic_word_sums(model, corpus_of(some), rows, weights, block, resampled=False)
+        for some in (matrix, others)
     )
     assert np.any(expected)
     assert np.array_equal(found, expected)
@@ -243,7 +240,7 @@ def test_bounds_far_beyond_single_precision_hold(bound):
     lam, corpus = random_lam(), corpus_of(random_counts())
     for start in range(len(corpus)):
         alone = corpus[np.arange(len(corpus)) == start]
-        sums = sums_of(alone, lam, block=Block(bound, grid=grid_step(bound, bound, 1)))
+        sums = sums_of(alone, lam, bound, grid_step(bound, bound, 1))
         assert np.linalg.norm(sums / bound) <= 1
         assert np.any(sums) == np.any(alone.counts) or bound > 1  # there, all is below the grid
 

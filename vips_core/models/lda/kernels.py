@@ -6,6 +6,7 @@ one document, `sweep_kernels` its iterations, and `block_kernels` their inner lo
 """
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,9 @@ from vips_core.kernels.simd import WIDTH
 from vips_core.models.lda.block_kernels import Float32
 from vips_core.models.lda.document_kernels import Float64, add_counts, add_documents, infer_documents
 from vips_core.privacy.blocks import Block
+
+if TYPE_CHECKING:
+    from vips_core.models.lda.model import LDA
 
 GROUP = 512  # documents that a thread takes at a time
 LOG_FLOOR = -60.0
@@ -35,24 +39,14 @@ def expected_rows(lam: npt.NDArray[np.floating]) -> Float32:
 
 
 def topic_word_sums(
-    corpus: Corpus,
-    rows: Float32,
-    topics: int,
-    alpha: float,
-    *,
-    weights: Float32,
-    words: int,
-    resampled: bool,
-    seed: int,
-    block: Block,
-    sweeps: int,
-    tolerance: float,
+    model: "LDA", corpus: Corpus, rows: Float32, weights: Float32, block: Block, *, resampled: bool
 ) -> Float64:
     """Sum over documents of weights[v] n_v φ_vk, each in the block's bound and on its grid: topics × words.
 
-    `resampled` draws exactly `words` words with replacement from each document; otherwise longer documents
-    are scaled down to `words` words and shorter ones stay as they are. An empty document adds nothing.
+    `resampled` draws exactly the model's number of words with replacement from each document; otherwise
+    longer documents are scaled down to it and shorter ones stay as they are. An empty document adds nothing.
     """
+    topics = block.shape[0]
 
     def add(start: int, stop: int, sums: Float64) -> None:
         add_documents(
@@ -62,14 +56,14 @@ def topic_word_sums(
             rows,
             topics,
             weights,
-            alpha,
-            words,
+            model.alpha,
+            model.words_per_document,
             resampled,
-            seed,
+            model.seed,
             block.bound * SLACK,
             block.grid,
-            sweeps,
-            tolerance,
+            model.sweeps,
+            model.tolerance,
             sums,
         )
 

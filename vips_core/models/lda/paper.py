@@ -54,21 +54,8 @@ class Paper:
 
     def sums(self, params: PaperParams, batch: Corpus, blocks: Mapping[str, Block]) -> dict[str, Array]:
         """Return the expected topic–word counts of documents of exactly N words each."""
-        model = self.model
-        sums = topic_word_sums(
-            batch,
-            params.rows,
-            model.topics,
-            model.alpha,
-            weights=np.ones(len(model.vocabulary), np.float32),
-            words=model.words_per_document,
-            resampled=True,
-            seed=model.seed,
-            block=blocks["topics"],
-            sweeps=model.sweeps,
-            tolerance=model.tolerance,
-        )
-        return {"topics": sums}
+        weights, block = np.ones(len(self.model.vocabulary), np.float32), blocks["topics"]
+        return {"topics": topic_word_sums(self.model, batch, params.rows, weights, block, resampled=True)}
 
     def update(self, params: PaperParams, released: Released, step: int) -> PaperParams:
         """Move λ by ρ_t towards the posterior of the noisy counts."""

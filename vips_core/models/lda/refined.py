@@ -138,23 +138,10 @@ class Refined:
 
     def sums(self, params: RefinedParams, batch: Corpus, blocks: Mapping[str, Block]) -> dict[str, Array]:
         """Return the counts of words, or the weighted expected counts of topics and words."""
-        model = self.model
         if "words" in blocks:
-            return {"words": word_sums(batch, words=model.words_per_document, block=blocks["words"])}
-        sums = topic_word_sums(
-            batch,
-            params.rows,
-            len(params.average),
-            model.alpha,
-            weights=params.weights.astype(np.float32),
-            words=model.words_per_document,
-            resampled=False,
-            seed=model.seed,
-            block=blocks["topics"],
-            sweeps=model.sweeps,
-            tolerance=model.tolerance,
-        )
-        return {"topics": sums}
+            return {"words": word_sums(batch, words=self.model.words_per_document, block=blocks["words"])}
+        weights, block = params.weights.astype(np.float32), blocks["topics"]
+        return {"topics": topic_word_sums(self.model, batch, params.rows, weights, block, resampled=False)}
 
     def update(self, params: RefinedParams, released: Released, step: int) -> RefinedParams:
         """Parameters after a release of word counts, or of weighted topic–word sums."""

@@ -21,7 +21,7 @@ in every step, which is the weakness of the paper's variant and the reason for t
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -56,7 +56,7 @@ RANGES = {
     "cross": (-0.5, 0.5),
     "gram": (0.0, 0.25),
 }
-Statistics = dict[str, Array]
+Statistics = dict[str, Any]  # arrays by the names of the five sums, which `PaperParams` has too
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class Paper:
         logit = START_SCALE * rng.standard_normal(self.hidden)
         bias = START_SCALE * rng.standard_normal(self.pixels)
         rows, columns = np.triu_indices(self.hidden)
-        shrinkage, statistics = TPBN.start(self.pixels, self.hidden), self._zeros()
+        shrinkage = TPBN.start(self.pixels, self.hidden)
         return PaperParams(
             weights=weights,
             weight_pairs=weights[:, rows] * weights[:, columns],
@@ -119,12 +119,8 @@ class Paper:
             scale_rate=shrinkage.scale_rate,
             unit_rate=shrinkage.unit_rate,
             global_rate=shrinkage.global_rate,
-            hidden=statistics["hidden"],
-            pixels=statistics["pixels"],
-            xi=statistics["xi"],
-            cross=statistics["cross"],
-            gram=statistics["gram"],
             records=plan.records,
+            **self._zeros(),
         )
 
     def blocks(self, plan: PrivacyPlan, step: int) -> Mapping[str, Block]:
@@ -216,12 +212,8 @@ class Paper:
             scale_rate=shrinkage.scale_rate,
             unit_rate=shrinkage.unit_rate,
             global_rate=shrinkage.global_rate,
-            hidden=statistics["hidden"],
-            pixels=statistics["pixels"],
-            xi=statistics["xi"],
-            cross=statistics["cross"],
-            gram=statistics["gram"],
             records=params.records,
+            **statistics,
         )
 
     def _zeros(self) -> Statistics:
