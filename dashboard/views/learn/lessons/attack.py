@@ -144,7 +144,7 @@ def _figure(present: Array, absent: Array, edges: Array, bits: LastBits | None, 
             {"title": {"text": "Log likelihood ratio"}},
             {"title": {"text": "Share of releases"}, "rangemode": "tozero", "tickformat": ".0%"},
             {"type": "category", "categoryarray": groups, "range": [-0.5, 1.5]},
-            {"range": [0, 1.08], "tickformat": ".0%"},  # of releases; a title would run into the left plot
+            {"range": [0, 1.15], "tickformat": ".0%"},  # of releases; a title would run into the left plot
         ),
         ("What one release tells", "What its last bits tell"),
     )
@@ -169,6 +169,8 @@ def _bars(name: str, groups: list[str], shares: list[float], colour: str) -> dic
         "marker": {"color": colour},
         "text": [f"{share:.0%}" for share in shares],
         "textposition": "outside",
+        "textangle": 0,
+        "cliponaxis": False,
         "showlegend": False,
         "hovertemplate": f"{name}: %{{y:.1%}}<extra></extra>",
     }
