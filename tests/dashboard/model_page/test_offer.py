@@ -89,6 +89,7 @@ def test_private_data_are_asked_for_once_with_a_bar_of_before_and_after(store):
     assert not store.runs()
     assert "Spend budget of clinic?" in said(at)
     (told,) = [text for text in said(at).splitlines() if "of the cap: 0% is taken now" in text]
+    assert at.button(key="ask").disabled  # where a second click would fall
     checked(at.button(key="not-now").click().run())
     assert not store.runs()
     checked(at.button(key="ask").click().run())

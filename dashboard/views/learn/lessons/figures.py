@@ -1,5 +1,6 @@
 """What the lessons' charts are made of: a second plot beside the first, and frames to play and pause."""
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -18,7 +19,7 @@ LEGEND_BELOW = {"orientation": "h", "x": 0, "yref": "container", "y": 0, "yancho
 _MARGIN = {"l": 8, "r": 18, "t": 40, "b": 8}
 _LEFT, _RIGHT = [0, 0.45], [0.56, 1]  # parts of the width
 _LARGE_LEFT, _LARGE_RIGHT = [0, 0.42], [0.61, 1]  # with room for larger words between
-_MOST_LABELS = 9  # of an axis in a lecture, some of them beyond its ends
+_MOST_LABELS = 7  # of an axis in a lecture, where they are large
 _NOTHING: Trace = {"type": "scatter", "x": [None], "y": [None], "hoverinfo": "skip"}  # Plotly draws its axes
 
 
@@ -77,9 +78,9 @@ def _larger(layout: Mapping[str, Any]) -> dict[str, Any]:
     for name in [name for name in layout if name.startswith(("xaxis", "yaxis"))]:
         title = {**layout[name].get("title", {}), "font": {"size": 17}}
         larger[name] = {**layout[name], "tickfont": {"size": 17}, "title": title}
-        labels = layout[name].get("ticktext", ())
-        if len(labels) > _MOST_LABELS:  # every other one
-            larger[name]["ticktext"] = ["" if place % 2 else label for place, label in enumerate(labels)]
+        if layout[name].get("type") == "log" and _labels_in_view(layout[name]) > _MOST_LABELS:
+            larger[name]["tickvals"] = layout[name]["tickvals"][::2]
+            larger[name]["ticktext"] = layout[name]["ticktext"][::2]
         if layout[name].get("domain") in (_LEFT, _RIGHT):
             larger[name]["domain"] = _LARGE_LEFT if layout[name]["domain"] == _LEFT else _LARGE_RIGHT
     if "annotations" in layout:
@@ -89,6 +90,11 @@ def _larger(layout: Mapping[str, Any]) -> dict[str, Any]:
             for words in layout["annotations"]
         ]
     return larger
+
+
+def _labels_in_view(axis: Mapping[str, Any]) -> int:
+    low, high = axis["range"]
+    return sum(low <= math.log10(tick) <= high for tick in axis["tickvals"])
 
 
 def _in_two_lines(words: Mapping[str, Any]) -> dict[str, Any]:
