@@ -125,7 +125,7 @@ def _details(page: ModelPage, row: DataRow, offer: Offer) -> None:
     method, item = next(iter(offer.prices.items()))
     st.markdown(_sentence(page.labels[method], row, item))
     price.same_noise(item)
-    st.markdown(item.risk.sentence())
+    st.markdown(item.risk.sentence(layout.plain(row.unit)))
     if offer.forecast is not None:  # beside the inputs too, which a narrow window hides
         _budget(offer.forecast)
     if len(offer.prices) > 1:

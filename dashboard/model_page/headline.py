@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from dashboard.components.bounds import at_most
-from dashboard.components.formats import number
+from dashboard.components.formats import signed
 from dashboard.model_page.definition import ModelPage
 from dashboard.stored import Finished
 from vips_core.tasks import NON_PRIVATE
@@ -31,8 +31,7 @@ def _listed(page: ModelPage, done: Mapping[str, Finished], name: str) -> str:
 
 
 def _scored(page: ModelPage, method: str, item: Finished, name: str) -> str:
-    value = item.result["held_out"][name]
-    score = f"{'−' if value < 0 else ''}{number(abs(value))}"
+    score = signed(item.result["held_out"][name])
     if method == NON_PRIVATE:
         return f"{score} without privacy"
     spent = item.result["epsilon"]

@@ -22,7 +22,7 @@ def show(page: ModelPage, runs: Mapping[str, RunRow]) -> "ProgressCard | None":
     for method, run in runs.items():
         label = page.labels[method]
         if run.status == FAILED:
-            layout.problem(f"{label} failed: {run.error}")
+            layout.problem(f"{label} failed: {live_runs.why_failed(run)}")
         elif run.status == CANCELLED:
             st.info(
                 f"{label} was cancelled after {run.step:,} of {run.steps:,} steps.{_cost_of_stopping(run)}"

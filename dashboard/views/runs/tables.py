@@ -7,7 +7,7 @@ import pandas as pd
 
 from dashboard import stored
 from dashboard.components.bounds import at_most
-from dashboard.components.formats import brief, number
+from dashboard.components.formats import brief, number, signed
 from dashboard.components.tables import NarrowRow
 from dashboard.views.runs.data import OWN_PROOF, RunResults
 from dashboard.views.runs.parameters import CHOSEN
@@ -130,7 +130,7 @@ def scores_table(fits: Sequence[RunRow], results: Results) -> pd.DataFrame:
     """Held-out scores (rows) by run (columns)."""
     shown = {run.id: results.get(run.id) for run in fits}
     cells = {
-        run_id: {name: f"{score:.4g}" for name, score in left.scores.items()}
+        run_id: {name: signed(score) for name, score in left.scores.items()}
         for run_id, left in shown.items()
         if left is not None
     }

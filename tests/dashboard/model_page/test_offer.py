@@ -35,7 +35,7 @@ def test_noise_has_a_price_before_training(store):
     assert shown["ε by moments"] == at_most(PLAN.epsilon("moments"))
     assert shown["ε by strong composition"] == at_most(PLAN.epsilon("strong"))
     assert shown["ε by PLD"] == at_most(PLAN.epsilon("pld"))
-    assert risk.sentence() in said(at)
+    assert risk.sentence("one document") in said(at)
     assert "Protected is one document" in said(at)
     assert not store.runs()
 

@@ -165,7 +165,7 @@ def test_a_failed_run_says_why(store):
     worker.work(store, run_id)
     (error,) = errors(checked(at.run()))
     assert error.startswith("VIPS, improved failed: ")
-    assert not any(word in error.partition(";")[0] for word in ("Traceback", "Errno", str(store.home)))
+    assert not any(word in error for word in ("Traceback", "Errno", "/"))
     titles = {header.value for header in at.header}
     assert "What a run would cost" in titles  # no blank page
     assert "No results" in titles
