@@ -4,8 +4,10 @@ from collections.abc import Mapping
 
 from dashboard.components.bounds import at_most
 from dashboard.components.formats import signed
+from dashboard.components.price import whole_run
 from dashboard.model_page.definition import ModelPage
 from dashboard.stored import Finished
+from vips_core.store.rows import CANCELLED
 from vips_core.tasks import NON_PRIVATE
 
 
@@ -34,5 +36,13 @@ def _scored(page: ModelPage, method: str, item: Finished, name: str) -> str:
     score = signed(item.result["held_out"][name])
     if method == NON_PRIVATE:
         return f"{score} without privacy"
+    return f"{score} by {page.labels[method]} at ε = {at_most(promised(item))}"
+
+
+def promised(item: Finished) -> float | None:
+    """ε that holds for what a run has released: of one that was stopped, the ε of the whole run."""
+    if item.run.status == CANCELLED:
+        return whole_run(item.run)
     spent = item.result["epsilon"]
-    return f"{score} by {page.labels[method]} at ε = {at_most(spent.get('pld', spent.get('pure')))}"
+    value: float | None = spent.get("pld", spent.get("pure"))
+    return value

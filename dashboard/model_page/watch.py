@@ -8,7 +8,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dashboard import state, stored
-from dashboard.components import charts, layout, live_runs
+from dashboard.components import charts, layout, live_runs, price
 from dashboard.components.bounds import at_most
 from dashboard.components.formats import number
 from dashboard.model_page.definition import ModelPage
@@ -39,14 +39,13 @@ def show(page: ModelPage, runs: Mapping[str, RunRow]) -> "ProgressCard | None":
 
 
 def _cost_of_stopping(run: RunRow) -> str:
-    """Say what a run has cost that was stopped, a choice made after looking, for which PLD does not hold."""
-    if run.epsilon is None:
+    """Say what a run has cost that was stopped."""
+    whole = price.whole_run(run)
+    if run.epsilon is None or whole is None:
         return ""
-    target = run.request.get("epsilon")
-    whole = "" if target is None else f", {at_most(target)}"
     return (
         f" Planned as so few steps, they would cost ε = {at_most(run.epsilon)}. Whoever stops a run may have "
-        f"looked at it before: then what holds is the ε of the whole run{whole}."
+        f"looked at it before, so what holds is the ε of the whole run, {at_most(whole)}."
     )
 
 

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from dashboard import state, stored
-from dashboard.components import live_runs
+from dashboard.components import live_runs, price
 from dashboard.components.bounds import at_most
 from dashboard.components.formats import number
 from dashboard.model_page import definition, train
@@ -155,6 +155,9 @@ def test_a_run_that_was_stopped_promises_what_the_whole_run_would(store):
     told = f"Planned as so few steps, they would cost ε = {at_most(store.run(run_id).epsilon)}."
     assert f"was cancelled after 2 of 10 steps. {told}" in said(at)
     assert "what holds is the ε of the whole run, 0.500." in said(at)
+    assert "by VIPS, improved at ε = 0.500" in said(at)
+    by_noise = dataclasses.replace(store.run(run_id), request={"noise": 3.0})
+    assert price.whole_run(by_noise) == pytest.approx(0.5, rel=1e-3)
 
 
 def test_a_failed_run_says_why(store):
