@@ -64,9 +64,9 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
             f"Neighbours differ in one row, so ε = {number(epsilon)} is about one row. {rows} rows are "
             f"{rows} steps between neighbours: any mechanism gives ε = {rows} × {number(epsilon)} = "
             f"**{number(rows * epsilon)}**, and δ grows to {grown}. Gaussian noise, at the unchanged "
-            f"δ = {brief(DELTA)}, gives **{at_most(exact)}**{more}. Name the column that says whose a row is, "
-            "and the wall weighs all rows of a person as one: then ε is about the "
-            "person, without more noise."
+            f"δ = {brief(DELTA)}, gives **{at_most(exact)}**{more}. Name the column that says whose a row "
+            "is, and the wall weighs all rows of a person as one: then ε is about the person, without more "
+            "noise."
         ),
     )
 
