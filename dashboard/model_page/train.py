@@ -6,6 +6,7 @@ from typing import Any
 import streamlit as st
 
 from dashboard import state, stored
+from dashboard.components import layout
 from dashboard.model_page.definition import ModelPage
 from vips_core.jobs import submission, supervisor
 from vips_core.jobs.request import Request
@@ -24,7 +25,7 @@ def button(
     Parameters
     ----------
     ask
-        Draws, below the answers, which must not move, what they would cost; None where nothing is asked.
+        Draws, below the answers, which must not move, what yes would cost; None where nothing is asked.
     ready
         Whether it is known what would be spent.
     refusal
@@ -38,6 +39,7 @@ def button(
     _button(page, "Train", turn, asks=ask is not None, disabled=asked)
     if asked and ask is not None:
         with st.container(border=True):
+            st.markdown(f"**Spend budget of {layout.plain(state.get('data'))}?**")
             st.button("Not now", key="not-now", width="stretch", on_click=_not_now)
             _button(page, "Spend and train", turn, disabled=not ready)
             ask()
