@@ -17,6 +17,11 @@ def number(value: float | None) -> str:
     return f"{rounded:.2e}"
 
 
+def signed(value: float) -> str:
+    """Write a number of either sign for people."""
+    return f"−{number(-value)}" if value < 0 else number(value)
+
+
 def brief(value: float | str) -> str:
     """Write an exact input as short as it goes: 400,000 or 1.24 or 1e-7."""
     if isinstance(value, str):

@@ -139,4 +139,4 @@ def failed(methods: Sequence[str]) -> str:
 
 def plain(text: str) -> str:
     """Return Markdown that shows a text as it is."""
-    return re.sub(r"([^\w\s,;.'])", r"\\\1", text).replace("_", "\\_")
+    return re.sub(r"(?![,;.'])([!-/:-@\[-`{-~])", r"\\\1", text)

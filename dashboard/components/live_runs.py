@@ -1,4 +1,4 @@
-"""Runs that train while a page is open: following them, and cancelling them."""
+"""Runs that train while a page is open: following them, cancelling them, and why they failed."""
 
 import math
 import time
@@ -65,6 +65,14 @@ def cancel_button(
         args=(run_id,),
         help=help,
         width=width,
+    )
+
+
+def why_failed(run: RunRow) -> str:
+    """Say why a run failed; the folder of results that were saved is for those who have a shell there."""
+    reason, saved, _ = (run.error or "").partition(" was kept in ")
+    return (
+        f"{reason} was kept: the command “vips-explorer runs show {run.id}” says where" if saved else reason
     )
 
 

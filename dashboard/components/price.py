@@ -12,6 +12,7 @@ from dashboard.components.formats import number
 from dashboard.components.layout import metric
 from vips_core import ACCOUNTANTS, AttackRisk, PrivacyPlan
 from vips_core.privacy.accountants import Account
+from vips_core.store.rows import RunRow
 
 COMPARED = ("moments", "strong", "pld")  # accountants that apply to every plan
 _ROUNDING = 1.005  # a ratio of ε that three digits do not show
@@ -53,6 +54,14 @@ def price(plan: PrivacyPlan) -> Price:
     risk = plan.risk()
     risk.true_positive_rate(0.01)  # computed here, once, and kept
     return Price(plan, plan.accounts(COMPARED), risk)
+
+
+def whole_run(run: RunRow) -> float | None:
+    """ε of a run as it was planned: what holds where it was stopped, a choice made after looking."""
+    target = run.request.get("epsilon")
+    if target is not None and run.request.get("accountant") != "strong_paper":  # which is not proved
+        return float(target)
+    return None if run.plan is None else price(run.plan).tightest_epsilon
 
 
 def same_noise(item: Price) -> None:

@@ -56,9 +56,8 @@ def _budget(forecast: Forecast) -> None:
     st.caption("It fits in the budget." if forecast.fits else "**It does not fit in the budget.**")
 
 
-def question(row: DataRow, offer: Offer | None) -> None:
-    """Ask before the budget of a private data set is spent."""
-    st.markdown(f"**Spend budget of {layout.plain(row.name)}?**")
+def taken(offer: Offer | None) -> None:
+    """Say what would be taken of the budget of a private data set."""
     if offer is None:
         st.markdown("How much is being computed.")
     elif offer.forecast is not None:
@@ -125,7 +124,7 @@ def _details(page: ModelPage, row: DataRow, offer: Offer) -> None:
     method, item = next(iter(offer.prices.items()))
     st.markdown(_sentence(page.labels[method], row, item))
     price.same_noise(item)
-    st.markdown(item.risk.sentence())
+    st.markdown(item.risk.sentence(layout.plain(row.unit)))
     if offer.forecast is not None:  # beside the inputs too, which a narrow window hides
         _budget(offer.forecast)
     if len(offer.prices) > 1:

@@ -111,7 +111,7 @@ def sidebar(page: ModelPage, row: DataRow, later: Later) -> Offer | None:
     spends = row.private and (offer is None or offer.fits)
     train.button(
         page,
-        ask=(lambda: before.question(row, offer)) if spends else None,
+        ask=(lambda: before.taken(offer)) if spends else None,
         ready=offer is not None,
         refusal=before.refusal(row, offer) if row.private and offer is not None else "",
     )

@@ -9,7 +9,7 @@ from dashboard import stored
 from dashboard.state import Choice, Number, Parameter, Text, log_stops
 from vips_core.options import SPENDING
 from vips_core.store.rows import DataRow
-from vips_core.tasks import Task
+from vips_core.tasks import WATCHED, Task
 
 EPSILON = Number.of("epsilon", SPENDING["epsilon"], log_stops(0.01, 100), default=1.0)
 NOISE = Number.of(
@@ -52,6 +52,8 @@ class ModelPage:
         What else the address holds: how results are looked at.
     nothing_held_out
         What is missing where a data set has no public held-out records.
+    follows_some
+        Whether the score that is followed while training is of a part of the held-out records.
     headline
         Says in a sentence what finished runs have reached; empty where there is nothing to say.
     """
@@ -63,6 +65,7 @@ class ModelPage:
     preview: Callable[[], str]
     views: tuple[Parameter, ...] = ()
     nothing_held_out: str = ""
+    follows_some: bool = False
     headline: Callable[[Mapping[str, stored.Finished]], str] = lambda runs: ""
 
     @property
@@ -90,6 +93,13 @@ class ModelPage:
     def labels(self) -> dict[str, str]:
         """Methods to what people call them."""
         return {name: method.label for name, method in self.task.methods.items()}
+
+    def followed(self, data: str) -> str:
+        """Say of how many held-out records a score is that was taken while training; nothing where of all."""
+        test = stored.data(data).test
+        if not self.follows_some or test is None or len(test) <= WATCHED:
+            return ""
+        return f" (of {WATCHED} of {len(test):,} {self.task.record}s)"
 
     def methods_for(self, row: DataRow) -> list[str]:
         """Return the methods that a data set allows."""

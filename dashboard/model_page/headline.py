@@ -3,9 +3,11 @@
 from collections.abc import Mapping
 
 from dashboard.components.bounds import at_most
-from dashboard.components.formats import number
+from dashboard.components.formats import signed
+from dashboard.components.price import whole_run
 from dashboard.model_page.definition import ModelPage
 from dashboard.stored import Finished
+from vips_core.store.rows import CANCELLED
 from vips_core.tasks import NON_PRIVATE
 
 
@@ -31,9 +33,16 @@ def _listed(page: ModelPage, done: Mapping[str, Finished], name: str) -> str:
 
 
 def _scored(page: ModelPage, method: str, item: Finished, name: str) -> str:
-    value = item.result["held_out"][name]
-    score = f"{'−' if value < 0 else ''}{number(abs(value))}"
+    score = signed(item.result["held_out"][name])
     if method == NON_PRIVATE:
         return f"{score} without privacy"
+    return f"{score} by {page.labels[method]} at ε = {at_most(promised(item))}"
+
+
+def promised(item: Finished) -> float | None:
+    """ε that holds for what a run has released: of one that was stopped, the ε of the whole run."""
+    if item.run.status == CANCELLED:
+        return whole_run(item.run)
     spent = item.result["epsilon"]
-    return f"{score} by {page.labels[method]} at ε = {at_most(spent.get('pld', spent.get('pure')))}"
+    value: float | None = spent.get("pld", spent.get("pure"))
+    return value

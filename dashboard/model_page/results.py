@@ -10,7 +10,7 @@ import streamlit as st
 from dashboard import pages, stored
 from dashboard.components import layout
 from dashboard.components.bounds import at_most
-from dashboard.components.formats import brief, number
+from dashboard.components.formats import brief, signed
 from dashboard.components.tables import csv_button, text_table
 from dashboard.model_page.definition import ModelPage
 from dashboard.stored import Finished
@@ -87,14 +87,10 @@ def readable(spent: pd.DataFrame) -> pd.DataFrame:
     }
     rows = []
     for name in spent.columns.drop("Method"):
-        write = writers.get(name, _short)
+        write = writers.get(name, signed)
         rows.append([name, *(write(value) for value in spent[name])])
     return pd.DataFrame(rows, columns=["Quantity", *spent["Method"]])
 
 
 def _counted(value: float) -> str:
     return f"{value:,.0f}"
-
-
-def _short(value: float) -> str:
-    return f"−{number(-value)}" if value < 0 else number(value)

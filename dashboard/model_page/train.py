@@ -6,6 +6,7 @@ from typing import Any
 import streamlit as st
 
 from dashboard import state, stored
+from dashboard.components import layout
 from dashboard.model_page.definition import ModelPage
 from vips_core.jobs import submission, supervisor
 from vips_core.jobs.request import Request
@@ -17,12 +18,14 @@ _SHARED = ("data", "delta", "epochs", "batch", "accountant", "seed", "engine")
 def button(
     page: ModelPage, *, ask: Callable[[], None] | None = None, ready: bool = True, refusal: str = ""
 ) -> None:
-    """Show the button that trains.
+    """Show the button that trains, and below it what is asked before a budget is spent.
+
+    The button stays where it is while it asks, so that a second click on it spends nothing.
 
     Parameters
     ----------
     ask
-        Draws what is asked before, once, below what answers it.
+        Draws, below the answers, which must not move, what yes would cost; None where nothing is asked.
     ready
         Whether it is known what would be spent.
     refusal
@@ -32,12 +35,13 @@ def button(
     if refusal and state.visit.get("asked") == turn:
         _not_now()
         state.complain(refusal)
-    if ask is None or state.visit.get("asked") != turn:
-        _button(page, "Train", turn, asks=ask is not None)
-    else:
+    asked = ask is not None and state.visit.get("asked") == turn
+    _button(page, "Train", turn, asks=ask is not None, disabled=asked)
+    if asked and ask is not None:
         with st.container(border=True):
-            _button(page, "Spend and train", turn, disabled=not ready)
+            st.markdown(f"**Spend budget of {layout.plain(state.get('data'))}?**")
             st.button("Not now", key="not-now", width="stretch", on_click=_not_now)
+            _button(page, "Spend and train", turn, disabled=not ready)
             ask()
 
 

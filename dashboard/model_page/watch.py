@@ -8,11 +8,11 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dashboard import state, stored
-from dashboard.components import charts, layout, live_runs
+from dashboard.components import charts, layout, live_runs, price
 from dashboard.components.bounds import at_most
 from dashboard.components.formats import number
 from dashboard.model_page.definition import ModelPage
-from vips_core.store.rows import CANCELLED, FAILED, QUEUED, RUNNING, RunRow
+from vips_core.store.rows import CANCELLED, DONE, FAILED, QUEUED, RUNNING, RunRow
 
 _CURVES = 2.0  # seconds before and between drawings of curves, for each of which a result may have to wait
 
@@ -22,10 +22,11 @@ def show(page: ModelPage, runs: Mapping[str, RunRow]) -> "ProgressCard | None":
     for method, run in runs.items():
         label = page.labels[method]
         if run.status == FAILED:
-            layout.problem(f"{label} failed: {run.error}")
+            layout.problem(f"{label} failed: {live_runs.why_failed(run)}")
         elif run.status == CANCELLED:
-            spent = "" if run.epsilon is None else f" It has spent ε = {at_most(run.epsilon)}."
-            st.info(f"{label} was cancelled after {run.step:,} of {run.steps:,} steps.{spent}")
+            st.info(
+                f"{label} was cancelled after {run.step:,} of {run.steps:,} steps.{_cost_of_stopping(run)}"
+            )
     names, live = [run.id for run in runs.values()], [run.id for run in runs.values() if _lives(run)]
     if live:
         state.visit["watched"] = names
@@ -35,6 +36,17 @@ def show(page: ModelPage, runs: Mapping[str, RunRow]) -> "ProgressCard | None":
         progress = ProgressCard(page, list(runs.values()))
     progress.update(list(runs.values()))
     return progress if live else None
+
+
+def _cost_of_stopping(run: RunRow) -> str:
+    """Say what a run has cost that was stopped."""
+    whole = price.whole_run(run)
+    if run.epsilon is None or whole is None:
+        return ""
+    return (
+        f" Planned as so few steps, they would cost ε = {at_most(run.epsilon)}. Whoever stops a run may have "
+        f"looked at it before, so what holds is the ε of the whole run, {at_most(whole)}."
+    )
 
 
 def _lives(run: RunRow) -> bool:
@@ -76,7 +88,7 @@ class ProgressCard:
         for run in runs:
             if run.id in self._bars and self._shown.get(run.id) != run:
                 self._shown[run.id] = run
-                share = min(1.0, run.step / max(1, run.steps))
+                share = 1.0 if run.status == DONE else min(1.0, run.step / max(1, run.steps))
                 self._bars[run.id].progress(share, self._standing(run))
         began = min((run.started for run in runs if _lives(run) and run.started), default=math.inf)
         if self._chart is not None and time.time() > _CURVES + max(began, self._drawn):
@@ -105,5 +117,13 @@ class ProgressCard:
         spent = "without privacy" if run.epsilon is None else f"ε = {at_most(run.epsilon)}"
         if run.status == RUNNING and run.epsilon is not None:
             spent += " so far"
-        score = f", held-out {self._page.task.watched} {number(run.scores[-1][1])}" if run.scores else ""
-        return f"**{label}**: step {run.step:,} of {run.steps:,}, {spent}{score}"
+        return f"**{label}**: step {run.step:,} of {run.steps:,}, {spent}{self._score(run)}"
+
+    def _score(self, run: RunRow) -> str:
+        """Return the score of all held-out records; before it is known, of those that are followed."""
+        name = self._page.task.watched
+        whole = stored.held_out(run).get(name)
+        if whole is None and not run.scores:
+            return ""
+        of = "" if whole is not None else self._page.followed(run.data)
+        return f", held-out {name} {number(run.scores[-1][1] if whole is None else whole)}{of}"

@@ -38,6 +38,28 @@ def test_arrow_keys_walk_all_lessons_on_one_screen_each(visit):
     assert [url for url in asked if not url.startswith((server, "data:", "blob:"))] == []
 
 
+SEEN = """() => {
+    const chart = document.querySelector('.js-plotly-plot')?.getBoundingClientRect();
+    const parts = '.js-plotly-plot :is(.xtick, .ytick, .annotation, .g-xtitle) text';
+    const words = [...document.querySelectorAll(parts)].map(word => [word, word.getBoundingClientRect()])
+        .filter(([word, box]) => word.textContent && box.width);
+    const size = ([word, box]) => parseFloat(getComputedStyle(word).fontSize) * word.getScreenCTM().a;
+    const inside = ([_, box]) => box.left >= chart.left && box.right <= Math.min(chart.right, innerWidth);
+    return words.length > 3 && words.every(inside) && Math.min(...words.map(size));
+}"""
+
+
+def test_charts_grow_with_the_window_of_a_lecture_and_are_never_cut(visit):
+    page = visit("/learn?lesson=wall&present=1&wall_shown=1")
+    page.set_viewport_size({"width": 1920, "height": 1080})
+    page.wait_for_function(f"() => ({SEEN})() >= 24")
+    matrix = chart(page).locator(".x2y2 .nsewdrag")
+    matrix.hover(position={"x": 10, "y": 10})  # Plotly finds what the pointer is at, though magnified
+    expect(chart(page).locator(".hovertext").first).to_contain_text("intercept × intercept")
+    page.set_viewport_size({"width": 400, "height": 800})
+    page.wait_for_function(f"() => ({SEEN})() >= 12")
+
+
 def test_arrow_keys_in_a_slider_move_the_slider_alone(visit):
     page = visit("/learn?lesson=noise&present=1")
     slider = page.get_by_role("slider", name="Sensitivity Δ")

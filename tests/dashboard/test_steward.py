@@ -158,7 +158,10 @@ def test_a_full_disk_is_said_before_and_after_anything_is_spent(store, monkeypat
         worker.work(store, run)
     (sentence,) = errors(view("risk", data="secret", runs=run, epsilon=1, delta=1e-4))
     assert "the disk is full: No space left on device; what was released, ε = " in sentence
-    assert sentence.endswith(f"is counted and was kept in {tmp_path / f'vips-run-{run}'}")
+    assert sentence.endswith(
+        f"is counted and was kept: the command “vips-explorer runs show {run}” says where"
+    )
+    assert str(tmp_path / f"vips-run-{run}") in store.run(run).error
     with monkeypatch.context() as later:
         later.setattr(room.shutil, "disk_usage", lambda folder: SimpleNamespace(free=1000))
         (sentence,) = errors(press_train(view("risk", data="secret", epsilon=0.5, delta=1e-4)))

@@ -151,6 +151,21 @@ def test_results_that_do_not_fit_on_the_disk_are_paid_for(store, monkeypatch):
     assert releases(store, run) == STEPS
 
 
+def test_a_run_that_fails_says_no_path_and_no_more_than_its_target(store):
+    """RDP, which answers at once, is looser than PLD, which chose the noise: the whole run's target holds."""
+    store.add_data("open", coin_flips(seed=3), coin_flips(seed=1), private=False, unit="one image")
+    run = submit(store, request(data="open", noise=None, epsilon=1.0, batch=20))
+    store.folder(run).mkdir(parents=True)
+    (store.folder(run) / "ledger.json").mkdir()  # where a file should go
+    worker.work(store, run)
+    row = store.run(run)
+    assert (row.status, row.step, row.epsilon) == ("failed", row.steps, 1.0)
+    assert row.error.startswith(
+        "a file of this run cannot be used: is a directory; what was released, ε = 1 "
+    )
+    assert not any(word in row.error.partition(";")[0] for word in ("Errno", str(store.home)))
+
+
 def test_results_that_cannot_be_written_are_kept_elsewhere(store, monkeypatch, tmp_path):
     """Issue 16: four fits on a full disk spent ε = 2.15 and left no result."""
     monkeypatch.setenv("VIPS_RESCUE", str(tmp_path))

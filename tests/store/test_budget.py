@@ -118,7 +118,7 @@ def test_what_a_refusal_suggests_fits(store, given):
     total, before = re.search(r"with it (.+) of the cap .*, of which (\d+)% is spent", sentence).groups()
     assert total == "far more than all" or int(total.removesuffix("%")) > 100
     assert f"{before}%" == budget.percent(store.budget("flips").reserved_share)
-    epsilon = float(re.search(r"epsilon of at most ([\d.]+)", sentence)[1])
+    epsilon = float(re.search(r"ε of at most ([\d.]+)", sentence)[1])
     noise = float(re.search(r"noise of at least ([\d.]+)", sentence)[1])
     shape = {name: value for name, value in given.items() if name == "batch"}
     for suggestion in ({"epsilon": epsilon}, {"noise": noise}):

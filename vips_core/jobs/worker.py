@@ -162,7 +162,7 @@ class _Follower:
         folder = room.rescue(self._run.id, lambda place: execution.write_release(place, fit))
         cost = ""
         if self._prepared.request.private:
-            cost = f", ε = {stated(execution.epsilon_so_far(last))} at δ = {brief(last.plan.delta)},"
+            cost = f", ε = {stated(self._spent(last))} at δ = {brief(last.plan.delta)},"
         where = f"was kept in {folder}" if folder else "could be kept nowhere else"
         return KeptElsewhereError(f"{_sentence(error)}; what was released{cost} is counted and {where}")
 
@@ -171,7 +171,13 @@ class _Follower:
         if not self._prepared.request.private or (now - self._judged < _PAUSE and not last):
             return None
         self._judged = now
-        return execution.epsilon_so_far(progress)
+        return self._spent(progress)
+
+    def _spent(self, progress: Progress[Any]) -> float:
+        """ε of what was released; the target of the whole run holds for each part of it, too."""
+        epsilon, request = execution.epsilon_so_far(progress), self._prepared.request
+        target = None if request.accountant == "strong_paper" else request.get("epsilon")  # not proved
+        return epsilon if target is None else min(epsilon, target)
 
     def _score(self, progress: Progress[Any], last: bool) -> float | None:
         start = time.monotonic()
@@ -186,6 +192,8 @@ def _sentence(error: Exception) -> str:
     """Say what went wrong in one line, without a traceback."""
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return f"the disk is full: {error.strerror or error}"
+    if isinstance(error, OSError) and error.filename is not None:  # the log has the path
+        return f"a file of this run cannot be used: {str(error.strerror).lower()}"
     if isinstance(error, MemoryError):
         return "there is not enough memory for this run"
     text = " ".join(str(error).split()) or type(error).__name__

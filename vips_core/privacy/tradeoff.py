@@ -118,13 +118,19 @@ class AttackRisk:
             "gaussian_mu": self.gaussian_mu,
         }
 
-    def sentence(self) -> str:
-        """Return the risk in plain words."""
-        detected = 100 * float(self.true_positive_rate(0.01))
+    def sentence(self, unit: str | None = None) -> str:
+        """Return the risk in plain words, for people or for another unit, such as "one document"."""
+        detected = _people(100 * float(self.true_positive_rate(0.01)))
+        if unit is not None:
+            return (
+                f"An attacker tests whether {unit} is in the data and accepts one false alarm in 100 that "
+                f"are not. Of 100 that are, the best possible test finds at most {detected}; guessing "
+                "finds 1."
+            )
         return (
             "An attacker tests whether people took part and accepts one false alarm in 100 outsiders. "
-            f"Of 100 people who did take part, the best possible test finds at most {_people(detected)}; "
-            "guessing finds 1."
+            f"Of 100 people who did take part, the best possible test finds at most {detected}; guessing "
+            "finds 1."
         )
 
 

@@ -196,7 +196,7 @@ def refusal(
         return f"{start}; nothing that is worth running fits any more"
     noisier = f"noise of at least {smaller.noise_multiplier:g}"
     return f"{start}; with {plan.steps} steps on batches of {plan.expected_batch} what fits is " + (
-        noisier if epsilon is None else f"epsilon of at most {rounding.down(epsilon, 3):g}, or {noisier}"
+        noisier if epsilon is None else f"ε of at most {rounding.down(epsilon, 3):g}, or {noisier}"
     )
 
 

@@ -2,6 +2,7 @@
 
 import pandas as pd
 
+from dashboard.components import layout
 from dashboard.components.formats import brief, number
 from dashboard.views.frontier.data import SHIPPED, Standing
 from dashboard.views.frontier.utility import SHARE, larger_is_better
@@ -42,7 +43,8 @@ def state(run: RunRow, standing: Standing) -> str:
     if run.status == CANCELLED:
         return f"Stopped. {runs}; resume it to run the others."
     if run.status == FAILED:
-        return f"Ended early: {run.error}. {runs}; resume it to run the others."
+        why = "" if standing.errors else f": {layout.plain(run.error or '')}"  # otherwise they are below
+        return f"Ended early{why}. {runs}; resume it to run the others."
     if standing.done < standing.total and not standing.errors:
         return f"{runs}. The others are of another version of the program, and have to run again."
     return f"{runs}."

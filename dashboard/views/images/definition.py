@@ -23,6 +23,7 @@ PAGE = ModelPage(
         "seed": 1,
     },
     preview=preview.show,
+    follows_some=True,
     views=(FIRST, WRONG, UNITS, SAMPLE),
     nothing_held_out="This data set has no public held-out images, and training images are never shown. Draw "
     "or upload a digit below to see it reconstructed.",

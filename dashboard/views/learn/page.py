@@ -21,7 +21,11 @@ def show() -> None:
     narrow = window.is_narrow()
     text, picture = st.columns([2, 3], gap="large")
     with text:
-        asked, actions, controls = st.container(), st.container(horizontal=True), st.container()
+        asked, actions, controls = (
+            st.container(),
+            st.container(horizontal=True, key="actions"),
+            st.container(),
+        )
     with controls:
         values = sections.controls(lesson.parameters)
     state.save((lessons.CURRENT, lessons.PRESENT, *lesson.state))

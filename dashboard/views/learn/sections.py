@@ -11,8 +11,9 @@ import streamlit as st
 from dashboard import state
 from dashboard.background import Later
 from dashboard.components import layout
-from dashboard.components.charts import chart, plot
+from dashboard.components.charts import plot, waiting
 from dashboard.components.inputs import choice, number_with_slider
+from dashboard.components.tables import table_twin
 from dashboard.state import Choice, Number
 from dashboard.views.learn import handout
 from dashboard.views.learn.lessons import CURRENT, LESSONS, PRESENT
@@ -162,17 +163,19 @@ def large_numbers(outcome: Outcome, revealed: bool) -> None:
 
 
 def lesson_chart(lesson: Lesson, outcome: Outcome, revealed: bool, present: bool, narrow: bool) -> None:
-    """Show the chart, larger when presenting, its plots stacked where it is narrow; then its table."""
-    drawn = outcome.figure
-    if drawn is not None and present:
-        drawn = presented(drawn)
-    if drawn is not None and narrow:
-        drawn = stacked(drawn)
-    name = f"lesson-{lesson.key}"
-    if drawn is None or revealed:
-        chart(drawn, name, lesson.alt, outcome.table)
+    """Show the chart, stacked where it is narrow, otherwise larger when presenting; then its table."""
+    name, drawn = f"lesson-{lesson.key}", outcome.figure
+    if drawn is None:
+        waiting()
     else:
-        plot(drawn, name, lesson.alt)
+        if narrow:
+            drawn = stacked(drawn)
+        elif present:
+            drawn = presented(drawn)
+        with st.container(key="lesson-chart"):
+            plot(drawn, name, lesson.alt)
+        if revealed:
+            table_twin(name, lesson.alt, outcome.table)
     st.caption(lesson.caption)
 
 

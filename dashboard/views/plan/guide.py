@@ -22,9 +22,9 @@ FEAR = Choice(
 )
 TIME = Choice(
     "time",
-    "How long may training take?",
+    "Passes over the data",
     "20",
-    {"5": "Quick: 5 passes", "20": "Usual: 20 passes", "100": "Patient: 100 passes"},
+    {"5": "Quick: 5", "20": "Usual: 20", "100": "Patient: 100"},
     "More passes at the same protection make better models, and take longer.",
 )
 PARAMETERS = (STEP, FEAR, TIME)

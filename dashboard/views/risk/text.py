@@ -7,6 +7,7 @@ import pandas as pd
 
 from dashboard.components import layout
 from dashboard.components.bounds import at_most
+from dashboard.model_page.headline import promised
 from dashboard.stored import Finished
 from dashboard.views.risk.data import GROUPS, Scored
 from vips_core.readers import DataSet
@@ -30,11 +31,10 @@ def headline(runs: Mapping[str, Finished]) -> str:
     private = next((method for method, run in runs.items() if run.request.private), None)
     if private is None or aucs[private] is None:
         return ""
-    spent = runs[private].result["epsilon"]
     ceiling = f"; without privacy {aucs[NON_PRIVATE]:.2f}" if aucs.get(NON_PRIVATE) else ""
     return (
-        f"At ε = {at_most(spent.get('pld', spent.get('pure')))} the risk model finds cases with AUC "
-        f"{aucs[private]:.2f}{ceiling}; guessing 0.5."
+        f"At ε = {at_most(promised(runs[private]))} the risk model finds cases with AUC {aucs[private]:.2f}"
+        f"{ceiling}; guessing 0.5."
     )
 
 

@@ -67,14 +67,14 @@ def _budget(row: DataRow) -> None:
 def _cap_form(row: DataRow, cap: Cap) -> None:
     key = f"{row.fingerprint[:8]}:{cap.epsilon}:{cap.delta}"
     st.caption(text.CAP_CAPTION)
-    columns = layout.narrow_columns(f"cap-{row.fingerprint[:8]}", 3, vertical_alignment="bottom")
+    columns = layout.narrow_columns(f"cap-{row.fingerprint[:8]}", 2)
     epsilon = columns[0].number_input("Cap on ε", 0.001, 1000.0, float(cap.epsilon), key=f"cap-epsilon:{key}")
     delta = columns[1].number_input(
         "δ", 1e-15, 0.1, float(cap.delta), key=f"cap-delta:{key}", format="%e", step=1e-7
     )
     by = st.text_input("Your name", max_chars=100, key=f"cap-by:{key}")
     reason = st.text_input("Why", max_chars=500, key=f"cap-reason:{key}", help=text.REASON_HELP)
-    columns[2].button(
+    st.button(
         "Set the cap", key=f"cap-set:{key}", on_click=_set_cap, args=(row.name, epsilon, delta, by, reason)
     )
 

@@ -97,7 +97,7 @@ def _table(matching: Sequence[RunRow], selected: Sequence[RunRow]) -> None:
                 "Progress": st.column_config.ProgressColumn(
                     format="%d%%", min_value=0, max_value=100, width=80
                 ),
-                "Method": st.column_config.TextColumn(width=125),
+                "Method": st.column_config.TextColumn(width=165),
                 "ε": st.column_config.TextColumn(width=50),
                 "Held-out score": st.column_config.TextColumn(width=130),
                 "Started": st.column_config.DatetimeColumn("Started (UTC)", format="D MMM, HH:mm", width=105),
@@ -120,7 +120,7 @@ def _chosen_run(run: RunRow) -> None:
             _pin_button(run)
             st.button("Delete", icon=":material/delete:", key=f"ask:{run.id}", on_click=_ask, args=(run.id,))
     if run.error:
-        layout.problem(run.error)
+        layout.problem(live_runs.why_failed(run))
     if state.visit.get("asked-to-delete") == run.id:
         _confirmation(run.id)
 

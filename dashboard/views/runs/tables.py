@@ -7,7 +7,7 @@ import pandas as pd
 
 from dashboard import stored
 from dashboard.components.bounds import at_most
-from dashboard.components.formats import brief, number
+from dashboard.components.formats import brief, number, signed
 from dashboard.components.tables import NarrowRow
 from dashboard.views.runs.data import OWN_PROOF, RunResults
 from dashboard.views.runs.parameters import CHOSEN
@@ -16,7 +16,7 @@ from vips_core.options import PLACE, SPENDING
 from vips_core.reports.figures import METHOD_NAMES
 from vips_core.store.budget import Budget
 from vips_core.store.ledger_chain import KINDS, LedgerRow
-from vips_core.store.rows import AUDIT, FIT, SWEEP, RunRow
+from vips_core.store.rows import AUDIT, DONE, FIT, SWEEP, RunRow
 from vips_core.tasks import TASKS
 
 Results = Mapping[str, RunResults | None]  # by run; None is being computed
@@ -38,7 +38,7 @@ def history_table(runs: Sequence[RunRow]) -> pd.DataFrame:
             "Data": run.data,
             "Model": TASKS[run.request["model"]].title,
             "Status": run.status.capitalize(),
-            "Progress": 100 * run.step // max(1, run.steps),
+            "Progress": 100 if run.status == DONE else 100 * run.step // max(1, run.steps),
             "Started": pd.Timestamp(run.started or run.created, unit="s"),
             "Run": run.id,
             "Pinned": "Pinned" if run.pinned else "",
@@ -130,7 +130,7 @@ def scores_table(fits: Sequence[RunRow], results: Results) -> pd.DataFrame:
     """Held-out scores (rows) by run (columns)."""
     shown = {run.id: results.get(run.id) for run in fits}
     cells = {
-        run_id: {name: f"{score:.4g}" for name, score in left.scores.items()}
+        run_id: {name: signed(score) for name, score in left.scores.items()}
         for run_id, left in shown.items()
         if left is not None
     }

@@ -23,7 +23,7 @@ from vips_core import (
 )
 from vips_core.data import LETTERS, Sharded
 from vips_core.readers import DataSet
-from vips_core.tasks import NON_PRIVATE, WATCHED, evenly_spread
+from vips_core.tasks import NON_PRIVATE, TOPICS, WATCHED, evenly_spread
 
 Array = npt.NDArray[np.float64]
 
@@ -189,9 +189,16 @@ def unigram(run_ids: tuple[str, ...], _topics: Mapping[str, Topics], _data_set: 
     return unigram_perplexity(words, evenly_spread(_data_set.test, WATCHED))
 
 
-def failed(curves: Mapping[str, Sequence[tuple[int, float]]], unigram: float) -> list[str]:
-    """Return the methods whose topics predict held-out words no better than one distribution for all does."""
-    return [method for method, points in curves.items() if points[-1][1] >= unigram]
+def failed(runs: Mapping[str, Finished], unigram: float) -> list[str]:
+    """Return the methods whose topics predict held-out words no better than one distribution for all does.
+
+    A run that was stopped before its first score is judged by that of all held-out documents.
+    """
+    last = {
+        method: item.run.scores[-1][1] if item.run.scores else item.result["held_out"][TOPICS.watched]
+        for method, item in runs.items()
+    }
+    return [method for method, perplexity in last.items() if perplexity >= unigram]
 
 
 def text_topics(

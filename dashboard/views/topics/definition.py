@@ -32,5 +32,6 @@ PAGE = ModelPage(
         "seed": 1,
     },
     preview=preview.show,
+    follows_some=True,
     views=(RELEVANCE, SHOWN, TOPIC),
 )

@@ -30,7 +30,7 @@ def _results(runs: dict[str, Finished], data_set: DataSet) -> None:
     weight, base = float(state.get("relevance")), data.reference(runs)
     curves = {method: item.run.scores for method, item in runs.items() if item.run.scores}
     line = {} if data_set.test is None else {data.UNIGRAM: data.unigram(ids, topics, data_set)}
-    failed = data.failed(curves, line[data.UNIGRAM]) if line else []
+    failed = data.failed(runs, line[data.UNIGRAM]) if line else []
     if failed:
         st.warning(text.failed([SHOWN.options[method] for method in failed]), icon=":material/warning:")
     for method, (measured, of) in data.partly_measured(runs).items():

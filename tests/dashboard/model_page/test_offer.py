@@ -35,7 +35,7 @@ def test_noise_has_a_price_before_training(store):
     assert shown["ε by moments"] == at_most(PLAN.epsilon("moments"))
     assert shown["ε by strong composition"] == at_most(PLAN.epsilon("strong"))
     assert shown["ε by PLD"] == at_most(PLAN.epsilon("pld"))
-    assert risk.sentence() in said(at)
+    assert risk.sentence("one document") in said(at)
     assert "Protected is one document" in said(at)
     assert not store.runs()
 
@@ -89,6 +89,7 @@ def test_private_data_are_asked_for_once_with_a_bar_of_before_and_after(store):
     assert not store.runs()
     assert "Spend budget of clinic?" in said(at)
     (told,) = [text for text in said(at).splitlines() if "of the cap: 0% is taken now" in text]
+    assert at.button(key="ask").disabled  # where a second click would fall
     checked(at.button(key="not-now").click().run())
     assert not store.runs()
     checked(at.button(key="ask").click().run())

@@ -189,7 +189,7 @@ def test_words_in_a_presented_figure_are_large_in_every_frame(lesson):
     sizes += [
         layout[name]["tickfont"]["size"] for layout in layouts for name in layout if name[1:5] == "axis"
     ]
-    assert min(sizes) >= 16
+    assert min(sizes) >= 17
 
 
 @pytest.mark.parametrize("reveal", [False, True])

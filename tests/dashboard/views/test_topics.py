@@ -1,5 +1,7 @@
 """The Topics page: every number against the core, without a browser."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -217,9 +219,19 @@ def test_empty_topics_have_no_number_on_the_map():
     assert circles["customdata"] == [[1, 100.0], [2, 0.0], [3, 0.0]]
 
 
+def run_with(scores, of_all):
+    return SimpleNamespace(
+        run=SimpleNamespace(scores=scores), result={"held_out": {"perplexity (completion)": of_all}}
+    )
+
+
 def test_topics_no_better_than_one_distribution_have_failed():
-    curves = {"refined": [(1, 900.0), (2, 700.0)], "strong": [(1, 900.0), (2, 905.0)]}
-    assert data.failed(curves, 800.0) == ["strong"]
+    runs = {
+        "refined": run_with([(1, 900.0), (2, 700.0)], 810.0),
+        "strong": run_with([(1, 700.0), (2, 800.0)], 790.0),
+        "paper": run_with([], 801.0),  # stopped before its first score
+    }
+    assert data.failed(runs, 800.0) == ["strong", "paper"]
     assert "**Strong** has failed" in text.failed(["Strong"])
 
 

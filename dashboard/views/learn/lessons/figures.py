@@ -1,5 +1,6 @@
 """What the lessons' charts are made of: a second plot beside the first, and frames to play and pause."""
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ from vips_core.reports.figures import VERMILION, Figure
 from vips_core.reports.traces import Trace, markers, note
 
 HEIGHT = 440
+PRESENTED = 440  # before it is magnified; presenting.css has the same number
 PLOT, BETWEEN = 270, 100  # pixels of plots below each other, and between them
 ROW = 32  # pixels above a plot for its heading; buttons are above that
 _AXIS = {"automargin": True, "zeroline": False, "fixedrange": True}
@@ -17,6 +19,7 @@ LEGEND_BELOW = {"orientation": "h", "x": 0, "yref": "container", "y": 0, "yancho
 _MARGIN = {"l": 8, "r": 18, "t": 40, "b": 8}
 _LEFT, _RIGHT = [0, 0.45], [0.56, 1]  # parts of the width
 _LARGE_LEFT, _LARGE_RIGHT = [0, 0.42], [0.61, 1]  # with room for larger words between
+_MOST_LABELS = 7  # of an axis in a lecture, where they are large
 _NOTHING: Trace = {"type": "scatter", "x": [None], "y": [None], "hoverinfo": "skip"}  # Plotly draws its axes
 
 
@@ -53,11 +56,14 @@ def side_by_side(
 
 
 def presented(figure: Figure) -> Figure:
-    """Return a figure for a lecture: all that is written in it, also while it plays, is read from afar."""
-    layout = _larger(figure["layout"]) | {"height": 480, "font": {"size": 20}}
+    """Return a figure for a lecture: all that is written in it, also while it plays, is read from afar.
+
+    These are sizes for a small screen; presenting.css magnifies the figure with the window, as all type.
+    """
+    layout = _larger(figure["layout"]) | {"height": PRESENTED, "font": {"size": 20}}
     margin = layout["margin"]
     layout["margin"] = {**margin, "t": margin["t"] + 16, "r": margin["r"] + 12}  # half of the last tick
-    layout["legend"] = {**layout.get("legend", {}), "font": {"size": 16}}
+    layout["legend"] = {**layout.get("legend", {}), "font": {"size": 17}}
     layout["updatemenus"] = [
         {**menu, "font": {**menu["font"], "size": 18}, "pad": {**menu["pad"], "b": menu["pad"]["b"] + 16}}
         for menu in layout.get("updatemenus", [])
@@ -71,16 +77,29 @@ def _larger(layout: Mapping[str, Any]) -> dict[str, Any]:
     larger = dict(layout)
     for name in [name for name in layout if name.startswith(("xaxis", "yaxis"))]:
         title = {**layout[name].get("title", {}), "font": {"size": 17}}
-        larger[name] = {**layout[name], "tickfont": {"size": 16}, "title": title}
+        larger[name] = {**layout[name], "tickfont": {"size": 17}, "title": title}
+        if layout[name].get("type") == "log" and _labels_in_view(layout[name]) > _MOST_LABELS:
+            larger[name]["tickvals"] = layout[name]["tickvals"][::2]
+            larger[name]["ticktext"] = layout[name]["ticktext"][::2]
         if layout[name].get("domain") in (_LEFT, _RIGHT):
             larger[name]["domain"] = _LARGE_LEFT if layout[name]["domain"] == _LEFT else _LARGE_RIGHT
     if "annotations" in layout:
         larger["annotations"] = [
-            {**words, "font": {**words.get("font", {}), "size": 18}}
+            {**_in_two_lines(words), "font": {**words.get("font", {}), "size": 18}}
             | ({"x": _LARGE_RIGHT[0]} if words["xref"] == "paper" and words["x"] == _RIGHT[0] else {})
             for words in layout["annotations"]
         ]
     return larger
+
+
+def _labels_in_view(axis: Mapping[str, Any]) -> int:
+    low, high = axis["range"]
+    return sum(low <= math.log10(tick) <= high for tick in axis["tickvals"])
+
+
+def _in_two_lines(words: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a headline that has less room: what it is about, and below it what it says."""
+    return {**words, "text": words["text"].replace(":</b> ", ":</b><br>"), "align": "left"}
 
 
 def stacked(figure: Figure) -> Figure:
@@ -119,7 +138,7 @@ def _below(layout: Mapping[str, Any], parts: Sequence[tuple[float, float]]) -> d
         row = max(place for place, (start, _) in enumerate(parts) if start <= words["x"])
         start, end = parts[row]
         place = {"x": (words["x"] - start) / (end - start), "y": tops[row] - (1 - words["y"]) * PLOT / whole}
-        return {**words, **place, "text": words["text"].replace(":</b> ", ":</b><br>"), "align": "left"}
+        return {**_in_two_lines(words), **place}
 
     return moved | {"annotations": [in_row(words) for words in layout["annotations"]]}
 

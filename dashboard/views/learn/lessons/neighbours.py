@@ -48,6 +48,8 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
     epsilon, rows = values[EPSILON.name], int(values[ROWS.name])
     exact = float(gaussian_epsilon(rows, epsilon, DELTA)[0])
     general = group_delta(rows, epsilon, DELTA)
+    grown = brief(float(f"{general:.2g}")) + (", which promises nothing" if general == 1 else "")
+    more = ": more, because its δ has not grown" if exact > rows * epsilon * 1.001 else ""
     return Outcome(
         numbers=(
             ("ε by the general rule", number(rows * epsilon)),
@@ -61,10 +63,10 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
         explanation=(
             f"Neighbours differ in one row, so ε = {number(epsilon)} is about one row. {rows} rows are "
             f"{rows} steps between neighbours: any mechanism gives ε = {rows} × {number(epsilon)} = "
-            f"**{number(rows * epsilon)}**, and δ grows to {brief(float(f'{general:.2g}'))}. Gaussian noise, "
-            f"at the unchanged δ = {brief(DELTA)}, gives **{at_most(exact)}**. Name the column that says "
-            "whose a row is, and the wall weighs all rows of a person as one: then ε is about the "
-            "person, without more noise."
+            f"**{number(rows * epsilon)}**, and δ grows to {grown}. Gaussian noise, at the unchanged "
+            f"δ = {brief(DELTA)}, gives **{at_most(exact)}**{more}. Name the column that says whose a row "
+            "is, and the wall weighs all rows of a person as one: then ε is about the person, without more "
+            "noise."
         ),
     )
 

@@ -200,7 +200,13 @@ def _figure(stages: Mapping[str, Any], stage: str, exact: Step, noisy: Step) -> 
     features |= {"automargin": True, "fixedrange": True, "ticks": "", "showgrid": False}
     drawn = figures.figure(
         [{**trace, **shown} for trace, shown in zip(empty, frame["data"], strict=True)],
-        {"domain": [0, 0.36], "title": {"text": "Σ(y − ½)x"}, "range": _room(np.concatenate(ends))},
+        {
+            "domain": [0, 0.36],
+            "title": {"text": "Σ(y − ½)x"},
+            "range": _room(np.concatenate(ends)),
+            "nticks": 4,
+            "tickangle": 0,
+        },
         features,
         xaxis2={
             "domain": [0.40, 0.64],
@@ -214,7 +220,7 @@ def _figure(stages: Mapping[str, Any], stage: str, exact: Step, noisy: Step) -> 
         xaxis3={
             "domain": [0.69, 1],
             "anchor": "y3",
-            "title": {"text": "Weights (◇ without noise)"},
+            "title": {"text": "Weights (◇ no noise)"},
             "range": _room(weights),
             "fixedrange": True,
             "zeroline": True,

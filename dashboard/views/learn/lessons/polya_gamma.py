@@ -111,7 +111,7 @@ def _figure(c: float, psi: float, revealed: bool) -> Figure:
             {"title": {"text": "Log-odds ψ"}, "range": [-LARGEST, LARGEST]},
             {"title": {"text": "p(y = 1)"}, "range": [0, 1.05]},
         ),
-        ("Mean of ξ ~ PG(1, c)", "Logistic curve and lower bounds"),
+        ("Mean of ξ ~ PG(1, c)", "Curve, lower bounds"),
     )
     if revealed:
         quarter = mark("¼", LARGEST, 0.25, VERMILION, yanchor="bottom", xanchor="right")
