@@ -4,7 +4,7 @@ import math
 from collections.abc import Collection, Iterable
 from typing import Any
 
-__all__ = ["known_options", "number", "one_of", "positive", "share", "text", "whole"]
+__all__ = ["known_options", "number", "one_of", "positive", "share", "shown", "text", "whole"]
 
 
 def number(
@@ -49,7 +49,7 @@ def number(
     within = math.isfinite(given) and low <= given <= high and above < given < below
     if not within and not (or_zero and given == 0):
         allowed = f"{'0 or ' if or_zero else ''}a number{_bounds(low, high, above, below)}"
-        raise ValueError(f"{name} must be {allowed}, got {_shown(value)}")
+        raise ValueError(f"{name} must be {allowed}, got {shown(value)}")
     return given
 
 
@@ -72,7 +72,7 @@ def whole(name: str, value: Any, low: float = -math.inf, high: float = math.inf)
         elif isinstance(value, float) and value.is_integer():
             exact = int(value)
     if exact is None or not low <= exact <= high:
-        raise ValueError(f"{name} must be a whole number{_bounds(low, high)}, got {_shown(value)}")
+        raise ValueError(f"{name} must be a whole number{_bounds(low, high)}, got {shown(value)}")
     return exact
 
 
@@ -107,7 +107,7 @@ def one_of(name: str, value: Any, choices: Collection[str]) -> str:
     'refined'
     """
     if not isinstance(value, str) or value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(choices)}, got {_shown(value)}")
+        raise ValueError(f"{name} must be one of {', '.join(choices)}, got {shown(value)}")
     return value
 
 
@@ -122,7 +122,7 @@ def text(name: str, value: Any) -> str:
     ValueError: data must be a text, got 3
     """
     if not isinstance(value, str):
-        raise ValueError(f"{name} must be a text, got {_shown(value)}")
+        raise ValueError(f"{name} must be a text, got {shown(value)}")
     return value
 
 
@@ -140,7 +140,7 @@ def known_options(of: str, names: Iterable[Any], known: Collection[str]) -> None
         if name not in known:
             plain = isinstance(name, str) and name.isidentifier() and len(name) <= 60
             raise ValueError(
-                f"{name if plain else _shown(name)} is not an option of {of}; known are {', '.join(known)}"
+                f"{name if plain else shown(name)} is not an option of {of}; known are {', '.join(known)}"
             )
 
 
@@ -156,6 +156,7 @@ def _written(bound: float) -> str:
     return f"{bound:,}" if isinstance(bound, int) else f"{bound:,g}".replace("e+0", "e")
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
+    """Return a value as sentences show it: of a long one, its beginning."""
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:60]}…"

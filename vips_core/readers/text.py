@@ -1,5 +1,7 @@
 """Text and tables of a user's file; `ValueError` with one sentence where they are none."""
 
+import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,9 +16,9 @@ def read_text(path: Path) -> str:
 
 
 def decoded(content: bytes, path: Path) -> str:
-    """Return the text of some bytes of a file."""
+    """Return the text of some bytes of a file, without the mark that some programs begin it with."""
     try:
-        return content.decode("utf-8")
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise _not_text(path, error) from None
 
@@ -27,6 +29,12 @@ def read_csv(path: Path, **options: Any) -> Any:
 
     with _one_sentence(path):
         return pd.read_csv(path, **options)
+
+
+def read_header(path: Path) -> list[str]:
+    """Return the names of a CSV's columns as they are written, where pandas renames the second of two."""
+    first = read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False)
+    return [str(name) for name in first.iloc[0]]
 
 
 def csv_chunks(path: Path, **options: Any) -> Iterator[tuple[Any, int]]:
@@ -48,7 +56,7 @@ def _one_sentence(path: Path) -> Iterator[None]:
         yield
     except UnicodeDecodeError as error:
         raise _not_text(path, error) from None
-    except ValueError as error:  # of pandas: sometimes of several lines
+    except (ValueError, EOFError, zlib.error, zipfile.BadZipFile) as error:  # of several lines, or packed
         raise ValueError(f"{path.name} is not a readable CSV: {' '.join(str(error).split())}") from None
 
 
