@@ -1,5 +1,6 @@
 """Labelled rows from a CSV."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -74,6 +75,6 @@ def _check_header(path: Path, needed: Sequence[str], person: str | None) -> None
             f"{path.name} lacks the columns {str(absent)[:MOST_SHOWN]}: with commas between columns, it has "
             f"{str(names)[:MOST_SHOWN]}"
         )
-    twice = [name for name in (*needed, person) if names.count(name) > 1]
-    if twice:
-        raise ValueError(f"{path.name} must have one column {twice[0]!r}, got {names.count(twice[0])}")
+    for name, times in Counter(names).items():
+        if times > 1 and name in (*needed, person):
+            raise ValueError(f"{path.name} must have one column {name!r}, got {times}")
