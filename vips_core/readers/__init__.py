@@ -1,7 +1,7 @@
 """Where records come from: the samples that are shipped, or a user's files with what is public about them."""
 
 from vips_core.readers.dataset import DataSet
-from vips_core.readers.files import ARRAYS, FILE_OPTIONS, PERSON, read
+from vips_core.readers.files import ARRAYS, FILE_OPTIONS, FORMATS, PERSON, read
 from vips_core.readers.samples import BUILT_IN, built_in
 from vips_core.readers.sharding import shard
 from vips_core.readers.sources import source_persons, source_rows
@@ -10,6 +10,7 @@ __all__ = [
     "ARRAYS",
     "BUILT_IN",
     "FILE_OPTIONS",
+    "FORMATS",
     "PERSON",
     "DataSet",
     "built_in",
