@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from vips_core.data import BinaryRows, Corpus, LabelledRows
-from vips_core.readers import BUILT_IN, FILE_OPTIONS, read, source_rows
+from vips_core.readers import BUILT_IN, FILE_OPTIONS, read, shard, source_rows
 from vips_core.tasks import TASKS
 
 COUNTS = {
@@ -274,3 +274,15 @@ def test_images_from_0_to_1_ask_for_their_threshold(tmp_path):
 def test_nobody_is_told_to_trust_a_pickle(tmp_path):
     (tmp_path / "i.npz").write_text("hello")
     assert refusal(BinaryRows, tmp_path / "i.npz").endswith("plain arrays: it is no zip archive")
+
+
+@pytest.mark.parametrize("text", ["age,ill\n3,5,0\n4,5,1\n", "age,ill\n30,0,\n40,1,\n"])
+def test_rows_that_are_longer_than_the_header_are_not_shifted(tmp_path, text):
+    """pandas took the first values for names of the rows: ages of 3,5 became 5."""
+    options = table(tmp_path, text)
+    sentence = "Expected 2 fields in line 2, saw 3"
+    assert sentence in refusal(LabelledRows, tmp_path / "rows.csv", **options)
+    with pytest.raises(ValueError, match=sentence):
+        shard(LabelledRows, [tmp_path / "rows.csv"], tmp_path / "shards", options)
+    (tmp_path / "letters.csv").write_text("author,text\nann,tea, milk\nbob,tea, sun\n")
+    assert sentence in refusal(Corpus, tmp_path / "letters.csv", person="author")

@@ -27,27 +27,37 @@ def read_csv(path: Path, **options: Any) -> Any:
     """Return a CSV with a header as a frame; `options` are those of pandas."""
     import pandas as pd
 
+    _first_lines(path, 2)
     with _one_sentence(path):
         return pd.read_csv(path, **options)
 
 
 def read_header(path: Path) -> list[str]:
     """Return the names of a CSV's columns as they are written, where pandas renames the second of two."""
-    first = read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False)
-    return [str(name) for name in first.iloc[0]]
+    return [str(name) for name in _first_lines(path, 1).iloc[0]]
 
 
 def csv_chunks(path: Path, **options: Any) -> Iterator[tuple[Any, int]]:
     """Return the rows of a CSV some at a time, each time with how many bytes have been read."""
     import pandas as pd
 
+    columns = _first_lines(path, 2).shape[1]
     with path.open("rb") as file, _one_sentence(path):
-        columns = len(file.readline().split(b","))
-        file.seek(0)
         rows = max(100, CHUNK_BYTES // (8 * columns))
         with pd.read_csv(file, chunksize=rows, **options) as frames:
             while (frame := next(frames, None)) is not None:
                 yield frame, file.tell()
+
+
+def _first_lines(path: Path, count: int) -> Any:
+    """Return the header, and with it a first row, which is refused where it is longer than the header.
+
+    pandas would take the first values of all rows for their names, and move the others to the column before.
+    """
+    import pandas as pd
+
+    with _one_sentence(path):
+        return pd.read_csv(path, header=None, nrows=count, dtype=str, keep_default_na=False)
 
 
 @contextmanager
