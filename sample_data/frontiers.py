@@ -37,8 +37,7 @@ from vips_core.tasks import TASKS
 NAMES = tuple(PRESETS)
 # Which experiment ships for a sample.
 ON_DATA = {"nhanes-stroke": "paper-logistic", "sotu": "paper-lda", "mnist": "paper-sbn"}
-_ACCOUNTANT = " (moments)"  # after the name of a method in files that were made before presets left it out
-SMALLER = {"paper-sbn": {"seeds": 2, "hidden": 50}, "paper-lda": {"seeds": 3}}  # where runs take long
+SMALLER = {"paper-sbn": {"seeds": 2, "hidden": 50}}  # where runs take long
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,8 +101,7 @@ def load(name: str) -> Frontier:
     >>> frontier.sweep.data, "AUC" in set(frontier.cells["score"])
     ('nhanes-stroke', True)
     """
-    text = gzip.decompress(path(name).read_bytes()).decode()
-    content = json.loads(text.replace(_ACCOUNTANT, ""))
+    content = json.loads(gzip.decompress(path(name).read_bytes()))
     frames = {key: pd.DataFrame(content[key]) for key in ("cells", "looks")}
     topics = [Exhibit(**item | {"table": pd.DataFrame(item["table"])}) for item in content["topics"]]
     sweep = Sweep.from_mapping(content["sweep"])

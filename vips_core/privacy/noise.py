@@ -22,6 +22,7 @@ import numpy.typing as npt
 from scipy.special import ndtri
 
 from vips_core import validate
+from vips_core.kernels.pool import map_chunks
 
 Array = npt.NDArray[np.float64]
 
@@ -32,7 +33,7 @@ SUM_BITS = 52  # sums of so many bits are exact in double precision, with one to
 DISTANCE = 2.0**-120
 _EXTRA_BITS = 128
 _DIGITS = 60
-_CHUNK = 1 << 16  # draws at a time: what is computed of them stays in the cache
+_CHUNK = 1 << 15  # draws at a time: what is computed of them stays in the cache
 # |ndtri's result − Φ⁻¹| was at most 2.6e-15 in 6,200 comparisons with 50 digits, 7.2e-16 below z = 3 (its
 # test repeats them); a draw is decided in double precision only with room for several times that.
 _NDTRI_ERROR = 2.0**-48
@@ -128,13 +129,15 @@ class Randomness:
         """
         drawn = np.empty(shape)
         flat = drawn.reshape(-1)
-        words = self.bits(flat.size)
-        for start in range(0, flat.size, _CHUNK):
-            part = words[start : start + _CHUNK]
-            flat[start : start + _CHUNK], doubtful = _round_quickly(part, std)
-            for place in np.flatnonzero(doubtful) + start:
-                extra = self.derive("extra bits", int(place)).bits(_EXTRA_BITS // 64)
-                flat[place] = _round_exactly(int(words[place]), [int(word) for word in extra], std)
+
+        def draw(start: int, stop: int) -> None:
+            words = self.bits(stop - start, start)
+            flat[start:stop], doubtful = _round_quickly(words, std)
+            for place in np.flatnonzero(doubtful):
+                extra = self.derive("extra bits", start + int(place)).bits(_EXTRA_BITS // 64)
+                flat[start + place] = _round_exactly(int(words[place]), [int(word) for word in extra], std)
+
+        map_chunks(draw, flat.size, _CHUNK)
         return drawn
 
 

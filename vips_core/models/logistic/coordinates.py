@@ -140,7 +140,7 @@ def from_moments(
     columns, indicators = missing.T
     known = np.ones(d)  # share of values; none is above 1, so it is at least their sum's
     known[columns] = np.clip(1 - first[indicators] * size, np.maximum(first[columns], COMMON), 1.0)
-    clear = np.abs(first) > max(CLEAR * noise, COMMON)
+    clear = (np.abs(first) > CLEAR * noise) & (first**2 > COMMON * second)
     centre = np.where(clear, first / known * (1 - (noise / np.where(clear, first, 1.0)) ** 2), 0.0)
     steepness = np.sqrt(1 + 4 * centre**2)  # of the variance's noise, by the delta method
     variance = expected_mass((second - known * centre**2) / steepness, noise, 1.0) * steepness

@@ -39,7 +39,7 @@ from scipy.special import logit
 from vips_core.data import LabelledRows
 from vips_core.kernels.symmetric import symmetrised
 from vips_core.models.base import Block, FloatArray, Released
-from vips_core.models.logistic import coordinates, kernels, shares
+from vips_core.models.logistic import coordinates, kernels, secants, shares
 from vips_core.models.logistic.answer import answer, over_records, unit_curvature
 from vips_core.models.logistic.coordinates import RADIUS
 from vips_core.models.logistic.mass import expected_mass
@@ -99,6 +99,9 @@ class Descent:
             values=np.ones(d + 1),
             vectors=matrix,
             rarer=0.5,
+            last_point=np.zeros(d + 1),
+            last_gradient=np.zeros(d + 1),
+            shared=secants.none(d + 1),
         )
 
     def blocks(self, plan: PrivacyPlan, step: int) -> Mapping[str, Block]:
@@ -175,7 +178,10 @@ def _with_matrix(params: DescentParams, total: FloatArray, noise_std: float, rel
     left = np.sign(values) * np.sqrt(np.maximum(values**2 - 4 * noise**2 * len(values), 0.0))
     shrunk = np.diag(params.diagonal) + (vectors * left) @ vectors.T
     values, vectors = np.linalg.eigh(shrunk)
-    return replace(params, matrix=matrix, values=np.maximum(values / average, 0.0), vectors=vectors)
+    shared = secants.none(len(values))  # the matrix has them
+    return replace(
+        params, matrix=matrix, values=np.maximum(values / average, 0.0), vectors=vectors, shared=shared
+    )
 
 
 def _moved(params: DescentParams, total: FloatArray, noise_std: float, taken: int) -> DescentParams:
@@ -183,6 +189,12 @@ def _moved(params: DescentParams, total: FloatArray, noise_std: float, taken: in
     d, steps, gradient = len(params.slopes), params.schedule.gradients, total[: len(params.slopes) + 1]
     params = _with_diagonal(params, total[d + 1 :], noise_std, taken)
     directions = _directions(params)
+    if taken:
+        moved, change = params.point - params.last_point, params.last_gradient - gradient
+        known, whole = directions.apply(directions.curvature, moved), float(params.diagonal[1:].sum())
+        shared = secants.learned(params.shared, known, moved, change, noise_std, whole)
+        params = replace(params, shared=shared)
+        directions = _directions(params)
     prior = directions.along(np.append((CONSTANT_PRIOR / params.where.constant) ** 2, np.full(d, PRIOR**2)))
     curvature = directions.curvature
     # Variance of the weighted residuals, Σ v²p(1−p)z², with Σm²/Σm as of m = ½ and of uniform m.
@@ -193,13 +205,19 @@ def _moved(params: DescentParams, total: FloatArray, noise_std: float, taken: in
     skipped = round(steps * (0.1 + 0.5 * min(1.0, float(time.mean()) / steps)))
     rate = 1 / max(taken - skipped + 1, 1)
     step = np.minimum(LARGEST_STEP, time / steps)
-    move = directions.apply(step / curvature, gradient)
+    move: FloatArray = directions.apply(step / curvature, gradient)
     if params.schedule.curvature and directions.vectors is None:
         move[1:] = 0.0
     size = math.sqrt(directions.form(curvature, np.append(0.0, move[1:])) / unit_curvature(params))
+    if (
+        directions.vectors is None
+    ):  # all curvature might be along the move, until gradients show that it is not
+        size = max(size, float(np.linalg.norm(move[1:])) / RADIUS / 2.0**taken)
     move *= min(1.0, LARGEST_MOVE / max(size, 1e-9))
     params = replace(
         params,
+        last_point=params.point,
+        last_gradient=gradient,
         point=params.point + move,
         spread=params.spread + (over_records(params, directions, params.point)[1] - params.spread) * rate,
         average_point=params.average_point + (params.point - params.average_point) * rate,
@@ -232,10 +250,14 @@ def _beyond_prior(directions: Directions, estimate: FloatArray, variance: FloatA
 
 def _directions(params: DescentParams) -> Directions:
     """Return the curvature as far as it is known: eigenvectors of the matrix, or the axes."""
-    if not params.matrix.any():
-        return Directions(params.diagonal, params.diagonal, None)
-    seen, average = params.values * params.diagonal[1:].mean(), params.diagonal[1:].mean()
-    return Directions(np.maximum(seen, LEAST_CURVATURE * average), seen, params.vectors)
+    diagonal, shared = params.diagonal, params.shared.vectors
+    vectors, average = params.vectors if params.matrix.any() else None, diagonal[1:].mean()
+    excess = params.shared.excess * diagonal[1:].sum()
+    seen = diagonal if vectors is None else params.values * average
+    axes = Directions(seen, seen, vectors, np.zeros((len(diagonal), 0)))
+    along = axes.forms(seen, shared.T) + excess
+    curvature = np.maximum(seen, LEAST_CURVATURE * average)
+    return Directions(np.append(curvature, along), np.append(seen, along), vectors, shared)
 
 
 def _with_diagonal(

@@ -2,9 +2,10 @@
 
 | symbol | code        | shape                                             |
 |--------|-------------|---------------------------------------------------|
-| λ      | `curvature` | (d+1,), at least what keeps steps stable          |
-| λ      | `seen`      | (d+1,), at least 0                                |
-| U      | `vectors`   | (d+1, d+1), or None where directions are the axes |
+| λ      | `curvature` | (d+1+k,), at least what keeps steps stable        |
+| λ      | `seen`      | (d+1+k,), at least 0                              |
+|        | `vectors`   | (d+1, d+1), or None where directions are the axes |
+| U      | `shared`    | (d+1, k), see `secants`                           |
 """
 
 import math
@@ -26,32 +27,42 @@ NODE_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 
 @dataclass(frozen=True)
 class Directions:
-    """Orthogonal directions and the curvature along each."""
+    """Directions and the curvature along each; those that columns share come last."""
 
     curvature: FloatArray
     seen: FloatArray
     vectors: FloatArray | None
+    shared: FloatArray
 
     def apply(self, values: FloatArray, vector: FloatArray) -> FloatArray:
         """Return the product of the matrix that has these eigenvalues with a vector."""
-        if self.vectors is None:
-            return values * vector
-        return np.asarray(self.vectors @ (values * (self.vectors.T @ vector)))
+        others, shared = self._parted(values)
+        along = self.shared.T @ vector
+        rest = vector - self.shared @ along
+        rest = others * rest if self.vectors is None else self.vectors @ (others * (self.vectors.T @ rest))
+        return np.asarray(rest + self.shared @ (shared * along - self.shared.T @ rest))
 
     def along(self, diagonal: FloatArray) -> FloatArray:
         """Return a diagonal matrix's quadratic form along every direction."""
-        return diagonal if self.vectors is None else np.asarray(diagonal @ self.vectors**2)
+        others = diagonal if self.vectors is None else diagonal @ self.vectors**2
+        return np.append(others, diagonal @ self.shared**2)
 
     def matrix(self, values: FloatArray, scale: FloatArray) -> FloatArray:
-        """Return the matrix that has these eigenvalues, in scaled axes; its diagonal where it is one."""
+        """Return the matrix that has these eigenvalues, in scaled axes; its diagonal without vectors."""
         if self.vectors is None:
-            return values * scale**2
-        turned = self.vectors * scale[:, None]
-        return np.asarray((turned * values) @ turned.T)
+            return self.diagonal(values) * scale**2
+        others, shared = self._parted(values)
+        whole = (self.vectors * others) @ self.vectors.T
+        whole -= self.shared @ (self.shared.T @ whole)
+        whole -= (whole @ self.shared) @ self.shared.T
+        return np.asarray((whole + (self.shared * shared) @ self.shared.T) * np.outer(scale, scale))
 
     def diagonal(self, values: FloatArray) -> FloatArray:
-        """Return the diagonal of the matrix that has these eigenvalues, as a new array."""
-        return np.array(values if self.vectors is None else self.vectors**2 @ values)
+        """Return the diagonal of the matrix that has these eigenvalues."""
+        others, shared = self._parted(values)
+        squares = self.shared**2
+        own = others if self.vectors is None else self.vectors**2 @ others
+        return np.asarray(own * (1 - squares.sum(axis=1)) + squares @ shared)
 
     def form(self, values: FloatArray, vector: FloatArray) -> float:
         """Return vᵀAv of the matrix A that has these eigenvalues."""
@@ -59,11 +70,19 @@ class Directions:
 
     def forms(self, values: FloatArray, rows: FloatArray) -> FloatArray:
         """Return vᵀAv of the matrix A that has these eigenvalues, for every row v."""
-        return np.asarray((rows if self.vectors is None else rows @ self.vectors) ** 2 @ values)
+        others, shared = self._parted(values)
+        along = rows @ self.shared
+        rest = rows - along @ self.shared.T
+        return np.asarray(
+            (rest if self.vectors is None else rest @ self.vectors) ** 2 @ others + along**2 @ shared
+        )
+
+    def _parted(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+        return values[: len(self.shared)], values[len(self.shared) :]
 
     def over_slopes(self, values: FloatArray) -> float:
         """Return Σ AᵢⱼHᵢⱼ over slopes, where A has these eigenvalues and H is the curvature that is seen."""
-        first = np.eye(1, len(values))[0]
+        first = np.eye(1, len(self.shared))[0]
         ours, seen = self.apply(values, first), self.apply(self.seen, first)
         return max(float(values @ self.seen - 2 * ours @ seen + ours[0] * seen[0]), 0.0)
 

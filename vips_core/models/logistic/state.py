@@ -8,6 +8,7 @@ import numpy as np
 from vips_core.models.base import FloatArray
 from vips_core.models.logistic import statistics
 from vips_core.models.logistic.coordinates import Coordinates
+from vips_core.models.logistic.secants import Shared
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,9 @@ class DescentParams:
     values: FloatArray
     vectors: FloatArray
     rarer: float  # mean of min(p, 1−p)
+    last_point: FloatArray
+    last_gradient: FloatArray
+    shared: Shared
 
     def log_odds(self, x: Any) -> tuple[FloatArray, FloatArray]:
         """Mean and variance of ψ over the posterior."""

@@ -1,0 +1,56 @@
+"""Directions that many columns share, from how gradients change between steps: free post-processing.
+
+A diagonal cannot know that columns are correlated. Along what they share the curvature is up to d times
+larger, and a step that the diagonal calls small overshoots. But with move s and gradients g before and after
+it, g − g⁺ = Hs, up to noise of √2 times a gradient's: what the curvature B that is known so far leaves of it,
+r = g − g⁺ − Bs, is the symmetric rank-one update rrᵀ/(rᵀs). It is taken where its known noise leaves of it.
+
+| symbol | code      | shape                                                       |
+|--------|-----------|-------------------------------------------------------------|
+| U      | `vectors` | (d+1, k), orthonormal                                       |
+|        | `excess`  | (k,), curvature beyond the diagonal's, as a part of its sum |
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from vips_core.models.base import FloatArray
+
+CLEAR = 3.0  # standard deviations of noise from which an update is one
+# Excess over what is known that is left alone: steps are a small part of Newton's, and the curvature changes
+# along a move.
+HARMLESS = 1.0
+MOST = 8  # directions
+
+
+@dataclass(frozen=True)
+class Shared:
+    """Orthonormal directions, and the curvature along each beyond the diagonal's."""
+
+    vectors: FloatArray
+    excess: FloatArray
+
+
+def none(size: int) -> Shared:
+    """Return what is known before the first step."""
+    return Shared(np.zeros((size, 0)), np.zeros(0))
+
+
+def learned(
+    shared: Shared, known: FloatArray, move: FloatArray, change: FloatArray, noise_std: float, total: float
+) -> Shared:
+    """Return what a change of the gradient adds to what was `known` of it, if it is clear of noise.
+
+    `total` is the sum of the diagonal, which no curvature exceeds.
+    """
+    rest, noise = change - known, 2 * noise_std**2
+    left, along = float(rest @ rest) - noise * len(rest), float(rest @ move)
+    least = max(HARMLESS * float(known @ move), CLEAR * math.sqrt(noise * float(move @ move)))
+    if left < CLEAR * noise * math.sqrt(2 * len(rest)) or along < least:
+        return shared
+    excess = np.append(shared.excess, min(left / along / total, 1.0))
+    basis, triangle = np.linalg.qr(np.column_stack([shared.vectors, rest / np.linalg.norm(rest)]))
+    values, vectors = np.linalg.eigh((triangle * excess) @ triangle.T)
+    return Shared(basis @ vectors[:, -MOST:], values[-MOST:])
