@@ -5,7 +5,17 @@ import os
 from collections.abc import Collection, Iterable
 from typing import Any
 
-__all__ = ["from_environment", "known_options", "number", "one_of", "positive", "share", "text", "whole"]
+__all__ = [
+    "from_environment",
+    "known_options",
+    "number",
+    "one_of",
+    "positive",
+    "share",
+    "shown",
+    "text",
+    "whole",
+]
 
 
 def number(
@@ -50,7 +60,7 @@ def number(
     within = math.isfinite(given) and low <= given <= high and above < given < below
     if not within and not (or_zero and given == 0):
         allowed = f"{'0 or ' if or_zero else ''}a number{_bounds(low, high, above, below)}"
-        raise ValueError(f"{name} must be {allowed}, got {_shown(value)}")
+        raise ValueError(f"{name} must be {allowed}, got {shown(value)}")
     return given
 
 
@@ -68,7 +78,7 @@ def whole(name: str, value: Any, low: float = -math.inf, high: float = math.inf)
     """
     is_whole = hasattr(value, "__index__") or (isinstance(value, float) and value.is_integer())
     if isinstance(value, bool) or not is_whole or not low <= int(value) <= high:
-        raise ValueError(f"{name} must be a whole number{_bounds(low, high)}, got {_shown(value)}")
+        raise ValueError(f"{name} must be a whole number{_bounds(low, high)}, got {shown(value)}")
     return int(value)
 
 
@@ -83,7 +93,7 @@ def from_environment(variable: str, default: int, low: int) -> int:
     text = os.environ.get(variable, "")
     if not text:
         return default
-    if not text.isdigit() or int(text) < low:
+    if not text.isdecimal() or int(text) < low:
         raise ValueError(f"{variable} must be a whole number of at least {low}, got {text!r}")
     return int(text)
 
@@ -119,7 +129,7 @@ def one_of(name: str, value: Any, choices: Collection[str]) -> str:
     'refined'
     """
     if not isinstance(value, str) or value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(choices)}, got {_shown(value)}")
+        raise ValueError(f"{name} must be one of {', '.join(choices)}, got {shown(value)}")
     return value
 
 
@@ -134,7 +144,7 @@ def text(name: str, value: Any) -> str:
     ValueError: data must be a text, got 3
     """
     if not isinstance(value, str):
-        raise ValueError(f"{name} must be a text, got {_shown(value)}")
+        raise ValueError(f"{name} must be a text, got {shown(value)}")
     return value
 
 
@@ -152,7 +162,7 @@ def known_options(of: str, names: Iterable[Any], known: Collection[str]) -> None
         if name not in known:
             plain = isinstance(name, str) and name.isidentifier() and len(name) <= 60
             raise ValueError(
-                f"{name if plain else _shown(name)} is not an option of {of}; known are {', '.join(known)}"
+                f"{name if plain else shown(name)} is not an option of {of}; known are {', '.join(known)}"
             )
 
 
@@ -168,6 +178,7 @@ def _written(bound: float) -> str:
     return f"{bound:,}" if isinstance(bound, int) else f"{bound:,g}".replace("e+0", "e")
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
+    """Return a value as sentences show it: of a long one, its beginning."""
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:60]}…"

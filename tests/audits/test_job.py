@@ -59,6 +59,8 @@ def test_an_audit_leaves_verdict_and_roc(store, method, attack):
     assert row.step == row.steps == (400 if attack == "wall" else verdict.plan["steps"])
     assert not verdict.refuted
     assert "did not refute" in verdict.sentence()
+    full = verdict.plan["expected_batch"] == verdict.plan["records"]
+    assert ("and with Gaussian noise" in verdict.sentence()) == (attack == "wall" and full)
     assert "verified" not in verdict.to_json()
     assert verdict.attempts == (400 if attack == "wall" else 20)
     assert row.epsilon == verdict.claimed

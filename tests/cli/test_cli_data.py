@@ -183,3 +183,20 @@ def test_what_voids_the_guarantee_is_refused_on_a_private_file(capsys, registere
     assert code == 2
     assert sentence in printed.err
     assert Store().runs() == []
+
+
+@pytest.mark.parametrize(
+    ("model", "ending"), [("lda", ".txt with one document"), ("logistic", ".csv"), ("sbn", ".png")]
+)
+@pytest.mark.parametrize("command", [["fit"], ["data", "add"], ["data", "shard"]])
+def test_help_names_the_formats(capsys, command, model, ending):
+    with pytest.raises(SystemExit):
+        run(capsys, *command, model, "--help")
+    assert ending in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_name_with_a_space_is_quoted_where_it_is_to_be_typed_again(capsys, survey):
+    _, printed = run(
+        capsys, "data", "add", "logistic", *survey, "--name", "two words", "--epsilon", 3, "--delta", 1e-4
+    )
+    assert "vips-explorer data budget 'two words' --epsilon E --delta D" in printed.out

@@ -211,7 +211,7 @@ def test_images_survive_packing(images, threshold):
 @pytest.mark.parametrize(
     ("images", "sentence"),
     [
-        (np.zeros((0, 2, 2)), r"bits must be uint8, one or more × 1, got uint8 \(0, 1\)"),
+        (np.zeros((0, 2, 2)), "there must be at least one image, got none"),
         (np.zeros(4), r"images must be n × height × width or n × pixels, got shape \(4,\)"),
         (np.zeros((1, 0, 3)), r"shape must be \(height, width\) of at least 1 each, got \(0, 3\)"),
         ([[0.0, np.nan]], "images must be finite numbers, got float64"),
@@ -222,6 +222,12 @@ def test_images_survive_packing(images, threshold):
 def test_images_refused(images, sentence):
     with pytest.raises(ValueError, match=sentence):
         BinaryRows.from_images(images, threshold=0)
+
+
+@pytest.mark.parametrize("threshold", [np.nan, np.inf, "0.5", None])
+def test_a_threshold_is_a_number(threshold):
+    with pytest.raises(ValueError, match="threshold must be a number, got"):
+        BinaryRows.from_images([[0, 1]], threshold)
 
 
 @pytest.mark.parametrize(

@@ -146,6 +146,8 @@ def test_texts_are_cut_as_they_are_read_whole(tmp_path, monkeypatch):
     file = tmp_path / "letters.txt"
     file.write_bytes(b"rain and sun\r\n\nsun\n" * 50 + b"tea")
     monkeypatch.setattr("vips_core.readers.documents.CHUNK_BYTES", 100)
+    with pytest.raises(ValueError, match=f"each file must be given once, got {file.name} 2 times"):
+        shard(vips.Corpus, [file, tmp_path / "." / file.name], tmp_path / "shards", {})
     data = shard(vips.Corpus, [file], tmp_path / "shards", {})
     assert len(data) == 151
     assert len(data.shards) > 5

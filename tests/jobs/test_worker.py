@@ -247,7 +247,9 @@ def test_a_run_whose_store_is_full_stops_and_is_settled_later(store, monkeypatch
         worker.work(store, run, on_step)
     assert (tmp_path / f"vips-run-{run}" / "params.npz").exists()
     assert store.run(run).status == "running"
+    (store.folder(run) / "room").write_bytes(b"as a worker leaves it that was killed")
     assert lifecycle.end_abandoned(store) == [run]
+    assert not (store.folder(run) / "room").exists()
     assert steps == [1, 2, 3]
     assert releases(store, run) == 3
 

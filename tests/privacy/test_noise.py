@@ -97,6 +97,12 @@ def test_streams_repeat_by_label_and_differ_between_labels_and_keys():
     assert not (first == other).any()
     assert not (Randomness.of().bits(4) == Randomness.of().bits(4)).any()
     assert not (Randomness.of(1).bits(4) == Randomness.of(2).bits(4)).any()
+
+
+@pytest.mark.parametrize("seed", ["1", 1.7, -1, True])
+def test_a_seed_is_a_whole_number(seed):
+    with pytest.raises(ValueError, match="seed must be a whole number of at least 0, got"):
+        Randomness.of(seed)
     assert not (STREAM.derive("a\0", "b").bits(4) == STREAM.derive("a", "\0b").bits(4)).any()
 
 

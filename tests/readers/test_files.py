@@ -1,5 +1,6 @@
 """Files that anyone may have made: records, or one sentence."""
 
+import gzip
 import io
 
 import numpy as np
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from vips_core.data import BinaryRows, Corpus, LabelledRows
-from vips_core.readers import BUILT_IN, FILE_OPTIONS, read
+from vips_core.readers import BUILT_IN, FILE_OPTIONS, read, shard, source_rows
 from vips_core.tasks import TASKS
 
 COUNTS = {
@@ -207,4 +208,81 @@ def test_a_number_larger_than_any_float_gets_one_sentence(tmp_path):
     (tmp_path / "s.toml").write_text(SCHEMA)
     (tmp_path / "rows.csv").write_text(f"age,ill\n{'9' * 400},0\n30,1\n")
     sentence = refusal(LabelledRows, tmp_path / "rows.csv", target="ill", schema=str(tmp_path / "s.toml"))
-    assert sentence == "column 'age' must be numbers"
+    assert sentence == "column 'age' must be numbers, got " + "9" * 60 + "…"
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (
+            "age;ill\n3,5;0\n",
+            "lacks the columns ['ill', 'age']: with commas between columns, it has ['age;",
+        ),
+        ("age,ill,age\n30,0,31\n", "rows.csv must have one column 'age', got 2"),
+        ("age,ill\n30,yes\n", "labels must be numbers, got 'yes'"),
+        ("age,ill\n?,1\n", "column 'age' must be numbers, got '?'"),
+    ],
+)
+def test_a_strangers_table_is_refused_with_what_it_has(tmp_path, text, sentence):
+    options = table(tmp_path, text)
+    assert sentence in refusal(LabelledRows, tmp_path / "rows.csv", **options)
+
+
+def test_columns_that_nobody_asks_for_may_have_one_name(tmp_path):
+    options = table(tmp_path, "note,age,note,ill\na,30,b,0\n")
+    assert len(read(LabelledRows, tmp_path / "rows.csv", options)) == 1
+
+
+def test_a_packed_table_that_ends_early_gets_one_sentence(tmp_path):
+    options = table(tmp_path)
+    (tmp_path / "rows.csv.gz").write_bytes(gzip.compress(TABLE.encode())[:-9])
+    assert "is not a readable CSV" in refusal(LabelledRows, tmp_path / "rows.csv.gz", **options)
+
+
+def test_the_mark_before_a_text_is_no_part_of_it(tmp_path):
+    (tmp_path / "words.txt").write_text("tea\nmilk\n", encoding="utf-8-sig")
+    (tmp_path / "marked.txt").write_text("tea\n", encoding="utf-8-sig")
+    (tmp_path / "plain.txt").write_text("tea\n")
+    words = {"vocabulary": str(tmp_path / "words.txt")}
+    assert read(Corpus, tmp_path / "marked.txt", words).words.tolist() == [1]
+    rows = [list(source_rows(Corpus, tmp_path / name)) for name in ("marked.txt", "plain.txt")]
+    assert rows[0] == rows[1]
+
+
+@pytest.mark.parametrize("name", ["letters.jsonl", "letters.txt.gz", "letters.parquet", "folder"])
+def test_documents_in_other_files_are_not_counted_with_their_keys(tmp_path, name):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / name).exists() or (tmp_path / name).write_text('{"text": "tea"}\n')
+    assert refusal(Corpus, tmp_path / name) == f"documents must be one file, .txt, .csv or .npz, got {name!r}"
+
+
+def test_images_of_16_bits_have_the_same_pixels_as_of_8(tmp_path):
+    grey = np.array([[0, 100, 127, 128, 255]], np.uint16)
+    for name, image in (("8", grey.astype(np.uint8)), ("16", grey * 257)):
+        (tmp_path / name).mkdir()
+        Image.fromarray(image).save(tmp_path / name / "one.png")
+        assert read(BinaryRows, tmp_path / name, {}).unpack().tolist() == [[0, 0, 0, 1, 1]]
+
+
+def test_images_from_0_to_1_ask_for_their_threshold(tmp_path):
+    (tmp_path / "i.npz").write_bytes(npz(images=np.eye(3)[:, None]))
+    sentence = "threshold must be below the brightest pixel of i.npz, got 127"
+    assert refusal(BinaryRows, tmp_path / "i.npz") == sentence
+    assert len(read(BinaryRows, tmp_path / "i.npz", {"threshold": 0.5})) == 3
+
+
+def test_nobody_is_told_to_trust_a_pickle(tmp_path):
+    (tmp_path / "i.npz").write_text("hello")
+    assert refusal(BinaryRows, tmp_path / "i.npz").endswith("plain arrays: it is no zip archive")
+
+
+@pytest.mark.parametrize("text", ["age,ill\n3,5,0\n4,5,1\n", "age,ill\n30,0,\n40,1,\n"])
+def test_rows_that_are_longer_than_the_header_are_not_shifted(tmp_path, text):
+    """pandas took the first values for names of the rows: ages of 3,5 became 5."""
+    options = table(tmp_path, text)
+    sentence = "Expected 2 fields in line 2, saw 3"
+    assert sentence in refusal(LabelledRows, tmp_path / "rows.csv", **options)
+    with pytest.raises(ValueError, match=sentence):
+        shard(LabelledRows, [tmp_path / "rows.csv"], tmp_path / "shards", options)
+    (tmp_path / "letters.csv").write_text("author,text\nann,tea, milk\nbob,tea, sun\n")
+    assert sentence in refusal(Corpus, tmp_path / "letters.csv", person="author")

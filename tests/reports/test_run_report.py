@@ -23,6 +23,7 @@ HEADINGS = [
     "Clipping",
     "Accounting",
     "Attack risk",
+    "Who is trusted",
     "What was tuned, and on which data",
     "Other runs on the same data",
     "Software",
@@ -37,9 +38,10 @@ def test_a_report_states_the_whole_guarantee(folder):
     ledger = Ledger.from_json((folder / "ledger.json").read_text(encoding="utf-8"))
     assert f"ε = {stated(ledger.epsilon(1e-3, 'gaussian'))} and δ = 0.001 (accountant: " in html
     assert "for replacing one record, one &lt;b&gt;row&lt;/b&gt;, by nothing" in html
-    assert sum(entry.count for entry in ledger) == 4
-    for entry in ledger:
-        assert f"{entry.count} release{'s' if entry.count > 1 else ''} on all records (q = 1)" in html
+    assert ledger.steps == 4
+    assert "4 releases on all records (q = 1)." in html
+    assert f"μ = {stated(2 / ledger.entries[0].noise_multiplier)}, from which δ follows for every ε" in html
+    assert "Saved as config.toml, it gives this run again." in html
     assert f"{ledger.entries[0].noise_multiplier:.4g}" in html
     for block in ledger.entries[0].blocks:
         assert f"<td>{block}</td>" in html
@@ -65,6 +67,7 @@ def test_private_data_tell_composition_and_repeat_through_the_store(store, tmp_p
     assert "by a privacy filter, since each is chosen after the last" in html
     assert "No run was before it" in text_of(report.html_for_run(store, first))
     assert "Demonstration" not in html
+    assert "it asks for such a run again, with new noise and at its cost" in html
     assert "There are no scores" in html
     assert not re.search(r"\d s,", html)  # how long private records took depends on them
     report.write_run(store, second, tmp_path)
@@ -87,6 +90,7 @@ def test_runs_without_noise_or_ledger_say_so(store):
 def test_sampled_batches_are_described(store):
     html = text_of(report.html_for_run(store, worked(store, method="sgd", epsilon=1.0, batch=30, seed=1)))
     assert "Poisson batches, each record in each batch independently with probability q = 0.1" in html
+    assert "Gaussian DP" not in html
 
 
 def test_a_run_that_left_nothing_claims_nothing(store):

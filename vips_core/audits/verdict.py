@@ -85,12 +85,19 @@ class Verdict:
         """What `attempts` counts."""
         return "releases, half of them with the person" if self.attack == WALL else "canaries"
 
+    @property
+    def assumes_gaussian(self) -> bool:
+        """Whether the bound takes releases on full batches for Gaussian ones; counts alone show less."""
+        records = self.plan.get("records")
+        return self.attack == WALL and records is not None and self.plan["expected_batch"] == records
+
     def sentence(self) -> str:
         """Say whether the claim was refuted; that it holds can never be said."""
         claim = "no bound" if self.claimed is None else stated(self.claimed)
         verb = "refuted" if self.refuted else "did not refute"
+        assumed = " and with Gaussian noise" if self.assumes_gaussian else ""
         return (
-            f"The attack {verb} the claim: at {self.confidence * 100:g}% confidence it shows "
+            f"The attack {verb} the claim: at {self.confidence * 100:g}% confidence{assumed} it shows "
             f"ε ≥ {rounding.down(self.measured):g}, and {claim} is claimed."
         )
 

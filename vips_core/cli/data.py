@@ -4,6 +4,7 @@ import argparse
 import dataclasses
 import math
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from vips_core.data import Sharded
 from vips_core.data.sharded import is_sharded
 from vips_core.options import SPENDING
 from vips_core.privacy.accountants import stated
-from vips_core.readers import FILE_OPTIONS, DataSet, read, source_persons, source_rows
+from vips_core.readers import FILE_OPTIONS, FORMATS, DataSet, read, source_persons, source_rows
 from vips_core.store.budget import Budget, Cap
 from vips_core.store.people import Sources
 from vips_core.store.store import Store
@@ -36,7 +37,8 @@ def add_data(commands: Any) -> None:
     models = add.add_subparsers(dest="model", required=True, metavar="MODEL")
     for name, task in TASKS.items():
         options = models.add_parser(name, help=f"for {task.help}")
-        options.add_argument("data", metavar="FILE", help="a file, or a folder that data shard wrote")
+        formats = f"{FORMATS[task.data_type]}; or a folder that data shard wrote"
+        options.add_argument("data", metavar="FILE", help=formats)
         options.add_argument("--name", help="what to call it (default: as the file)")
         options.add_argument("--unit", help="your own words for one record, shown beside what is enforced")
         add_options(options, CAP)
@@ -120,7 +122,8 @@ def describe_cap(name: str, cap: Cap | None) -> str:
         return f"{name} is public: it has no budget."
     return (
         f"{name} is private: all runs on it together may spend ε = {cap.epsilon:g} at δ = "
-        f"{rounding.brief(cap.delta)}. To change that: vips-explorer data budget {name} --epsilon E --delta D"
+        f"{rounding.brief(cap.delta)}. To change that: vips-explorer data budget {shlex.quote(name)} "
+        "--epsilon E --delta D"
     )
 
 

@@ -20,7 +20,7 @@ from vips_core.jobs.submission import submit
 from vips_core.options import SPENDING
 from vips_core.privacy.accountants import stated
 from vips_core.privacy.plan import PrivacyPlan
-from vips_core.readers import BUILT_IN, DataSet
+from vips_core.readers import BUILT_IN, FORMATS, DataSet
 from vips_core.rounding import brief
 from vips_core.store.rows import CANCELLED, FAILED
 from vips_core.store.store import Store
@@ -37,7 +37,7 @@ def add_fit(commands: Any) -> None:
     models = parser.add_subparsers(dest="model", metavar="MODEL")
     for name, task in TASKS.items():
         options = models.add_parser(name, help=task.help)
-        add_request(options, task, "a known data set, or a file")
+        add_request(options, task, f"a known data set, or a file: {FORMATS[task.data_type]}")
         add_file_options(options, task.data_type)
         _add_output(options)
         options.set_defaults(run=_fit_options)

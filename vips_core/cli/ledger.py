@@ -71,7 +71,8 @@ def _verify(options: argparse.Namespace) -> int:
 
 def _check(options: argparse.Namespace) -> None:
     ledger = Ledger.from_json(options.file.read_text(encoding="utf-8"))
-    accounts = {name: account(ledger.events(), options.delta, name) for name in ACCOUNTANTS}
+    delta = ledger.ideal_delta(options.delta)
+    accounts = {name: account(ledger.events(), delta, name) for name in ACCOUNTANTS}
     risk = AttackRisk(ledger.events())
     if options.json:
         described = {"records": ledger.records, "steps": ledger.steps, "seeded": ledger.seeded}

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from vips_core.cli.terminal import add_json, add_options, answer, progress_bar
-from vips_core.readers import FILE_OPTIONS, PERSON, shard, source_persons, source_rows
+from vips_core.readers import FILE_OPTIONS, FORMATS, PERSON, shard, source_persons, source_rows
 from vips_core.store.people import Sources
 from vips_core.store.store import Store
 from vips_core.tasks import TASKS
@@ -18,7 +18,7 @@ def add_shard(actions: Any) -> None:
     models = parser.add_subparsers(dest="model", required=True, metavar="MODEL")
     for name, task in TASKS.items():
         options = models.add_parser(name, help=f"for {task.help}")
-        options.add_argument("files", nargs="+", type=Path, metavar="FILE")
+        options.add_argument("files", nargs="+", type=Path, metavar="FILE", help=FORMATS[task.data_type])
         options.add_argument("--out", required=True, help="folder for the shards, or an address of fsspec")
         options.add_argument("--records-per-shard", type=int, help="by default as many as have 32 MB")
         add_options(options, FILE_OPTIONS[task.data_type])

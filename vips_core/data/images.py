@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from vips_core import validate
 from vips_core.data.records import RowsOfPersons, frozen, owned, person_numbers
 
 
@@ -80,8 +81,10 @@ class BinaryRows(RowsOfPersons):
             raise ValueError(f"images must be n × height × width or n × pixels, got shape {images.shape}")
         if images.dtype.kind not in "biuf" or not np.isfinite(images).all():
             raise ValueError(f"images must be finite numbers, got {images.dtype} with other values")
+        if not len(images):
+            raise ValueError("there must be at least one image, got none")
         shape = (1, images.shape[1]) if images.ndim == 2 else (images.shape[1], images.shape[2])
-        pixels = (images > threshold).reshape(len(images), shape[0] * shape[1])
+        pixels = (images > validate.number("threshold", threshold)).reshape(len(images), shape[0] * shape[1])
         return cls(np.packbits(pixels, axis=1), shape, persons)
 
     def unpack(self, dtype: DTypeLike = np.float32, images: slice = slice(None)) -> NDArray[Any]:

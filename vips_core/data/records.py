@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy import sparse
 
+from vips_core import validate
+
 _ROUNDED_DOWN = 1 - 2.0**-40  # the weights of a person's rows, however rounded, must not exceed 1 together
 
 
@@ -161,7 +163,17 @@ def numbers(values: Any, what: str) -> NDArray[np.float64]:
         plain = values.to_numpy(np.float64, na_value=np.nan) if hasattr(values, "to_numpy") else values
         return np.array(plain, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):  # a whole number may be larger than any float
-        raise ValueError(f"{what} must be numbers") from None
+        raise ValueError(f"{what} must be numbers{_first_wrong(values)}") from None
+
+
+def _first_wrong(values: Any) -> str:
+    for value in np.ravel(np.asarray(values, dtype=object)):
+        if isinstance(value, str | int):
+            try:
+                float(value)
+            except (ValueError, OverflowError):
+                return f", got {validate.shown(value)}"
+    return ""
 
 
 def whole_numbers(

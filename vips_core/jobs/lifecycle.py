@@ -22,6 +22,7 @@ from vips_core.store.store import Store, end
 
 CLAIM = 60.0  # seconds within which a process that was started for a run has to begin it
 LAUNCHES = 3  # processes that are started for a run that none of them begins
+ROOM_FILE = "room"  # in the folder of a run: holds the place of its results until they are written
 
 
 class GivenUpError(Exception):
@@ -162,6 +163,7 @@ def end_abandoned(store: Store) -> list[str]:
                 released = _intended(connection, row)
                 end(connection, row, status, released, epsilon=_epsilon(row, released), error=error)
                 ended.append(run_id)
+        (store.folder(run_id) / ROOM_FILE).unlink(missing_ok=True)
     if ended:
         store.keep_head()
     return ended

@@ -11,6 +11,7 @@ import numpy as np
 
 from vips_core import saved
 from vips_core.jobs.execution import Prepared
+from vips_core.jobs.lifecycle import ROOM_FILE
 
 RESCUE = "VIPS_RESCUE"  # environment variable: folder for results that the store cannot take
 _TIMES_PARAMETERS = 3  # parameters, tables of them, and progress in the store
@@ -35,7 +36,7 @@ def check(folder: Path, size: int) -> None:
 
 def set_aside(folder: Path, size: int) -> Path:
     """Take the room that results need, and return the file that holds it until they are written."""
-    path = folder / "room"
+    path = folder / ROOM_FILE
     with path.open("wb") as file:
         if hasattr(os, "posix_fallocate"):
             os.posix_fallocate(file.fileno(), 0, size)

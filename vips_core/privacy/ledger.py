@@ -14,7 +14,13 @@ from vips_core.privacy.noise import DISTANCE
 Sampling = Literal["poisson", "fixed"]
 FORMAT = "vips-ledger/2"
 EARLIER = "vips-ledger/1"  # without grids; its neighbours were called "add or remove one record"
-NEIGHBOURS = "one person's records replaced by nothing, the public number of persons unchanged (zero-out)"
+NEIGHBOURS = (
+    "one record, or one person with all records where a column names persons, replaced by nothing, the "
+    "public number unchanged (zero-out)"
+)
+_EARLIER_NEIGHBOURS = (  # said of rows too, which is more than holds where somebody has several
+    "one person's records replaced by nothing, the public number of persons unchanged (zero-out)"
+)
 SEEDED = "A known seed was used: this is a demonstration, and the guarantee does not hold."
 
 
@@ -143,12 +149,17 @@ class Ledger:
 
     def epsilon(self, delta: float, accountant: str = "pld") -> float:
         """ε of everything released, at `delta` less the noise's distance from an ideal Gaussian."""
+        return accountants.epsilon(self.events(), self.ideal_delta(delta), accountant)
+
+    def ideal_delta(self, delta: float) -> float:
+        """Return what is left of δ for accountants, who know ideal noise only."""
+        accountants.check_delta(delta)
         distance = self.noise_distance
         if delta <= distance:
             raise ValueError(
                 f"delta must be above {distance:.2g}, the noise's own distance from an ideal one, got {delta}"
             )
-        return accountants.epsilon(self.events(), delta - distance, accountant)
+        return delta - distance
 
     @property
     def noise_distance(self) -> float:
@@ -188,7 +199,7 @@ class Ledger:
         content = _parsed(text)
         if content.get("format") not in (FORMAT, EARLIER):
             raise ValueError(f"the ledger must be a JSON object whose format is {FORMAT!r}")
-        if content["format"] == FORMAT and content.get("neighbours") != NEIGHBOURS:
+        if content["format"] == FORMAT and content.get("neighbours") not in (NEIGHBOURS, _EARLIER_NEIGHBOURS):
             raise ValueError(
                 f"the ledger's neighbours must be {NEIGHBOURS!r}, got {content.get('neighbours')!r}"
             )

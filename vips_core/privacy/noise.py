@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
+from vips_core import validate
 from vips_core.kernels.pool import map_chunks
 
 Array = npt.NDArray[np.float64]
@@ -85,7 +86,9 @@ class Randomness:
     @classmethod
     def of(cls, seed: int | None = None) -> Self:
         """Return a stream keyed by the operating system, or by a seed for a demonstration."""
-        return cls(os.urandom(32) if seed is None else hashlib.sha256(b"vips-seed %d" % seed).digest())
+        if seed is None:
+            return cls(os.urandom(32))
+        return cls(hashlib.sha256(b"vips-seed %d" % validate.whole("seed", seed, low=0)).digest())
 
     def derive(self, *label: str | int) -> Self:
         """Return the stream of this label; different labels give independent streams."""

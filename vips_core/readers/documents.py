@@ -12,6 +12,7 @@ from vips_core.readers.text import CHUNK_BYTES, csv_chunks, decoded, read_csv, r
 
 COUNT_ARRAYS = ("indptr", "indices", "counts", "vocabulary")
 COMMON_WORDS = 6000  # of English, where no vocabulary is given
+TEXT_ENDINGS = ("", ".txt", ".text")
 LINE_END = re.compile(r"\r?\n")  # alone: str.splitlines also ends lines at form feeds and other controls
 
 
@@ -37,7 +38,7 @@ def read_documents(
     Corpus
         Counts of the public words.
     """
-    suffix = path.suffix.lower()
+    suffix = _ending(path)
     if suffix == ".npz":
         corpus, persons = _corpus_of_counts(path, person)
         return corpus if persons is None else corpus.joined(persons)
@@ -70,7 +71,7 @@ def document_chunks(
     iterator of (Corpus, persons, int)
         Documents, who wrote each, None where nobody says, and how many bytes of the file have been read.
     """
-    suffix = path.suffix.lower()
+    suffix = _ending(path)
     if suffix == ".npz":
         yield *_corpus_of_counts(path, person), path.stat().st_size
         return
@@ -83,6 +84,14 @@ def document_chunks(
     refuse_person(person, path, "one line a document")
     for texts, position in _line_chunks(path):
         yield Corpus.from_texts(texts, words), None, position
+
+
+def _ending(path: Path) -> str:
+    """Return how a file's name ends: what it is. Others would be counted with their marks and keys."""
+    suffix = path.suffix.lower()
+    if path.is_dir() or suffix not in (*TEXT_ENDINGS, ".csv", ".npz"):
+        raise ValueError(f"documents must be one file, .txt, .csv or .npz, got {path.name!r}")
+    return suffix
 
 
 def _line_chunks(path: Path) -> Iterator[tuple[list[str], int]]:

@@ -18,6 +18,12 @@ _PERSON = Option(
     "column of a CSV (or array of an .npz) that names the person: all records with one value are protected "
     "together",
 )
+# What a file may be, in the words of `--help`.
+FORMATS: Mapping[type, str] = {
+    Corpus: "a .txt with one document per line, a .csv, or an .npz with indptr, indices, counts, vocabulary",
+    LabelledRows: "a .csv with a header and commas",
+    BinaryRows: "a folder of .png of one size, or an .npz whose array images is n × height × width",
+}
 # What must be said of a file, because it must not be learned from private records.
 FILE_OPTIONS: Mapping[type, Mapping[str, Option]] = {
     Corpus: {

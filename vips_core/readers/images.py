@@ -35,7 +35,10 @@ def read_images(path: Path, threshold: float, person: str | None = None) -> Bina
         refuse_person(person, path, "a folder of images")
         return BinaryRows.from_images(images_of_folder(path), threshold)
     images, persons = _arrays(path, person)
-    return BinaryRows.from_images(images, threshold, persons)
+    rows = BinaryRows.from_images(images, threshold, persons)
+    if not rows.bits.any():  # most likely grey values from 0 to 1
+        raise ValueError(f"threshold must be below the brightest pixel of {path.name}, got {threshold:g}")
+    return rows
 
 
 def image_chunks(path: Path, threshold: float, person: str | None) -> Iterator[tuple[BinaryRows, Any, int]]:
@@ -89,7 +92,7 @@ def _read_all(files: Sequence[Path]) -> Any:
     for file in files:
         try:
             with Image.open(file) as image:
-                images.append(np.asarray(image.convert("L")))
+                images.append(_grey(image))
         except Image.DecompressionBombError:
             raise ValueError(f"{file.name} has far too many pixels") from None
         except Exception:  # a damaged file makes Pillow raise nearly anything
@@ -99,3 +102,8 @@ def _read_all(files: Sequence[Path]) -> Any:
                 f"images must have one size, got {images[0].shape} and, in {file.name}, {images[-1].shape}"
             )
     return np.stack(images)
+
+
+def _grey(image: Any) -> Any:
+    """Return grey values from 0 to 255; of 16 bits, Pillow would cut them off there."""
+    return np.asarray(image) // 257 if image.mode.startswith("I") else np.asarray(image.convert("L"))

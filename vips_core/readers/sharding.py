@@ -6,6 +6,7 @@ is then bounded by the rows of a shard, and of the person with the most.
 """
 
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -74,6 +75,9 @@ def shard(
     for path in paths:
         if not path.exists():
             raise ValueError(f"there is no file {str(path)!r}")
+    for file, times in Counter(path.resolve() for path in paths).items():
+        if times > 1:  # every record would count twice, and be protected half as well
+            raise ValueError(f"each file must be given once, got {file.name} {times} times")
     chunks = _chunks(data_type, paths, given, on_read or (lambda count: None))
     if person is None:
         several = (records for records, _ in chunks)

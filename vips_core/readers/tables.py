@@ -1,13 +1,16 @@
 """Labelled rows from a CSV."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from vips_core.data import LabelledRows
 from vips_core.readers.persons import column_of_persons
 from vips_core.readers.schema import read_schema
-from vips_core.readers.text import csv_chunks, read_csv
+from vips_core.readers.text import csv_chunks, read_csv, read_header
+
+MOST_SHOWN = 200  # characters of a list of columns
 
 
 def read_table(path: Path, target: str, schema: Path, person: str | None = None) -> LabelledRows:
@@ -30,6 +33,7 @@ def read_table(path: Path, target: str, schema: Path, person: str | None = None)
         One record for each row, or each person.
     """
     public = read_schema(schema)
+    _check_header(path, [target, *public["ranges"]], person)
     frame = read_csv(path, dtype=None if person is None else {person: str})
     if person is not None:
         frame[person] = column_of_persons(frame, person, path)
@@ -54,6 +58,21 @@ def table_chunks(
     public = read_schema(schema)
     if person in (target, *public["ranges"]):
         raise ValueError(f"the column {person!r} names persons: it can be neither the target nor a predictor")
+    _check_header(path, [target, *public["ranges"]], person)
     for frame, position in csv_chunks(path, dtype=None if person is None else {person: str}):
         rows = LabelledRows.from_frame(frame, target, **public)
         yield rows, column_of_persons(frame, person, path), position
+
+
+def _check_header(path: Path, needed: Sequence[str], person: str | None) -> None:
+    """Refuse a table that lacks a column, or has two of one name."""
+    names = read_header(path)
+    absent = [name for name in needed if name not in names]
+    if absent:
+        raise ValueError(
+            f"{path.name} lacks the columns {str(absent)[:MOST_SHOWN]}: with commas between columns, it has "
+            f"{str(names)[:MOST_SHOWN]}"
+        )
+    for name, times in Counter(names).items():
+        if times > 1 and name in (*needed, person):
+            raise ValueError(f"{path.name} must have one column {name!r}, got {times}")

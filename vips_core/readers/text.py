@@ -1,5 +1,7 @@
 """Text and tables of a user's file; `ValueError` with one sentence where they are none."""
 
+import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,9 +16,9 @@ def read_text(path: Path) -> str:
 
 
 def decoded(content: bytes, path: Path) -> str:
-    """Return the text of some bytes of a file."""
+    """Return the text of some bytes of a file, without the mark that some programs begin it with."""
     try:
-        return content.decode("utf-8")
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise _not_text(path, error) from None
 
@@ -25,21 +27,37 @@ def read_csv(path: Path, **options: Any) -> Any:
     """Return a CSV with a header as a frame; `options` are those of pandas."""
     import pandas as pd
 
+    _first_lines(path, 2)
     with _one_sentence(path):
         return pd.read_csv(path, **options)
+
+
+def read_header(path: Path) -> list[str]:
+    """Return the names of a CSV's columns as they are written, where pandas renames the second of two."""
+    return [str(name) for name in _first_lines(path, 1).iloc[0]]
 
 
 def csv_chunks(path: Path, **options: Any) -> Iterator[tuple[Any, int]]:
     """Return the rows of a CSV some at a time, each time with how many bytes have been read."""
     import pandas as pd
 
+    columns = _first_lines(path, 2).shape[1]
     with path.open("rb") as file, _one_sentence(path):
-        columns = len(file.readline().split(b","))
-        file.seek(0)
         rows = max(100, CHUNK_BYTES // (8 * columns))
         with pd.read_csv(file, chunksize=rows, **options) as frames:
             while (frame := next(frames, None)) is not None:
                 yield frame, file.tell()
+
+
+def _first_lines(path: Path, count: int) -> Any:
+    """Return the header, and with it a first row, which is refused where it is longer than the header.
+
+    pandas would take the first values of all rows for their names, and move the others to the column before.
+    """
+    import pandas as pd
+
+    with _one_sentence(path):
+        return pd.read_csv(path, header=None, nrows=count, dtype=str, keep_default_na=False)
 
 
 @contextmanager
@@ -48,7 +66,7 @@ def _one_sentence(path: Path) -> Iterator[None]:
         yield
     except UnicodeDecodeError as error:
         raise _not_text(path, error) from None
-    except ValueError as error:  # of pandas: sometimes of several lines
+    except (ValueError, EOFError, zlib.error, zipfile.BadZipFile) as error:  # of several lines, or packed
         raise ValueError(f"{path.name} is not a readable CSV: {' '.join(str(error).split())}") from None
 
 

@@ -1,10 +1,13 @@
 """The numbers of a run's guarantee, from what was really released; the words are in `templates`."""
 
-from collections.abc import Mapping
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from vips_core import rounding
 from vips_core.privacy.accountants import ACCOUNTANTS, Account, account
+from vips_core.privacy.events import SampledGaussian
 from vips_core.privacy.ledger import Ledger
 from vips_core.privacy.tradeoff import AttackRisk
 
@@ -18,16 +21,29 @@ def numbers(ledger: Ledger | None, delta: float) -> dict[str, Any]:
     """Return what the template of the guarantee shows of a ledger; nothing where there is none."""
     if ledger is None:
         return {}
-    accounts = {name: account(ledger.events(), delta, name) for name in MAIN}
+    events, ideal_delta = ledger.events(), ledger.ideal_delta(delta)
+    accounts = {name: account(events, ideal_delta, name) for name in MAIN}
     epsilon, accountant = best_account(accounts)
+    batches: Counter[tuple[float, str]] = Counter()
+    for entry in ledger:
+        batches[entry.sampling_rate, entry.sampling] += entry.count
     return {
+        "batches": batches,
+        "gaussian_mu": _gaussian_mu(events),
         "best_epsilon": epsilon,
         "best_accountant": accountant,
         "account_table": account_table(accounts),
         "block_table": block_table(ledger),
         "noise_multipliers": sorted({entry.noise_multiplier for entry in ledger}),
-        "attack_risk": AttackRisk(ledger.events()),
+        "attack_risk": AttackRisk(events),
     }
+
+
+def _gaussian_mu(events: Sequence[SampledGaussian]) -> float | None:
+    """Return μ of noisy full batches, which are one Gaussian; None of others."""
+    if any(event.sampling_rate < 1 or event.noise_multiplier == 0 for event in events):
+        return None
+    return math.sqrt(sum(event.count / event.noise_multiplier**2 for event in events))
 
 
 def best_account(accounts: Mapping[str, Account]) -> tuple[float, str]:
