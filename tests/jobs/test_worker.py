@@ -12,6 +12,7 @@ from tests.toy import coin_flips
 from vips_core import saved
 from vips_core.jobs import execution, lifecycle, lock, room, worker
 from vips_core.jobs.submission import submit
+from vips_core.privacy.accountants import stated
 from vips_core.store import budget
 from vips_core.store.database import StoreError
 from vips_core.store.store import Store
@@ -45,6 +46,11 @@ def test_a_run_is_cancelled_within_one_step(store):
     row = store.run(run)
     assert (row.status, row.step, releases(store, run)) == ("cancelled", 3, 3)
     assert (store.folder(run) / "params.npz").exists()  # what was paid for is kept
+    result = json.loads((store.folder(run) / execution.RESULT).read_text(encoding="utf-8"))
+    plan = execution.prepare(request(), store.load("flips")).plan
+    assert result["epsilon"]["pld"] < plan.epsilon()
+    (caution,) = [text for text in result["cautions"] if f"stopped after 3 of {STEPS} steps" in text]
+    assert f"ε of the whole run holds, {stated(plan.epsilon())}" in caution
 
 
 def test_a_run_that_is_cancelled_before_its_first_release_costs_nothing(store, monkeypatch):

@@ -14,9 +14,11 @@ from vips_core.engines.cluster import Cluster
 from vips_core.fit import Fit, Progress, fit
 from vips_core.jobs.plan import plan_for
 from vips_core.jobs.request import Request
+from vips_core.privacy.accountants import stated
 from vips_core.privacy.ledger import SEEDED, Ledger
 from vips_core.privacy.plan import PrivacyPlan
 from vips_core.readers import DataSet
+from vips_core.rounding import brief
 from vips_core.tasks import Report, Task
 
 PURE = "ε is for replacing one record, at δ = 0, and has no ledger: it is proved as a whole."
@@ -115,6 +117,7 @@ def run(
         spent = {name: trained.epsilon(name) if request.private else None for name in REPORTED}
         cautions = trained.ledger.cautions() + prepared.plan.warnings()
         cautions += request.task.cautions(prepared.model, prepared.plan)
+        cautions += _stopped(prepared, trained.ledger.steps)
         result = _result(prepared, report, trained.ledger.steps, spent, cautions)
     for name, table in report.tables.items():
         table.to_csv(out / f"{name}.csv", index=False)
@@ -123,6 +126,17 @@ def run(
         json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False), encoding="utf-8"
     )
     return result
+
+
+def _stopped(prepared: Prepared, steps: int) -> list[str]:
+    """Say what a private run has cost that was stopped: accountants take the number of steps as given."""
+    plan = prepared.plan
+    if not prepared.request.private or steps == plan.steps:
+        return []
+    return [
+        f"The run was stopped after {steps:,} of {plan.steps:,} steps. Whoever stops a run may have looked at "
+        f"it before: then the ε of the whole run holds, {stated(plan.epsilon())} at δ = {brief(plan.delta)}."
+    ]
 
 
 def epsilon_so_far(progress: Progress[Any]) -> float:

@@ -16,14 +16,15 @@ s²/(1+s): the Wiener filter where s is small, a ridge of 1/s where it is large.
    average. The rest of the norm measures the curvature's diagonal, Σ vw·p(1−p)z² ≈ Σ wmz².
 3. Where d × d cells can be seen (N·μ ≥ 3·d^1.5), one release in eight is Σ 4w²p(1−p)zzᵀ, half of them early
    and half on the way, where p is near that of the answer. Its deviation from the diagonal is shrunk,
-   eigenvalue by eigenvalue, by the known spectrum of its noise; what is left of it makes steps of correlated
-   columns stable, and intervals honest.
+   eigenvalue by eigenvalue, by the known spectrum of its noise; what is left of it makes intervals honest.
+4. `secants`: what correlated columns share is learned from the gradients too, so that steps stay stable where
+   the matrix is hidden or wrong. Without a matrix, moves begin small and may double from step to step.
 
 | symbol | code            | shape                                       |
 |--------|-----------------|---------------------------------------------|
 | θ      | `point`         | (d+1,), the iterate in coordinates          |
 | θ̄, ḡ   | `average_point`, `average_gradient` | (d+1,)                  |
-| λ      | `Directions`    | eigenvalues (d+1,) and vectors, or the axes |
+| λ      | `Directions`    | eigenvalues and vectors, or the axes        |
 | V      | `noise_std`², over steps | scalar                             |
 | τ      | `PRIOR`, `CONSTANT_PRIOR` | scalars                           |
 """
