@@ -134,8 +134,9 @@ def _stopped(prepared: Prepared, steps: int) -> list[str]:
     if not prepared.request.private or steps == plan.steps:
         return []
     return [
-        f"The run was stopped after {steps:,} of {plan.steps:,} steps. Whoever stops a run may have looked at "
-        f"it before: then the ε of the whole run holds, {stated(plan.epsilon())} at δ = {brief(plan.delta)}."
+        f"The run was stopped after {steps:,} of {plan.steps:,} steps. Whoever stops a run may have looked "
+        "at it before: then the ε of the whole run holds, "
+        f"{stated(plan.epsilon())} at δ = {brief(plan.delta)}."
     ]
 
 
