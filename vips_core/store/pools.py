@@ -78,7 +78,7 @@ def check_declared(
         reason = (
             f"they share a cap of ε = {known.epsilon:g}, δ = {rounding.brief(known.delta)}"
             if known
-            else "are public"
+            else "they are public"
         )
         raise ValueError(f"a cap cannot be given with these records: {reason}")
 

@@ -3,7 +3,8 @@
 A diagonal cannot know that columns are correlated. Along what they share the curvature is up to d times
 larger, and a step that the diagonal calls small overshoots. But with move s and gradients g before and after
 it, g − g⁺ = Hs, up to noise of √2 times a gradient's: what the curvature B that is known so far leaves of it,
-r = g − g⁺ − Bs, is the symmetric rank-one update rrᵀ/(rᵀs). It is taken where its known noise leaves of it.
+r = g − g⁺ − Bs, makes the symmetric rank-one update rrᵀ/(rᵀs). It is taken where it is clear of its known
+noise, and as large as that leaves it.
 
 | symbol | code      | shape                                                       |
 |--------|-----------|-------------------------------------------------------------|
@@ -55,7 +56,7 @@ def beyond(
     rest, noise = change - known, 2 * noise_std**2
     left, along = float(rest @ rest) - noise * len(rest), float(rest @ move)
     least = max(HARMLESS * float(known @ move), CLEAR * math.sqrt(noise * float(move @ move)))
-    if left < CLEAR * noise * math.sqrt(2 * len(rest)) or along < least:
+    if left < CLEAR * noise * math.sqrt(2 * len(rest)) or along <= least:
         return None
     return rest / np.linalg.norm(rest), left / along
 
