@@ -1,5 +1,6 @@
 """Sharded data sets: manifests, files, persons, and what is refused."""
 
+import gzip
 import json
 from dataclasses import replace
 
@@ -135,6 +136,10 @@ def test_a_table_is_cut_in_its_order_and_by_whole_persons(tmp_path, monkeypatch)
     assert sum(read) == file.stat().st_size
     ages = np.concatenate([some.x[:, 1] for _, some in plain.loaded()])
     assert [f"{age:.3f}" for age in ages] == [line.split(",")[0] for line in lines]
+    packed = tmp_path / "rows.csv.gz"
+    packed.write_bytes(gzip.compress(file.read_bytes()))
+    unpacked = shard(vips.LabelledRows, [packed], tmp_path / "packed", about)
+    assert np.array_equal(np.concatenate([some.x[:, 1] for _, some in unpacked.loaded()]), ages)
     persons = shard(vips.LabelledRows, [file], tmp_path / "persons", {**about, "person": "who"})
     assert persons.person == "who"
     assert len(persons) == len({line.split(",")[2] for line in lines})

@@ -44,7 +44,8 @@ def csv_chunks(path: Path, **options: Any) -> Iterator[tuple[Any, int]]:
     columns = _first_lines(path, 2).shape[1]
     with path.open("rb") as file, _one_sentence(path):
         rows = max(100, CHUNK_BYTES // (8 * columns))
-        with pd.read_csv(file, chunksize=rows, **options) as frames:
+        packed = "gzip" if path.suffix.lower() == ".gz" else None
+        with pd.read_csv(file, compression=packed, chunksize=rows, **options) as frames:
             while (frame := next(frames, None)) is not None:
                 yield frame, file.tell()
 
