@@ -49,6 +49,15 @@ def _cost_of_stopping(run: RunRow) -> str:
     )
 
 
+def _spent(run: RunRow) -> str:
+    if run.epsilon is None:
+        return "without privacy"
+    if run.status != RUNNING:
+        return f"ε = {at_most(run.epsilon)}"
+    # A worker says now and then what its releases cost; none costs nothing.
+    return f"ε = {at_most(run.epsilon)} so far" if run.epsilon else "ε not said yet"
+
+
 def _lives(run: RunRow) -> bool:
     return run.status in stored.LIVE
 
@@ -114,10 +123,7 @@ class ProgressCard:
             return f"**{label}** waits for its turn"
         if run.status == RUNNING and run.step == 0:
             return f"**{label}** prepares its first step; after an installation, code is compiled first"
-        spent = "without privacy" if run.epsilon is None else f"ε = {at_most(run.epsilon)}"
-        if run.status == RUNNING and run.epsilon is not None:
-            spent += " so far"
-        return f"**{label}**: step {run.step:,} of {run.steps:,}, {spent}{self._score(run)}"
+        return f"**{label}**: step {run.step:,} of {run.steps:,}, {_spent(run)}{self._score(run)}"
 
     def _score(self, run: RunRow) -> str:
         """Return the score of all held-out records; before it is known, of those that are followed."""

@@ -186,6 +186,10 @@ def test_progress_tells_steps_and_epsilon(store, monkeypatch):
     (bar,) = at.get("progress")
     assert bar.proto.value == 40
     assert "step 4 of 10, ε = 0.250 so far, held-out perplexity (completion) 5.25" in bar.proto.text
+    run = dataclasses.replace(run, epsilon=0.0)  # before the worker has said what its releases cost
+    checked(at.run())
+    (bar,) = at.get("progress")
+    assert "step 4 of 10, ε not said yet, held-out" in bar.proto.text
 
 
 def test_a_score_of_some_records_is_not_taken_for_one_of_all(store, monkeypatch):
