@@ -134,3 +134,14 @@ def test_a_fit_of_a_version_without_a_later_field_is_read(tmp_path):
         older = {name: arrays[name] for name in arrays if name != "sharpness"}
     np.savez(tmp_path / PARAMETERS, **older)
     assert np.array_equal(vips.load(tmp_path).params.lam, fit.params.lam)
+
+
+def test_a_regression_of_a_version_without_shared_directions_is_read(tmp_path):
+    fit = CASES["logistic wide"]()
+    fit.save(tmp_path)
+    later = ("last_point", "last_gradient", "shared.")
+    with np.load(tmp_path / PARAMETERS) as arrays:
+        older = {name: arrays[name] for name in arrays if not name.startswith(later)}
+        assert len(older) == len(arrays.files) - 4
+    np.savez(tmp_path / PARAMETERS, **older)
+    assert np.array_equal(vips.load(tmp_path).params.mean, fit.params.mean)

@@ -84,10 +84,14 @@ def _params_like(like: Any, arrays: Mapping[str, Any], prefix: str = "") -> Any:
     values = {}
     for field in dataclasses.fields(like):
         old, name = getattr(like, field.name), prefix + field.name
+        # Earlier versions lack later fields, which have a default.
+        later = field.default is not dataclasses.MISSING or field.default_factory is not dataclasses.MISSING
+        if later and not any(other == name or other.startswith(f"{name}.") for other in arrays):
+            continue
         if dataclasses.is_dataclass(old):
             values[field.name] = _params_like(old, arrays, f"{name}.")
         elif name in arrays:
             values[field.name] = arrays[name].item() if arrays[name].ndim == 0 else arrays[name]
-        elif old is not None and field.default is dataclasses.MISSING:  # earlier versions lack later fields
+        elif old is not None:
             raise ValueError(f"the parameters must have the array {name!r}, got {', '.join(sorted(arrays))}")
     return dataclasses.replace(like, **values)

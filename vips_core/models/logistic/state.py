@@ -1,12 +1,12 @@
 """What the descent remembers between steps."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from vips_core.models.base import FloatArray
-from vips_core.models.logistic import statistics
+from vips_core.models.logistic import secants, statistics
 from vips_core.models.logistic.coordinates import Coordinates
 from vips_core.models.logistic.secants import Shared
 
@@ -61,9 +61,9 @@ class DescentParams:
     values: FloatArray
     vectors: FloatArray
     rarer: float  # mean of min(p, 1−p)
-    last_point: FloatArray
-    last_gradient: FloatArray
-    shared: Shared
+    last_point: FloatArray = field(default_factory=lambda: np.zeros(0))  # these are later than the others
+    last_gradient: FloatArray = field(default_factory=lambda: np.zeros(0))
+    shared: Shared = field(default_factory=lambda: secants.none(0))
 
     def log_odds(self, x: Any) -> tuple[FloatArray, FloatArray]:
         """Mean and variance of ψ over the posterior."""
