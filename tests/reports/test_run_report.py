@@ -75,7 +75,7 @@ def test_private_data_tell_composition_and_repeat_through_the_store(store, tmp_p
     assert "submit(store, request)" in script  # so that the budget counts it
     assert "vips.fit(" not in script
     assert {file.suffix for file in tmp_path.iterdir() if file.is_file()} <= {
-        ".html", ".toml", ".json", ".csv", ".npz", ".py", ".ipynb", ".txt",
+        ".html", ".toml", ".json", ".csv", ".npz", ".py", ".ipynb", ".txt", ".yaml",
     }  # fmt: skip
 
 

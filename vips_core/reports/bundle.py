@@ -17,10 +17,12 @@ from vips_core.tasks import TASKS
 Files = dict[str, bytes]
 
 HTML = "report.html"
+REGISTRY = "registry.yaml"
 PUBLISHABLE = (
     HTML,
     "config.toml",
     "config.json",
+    REGISTRY,
     "repeat.py",
     "repeat.ipynb",
     "results.csv",

@@ -1,6 +1,7 @@
 """HTML that needs nothing else: templates, tables with numbers for people, and Plotly embedded once."""
 
 import functools
+import json
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -28,7 +29,7 @@ class HtmlTable:
 def templates(package: str) -> Environment:
     """Return the templates in a package's folder `templates`.
 
-    Whatever is put into them is escaped, and a value that was not given is an error.
+    Whatever is put into HTML is escaped, and a value that was not given is an error.
 
     Parameters
     ----------
@@ -47,7 +48,7 @@ def templates(package: str) -> Environment:
     """
     environment = Environment(
         loader=PackageLoader(package),
-        autoescape=True,
+        autoescape=lambda name: name is None or name.endswith(".html.j2"),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -59,6 +60,7 @@ def templates(package: str) -> Environment:
         "brief": rounding.brief,
         "digits": lambda value: f"{value:.4g}",
         "plain": plain,
+        "scalar": scalar,
         "stated": stated,
         "thousands": lambda value: f"{value:,}",
     }
@@ -66,19 +68,19 @@ def templates(package: str) -> Environment:
 
 
 def render(template: str, **values: Any) -> str:
-    """Return a report's page.
+    """Return a report's page, or another text.
 
     Parameters
     ----------
     template
-        Name of a file in `templates`, which extends `page.html.j2`.
+        Name of a file in `templates`.
     values
         What it shows.
 
     Returns
     -------
     str
-        HTML that opens without network.
+        HTML opens without network.
     """
     return _report_templates().get_template(template).render(plotly=plotly_script, **values)
 
@@ -106,6 +108,19 @@ def as_table(frame: "pd.DataFrame") -> HtmlTable:
         for row in frame.itertuples(index=False, name=None)
     ]
     return HtmlTable(head, rows)
+
+
+def scalar(text: Any) -> str:
+    """Return a text on one line, in quotes that YAML and JSON share.
+
+    Examples
+    --------
+    >>> scalar("one  patient: all visits")
+    '"one patient: all visits"'
+    """
+    raw = text.unescape() if isinstance(text, Markup) else str(text)
+    line = " ".join("".join(letter if letter.isprintable() else " " for letter in raw).split())
+    return json.dumps(line, ensure_ascii=False)
 
 
 def plain(value: Any) -> Any:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from vips_core.jobs.execution import published_files
-from vips_core.reports import bundle, guarantee, page, repeat
+from vips_core.reports import bundle, guarantee, page, registry, repeat
 from vips_core.reports.exhibits import Exhibit
 from vips_core.reports.run_facts import RunFacts
 
@@ -43,6 +43,9 @@ def files(facts: RunFacts, exhibits: Sequence[Exhibit]) -> bundle.Files:
         **{file.name: file.read_bytes() for file in published_files(request.task, facts.folder)},
         **bundle.exhibit_files(exhibits),
     }
+    record = registry.draft(facts)
+    if record is not None:
+        published[bundle.REGISTRY] = record.encode()
     if facts.result is not None:
         scores = _score_table(facts).rename(columns={"held-out score": "score"})
         cells = repeat.run_cells(

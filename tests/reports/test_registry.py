@@ -1,0 +1,99 @@
+"""The draft for the public registry of deployments: its keys, its values, and when there is none."""
+
+from dataclasses import replace
+
+import pytest
+import yaml
+
+from tests.reports import TABLE, worked
+from tests.small_rows import rows
+from vips_core.jobs.request import Request
+from vips_core.jobs.submission import submit
+from vips_core.privacy.accountants import stated
+from vips_core.privacy.ledger import Ledger
+from vips_core.privacy.plan import PrivacyPlan
+from vips_core.reports import registry, report
+from vips_core.reports.run_facts import gather
+from vips_core.store.budget import Cap
+
+# What the registry knows; it allows no further keys.
+SECTIONS = {
+    "basic": {
+        "name", "data_curators", "description", "intended_use", "data_product_type", "data_product_region",
+        "publication_date",
+    },
+    "dp_variant": {"variant_name", "data_domain", "unprotected_quantities"},
+    "privacy_loss": {
+        "privacy_unit", "privacy_unit_details", "privacy_parameters", "privacy_parameters_details",
+    },
+    "deployment_model": {
+        "model_name", "model_name_details", "actors", "release_type",
+        "data_source_type", "data_source_type_details", "access_type", "access_type_details",
+    },
+    "accounting": {"post_processing", "composition"},
+    "implementation": {"preprocessing_and_hyperparameter_tuning", "mechanisms", "justification"},
+    "administrative": {"registry_authors"},
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module", autouse=True)
+def claimed(store):
+    """Records of these tests alone: others count what was released from theirs."""
+    store.add_data("claimed", rows(300, 12), cap=Cap(5.0, 1e-3), unit="one patient", reason="a test")
+
+
+def drafted(store, run_id):
+    return yaml.safe_load(registry.draft(gather(store, run_id)))
+
+
+def test_a_private_run_has_a_draft_with_the_registrys_keys(store, tmp_path):
+    run_id = worked(store, data="claimed", epsilon=0.3)
+    report.write_run(store, run_id, tmp_path)
+    record = yaml.safe_load((tmp_path / "registry.yaml").read_text(encoding="utf-8"))
+    deployment = record.pop("deployment")
+    assert record == {"url_slug": f"vips-{run_id}", "status": "Draft", "tier": 3}
+    assert {section: set(values) for section, values in deployment.items()} == SECTIONS
+    texts = [item for values in deployment.values() for item in values.values() if isinstance(item, str)]
+    assert all(text.strip() and "&" not in text and "  " not in text for text in texts)
+    loss = deployment["privacy_loss"]
+    ledger = Ledger.from_json((tmp_path / "ledger.json").read_text(encoding="utf-8"))
+    assert loss["privacy_parameters"]["delta"] == 1e-3
+    assert loss["privacy_parameters"]["epsilon"] == float(stated(ledger.epsilon(1e-3, "gaussian")))
+    assert loss["privacy_unit"] in loss["privacy_unit_details"]
+    assert f"{ledger.entries[0].noise_multiplier:.4g}" in deployment["implementation"]["mechanisms"]
+    assert deployment["dp_variant"]["variant_name"] == "Approximate DP"
+    assert "TO FILL IN" in deployment["basic"]["data_curators"][0]
+
+
+def test_a_unit_is_written_as_it_is_and_a_small_delta_as_a_number(store):
+    unit = 'one "patient"\t<all>: & {visits}\x07 # not a comment'
+    store.add_data("quoted", rows(300, 11), cap=Cap(3.0, 1e-9), unit=unit)
+    record = drafted(store, worked(store, data="quoted", epsilon=0.5, delta=1e-12))
+    loss = record["deployment"]["privacy_loss"]
+    assert loss["privacy_unit"] == 'one "patient" <all>: & {visits} # not a comment'
+    assert loss["privacy_parameters"]["delta"] == pytest.approx(1e-12)
+
+
+def test_a_second_run_is_one_of_many(store):
+    first, second = (worked(store, data="claimed", epsilon=0.1) for _ in range(2))
+    kinds = [drafted(store, run)["deployment"]["deployment_model"]["release_type"] for run in (first, second)]
+    assert kinds[1] == "Many releases"
+
+
+def test_a_run_that_was_stopped_is_stated_as_a_whole(store):
+    facts = gather(store, worked(store, data="claimed", epsilon=0.2))
+    plan = facts.result["plan"] | {"steps": 2 * facts.ledger.steps}
+    stopped = replace(facts, result={**facts.result, "plan": plan})
+    of_all, of_part = (
+        yaml.safe_load(registry.draft(run))["deployment"]["privacy_loss"]["privacy_parameters"]["epsilon"]
+        for run in (stopped, facts)
+    )
+    assert of_part == pytest.approx(0.2, rel=1e-3)
+    assert of_all == float(stated(PrivacyPlan(**plan).epsilon())) > 1.3 * of_part
+
+
+def test_what_claims_nothing_has_no_draft(store, seeded):
+    assert registry.draft(gather(store, seeded)) is None
+    cancelled = submit(store, Request.from_mapping(TABLE | {"data": "claimed", "epsilon": 0.1}))
+    store.cancel(cancelled)
+    assert registry.draft(gather(store, cancelled)) is None
