@@ -1,5 +1,6 @@
 """Estimates and predictions of Bayesian logistic regression: good, finite, and honest about noise."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -43,6 +44,19 @@ def test_risks_of_a_rare_target_are_right_on_average():
     risks = [model.predict_probability(vips.fit(model, rows, plan, seed=seed), rows) for seed in range(12)]
     assert y.mean() < 0.035
     assert np.mean(risks) == pytest.approx(y.mean(), rel=0.12)
+
+
+@pytest.mark.parametrize("predictors", [0, 1])
+def test_risks_from_next_to_no_predictors_are_right_on_average(predictors):
+    """A typical record of few columns is short beside the constant: log odds vary less than of many."""
+    rng = np.random.default_rng(0)
+    x = np.column_stack([np.ones(1000), rng.random((1000, predictors))])
+    rows = vips.LabelledRows(x, np.arange(1000) < 300, tuple("ab"[: 1 + predictors]), (1 + predictors) ** 0.5)
+    rows = replace(rows, y=rng.permutation(rows.y))
+    model = model_for(rows)
+    plan = model.recommend(records=1000, epsilon=4.0, delta=1e-6, epochs=16)
+    risks = [model.predict_probability(vips.fit(model, rows, plan, seed=seed), rows) for seed in range(24)]
+    assert np.mean(risks) == pytest.approx(0.3, rel=0.05)
 
 
 def test_no_column_is_special_by_its_name_or_its_place():

@@ -20,8 +20,8 @@ def over_records(params: DescentParams, directions: Directions, point: FloatArra
 
 
 def unit_curvature(params: DescentParams) -> float:
-    """Return the slopes' curvature of log odds of variance 1; a typical record has ‖z‖² = 1/RADIUS²."""
-    return float(params.diagonal[1:].sum() * RADIUS**2)
+    """Return the slopes' curvature of log odds of variance 1; a typical record has κ² + ‖z‖² = 1/RADIUS²."""
+    return float(params.diagonal[1:].sum() / (RADIUS**-2 - params.where.constant**2))
 
 
 def answer(
