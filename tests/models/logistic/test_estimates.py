@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.datasets import load_breast_cancer
 from sklearn.metrics import log_loss
 
 import vips_core as vips
@@ -31,6 +32,27 @@ def test_more_epsilon_is_never_worse():
         losses.append(np.mean([log_loss(y, risk) for risk in risks]))
     assert np.diff(areas).min() > -0.005
     assert np.diff(losses).max() < 0.005
+
+
+def test_a_small_table_that_nearly_parts_the_classes_gets_sharp_risks():
+    """What shrinkage has taken from large slopes must not flatten predictions a second time."""
+    tumours = load_breast_cancer()
+    order = np.random.default_rng(0).permutation(len(tumours.target))
+    x = np.column_stack([np.ones(len(order)), tumours.data / (1.2 * tumours.data.max(axis=0))])[order]
+    names, y = tuple(f"column {j}" for j in range(31)), tumours.target[order]
+    rows, new = (
+        vips.LabelledRows(x[part], y[part], names, 31**0.5) for part in np.split(np.arange(569), [400])
+    )
+    model, losses = model_for(rows), []
+    for epsilon in (3.0, 10.0, 30.0):
+        plan = model.recommend(records=400, epsilon=epsilon, delta=1e-6, epochs=16)
+        fits = [vips.fit(model, rows, plan, seed=seed) for seed in range(8)]
+        losses.append(np.mean([log_loss(new.y, model.predict_probability(fit, new)) for fit in fits]))
+    assert np.diff(losses).max() < 0.005
+    assert losses[-1] < 0.135
+    psi, variance = fits[0].params.log_odds(new.x)
+    half = np.log(1 / (1 / model.risk_intervals(fits[0], new)[:, 1] - 1)) - psi
+    assert (half > 1.05 * 1.645 * np.sqrt(variance)).all()  # intervals still know of it
 
 
 def test_risks_of_a_rare_target_are_right_on_average():

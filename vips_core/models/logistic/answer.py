@@ -29,10 +29,14 @@ def answer(
     directions: Directions,
     estimate: FloatArray,
     variance: FloatArray,
+    bias: FloatArray,
     unseen: FloatArray,
     variance_of_noise: FloatArray,
 ) -> DescentParams:
     """Return to the columns' units.
+
+    `bias` is what shrinkage may have taken from slopes. It widens intervals, but predictions do not integrate
+    it out: that would pull them to one half, where shrinkage has already pulled them.
 
     The steps find a level that suits the spread of log odds along the way. Those of the estimate spread less
     or more, and predictions integrate the posterior out: the level moves so that predictions stay right on
@@ -44,12 +48,12 @@ def answer(
     found_level, slopes = float(estimate[0]) * where.constant, estimate[1:] * where.scale
     covariance = directions.matrix(variance, scale)
     level_variance = float(directions.diagonal(variance)[0]) * where.constant**2
-    unknown = level_variance + directions.over_slopes(variance) / unit_curvature(params)
+    unknown, with_bias = (_of_log_odds(params, directions, each) for each in (variance, variance + bias))
     offset, spread = over_records(params, directions, estimate)
     probability = posterior.mean_probability(found_level + offset, params.spread)
     flatter = posterior.flattening(unknown)
     level = float(flatter * posterior.level_of(probability, spread / flatter**2)) - offset
-    coefficient_variance = posterior.weight_variances(directions, variance + unseen, scale, where)
+    coefficient_variance = posterior.weight_variances(directions, variance + bias + unseen, scale, where)
     privacy_variance = posterior.weight_variances(directions, variance_of_noise, scale, where)
     if where.column != NO_CONSTANT:
         shift = ((level - found_level) / where.value) ** 2
@@ -64,4 +68,11 @@ def answer(
         level=level,
         covariance=covariance[1:] if covariance.ndim == 1 else covariance[1:, 1:],
         level_variance=level_variance,
+        widening=with_bias / unknown,
     )
+
+
+def _of_log_odds(params: DescentParams, directions: Directions, variance: FloatArray) -> float:
+    """Return the average over records of the variance of their log odds."""
+    own = float(directions.diagonal(variance)[0]) * params.where.constant**2
+    return own + directions.over_slopes(variance) / unit_curvature(params)

@@ -248,7 +248,7 @@ def _moved(params: DescentParams, total: FloatArray, noise_std: float, taken: in
     # A direction in which no curvature is seen keeps the prior's width: predictions do not need to know.
     unseen = (1 / seen - 1 / information) * (1 + beyond / prior)
     noise = 1 / without_noise + bias + excess + unseen
-    return answer(params, directions, estimate, 1 / information + bias, unseen, noise)
+    return answer(params, directions, estimate, 1 / information, bias, unseen, noise)
 
 
 def _beyond_prior(directions: Directions, estimate: FloatArray, variance: FloatArray) -> float:

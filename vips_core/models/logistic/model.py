@@ -155,7 +155,7 @@ class BayesianLogistic(VariantModel[LogisticState, LabelledRows]):
             (n, 2) lower and upper ends.
         """
         psi, variance = self._log_odds(fit, rows)
-        half = _half_width(level, variance)
+        half = _half_width(level, fit.params.widening * variance)
         return np.asarray(expit(np.stack([psi - half, psi + half], axis=1)))
 
     def _log_odds(self, fit: Fitted[LogisticState], rows: LabelledRows) -> tuple[FloatArray, FloatArray]:

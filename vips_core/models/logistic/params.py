@@ -11,7 +11,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -40,6 +40,7 @@ class LogisticParams:
     average_linear: FloatArray
     average_curvature: FloatArray
     linear_variance: float
+    widening: ClassVar[float] = 1.0  # of intervals, as of `DescentParams`
 
     @property
     def coefficient_variance(self) -> FloatArray:

@@ -64,6 +64,7 @@ class DescentParams:
     last_point: FloatArray = field(default_factory=lambda: np.zeros(0))  # these are later than the others
     last_gradient: FloatArray = field(default_factory=lambda: np.zeros(0))
     shared: Shared = field(default_factory=lambda: secants.none(0))
+    widening: float = 1.0  # of the variance of log odds in intervals, for what shrinkage may have taken
 
     def log_odds(self, x: Any) -> tuple[FloatArray, FloatArray]:
         """Mean and variance of ψ over the posterior."""
