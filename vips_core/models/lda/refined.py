@@ -32,7 +32,7 @@ worse on every corpus tried); a second, longer average for the last step, counts
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -43,7 +43,8 @@ from vips_core.data import Corpus
 from vips_core.kernels.pool import Array
 from vips_core.models.base import Block, Released
 from vips_core.models.lda.block_kernels import Float32
-from vips_core.models.lda.kernels import expected_rows, topic_word_sums, word_sums
+from vips_core.models.lda.kernels import expected_rows, residual_sums, topic_word_sums, word_sums
+from vips_core.models.lda.measure import Measure, of_counts, of_residuals
 from vips_core.models.lda.shrink import shrink
 from vips_core.privacy.plan import PrivacyPlan
 
@@ -79,11 +80,24 @@ class RefinedParams:
     word_steps: int
     word_shares: Array
     average: Array
-    average_weight: float
     topic_steps: int
     mixture: Array
     corpus_words: float
     sharpness: float = 1.0
+    share_std: float = 0.0
+    variance: Array = field(default_factory=lambda: np.zeros((1, 1)))  # later than the others, as share_std
+
+    @cached_property
+    def measure(self) -> Measure:
+        """What the next step measures of topics: with noise, what the last ones did not lead to expect."""
+        if self.topic_steps == 0 or self.share_std == 0:
+            return of_counts(self.weights, len(self.average))
+        return of_residuals(self.weights, self.lam[: len(self.average)], self.word_shares, self.share_std)
+
+    @cached_property
+    def measured_rows(self) -> tuple[Float32, Float32]:
+        """What the E-step needs of the measure: computed once a step, for all shards."""
+        return self.measure.of_rows(self.rows)
 
     @cached_property
     def rows(self) -> Float32:
@@ -111,7 +125,6 @@ class Refined:
             word_steps=0,
             word_shares=np.full(words, 1 / words),
             average=np.zeros((self.measured_topics(plan), words)),
-            average_weight=0.0,
             topic_steps=0,
             mixture=_exponential(TOPIC_GRID),
             corpus_words=corpus_words,
@@ -140,7 +153,10 @@ class Refined:
         """Return the counts of words, or the weighted expected counts of topics and words."""
         if "words" in blocks:
             return {"words": word_sums(batch, words=self.model.words_per_document, block=blocks["words"])}
-        weights, block = params.weights.astype(np.float32), blocks["topics"]
+        block = blocks["topics"]
+        if params.measure.expected.any():
+            return {"topics": residual_sums(self.model, batch, params.rows, *params.measured_rows, block)}
+        weights = params.weights.astype(np.float32)
         return {"topics": topic_word_sums(self.model, batch, params.rows, weights, block, resampled=False)}
 
     def update(self, params: RefinedParams, released: Released, step: int) -> RefinedParams:
@@ -167,7 +183,7 @@ def _after_words(params: RefinedParams, total: Array, std: float) -> RefinedPara
     words, steps = len(total), params.word_steps + 1
     average = params.word_average + (total - params.word_average) / steps
     average_std = std / math.sqrt(steps)
-    level = max(average.sum(), average_std * math.sqrt(words)) / words
+    level = max(float(average.sum()), average_std * math.sqrt(words)) / words
     estimate, _ = shrink(
         average[None],
         np.full((1, words), level),
@@ -185,6 +201,7 @@ def _after_words(params: RefinedParams, total: Array, std: float) -> RefinedPara
         word_average=average,
         word_steps=steps,
         word_shares=shares,
+        share_std=average_std / (level * words),
         weights=np.minimum((shares * words) ** -WEIGHT_POWER, LARGEST_WEIGHT),
     )
 
@@ -194,21 +211,16 @@ def _after_topics(
 ) -> RefinedParams:
     """Topics from the average of the weighted sums so far."""
     topics, _ = total.shape
-    noise_ratio = _noise_ratio(total, std, sampling_rate, params.corpus_words)
+    counts, noise, scale = params.measure.in_words(total, std, params.word_shares, params.corpus_words)
+    noise_ratio = _noise_ratio(noise, sampling_rate, params.corpus_words)
     rate = (params.topic_steps + 1) ** (-noise_ratio / (noise_ratio + USUAL_NOISE))
-    average = (1 - rate) * params.average + rate * total
-    weight = (1 - rate) ** 2 * params.average_weight + rate**2
-    counts = average / params.weights
-    noise = std * math.sqrt(weight) / params.weights
-    noise_of_sum = math.sqrt(topics * float(noise @ noise))
-    # Clipping scales documents, so the sums are brought back to the public number of words.
-    scale = params.corpus_words / max(counts.sum(), noise_of_sum, 1e-9)
-    counts, noise = counts * scale, noise * scale
-    mass = np.maximum(counts.sum(axis=1), SMALLEST_MASS * params.corpus_words / topics)
+    average = (1 - rate) * params.average + rate * counts
+    variance = (1 - rate) ** 2 * params.variance + (rate * noise) ** 2
+    mass = np.maximum(average.sum(axis=1), SMALLEST_MASS * params.corpus_words / topics)
     estimate, mixture = shrink(
-        counts,
+        average,
         mass[:, None] * params.word_shares,
-        noise,
+        np.sqrt(variance),
         _frequency_groups(params.word_shares),
         params.mixture,
         TOPIC_GRID,
@@ -222,17 +234,17 @@ def _after_topics(
         params,
         lam=np.concatenate([prior + estimate, unmeasured]),
         average=average,
-        average_weight=weight,
+        variance=variance,
         topic_steps=params.topic_steps + 1,
         mixture=mixture,
         sharpness=SHARPNESS if std > 0 else 1.0,
     )
 
 
-def _noise_ratio(total: Array, std: float, sampling_rate: float, corpus_words: float) -> float:
+def _noise_ratio(noise: Array, sampling_rate: float, corpus_words: float) -> float:
     """Return the noise and sampling error of one step's average cell over that cell."""
-    added = std / max(float(total.mean()), std / math.sqrt(total.size), 1e-9)
-    return math.sqrt(added**2 + (1 / sampling_rate - 1) * total.size / corpus_words)
+    cell = corpus_words / noise.size
+    return math.sqrt(float((noise * noise).mean()) / cell**2 + (1 / sampling_rate - 1) / cell)
 
 
 def _flattened(params: RefinedParams) -> Array:
