@@ -3,8 +3,8 @@
 `Lanes` is a value of 8, 16 or 32 float32 inside numba code: `load` and `store` move it, `splat` fills it, and
 `vips_core.kernels.lane_math` calculates. Where the width matters, a value that has it is given as `like`.
 LLVM lowers it to what the machine has (registers of AVX, SSE or NEON), so that the code stays portable.
-Arrays are contiguous float32, or float64 for `add_whole_products`; offsets count numbers, and the caller
-keeps them inside the array.
+Arrays are contiguous float32, or float64 for `add_whole` and `add_whole_products`; offsets count numbers, and
+the caller keeps them inside the array.
 """
 
 from collections.abc import Iterable
@@ -218,3 +218,16 @@ def add_whole_products(
         return context.get_dummy_value()
 
     return types.void(array, types.intp, *[lanes] * 9), code
+
+
+@intrinsic
+def add_whole(typing: Any, array: Any, offset: Any, value: Any) -> Any:
+    """Add eight numbers, each cut to a whole number, to as many float64 of an array from `offset`."""
+
+    def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        address = _pointer(context, builder, signature.args[0], values[0], values[1], _DOUBLES)
+        whole = builder.fpext(of_vectors(builder, "trunc", values[2]), _DOUBLES)
+        builder.store(builder.fadd(builder.load(address, align=8), whole), address, align=8)
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, lanes), code

@@ -212,13 +212,34 @@ def test_noisy_topics_enter_the_e_step_flatter_and_exact_ones_as_they_are(docume
     model = LDA(4, corpus.vocabulary, 60)
     exact, noisy = (vips.fit(model, corpus, plan_of(corpus, noise, 4), seed=0) for noise in (0.0, 1.0))
     block = model.blocks(noisy.plan, 3)
-    assert (exact.params.sharpness, noisy.params.sharpness) == (1.0, 0.8)
+    assert (exact.params.sharpness, noisy.params.sharpness) == (1.0, pytest.approx(0.94))
+    longer = vips.fit(model, corpus, plan_of(corpus, 1.0, 12), seed=0)
+    assert longer.params.sharpness == 0.8
+    counted = replace(noisy.params, share_std=0.0)  # nothing is expected, so that sums are counts
     flatter, sharp = (
-        model.e_step(replace(noisy.params, sharpness=power), corpus, block).sums["topics"]
-        for power in (0.8, 1.0)
+        model.e_step(replace(counted, sharpness=power), corpus, block).sums["topics"] for power in (0.8, 1.0)
     )
 
     def purity(sums):
         return (sums.max(axis=0) / sums.sum(axis=0)).mean()
 
     assert purity(flatter) < purity(sharp)
+
+
+def test_noisy_steps_measure_residuals_and_exact_ones_counts(documents):
+    corpus, _ = documents
+    model = LDA(4, corpus.vocabulary, 60)
+    exact, noisy = (vips.fit(model, corpus, plan_of(corpus, noise, 5), seed=0) for noise in (0.0, 1.0))
+    block = model.blocks(noisy.plan, 4)
+    counts, residuals = (model.e_step(fit.params, corpus, block).sums["topics"] for fit in (exact, noisy))
+    assert counts.min() >= 0
+    assert not exact.params.measure.expected.any()
+    assert residuals.min() < 0
+    # A document counts as much as its bound allows, and what is left of it is larger than it was.
+    counted = model.e_step(replace(noisy.params, share_std=0.0), corpus, block).sums["topics"]
+    counted_in_words, residuals_in_words = (
+        params.measure.in_words(sums, 1.0, noisy.params.word_shares, noisy.params.corpus_words)
+        for params, sums in ((replace(noisy.params, share_std=0.0), counted), (noisy.params, residuals))
+    )
+    assert residuals_in_words[2] < 0.9 * counted_in_words[2]
+    np.testing.assert_allclose(residuals_in_words[0].sum(), counted_in_words[0].sum(), rtol=0.05)

@@ -17,6 +17,7 @@ from vips_core.kernels.pool import map_chunks, thread_count
 from vips_core.kernels.simd import WIDTH
 from vips_core.models.lda.block_kernels import Float32
 from vips_core.models.lda.document_kernels import Float64, add_counts, add_documents, infer_documents
+from vips_core.models.lda.residual_kernels import add_residuals
 from vips_core.privacy.blocks import Block
 
 if TYPE_CHECKING:
@@ -60,6 +61,38 @@ def topic_word_sums(
             model.words_per_document,
             resampled,
             model.seed,
+            block.bound * SLACK,
+            block.grid,
+            model.sweeps,
+            model.tolerance,
+            sums,
+        )
+
+    steps = _added(add, len(corpus), rows.shape)[:, :topics].T
+    return np.multiply(steps, block.grid, order="C")
+
+
+def residual_sums(
+    model: "LDA", corpus: Corpus, rows: Float32, weighted: Float32, expected: Float32, block: Block
+) -> Float64:
+    """Sum over documents of w_kv n_v (φ_vk - e_kv), each in the bound and on the grid: topics × words.
+
+    `weighted` is w_kv exp<ln β> and `expected` w_kv e_kv, in the shape of `rows`. Longer documents are scaled
+    down to the model's number of words.
+    """
+    topics = block.shape[0]
+
+    def add(start: int, stop: int, sums: Float64) -> None:
+        add_residuals(
+            corpus.indptr[start : stop + 1],
+            corpus.indices,
+            corpus.counts,
+            rows,
+            weighted,
+            expected,
+            topics,
+            model.alpha,
+            model.words_per_document,
             block.bound * SLACK,
             block.grid,
             model.sweeps,

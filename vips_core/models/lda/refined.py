@@ -1,12 +1,13 @@
-"""Refined private topics: word counts first, then weighted sums, averaged and denoised by their known noise.
+"""Refined private topics: word counts first, then what documents add to them, averaged and denoised.
 
 symbol    code                    shape
 --------  ----------------------  --------------------------------------------------------------------
           params.word_average     (V,) mean of the released word counts over params.word_steps
 p_v       params.word_shares      (V,) the words' shares, from them
-w_v       params.weights          (V,) cells are measured as w_v·s_kv, so their noise is noise_std / w_v
-s̄         params.average          (M, V) average of the measured sums, negative cells and all
-          params.average_weight   sum of squared weights in that average: its noise over a step's noise
+          params.share_std        their noise
+w_v       params.weights          (V,) the words' part in the weights of cells, see `measure`
+s̄         params.average          (M, V) average of the sums s_kv in words, negative cells and all
+          params.variance         (M, V) of its noise
           params.mixture          (GROUPS, GRID) prior of s_kv / (mass_k p_v), for groups of words
           params.sharpness        power of λ_kv / (mass_k p_v) in the E-step
 
@@ -22,7 +23,11 @@ The more noise, the longer the average remembers: exact sums of all records need
 where noise is all there is, every step counts alike.
 
 Noise in λ draws words to the topics that it favours, so the next sums repeat it, and no later average takes
-that out. The E-step therefore sees topics that are a little flatter than the estimate.
+that out. The E-step therefore sees topics that are a little flatter than the estimate, from step to step more
+so: while topics form, being flatter delays them.
+
+Sums in the average belong to earlier topics. What words are expected to have in the topics has changed since,
+and a part of that change is added to them.
 
 What did not help: linear shrinkage with a projection on the simplex (completion 75 worse on Wikipedia, mixed
 on SOTU); sharper assignments, geometric instead of arithmetic posterior means in the E-step, columns that sum
@@ -32,7 +37,7 @@ worse on every corpus tried); a second, longer average for the last step, counts
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -43,7 +48,8 @@ from vips_core.data import Corpus
 from vips_core.kernels.pool import Array
 from vips_core.models.base import Block, Released
 from vips_core.models.lda.block_kernels import Float32
-from vips_core.models.lda.kernels import expected_rows, topic_word_sums, word_sums
+from vips_core.models.lda.kernels import expected_rows, residual_sums, topic_word_sums, word_sums
+from vips_core.models.lda.measure import Measure, of_counts, of_residuals
 from vips_core.models.lda.shrink import shrink
 from vips_core.privacy.plan import PrivacyPlan
 
@@ -61,7 +67,9 @@ LARGEST_WEIGHT = 8.0
 ROOM = 2.0  # averaged noise of a cell over its mean, up to which a further topic pays
 FEWEST_TOPICS = 4  # that are measured, if the model has as many
 UNMEASURED_MASS = 0.001  # of each other topic, as a share of the average topic's
-SHARPNESS = 0.8  # with noise; 0.5 to 0.7 was worse on three corpora of four at ε = 2.44
+SHARPNESS = 0.8  # with noise, at last; 0.5 to 0.7 was worse on three corpora of four at ε = 2.44
+SHARPNESS_STEP = 0.03  # by which it falls from 1, so that topics form sooner
+FOLLOWED = 0.3  # of the change that new topics make to what is expected of sums, added to earlier sums
 SMALLEST_MASS = 0.1  # of a topic, as a share of the average topic's
 TOPIC_GRID = np.geomspace(0.02, 50, 18)
 WORD_GRID = np.geomspace(0.01, 500, 24)
@@ -79,16 +87,34 @@ class RefinedParams:
     word_steps: int
     word_shares: Array
     average: Array
-    average_weight: float
     topic_steps: int
     mixture: Array
     corpus_words: float
     sharpness: float = 1.0
+    share_std: float = 0.0
+    variance: Array = field(default_factory=lambda: np.zeros((1, 1)))  # later than the others, as share_std
+
+    @cached_property
+    def measure(self) -> Measure:
+        """What the next step measures of topics: with noise, what the last ones did not lead to expect."""
+        if self.topic_steps == 0 or self.share_std == 0:
+            return of_counts(self.weights, len(self.average))
+        return of_residuals(self.weights, self.lam[: len(self.average)], self.word_shares, self.share_std)
+
+    @cached_property
+    def measured_rows(self) -> tuple[Float32, Float32]:
+        """What the E-step needs of the measure: computed once a step, for all shards."""
+        return self.measure.of_rows(self.rows)
+
+    @cached_property
+    def seen(self) -> Array:
+        """The measured topics as the E-step sees them."""
+        return _flattened(self)[: len(self.average)]
 
     @cached_property
     def rows(self) -> Float32:
-        """What the E-step sees of the measured topics: computed once a step, for all shards."""
-        return expected_rows(_flattened(self)[: len(self.average)])
+        """What the E-step computes with: once a step, for all shards."""
+        return expected_rows(self.seen)
 
 
 class Refined:
@@ -111,7 +137,6 @@ class Refined:
             word_steps=0,
             word_shares=np.full(words, 1 / words),
             average=np.zeros((self.measured_topics(plan), words)),
-            average_weight=0.0,
             topic_steps=0,
             mixture=_exponential(TOPIC_GRID),
             corpus_words=corpus_words,
@@ -137,14 +162,17 @@ class Refined:
         return model.topics if room >= model.topics else min(model.topics, max(FEWEST_TOPICS, round(room)))
 
     def sums(self, params: RefinedParams, batch: Corpus, blocks: Mapping[str, Block]) -> dict[str, Array]:
-        """Return the counts of words, or the weighted expected counts of topics and words."""
+        """Return the counts of words, or what documents say of topics and words."""
         if "words" in blocks:
             return {"words": word_sums(batch, words=self.model.words_per_document, block=blocks["words"])}
-        weights, block = params.weights.astype(np.float32), blocks["topics"]
+        block = blocks["topics"]
+        if params.measure.expected.any():
+            return {"topics": residual_sums(self.model, batch, params.rows, *params.measured_rows, block)}
+        weights = params.weights.astype(np.float32)
         return {"topics": topic_word_sums(self.model, batch, params.rows, weights, block, resampled=False)}
 
     def update(self, params: RefinedParams, released: Released, step: int) -> RefinedParams:
-        """Parameters after a release of word counts, or of weighted topic–word sums."""
+        """Parameters after a release of word counts, or of topic–word sums."""
         (block,) = released.sums
         total, std = np.asarray(released.total(block), np.float64), released.total_std(block)
         if block == "words":
@@ -167,7 +195,7 @@ def _after_words(params: RefinedParams, total: Array, std: float) -> RefinedPara
     words, steps = len(total), params.word_steps + 1
     average = params.word_average + (total - params.word_average) / steps
     average_std = std / math.sqrt(steps)
-    level = max(average.sum(), average_std * math.sqrt(words)) / words
+    level = max(float(average.sum()), average_std * math.sqrt(words)) / words
     estimate, _ = shrink(
         average[None],
         np.full((1, words), level),
@@ -185,6 +213,7 @@ def _after_words(params: RefinedParams, total: Array, std: float) -> RefinedPara
         word_average=average,
         word_steps=steps,
         word_shares=shares,
+        share_std=average_std / (level * words),
         weights=np.minimum((shares * words) ** -WEIGHT_POWER, LARGEST_WEIGHT),
     )
 
@@ -192,23 +221,18 @@ def _after_words(params: RefinedParams, total: Array, std: float) -> RefinedPara
 def _after_topics(
     params: RefinedParams, total: Array, std: float, sampling_rate: float, eta: float
 ) -> RefinedParams:
-    """Topics from the average of the weighted sums so far."""
+    """Topics from the average of the sums so far."""
     topics, _ = total.shape
-    noise_ratio = _noise_ratio(total, std, sampling_rate, params.corpus_words)
+    counts, noise, scale = params.measure.in_words(total, std, params.word_shares, params.corpus_words)
+    noise_ratio = _noise_ratio(noise, sampling_rate, params.corpus_words)
     rate = (params.topic_steps + 1) ** (-noise_ratio / (noise_ratio + USUAL_NOISE))
-    average = (1 - rate) * params.average + rate * total
-    weight = (1 - rate) ** 2 * params.average_weight + rate**2
-    counts = average / params.weights
-    noise = std * math.sqrt(weight) / params.weights
-    noise_of_sum = math.sqrt(topics * float(noise @ noise))
-    # Clipping scales documents, so the sums are brought back to the public number of words.
-    scale = params.corpus_words / max(counts.sum(), noise_of_sum, 1e-9)
-    counts, noise = counts * scale, noise * scale
-    mass = np.maximum(counts.sum(axis=1), SMALLEST_MASS * params.corpus_words / topics)
+    average = (1 - rate) * params.average + rate * counts
+    variance = (1 - rate) ** 2 * params.variance + (rate * noise) ** 2
+    mass = np.maximum(average.sum(axis=1), SMALLEST_MASS * params.corpus_words / topics)
     estimate, mixture = shrink(
-        counts,
+        average,
         mass[:, None] * params.word_shares,
-        noise,
+        np.sqrt(variance),
         _frequency_groups(params.word_shares),
         params.mixture,
         TOPIC_GRID,
@@ -218,21 +242,25 @@ def _after_topics(
     # logarithms are nearly the logarithms of its means, which make better topics (as in collapsed inference).
     prior = eta if std > 0 else eta * scale
     unmeasured = np.tile(UNMEASURED_MASS * mass.mean() * params.word_shares, (len(params.lam) - topics, 1))
-    return replace(
+    after = replace(
         params,
         lam=np.concatenate([prior + estimate, unmeasured]),
         average=average,
-        average_weight=weight,
+        variance=variance,
         topic_steps=params.topic_steps + 1,
         mixture=mixture,
-        sharpness=SHARPNESS if std > 0 else 1.0,
+        sharpness=max(SHARPNESS, 1 - SHARPNESS_STEP * (params.topic_steps + 1)) if std > 0 else 1.0,
     )
+    if std == 0:
+        return after
+    change = after.seen / after.seen.sum(axis=0) - params.seen / params.seen.sum(axis=0)
+    return replace(after, average=average + FOLLOWED * params.corpus_words * params.word_shares * change)
 
 
-def _noise_ratio(total: Array, std: float, sampling_rate: float, corpus_words: float) -> float:
+def _noise_ratio(noise: Array, sampling_rate: float, corpus_words: float) -> float:
     """Return the noise and sampling error of one step's average cell over that cell."""
-    added = std / max(float(total.mean()), std / math.sqrt(total.size), 1e-9)
-    return math.sqrt(added**2 + (1 / sampling_rate - 1) * total.size / corpus_words)
+    cell = corpus_words / noise.size
+    return math.sqrt(float((noise * noise).mean()) / cell**2 + (1 / sampling_rate - 1) / cell)
 
 
 def _flattened(params: RefinedParams) -> Array:

@@ -34,7 +34,7 @@ def shrink(
     noisy, mean
         Rows × columns; means are positive.
     noise_std
-        Of each column.
+        Of each cell, or of each column.
     groups
         Each column's group, whose cells share one prior.
     mixture
@@ -44,6 +44,7 @@ def shrink(
     """
     widths = np.diff(grid, prepend=0) / 2
     estimate = np.empty_like(noisy)
+    noise_std = np.ascontiguousarray(np.broadcast_to(noise_std, noisy.shape))
     for _ in range(iterations):
         logs = np.log(mixture)
 
@@ -77,9 +78,9 @@ def shrink_columns(
     score = np.empty(grid.size)
     inside = np.empty(grid.size)
     for v in range(start, stop):
-        group, noise = groups[v], noise_std[v] ** 2
+        group = groups[v]
         for k in range(noisy.shape[0]):
-            best = -math.inf
+            noise, best = noise_std[k, v] ** 2, -math.inf
             for g in range(grid.size):
                 spread = (mean[k, v] * widths[g]) ** 2
                 gap = noisy[k, v] - mean[k, v] * grid[g]
