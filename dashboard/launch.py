@@ -68,6 +68,8 @@ def serve(port: int | None = None) -> NoReturn:
     print(f"VIPS Explorer: http://127.0.0.1:{port} (stop with Ctrl+C)", flush=True)
     gc.set_threshold(_GARBAGE)
     os.environ.setdefault("VIPS_WARM", _WARM)
+    # Pages multiply small matrices: a second thread would wait for a core that draws. Workers set their own.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from streamlit.web import cli  # here: it takes half a second, and bad input should not wait for it
 
     sys.exit(cli.main(arguments(port), prog_name="streamlit"))

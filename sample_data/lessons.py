@@ -125,8 +125,8 @@ def topics() -> dict[str, NDArray[Any]]:
     train, test = corpus.split(test_share=HELD_OUT_DOCUMENTS / len(corpus), seed=0)
     model = vips.LDA(TOPICS, corpus.vocabulary, WORDS_PER_DOCUMENT)
     fits = _fits(model, train, 20, TOPIC_SEEDS)
-    reference = vips.topic_words(fits[-1][0].params)
-    paired = [[_paired(reference, vips.topic_words(fit.params)) for fit in row] for row in fits]
+    reference = vips.topic_words(fits[-1][0])
+    paired = [[_paired(reference, vips.topic_words(fit)) for fit in row] for row in fits]
     best = _each(paired, lambda pair: np.argsort(-pair[0], axis=1, kind="stable")[:, :TOP])
     shares = _each(paired, lambda pair: -np.sort(-pair[0], axis=1)[:, :TOP])
     used, words = np.unique(best, return_inverse=True)

@@ -20,6 +20,7 @@ def follow(
     read: Callable[[], Sequence[RunRow]] | None = None,
     show: Callable[[Sequence[RunRow]], None] | None = None,
     redraw: float = math.inf,
+    rest: float = 0.0,
 ) -> None:
     """Follow runs as a page has drawn them, and run it again when one has ended, or begun a while ago.
 
@@ -31,6 +32,8 @@ def follow(
         Draws progress in the meantime, at first and whenever there is some.
     redraw
         Seconds after which the page is run again for mere progress, too.
+    rest
+        Seconds in which it is not run again: a browser needs them to draw what the page shows already.
     """
     start = time.monotonic()
     shown: Sequence[RunRow] | None = None
@@ -40,7 +43,9 @@ def follow(
         stored.supervise()
         now = [stored.store().run(run.id) for run in runs] if read is None else read()
         waited = time.monotonic() - start
-        if _live(now) != _live(runs) or (waited > _STARTED and _statuses(now) != _statuses(runs)):
+        if waited >= rest and _live(now) != _live(runs):
+            return True
+        if waited > _STARTED and _statuses(now) != _statuses(runs):
             return True
         if waited > redraw and _steps(now) != _steps(runs):
             return True

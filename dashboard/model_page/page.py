@@ -13,6 +13,8 @@ from dashboard.stored import Finished
 from vips_core.readers import DataSet
 from vips_core.store.rows import DataRow, RunRow
 
+_DRAWING = 0.5  # seconds that a browser takes for results, before the next should come
+
 
 def show(page: ModelPage, show_results: Callable[[dict[str, Finished], DataSet], None]) -> None:
     """Draw a model page; `show_results` draws what finished runs, by method, have to show."""
@@ -37,7 +39,8 @@ def show(page: ModelPage, show_results: Callable[[dict[str, Finished], DataSet],
                 _finished(page, row, runs, show_results)
     if progress is not None:
         progress.place_chart()
-        live_runs.follow(list(runs.values()), show=progress.update)
+        rest = _DRAWING if any(map(stored.has_results, runs.values())) else 0.0
+        live_runs.follow(list(runs.values()), show=progress.update, rest=rest)
 
 
 def _finished(

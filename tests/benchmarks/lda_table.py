@@ -34,11 +34,11 @@ def main():
         "refined": (refined, best),
     }
     fits = {name: vips.fit(model, train, plan, seed=0) for name, (model, plan) in runs.items()}
-    first = vips.topic_words(fits["non-private"].params)
+    first = vips.topic_words(fits["non-private"])
     chosen = np.argsort(-vips.npmi_coherence(first, test))[:3]
     tables = {}
     for name, fit in fits.items():
-        partner, overlap = vips.match_topics(first, vips.topic_words(fit.params))
+        partner, overlap = vips.match_topics(first, vips.topic_words(fit))
         tables[name] = [(vips.top_words(fit)[partner[k]], overlap[k]) for k in chosen]
     for number, topic in enumerate(chosen):
         print(f"\ntopic {topic}" + "".join(f"{name:>26}" for name in tables))

@@ -44,6 +44,14 @@ def test_the_queue_is_first_come_first_served_and_limited(store, few):
     assert launcher.runs == runs[:3]
 
 
+def test_where_nothing_may_start_no_writer_is_waited_for(store, few):
+    for _ in range(3):
+        submit(store, request())
+    assert len(supervisor.start(store, Launcher())) == 2
+    with Store().database.write():  # as of a worker's step
+        assert supervisor.start(store, Launcher()) == []
+
+
 def test_a_worker_starts_the_next_run_at_its_end(store, few):
     runs, launcher = [submit(store, request()) for _ in range(3)], Launcher()
     assert supervisor.start(store, launcher) == runs[:2]

@@ -191,15 +191,17 @@ def roc_band(
     y, s = _checked(labels, scores)
     level = validate.share("level", level)
     rng, rates = np.random.default_rng(seed), np.asarray(false_positive_rate, dtype=np.float64)
-    _, place = np.unique(-s, return_inverse=True)  # of each person's score, the highest first
-    size = int(place.max()) + 1
+    _, place = np.unique(-s, return_inverse=True)
+    place += 1  # of each person's score, the highest first; curves begin with nobody
+    classes, size = (place[y], place[~y]), int(place.max()) + 1
     curves = np.empty((draws, len(rates)))
     for curve in curves:
         hits, alarms = (
-            np.cumsum(np.bincount(rng.choice(people, len(people)), minlength=size)) / len(people)
-            for people in (place[y], place[~y])
+            np.cumsum(np.bincount(people[rng.integers(len(people), size=len(people))], minlength=size))
+            / len(people)
+            for people in classes
         )
-        curve[:] = np.interp(rates, np.append(0.0, alarms), np.append(0.0, hits))
+        curve[:] = np.interp(rates, alarms, hits)
     low, high = np.quantile(curves, [0.5 - level / 2, 0.5 + level / 2], axis=0)
     return low, high
 

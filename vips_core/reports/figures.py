@@ -121,7 +121,7 @@ def figure(traces: list[Trace], x: dict[str, Any], y: dict[str, Any], **layout: 
     x, y
         The axes, with what differs from the usual.
     layout
-        What else differs from the usual.
+        What else differs from the usual; of a margin, its sides.
 
     Returns
     -------
@@ -139,13 +139,35 @@ def figure(traces: list[Trace], x: dict[str, Any], y: dict[str, Any], **layout: 
         "xaxis": {**usual, **x},
         "yaxis": {**usual, **y},
         "height": HEIGHT,
-        "margin": {**NO_LEGEND, "t": 36},
         "legend": _LEGEND,
         "paper_bgcolor": CLEAR,
         "plot_bgcolor": CLEAR,
         "dragmode": False,
     }
-    return {"data": traces, "layout": {**base, **layout}}
+    margin = {**NO_LEGEND, "t": 41, **_room_for_labels(x, y), **layout.pop("margin", {})}
+    return {"data": traces, "layout": {**base, "margin": margin, **layout}}
+
+
+def _room_for_labels(x: dict[str, Any], y: dict[str, Any]) -> dict[str, float]:
+    """Return the pixels that labels of axes most often take: given less, Plotly draws everything twice."""
+    room = {}
+    if _is_numbered(x):
+        room["b"] = 67.0
+    if _is_numbered(y):
+        room["l"] = 84.0
+    elif names := y.get("ticktext") or y.get("categoryarray"):
+        room["l"] = 17.0 + max(map(_width, names))
+    return room
+
+
+def _width(label: str) -> float:
+    """Return about the pixels of a label."""
+    return sum(3.5 if letter in " ,.fijlrt" else 7.0 for letter in label)
+
+
+def _is_numbered(axis: dict[str, Any]) -> bool:
+    """Whether an axis has a title and numbers, and is alone on its side."""
+    return "title" in axis and "domain" not in axis and bool(axis.get("showticklabels", True))
 
 
 def guessing(name: str = "Guessing", end: float = 1.0) -> Trace:

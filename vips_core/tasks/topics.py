@@ -125,7 +125,7 @@ class TopicsTask(TrainedBehindTheWall):
 
         top = min(TOP, len(fit.model.vocabulary))
         best = top_words(fit, top)
-        shares = topic_shares(fit.params)
+        shares = topic_shares(fit)
         table = pd.DataFrame(
             [
                 {
@@ -141,7 +141,7 @@ class TopicsTask(TrainedBehindTheWall):
         )
         lines = [
             f"topic {topic:>3} ({shares[topic]:5.1%})  " + " ".join(word for word, _ in words)
-            for topic, words in enumerate(best[: measured_topics(fit.params)])
+            for topic, words in enumerate(best[: measured_topics(fit)])
         ]
         if len(lines) < len(best):
             lines.append(
@@ -152,7 +152,7 @@ class TopicsTask(TrainedBehindTheWall):
             scores = {
                 _BOUND: perplexity(fit, test, "bound"),
                 _COMPLETION: perplexity(fit, test, "completion"),
-                _COHERENCE: float(npmi_coherence(topic_words(fit.params), test, top).mean()),
+                _COHERENCE: float(npmi_coherence(topic_words(fit), test, top).mean()),
             }
         return Report(scores, {"topics": table}, "\n".join(lines))
 

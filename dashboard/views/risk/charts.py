@@ -13,7 +13,6 @@ from vips_core.reports.figures import (
     METHOD_COLOURS,
     METHOD_NAMES,
     METHOD_SYMBOLS,
-    NO_LEGEND,
     Figure,
     figure,
     guessing,
@@ -70,7 +69,7 @@ def aucs(scores: Mapping[str, Scored], tall: bool) -> Figure:
     y = {"categoryorder": "array", "categoryarray": names[::-1], "range": [-0.6, len(names) - 0.3]}
     layout: dict[str, Any] = {
         "showlegend": False,
-        "margin": {**NO_LEGEND, "t": 24},
+        "margin": {"t": 24},
         "height": HEIGHT if tall else 90 + 46 * len(names),
     }
     layout |= _reference(0.5, "guessing")
@@ -116,6 +115,7 @@ def calibration(scores: Mapping[str, Scored]) -> tuple[Figure, int]:
         panels[f"yaxis{number}"] = axis(title, **shares, domain=up, anchor=f"x{number}")
         names.append(note(METHOD_NAMES[method], across[0], up[1], **ABOVE))
     layout = {"showlegend": False, "height": max(HEIGHT, 250 * rows), "annotations": names}
+    layout["margin"] = {"l": 48, "b": 16}  # of the axes, which hang on panels
     return figure(traces, panels.pop("xaxis"), panels.pop("yaxis"), **panels, **layout), off
 
 
@@ -131,7 +131,7 @@ def person(risks: pd.DataFrame, share: float | None) -> Figure:
     names = [METHOD_NAMES[method] for method in risks["method"]]
     y = {"categoryorder": "array", "categoryarray": names[::-1], "range": [-0.6, len(names) - 0.4]}
     layout: dict[str, Any] = {"showlegend": False, "height": 100 + 44 * len(names)}
-    layout["margin"] = {**NO_LEGEND, "t": 24}
+    layout["margin"] = {"t": 24}
     end = 1.05 * most
     if share is not None:
         layout |= _reference(share, f"{share:.1%} of held-out people")

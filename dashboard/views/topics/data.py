@@ -86,14 +86,13 @@ def aligned(run_ids: tuple[str, ...], _runs: Mapping[str, Finished]) -> dict[str
 def partly_measured(runs: Mapping[str, Finished]) -> dict[str, tuple[int, int]]:
     """Return how many topics were measured, of how many, by the methods that did not measure all."""
     counts = {
-        method: (measured_topics(item.trained.params), item.trained.model.topics)
-        for method, item in runs.items()
+        method: (measured_topics(item.trained), item.trained.model.topics) for method, item in runs.items()
     }
     return {method: (measured, topics) for method, (measured, topics) in counts.items() if measured < topics}
 
 
 def _words_and_shares(item: Finished) -> tuple[Array, Array]:
-    return topic_words(item.trained.params), topic_shares(item.trained.params)
+    return topic_words(item.trained), topic_shares(item.trained)
 
 
 def relevance(topics: Topics, weight: float) -> Array:

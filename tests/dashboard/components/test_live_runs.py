@@ -90,6 +90,15 @@ def test_a_run_that_has_begun_is_drawn_in_its_place_and_runs_the_page_again_afte
     assert 1.0 < background.time.monotonic() < 1.2
 
 
+def test_a_browser_draws_results_before_the_next_come(run, clock):
+    looks = []
+    read = as_it_goes(run, {"status": "done"})
+    with pytest.raises(RanAgainError):
+        live_runs.follow([run], read=read, show=looks.append, rest=0.5)
+    assert [now[0].status for now in looks] == ["done"]
+    assert 0.5 <= background.time.monotonic() < 0.7
+
+
 def test_the_supervisor_is_asked_only_where_something_waits_and_not_too_often(started):
     assert stored.supervise() == []
     assert started == []

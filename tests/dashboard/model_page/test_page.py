@@ -216,7 +216,7 @@ def test_curves_are_drawn_of_runs_that_last_and_not_at_every_look(store, monkeyp
     run = dataclasses.replace(store.run(address(at)["runs"]), **began)
     later = dataclasses.replace(run, step=6, scores=[*run.scores, (6, 5.0)])
     monkeypatch.setattr(stored.store(), "run", lambda run_id: run)
-    monkeypatch.setattr(live_runs, "follow", lambda runs, show: [show([row]) for row in (run, later)])
+    monkeypatch.setattr(live_runs, "follow", lambda runs, show, **rest: [show([row]) for row in (run, later)])
     checked(at.run())
     assert len(at.get("plotly_chart")) == curves
 

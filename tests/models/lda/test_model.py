@@ -11,7 +11,14 @@ from tests.models.lda.documents import VOCABULARY, corpus_of, generated, random_
 from vips_core.data import Corpus
 from vips_core.metrics.text import match_topics, perplexity, unigram_perplexity
 from vips_core.models.base import Block
-from vips_core.models.lda.model import LDA, infer_topics, top_words, topic_shares, topic_words
+from vips_core.models.lda.model import (
+    LDA,
+    infer_topics,
+    measured_topics,
+    top_words,
+    topic_shares,
+    topic_words,
+)
 
 
 @pytest.fixture(scope="module")
@@ -175,6 +182,8 @@ def test_top_words_shares_and_proportions(fits):
         assert [p for _, p in words] == pytest.approx(expected)
         assert all(beta[k, int(word[1:])] == pytest.approx(p) for word, p in words)
     np.testing.assert_allclose(topic_shares(fit.params), fit.params.lam.sum(axis=1) / fit.params.lam.sum())
+    for of in (topic_words, topic_shares, measured_topics):  # parameters alone are enough
+        np.testing.assert_array_equal(of(fit), of(fit.params))
     theta = infer_topics(fit, fits["test"])
     assert theta.shape == (len(fits["test"]), 4)
     np.testing.assert_allclose(theta.sum(axis=1), 1)

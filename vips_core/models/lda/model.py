@@ -61,7 +61,7 @@ class LDA(VariantModel[TopicParams, Corpus]):
     ...                                 vocabulary=["tea", "milk", "sun", "rain"])
     >>> plan = vips.PrivacyPlan(records=200, expected_batch=200, steps=10, noise_multiplier=1.0, delta=1e-4)
     >>> fit = vips.fit(vips.LDA(2, corpus.vocabulary, words_per_document=3), corpus, plan, seed=0)
-    >>> vips.topic_words(fit.params).shape
+    >>> vips.topic_words(fit).shape
     (2, 4)
     """
 
@@ -118,13 +118,13 @@ class LDA(VariantModel[TopicParams, Corpus]):
             )
 
 
-def topic_words(params: TopicParams) -> Array:
+def topic_words(fit: Fitted[TopicParams] | TopicParams) -> Array:
     """Return each topic's word probabilities ⟨β⟩.
 
     Parameters
     ----------
-    params
-        Of a fitted `LDA`.
+    fit
+        A fitted `LDA`, or its parameters alone.
 
     Returns
     -------
@@ -137,16 +137,17 @@ def topic_words(params: TopicParams) -> Array:
     array([[0.75, 0.25],
            [0.5 , 0.5 ]])
     """
-    return np.asarray(params.lam / params.lam.sum(axis=1, keepdims=True))
+    lam = _parameters(fit).lam
+    return np.asarray(lam / lam.sum(axis=1, keepdims=True))
 
 
-def topic_shares(params: TopicParams) -> Array:
+def topic_shares(fit: Fitted[TopicParams] | TopicParams) -> Array:
     """Return each topic's share of the words, as far as the release tells.
 
     Parameters
     ----------
-    params
-        Of a fitted `LDA`.
+    fit
+        A fitted `LDA`, or its parameters alone.
 
     Returns
     -------
@@ -158,17 +159,17 @@ def topic_shares(params: TopicParams) -> Array:
     >>> topic_shares(PaperParams(np.array([[2.0, 1.0], [0.5, 0.5]])))
     array([0.75, 0.25])
     """
-    mass = params.lam.sum(axis=1)
+    mass = _parameters(fit).lam.sum(axis=1)
     return np.asarray(mass / mass.sum())
 
 
-def measured_topics(params: TopicParams) -> int:
+def measured_topics(fit: Fitted[TopicParams] | TopicParams) -> int:
     """Return how many topics were measured: fewer than K where the noise leaves no room for so many.
 
     Parameters
     ----------
-    params
-        Of a fitted `LDA`.
+    fit
+        A fitted `LDA`, or its parameters alone.
 
     Returns
     -------
@@ -180,7 +181,12 @@ def measured_topics(params: TopicParams) -> int:
     >>> measured_topics(PaperParams(np.array([[2.0, 1.0], [0.5, 0.5]])))
     2
     """
+    params = _parameters(fit)
     return len(params.average if isinstance(params, RefinedParams) else params.lam)
+
+
+def _parameters(fit: Fitted[TopicParams] | TopicParams) -> TopicParams:
+    return fit if isinstance(fit, TopicParams) else fit.params
 
 
 def top_words(fit: Fitted[TopicParams], count: int = 10) -> list[list[tuple[str, float]]]:
@@ -207,7 +213,7 @@ def top_words(fit: Fitted[TopicParams], count: int = 10) -> list[list[tuple[str,
     """
     vocabulary = fit.model.vocabulary
     count = validate.whole("count", count, low=1, high=len(vocabulary))
-    beta = topic_words(fit.params)
+    beta = topic_words(fit)
     order = np.argsort(-beta, axis=1, kind="stable")[:, :count]
     return [[(vocabulary[v], float(row[v])) for v in best] for row, best in zip(beta, order, strict=True)]
 
