@@ -71,6 +71,20 @@ def test_a_loaded_fit_scores_like_the_one_that_was_saved(tmp_path):
     assert vips.auc(vips.load(tmp_path), people()) == vips.auc(fit, people())
 
 
+def test_records_in_another_order_get_no_score():
+    """Columns or words in another order would be scored without a word."""
+    rows = people()
+    fit = trained(vips.BayesianLogistic(rows.feature_names, 2.0), rows)
+    swapped = vips.LabelledRows(rows.x, rows.y, ("intercept", "b", "a", "ç"), 2.0)
+    for score in (vips.auc, vips.roc, vips.calibration):
+        with pytest.raises(ValueError, match="the features must be in the model's order: got 'b' where"):
+            score(fit, swapped)
+    corpus = documents()
+    backwards = vips.Corpus(corpus.indptr, corpus.indices, corpus.counts, corpus.vocabulary[::-1])
+    with pytest.raises(ValueError, match="the words must be in the model's order"):
+        vips.perplexity(trained(vips.LDA(3, corpus.vocabulary, 15), corpus), backwards)
+
+
 def test_a_model_of_ones_own_is_given_again(tmp_path):
     fit = trained(BetaBernoulli(12, 0.5), coin_flips())
     fit.save(tmp_path)
@@ -109,6 +123,10 @@ def test_a_missing_folder_and_missing_arrays_get_a_sentence(tmp_path):
     CASES["dp-sgd"]().save(tmp_path)
     np.savez(tmp_path / PARAMETERS, mean=np.zeros(4))
     with pytest.raises(ValueError, match="the parameters must have the array 'rate', got mean"):
+        vips.load(tmp_path)
+    CASES["dp-sgd"]().save(tmp_path)
+    (tmp_path / LEDGER).unlink()
+    with pytest.raises(ValueError, match="the fit in .* cannot be read: .*ledger.json"):
         vips.load(tmp_path)
 
 

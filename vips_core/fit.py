@@ -141,8 +141,7 @@ def load(path: str | Path, model: Any = None) -> Fit[Any]:
     folder = Path(path)
     model, plan = saved.read_settings(folder / saved.SETTINGS, model)
     params = saved.read_params(folder / saved.PARAMETERS, model.init(plan, Randomness.of(0).generator()))
-    ledger = Ledger.from_json((folder / saved.LEDGER).read_text(encoding="utf-8"))
-    return Fit(model, params, ledger, plan)
+    return Fit(model, params, saved.read_ledger(folder / saved.LEDGER), plan)
 
 
 def fit(

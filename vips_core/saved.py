@@ -17,6 +17,7 @@ from vips_core.data.npz import load_arrays
 from vips_core.models.lda.model import LDA
 from vips_core.models.logistic.model import BayesianLogistic
 from vips_core.models.sbn.model import SBN
+from vips_core.privacy.ledger import Ledger
 from vips_core.privacy.plan import PrivacyPlan
 
 FORMAT = "vips-fit/1"
@@ -64,6 +65,14 @@ def read_settings(path: Path, model: Any = None) -> tuple[Any, PrivacyPlan]:
     if model is None:
         raise ValueError(f"{described['class']} is a model of your own: give it as `model`")
     return model, plan
+
+
+def read_ledger(path: Path) -> Ledger:
+    """Return the ledger of a fit."""
+    try:
+        return Ledger.from_json(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ValueError(f"the fit in {path.parent} cannot be read: {error}") from None
 
 
 def arrays(params: Any, prefix: str = "") -> dict[str, Any]:

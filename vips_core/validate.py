@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "number",
     "one_of",
     "positive",
+    "same_order",
     "share",
     "shown",
     "text",
@@ -164,6 +165,23 @@ def known_options(of: str, names: Iterable[Any], known: Collection[str]) -> None
             raise ValueError(
                 f"{name if plain else shown(name)} is not an option of {of}; known are {', '.join(known)}"
             )
+
+
+def same_order(what: str, known: Sequence[str], given: Sequence[str]) -> None:
+    """Refuse the model's own names in another order; others may stand for the same.
+
+    Examples
+    --------
+    >>> same_order("features", ["age", "dose"], ["dose", "age"])
+    Traceback (most recent call last):
+    ...
+    ValueError: the features must be in the model's order: got 'dose' where it has 'age'
+    """
+    if tuple(known) != tuple(given) and sorted(known) == sorted(given):
+        own, got = next((own, got) for own, got in zip(known, given, strict=True) if own != got)
+        raise ValueError(
+            f"the {what} must be in the model's order: got {shown(got)} where it has {shown(own)}"
+        )
 
 
 def _bounds(low: float, high: float, above: float = -math.inf, below: float = math.inf) -> str:

@@ -1,6 +1,7 @@
 """The command line: readable tables, JSON, and one line for bad input."""
 
 import importlib.metadata
+import io
 import json
 import subprocess
 import sys
@@ -27,6 +28,17 @@ def test_plan_as_table(capsys):
     assert "Of 100 people who did take part" in printed.out
     assert "Efficiency 61%" in printed.out
     assert "Choose δ well below 1/N" in printed.out
+
+
+def test_output_that_lacks_greek_letters_or_is_closed_fails_nothing(monkeypatch):
+    """Such is a redirected output on Windows: `fit` ended with an error when all was paid for."""
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="latin-1"))
+    assert main([*PLAN, "--noise", "1.24", "--epochs", "1"]) == 0
+    assert b"\\u03c3 = 1.24" in written.getvalue()
+    monkeypatch.setattr(sys, "stdout", None)
+    assert main([*PLAN, "--noise", "1.24", "--epochs", "1"]) == 0
+    sys.stdout.close()
 
 
 def test_plan_as_json(capsys):

@@ -19,6 +19,16 @@ def test_a_private_file_needs_an_explicit_cap(capsys, home, survey):
     assert (Store().ledger(), Store().runs(), list((home / "data").iterdir())) == ([], [], [])
 
 
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [("-dash.csv", "dash"), (" x.csv", "x"), ("$(id).csv", "id-"), ("n" * 99 + ".csv", "n" * 64)],
+)
+def test_any_file_has_a_name_that_the_store_takes(capsys, survey, file, name):
+    survey[0] = survey[0].rename(survey[0].with_name(file))
+    row = run_json(capsys, "data", "add", "logistic", *survey, "--epsilon", 3, "--delta", 1e-5)
+    assert row["name"] == name
+
+
 def test_a_large_delta_needs_a_reason(capsys, survey):
     """Issue 16: a cap's δ could be 0.4, and cap changes had no author and no reason."""
     cap = ["--epsilon", 3, "--delta", 0.01]

@@ -1,11 +1,14 @@
 """`vips-explorer fit` on private data, `runs`, `data` and `ledger`: the store from the shell."""
 
 import contextlib
+import errno
+import io
 import json
 import os
 import shutil
 import signal
 import sqlite3
+import sys
 import zipfile
 
 import pytest
@@ -49,19 +52,29 @@ def test_a_queued_run_is_cancelled_and_costs_nothing(capsys, registered, monkeyp
     assert (code, printed.err.count("\n")) == (2, 1)
 
 
-def test_control_c_ends_the_run_after_its_step_with_results(capsys, tmp_path, registered, monkeypatch):
+@pytest.fixture(params=[signal.SIGINT, signal.SIGTERM])
+def interrupt(request):
+    """A signal that is handled as in a command that a shell starts."""
+    usual = signal.default_int_handler if request.param == signal.SIGINT else signal.SIG_DFL
+    before = signal.signal(request.param, usual)
+    yield request.param
+    assert signal.signal(request.param, before) == usual
+
+
+def test_control_c_or_sigterm_ends_the_run_after_its_step_with_results(
+    capsys, tmp_path, registered, monkeypatch, interrupt
+):
     work, out = worker.work, tmp_path / "out"
 
     def interrupted(store, run_id, on_step):
         def strike(progress):
             if progress.step == 2:
-                os.kill(os.getpid(), signal.SIGINT)
+                os.kill(os.getpid(), interrupt)
             return on_step(progress)
 
         work(store, run_id, strike)
 
     monkeypatch.setattr(worker, "work", interrupted)
-    before = signal.getsignal(signal.SIGINT)  # ignored where the tests run in the background
     code, printed = run(capsys, "fit", "logistic", "--data", *registered, *SPEND, "--out", out)
     assert code == 130
     assert "Stopping after this step" in printed.err
@@ -69,7 +82,54 @@ def test_control_c_ends_the_run_after_its_step_with_results(capsys, tmp_path, re
     assert (row.status, row.step) == ("cancelled", 2)
     assert json.loads((out / "result.json").read_text())["releases"] == 2
     assert 0 < Store().budget("people").planned_epsilon < 0.6
-    assert signal.getsignal(signal.SIGINT) is before
+
+
+class Unreadable(io.StringIO):
+    """The end of a pipe whose reader has left."""
+
+    def write(self, text):
+        raise BrokenPipeError
+
+
+def test_a_progress_bar_that_nobody_reads_ends_no_run(capsys, tmp_path, registered, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stderr", Unreadable())
+        code, _ = run(capsys, "fit", "logistic", "--data", *registered, *SPEND, "--out", tmp_path / "out")
+    assert code == 0
+    assert [row.status for row in Store().runs()] == ["done"]
+    assert (tmp_path / "out" / "result.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("variable", "more"),
+    [("VIPS_THREADS", []), ("VIPS_THREADS", ["--background"]), ("VIPS_WORKERS", ["--background"])],
+)
+def test_a_mistake_in_the_environment_reserves_nothing(capsys, registered, monkeypatch, variable, more):
+    monkeypatch.setenv(variable, "many")
+    code, printed = run(capsys, "fit", "logistic", "--data", "people", *SPEND, *more)
+    assert (code, f"{variable} must be a whole number of at least 1, got 'many'" in printed.err) == (2, True)
+    assert Store().runs() == []
+    assert Store().budget("people").left_epsilon == 10
+
+
+def test_a_run_whose_bar_cannot_be_shown_is_not_left_waiting(capsys, registered, monkeypatch):
+    def no_bar(*arguments, **options):
+        raise OSError("no terminal")
+
+    monkeypatch.setattr("vips_core.cli.fit.progress_bar", no_bar)
+    assert run(capsys, "fit", "logistic", "--data", "people", *SPEND)[0] == 2
+    assert [row.status for row in Store().runs()] == ["cancelled"]
+
+
+def test_a_copy_that_fails_does_not_hide_the_results(capsys, tmp_path, registered, monkeypatch):
+    def full(source, target):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("vips_core.cli.fit.shutil.copy", full)
+    code, printed = run(capsys, "fit", "logistic", "--data", "people", *SPEND, "--out", tmp_path / "out")
+    (row,) = Store().runs()
+    assert (code, row.status) == (2, "done")
+    assert f"run {row.id} has ended and its results are in {Store().folder(row.id)}, but" in printed.err
 
 
 def test_data_are_added_and_removed(capsys, survey):

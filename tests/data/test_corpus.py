@@ -31,10 +31,20 @@ def test_corpus_sums_duplicates_sorts_and_drops_zeros():
     assert matrix.nnz == 4, "the matrix given was changed"
 
 
+def test_corpus_adds_up_small_integers_without_overflow():
+    matrix = sparse.coo_array((np.array([200, 200], np.uint8), ([0, 0], [1, 1])), shape=(1, 3))
+    assert dense(Corpus.from_counts(matrix, WORDS)).tolist() == [[0, 400, 0]]
+
+
 def test_corpus_of_texts_counts_public_words_only():
     corpus = Corpus.from_texts(["The CAT, the cat's dog2dog!", "", "Nothing known."], WORDS)
     assert dense(corpus).tolist() == [[2, 2, 0], [0, 0, 0], [0, 0, 0]]
     assert corpus.vocabulary == WORDS
+
+
+def test_letters_with_accents_are_found_however_they_are_written():
+    texts = ["Un \u00e9t\u00e9", "Un e\u0301te\u0301"]
+    assert dense(Corpus.from_texts(texts, ["\u00e9t\u00e9", "te"])).tolist() == [[1, 0], [1, 0]]
 
 
 def test_corpus_does_not_share_arrays_that_can_be_written():

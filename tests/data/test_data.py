@@ -90,8 +90,14 @@ def test_other_seeds_split_otherwise():
 @pytest.mark.parametrize("make", ALL_KINDS)
 @pytest.mark.parametrize("share", [0.0, 1.0, -0.5, 2.0, np.nan, 0.05, 0.95])
 def test_split_refuses_an_empty_part(make, share):
-    with pytest.raises(ValueError, match="test_share must split the 4 records in two, got"):
+    with pytest.raises(ValueError, match="test_share must .*, got"):
         make().split(share, seed=0)
+
+
+@pytest.mark.parametrize("seed", [None, -1, 2.5, True, "x"])
+def test_split_refuses_what_is_no_seed(seed):
+    with pytest.raises(ValueError, match="seed must be a whole number of at least 0, got"):
+        small_images().split(0.5, seed)
 
 
 @given(
@@ -108,6 +114,11 @@ def test_rows_are_scaled_down_to_the_bound_and_short_rows_untouched(x, bound, as
     np.testing.assert_array_equal(kept[short], x[short])
     direction = x * (bound / np.maximum(norms, bound))[:, None]
     np.testing.assert_allclose(kept, direction, rtol=1e-9, atol=0)
+
+
+def test_entries_of_one_cell_are_added_up_without_overflow():
+    twice = sparse.coo_array((np.array([200, 200], np.uint8), ([0, 0], [1, 1])), shape=(1, 2))
+    assert LabelledRows(twice, [1], ("a", "b"), 1000.0).x.toarray().tolist() == [[0, 400]]
 
 
 def test_rows_do_not_change_what_they_are_given():
@@ -135,9 +146,15 @@ def test_rows_do_not_change_what_they_are_given():
         (([1.0], [0], ("a",), 1), r"x must be one or more rows × 1 features, got shape \(1,\)"),
         (([["b"]], [0], ("a",), 1), "x must be numbers"),
         (([[1.0, 2.0]], [0], ("a", "a"), 1), "feature_names must hold different names, got 'a' 2 times"),
-        (([[1.0]], [0], ("a",), 0), "norm_bound must be a number above 0, got 0"),
-        (([[1.0]], [0], ("a",), np.inf), "norm_bound must be a number above 0, got inf"),
-        (([[1.0]], [0], ("a",), np.nan), "norm_bound must be a number above 0, got nan"),
+        (([[1.0]], [0], ("a",), 0), "norm_bound must be a number of at least 1e-100 and .*, got 0"),
+        (([[1.0]], [0], ("a",), np.inf), "norm_bound must be a number of .*, got inf"),
+        (([[1.0]], [0], ("a",), np.nan), "norm_bound must be a number of .*, got nan"),
+        # The square of 1e-165 is 0: the row would pass for one that is within the bound.
+        (([[1e-165]], [0], ("a",), 1e-170), "norm_bound must be a number of .*, got 1e-170"),
+        ((np.array([[1j]]), [0], ("a",), 1), "x must be numbers, got complex128"),
+        ((sparse.csr_array([[1j]]), [0], ("a",), 1), "x must be numbers, got complex128"),
+        ((np.ma.masked_less([[0.3]], 1), [0], ("a",), 1), "x must be finite, got a row of norm nan"),
+        ((sparse.csr_array(([1.0], [5], [0, 1]), shape=(1, 1)), [0], ("a",), 1), "indices must be < 1"),
     ],
 )
 def test_rows_refuse_bad_fields(fields, sentence):
@@ -183,6 +200,13 @@ def test_nullable_columns_are_understood(dtype):
         ({"ranges": {"age": (5, 5)}}, r"the range of 'age' must be finite with low < high, got \(5, 5\)"),
         ({"ranges": {"age": (0, np.inf)}}, r"the range of 'age' must be finite .* got \(0, inf\)"),
         ({"ranges": {"age": (np.nan, 1)}}, r"the range of 'age' must be finite .* got \(nan, 1\)"),
+        ({"ranges": {"age": ("0", "1")}}, r"the range of 'age' must be finite .* got \('0', '1'\)"),
+        ({"ranges": {"age": 5}}, "the range of 'age' must be finite .* got 5"),
+        ({"ranges": {"age": (-1e308, 1e308)}}, "the range of 'age' must be finite"),
+        ({"ranges": {"age": (0, 5e-324)}}, "the range of 'age' must be finite"),
+        ({"frame": FRAME.assign(age=pd.Timestamp("2020"))}, "column 'age' must be numbers, got datetime64"),
+        ({"frame": pd.concat([FRAME, FRAME[["age"]]], axis=1)}, "the frame has more than one column 'age'"),
+        ({"frame": FRAME.to_numpy()}, "frame must be a pandas DataFrame, got ndarray"),
         ({"ranges": {"weight": (0, 100)}}, "column 'weight' must be finite, or in may_be_missing"),
         ({"frame": FRAME.assign(age=np.inf)}, "column 'age' must be finite, or in may_be_missing"),
         ({"ranges": {"name": (0, 1)}}, "column 'name' must be numbers"),
@@ -236,6 +260,8 @@ def test_a_threshold_is_a_number(threshold):
         (np.zeros((2, 2), np.uint8), (2, 2), r"bits must be uint8, one or more × 1, got uint8 \(2, 2\)"),
         (np.zeros((2, 1), np.int64), (2, 2), "bits must be uint8, one or more × 1, got int64"),
         (np.zeros((2, 1), np.uint8), (4,), r"shape must be \(height, width\) of at least 1 each, got \(4,\)"),
+        (np.zeros((2, 1), np.uint8), (2.5, 2), r"shape must be \(height, width\) .* got \(2.5, 2\)"),
+        (np.zeros((2, 1), np.uint8), None, r"shape must be \(height, width\) .* got None"),
         (np.full((2, 1), 255, np.uint8), (2, 2), "bits after the last pixel must be 0"),
     ],
 )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.jobs import request
-from vips_core import LabelledRows
+from vips_core import BinaryRows, Corpus, LabelledRows
 from vips_core.cli import main
 from vips_core.jobs import execution, worker
 from vips_core.jobs.request import Request
@@ -42,6 +42,40 @@ def test_the_plan_is_stored_with_the_run_and_trained_with(store, derived):
     assert settle.content["events"][0] == pytest.approx(reserve.content["events"][0])
     result = json.loads((store.folder(run) / execution.RESULT).read_text())
     assert PrivacyPlan(**result["plan"]) == plan
+
+
+@pytest.mark.parametrize("words", [[[0, 0]], [[1, 0], [0, 1], [0, 0]]])
+def test_held_out_documents_that_cannot_be_scored_are_refused_before_anything_is_spent(home, words):
+    """They were found after the first release, which then counted."""
+    store, names = Store(), ["tea", "milk"]
+    train, test = Corpus.from_counts([[3, 2]] * 50, names), Corpus.from_counts(words, names)
+    store.add_data("texts", train, test, cap=Cap(5.0, 1e-5), unit="one document")
+    table = {"model": "lda", "data": "texts", "topics": 2, "epsilon": 1, "delta": 1e-5}
+    with pytest.raises(ValueError, match="held-out documents must hold words of the vocabulary, one of them"):
+        submit(store, Request.from_mapping(table))
+    assert store.budget("texts").left_epsilon == 5
+
+
+def test_a_run_is_followed_by_documents_that_can_be_scored(home):
+    """Of many held-out documents some are looked at while training, and these may all be empty."""
+    names = ["tea", "milk"]
+    test = np.zeros((1000, 2), int)
+    test[1] = 3, 2
+    store = Store()
+    train = Corpus.from_counts([[3, 2]] * 50, names)
+    store.add_data("texts", train, Corpus.from_counts(test, names), cap=Cap(5.0, 1e-5), unit="one document")
+    table = {"model": "lda", "data": "texts", "topics": 2, "epsilon": 1, "delta": 1e-5, "epochs": 2}
+    run = submit(store, Request.from_mapping(table))
+    worker.work(store, run)
+    assert store.run(run).error is None
+    assert store.run(run).scores
+
+
+def test_held_out_records_are_like_the_others(store):
+    image = BinaryRows.from_images(np.eye(12), 0.5)
+    other = BinaryRows.from_images(np.eye(13), 0.5)
+    with pytest.raises(ValueError, match="held-out records must have the same shape as the others"):
+        store.add_data("images", image, other, cap=Cap(5.0, 1e-5), unit="one image", reason="a test")
 
 
 def test_the_command_derives_one_plan_for_a_new_file(home, derived, tmp_path, capsys):

@@ -82,6 +82,16 @@ def test_a_run_whose_processes_never_begin_fails_and_costs_nothing(store, few):
     assert releases(store, run) == 0
 
 
+def test_a_claim_of_a_clock_that_was_ahead_holds_nobody_up(store, few, monkeypatch):
+    run = submit(store, request())
+    with monkeypatch.context() as ahead:
+        tomorrow = time.time() + 86_400
+        ahead.setattr(lifecycle.time, "time", lambda: tomorrow)
+        assert lifecycle.claim(store, 1)[0] == run
+        assert lifecycle.claim(store, 1) is None
+    assert lifecycle.claim(store, 1)[0] == run
+
+
 def test_a_claim_ends_after_a_while(store, few, monkeypatch):
     run, launcher = submit(store, request(), held=True), Launcher()
     assert supervisor.start(store, launcher) == []

@@ -126,13 +126,14 @@ def test_only_a_waiting_run_can_be_started(store):
 
 
 def test_a_worker_that_was_given_up_wrongly_releases_nothing_more(store, monkeypatch):
-    """A laptop that slept: the heartbeat is old, another process ends the run, and the worker wakes up."""
+    """One that hung: the heartbeat is old, another process ends the run, and the worker goes on."""
     run, steps = submit(store, request()), []
 
     def on_step(progress):
         steps.append(progress.step)
         if progress.step == 3:
             with monkeypatch.context() as patch:
+                patch.setattr(lock, "BEAT", 0.01)
                 patch.setattr(lock, "STALE", -1.0)
                 assert lifecycle.end_abandoned(Store()) == [run]
 

@@ -7,6 +7,7 @@ import pytest
 
 from tests import reference
 from tests.models.lda.documents import ALPHA, TOPICS, corpus_of, dense, random_counts, random_lam
+from vips_core.data import Corpus
 from vips_core.metrics.text import (
     halves,
     match_topics,
@@ -73,6 +74,22 @@ def test_npmi_matches_brute_force():
                 single = matrix[:, best[i]].mean() * matrix[:, best[j]].mean()
                 scores.append(math.log(joint / single) / -math.log(joint))
         assert found == pytest.approx(np.mean(scores))
+
+
+@pytest.mark.parametrize(
+    ("matrix", "expected"),
+    [
+        ([[1, 1, 0]], 0),  # both in all documents: no more often together than by chance
+        ([[1, 1, 0]] * 1000, 0),
+        ([[1, 1, 0], [0, 0, 1]], 1),
+        ([[0, 0, 1]] * 3, -1),  # words that are nowhere are not together
+        ([[1, 0, 0]] * 3, -1),
+    ],
+)
+def test_npmi_stays_between_its_ends(matrix, expected):
+    topic = np.array([[0.5, 0.4, 0.1]])
+    corpus = Corpus.from_counts(matrix, ["a", "b", "c"])
+    assert npmi_coherence(topic, corpus, 2) == pytest.approx(expected)
 
 
 def test_matching_finds_a_permutation():

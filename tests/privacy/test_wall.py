@@ -10,7 +10,7 @@ import vips_core as vips
 from tests.toy import BetaBernoulli, coin_flips
 from vips_core.privacy.ledger import LedgerBlock, LedgerEntry
 from vips_core.privacy.noise import Randomness
-from vips_core.privacy.wall import release
+from vips_core.privacy.wall import _noisy, release
 
 DATA = coin_flips()
 MODEL = BetaBernoulli(pixels=12, clip=2.0)
@@ -160,6 +160,15 @@ def test_a_release_is_recorded_before_any_record_is_looked_at():
     assert ledger.steps == 1
 
 
+def test_the_sign_of_a_zero_does_not_leave():
+    """A sum of small negative shares, each cut to 0, is −0, and no other: noise of −0 would show it."""
+    sums = np.full(1000, -0.0)
+    assert not np.signbit(_noisy(sums, 1.0, 0.0, Randomness.of(0))).any()
+    noisy = _noisy(sums, 1.0, 0.3, Randomness.of(0))
+    assert (noisy == 0).sum() > 800, "this noise is mostly 0"
+    assert not np.signbit(noisy[noisy == 0]).any()
+
+
 def test_what_leaves_is_on_the_grid_of_the_ledger_whatever_a_model_returns():
     class OffTheGrid(BetaBernoulli):
         def e_step(self, params, batch, blocks):
@@ -226,6 +235,10 @@ def test_ledger_round_trip():
         (lambda c: c["entries"][0].update(count="9"), "count must be a whole number .*, got '9'"),
         (lambda c: c["entries"][0].update(extra=1), "malformed"),
         (lambda c: c["entries"][0].update(blocks={}), "at least one block"),
+        (
+            lambda c: c["entries"][0].update(blocks={"a": {"bound": 5e-324, "noise_std": 5.0, "cells": 1}}),
+            "noise_multiplier must be a number .*, got inf",
+        ),
         (lambda c: c["entries"][0]["blocks"]["on"].update(noise_std=-1), "noise_std must be .*, got -1"),
         (
             lambda c: c["entries"][0]["blocks"]["on"].update(bound="x"),

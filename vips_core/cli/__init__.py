@@ -1,6 +1,7 @@
 """The command `vips-explorer`, to which others may add subcommands."""
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -50,6 +51,7 @@ def main(arguments: Sequence[str] | None = None, others: Sequence[AddCommand] = 
     ...
     SystemExit: 2
     """
+    _make_streams_usable()
     options = _parser(others).parse_args(arguments)
     try:
         code: int | None = options.run(options)
@@ -63,6 +65,16 @@ def main(arguments: Sequence[str] | None = None, others: Sequence[AddCommand] = 
     except KeyboardInterrupt:
         return 130
     return code or 0
+
+
+def _make_streams_usable() -> None:
+    """Let no print fail because the output lacks a letter (an ε) or was closed: what was paid for is done."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _parser(others: Sequence[AddCommand]) -> argparse.ArgumentParser:

@@ -87,7 +87,8 @@ def read_files(options: argparse.Namespace, kind: type) -> DataSet:
     path = Path(options.data)
     train = read(kind, path, about) if sharded is None else sharded
     test = None if options.test is None else read(kind, Path(options.test), about)
-    return DataSet(re.sub(r"[^\w .-]", "-", path.stem), train, test, private=not options.public)
+    name = re.sub(r"[^\w .-]", "-", path.stem).lstrip(" .-")[:64] or kind.__name__
+    return DataSet(name, train, test, private=not options.public)
 
 
 def sources(options: argparse.Namespace, kind: type, store: Store, train: Any) -> Sources:

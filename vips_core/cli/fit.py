@@ -3,7 +3,6 @@
 import argparse
 import json
 import shutil
-import sys
 import threading
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 
 from vips_core.cli.cluster import add_cluster_options, chosen_cluster
 from vips_core.cli.data import add_file_options, describe_cap, read_files, sources
-from vips_core.cli.terminal import add_json, add_options, answer, print_json, progress_bar
+from vips_core.cli.terminal import add_json, add_options, answer, print_json, progress_bar, show
 from vips_core.fit import Progress
 from vips_core.jobs import execution, supervisor, worker
 from vips_core.jobs.interrupts import noted_interrupts
@@ -114,7 +113,7 @@ def _register(store: Store, data: DataSet, request: Request, options: argparse.N
         sources=sources(options, request.task.data_type, store, data.train),
     )
     if row.private:
-        print(describe_cap(row.name, row.cap), file=sys.stderr)
+        show(describe_cap(row.name, row.cap))
 
 
 def _run(
@@ -123,6 +122,7 @@ def _run(
     if options.background:
         if options.out is not None:
             raise ValueError("a run in the background cannot have --out: use runs export when it has ended")
+        supervisor.limit()  # says what is wrong with it, before anything is reserved
         answer_queued(store, submit(store, request, plan=plan), options)
         return
     run_id = submit(store, request, plan=plan, held=True)
@@ -130,10 +130,11 @@ def _run(
         steps = store.run(run_id).steps
         if options.out is not None:
             options.out.mkdir(parents=True, exist_ok=True)  # before any budget is spent
+        shown = progress_bar(steps, "step", hidden=options.json)
     except BaseException:  # a Ctrl-C too: no other process shall start what the user has given up
         store.cancel(run_id)
         raise
-    with noted_interrupts(_stop) as stopped, progress_bar(steps, "step", hidden=options.json) as bar:
+    with noted_interrupts(_stop) as stopped, shown as bar:
 
         def on_step(progress: Progress[Any]) -> bool:
             if bar.update(progress.step - bar.n) or progress.step == steps:
@@ -154,7 +155,7 @@ def _stop(stopped: threading.Event) -> None:
     if stopped.is_set():
         raise KeyboardInterrupt
     stopped.set()
-    print("\nStopping after this step; press Ctrl-C again to stop now.", file=sys.stderr)
+    show("\nStopping after this step; press Ctrl-C again to stop now.")
 
 
 def _epsilon(progress: Progress[Any]) -> str:
@@ -166,8 +167,14 @@ def _print_outcome(store: Store, run_id: str, request: Request, options: argpars
     if not (folder / execution.RESULT).exists():
         return  # stopped before its first release
     if options.out is not None:
-        for file in execution.published_files(request.task, folder):
-            shutil.copy(file, options.out)
+        try:
+            for file in execution.published_files(request.task, folder):
+                shutil.copy(file, options.out)
+        except OSError as error:
+            raise ValueError(
+                f"run {run_id} has ended and its results are in {folder}, but they cannot be copied to "
+                f"{options.out}: {error.strerror}"
+            ) from None
     result = json.loads((folder / execution.RESULT).read_text(encoding="utf-8"))
     if options.json:
         print_json(result)

@@ -3,12 +3,11 @@
 import argparse
 import functools
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 from vips_core.cli.cluster import add_cluster_options, chosen_cluster
-from vips_core.cli.terminal import add_json, print_json, progress_bar
+from vips_core.cli.terminal import add_json, print_json, progress_bar, show
 from vips_core.jobs import worker
 from vips_core.store.rows import FAILED
 from vips_core.store.store import Store
@@ -48,7 +47,7 @@ def _sweep(options: argparse.Namespace) -> None:
 
             worker.work(store, run_id, on_cell, functools.partial(run_sweep, cluster=cluster))
     except KeyboardInterrupt:
-        print("\nStopped. Finished cells are kept: the same command goes on from here.", file=sys.stderr)
+        show("\nStopped. Finished cells are kept: the same command goes on from here.")
         raise
     from vips_core.reports import report  # here: plotly takes long to import
 

@@ -1,6 +1,7 @@
 """What commands share: `--json`, answers as JSON or in words, and progress bars."""
 
 import argparse
+import contextlib
 import json
 import sys
 from collections.abc import Mapping
@@ -36,8 +37,28 @@ def answer(options: argparse.Namespace, content: Any, *sentences: str) -> None:
         print("\n".join(sentences))
 
 
+class _Shown:
+    """Standard error for what is good to see: a reader who has left, or a full disk, ends no work."""
+
+    def write(self, text: str) -> None:
+        with contextlib.suppress(OSError):
+            sys.stderr.write(text)
+
+    def flush(self) -> None:
+        with contextlib.suppress(OSError):
+            sys.stderr.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(sys.stderr, name)
+
+
+def show(text: str) -> None:
+    """Print on stderr where that is possible."""
+    print(text, file=_Shown(), flush=True)
+
+
 def progress_bar(total: int, unit: str, *, hidden: bool = False) -> "tqdm[None]":
     """Return a bar on stderr that counts up to `total`; `hidden` where the output is for a program."""
     return tqdm(
-        total=total, unit=unit, file=sys.stderr, disable=hidden, dynamic_ncols=True, unit_scale=unit == "B"
+        total=total, unit=unit, file=_Shown(), disable=hidden, dynamic_ncols=True, unit_scale=unit == "B"
     )

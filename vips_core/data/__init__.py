@@ -8,6 +8,6 @@ nothing here is learned from the records. `Sharded` is any of the three in many 
 from vips_core.data.corpus import LETTERS, Corpus
 from vips_core.data.images import BinaryRows
 from vips_core.data.labelled import LabelledRows
-from vips_core.data.sharded import Sharded, kind_of
+from vips_core.data.sharded import Sharded, check_alike, kind_of
 
-__all__ = ["LETTERS", "BinaryRows", "Corpus", "LabelledRows", "Sharded", "kind_of"]
+__all__ = ["LETTERS", "BinaryRows", "Corpus", "LabelledRows", "Sharded", "check_alike", "kind_of"]

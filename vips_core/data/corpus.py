@@ -1,6 +1,7 @@
 """Documents as word counts."""
 
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain
@@ -97,11 +98,12 @@ class Corpus(SlicedByMask):
         array([2, 4])
         """
         words = tuple(vocabulary)
-        matrix = matrix if sparse.issparse(matrix) else numbers(matrix, "counts")
+        matrix = sparse.coo_array(matrix if sparse.issparse(matrix) else numbers(matrix, "counts"), copy=True)
         if matrix.ndim != 2 or matrix.shape[1] != len(words):
             raise ValueError(f"counts must be documents × {len(words)} words, got shape {matrix.shape}")
-        rows = sparse.csr_array(matrix, copy=True)
-        rows.data = whole_numbers(rows.data, "counts", np.int64, high=np.iinfo(np.int32).max).copy()
+        # Checked and widened before entries of one cell are added up: numbers of eight bits would overflow.
+        matrix.data = whole_numbers(matrix.data, "counts", np.int64, high=np.iinfo(np.int32).max)
+        rows = sparse.csr_array(matrix)
         if persons is not None:
             rows = _added_up(rows, person_numbers(persons, rows.shape[0]))
         rows.sum_duplicates()
@@ -135,14 +137,15 @@ class Corpus(SlicedByMask):
             raise ValueError("texts must be a sequence of strings, got one string")
         words = tuple(vocabulary)
         for word in words:
-            if not LETTERS.fullmatch(word) or word != word.lower():
+            if not isinstance(word, str) or not LETTERS.fullmatch(word) or word != word.lower():
                 raise ValueError(f"vocabulary must hold words of lower-case letters, got {word!r}")
         number = {word: index for index, word in enumerate(words)}
         documents = []
         for text in texts:
             if not isinstance(text, str):
                 raise ValueError(f"texts must be strings, got {text!r}")
-            documents.append([number[token] for token in LETTERS.findall(text.lower()) if token in number])
+            plain = unicodedata.normalize("NFC", text).lower()  # some systems write é as e and an accent
+            documents.append([number[token] for token in LETTERS.findall(plain) if token in number])
         rows = np.repeat(np.arange(len(documents)), [len(document) for document in documents])
         columns = np.fromiter(chain.from_iterable(documents), dtype=np.int64, count=len(rows))
         entries = np.ones_like(rows), (rows, columns)

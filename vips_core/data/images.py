@@ -37,13 +37,15 @@ class BinaryRows(RowsOfPersons):
     persons: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
-        if len(self.shape) != 2 or min(self.shape) < 1:
-            raise ValueError(f"shape must be (height, width) of at least 1 each, got {self.shape}")
-        shape, bits = (int(self.shape[0]), int(self.shape[1])), np.asarray(self.bits)
+        try:
+            height, width = (validate.whole("a side", side, low=1) for side in self.shape)
+        except (TypeError, ValueError):
+            raise ValueError(f"shape must be (height, width) of at least 1 each, got {self.shape}") from None
+        shape, bits = (height, width), np.asarray(self.bits)
         pixels = shape[0] * shape[1]
-        width = -(-pixels // 8)
-        if bits.dtype != np.uint8 or bits.ndim != 2 or len(bits) < 1 or bits.shape[1] != width:
-            raise ValueError(f"bits must be uint8, one or more × {width}, got {bits.dtype} {bits.shape}")
+        row_bytes = -(-pixels // 8)
+        if bits.dtype != np.uint8 or bits.ndim != 2 or len(bits) < 1 or bits.shape[1] != row_bytes:
+            raise ValueError(f"bits must be uint8, one or more × {row_bytes}, got {bits.dtype} {bits.shape}")
         if pixels % 8 and (bits[:, -1] & (0xFF >> pixels % 8)).any():
             raise ValueError("bits after the last pixel must be 0")
         if self.persons is not None:

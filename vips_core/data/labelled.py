@@ -1,6 +1,7 @@
 """People as feature rows with labels."""
 
 import math
+import sys
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -15,11 +16,13 @@ from vips_core.data.records import (
     frozen,
     numbers,
     person_numbers,
+    sparse_rows,
     unique_names,
     whole_numbers,
 )
 
 _BELOW = 1 - 2.0**-40
+_LEAST_BOUND, _MOST_BOUND = 1e-100, 1e100  # squares of what is near them neither vanish nor overflow
 MISSING = " missing"  # what the name of an indicator ends with
 
 
@@ -60,8 +63,8 @@ class LabelledRows(RowsOfPersons):
 
     def __post_init__(self) -> None:
         names = unique_names(self.feature_names, "feature_names")
-        bound = validate.positive("norm_bound", self.norm_bound)
-        x = self.x if sparse.issparse(self.x) else numbers(self.x, "x")
+        bound = validate.number("norm_bound", self.norm_bound, low=_LEAST_BOUND, high=_MOST_BOUND)
+        x = sparse_rows(self.x) if sparse.issparse(self.x) else numbers(self.x, "x")
         y = whole_numbers(numbers(self.y, "labels"), "labels", np.uint8, high=1)
         if x.ndim != 2 or x.shape[0] < 1 or x.shape[1] != len(names):
             raise ValueError(f"x must be one or more rows × {len(names)} features, got shape {x.shape}")
@@ -70,7 +73,7 @@ class LabelledRows(RowsOfPersons):
         if self.persons is not None:
             persons = person_numbers(self.persons, len(y))
             order = np.argsort(persons, kind="stable")
-            x, y = sparse.csr_array(x)[order] if sparse.issparse(x) else x[order], frozen(y[order])
+            x, y = x[order], frozen(y[order])
             vars(self).update(persons=frozen(persons[order]))
         vars(self).update(x=_bounded(x, bound), y=y, feature_names=names, norm_bound=bound)
 
@@ -118,10 +121,16 @@ class LabelledRows(RowsOfPersons):
         >>> rows.feature_names, rows.x[:, 1]
         (('intercept', 'age'), array([0.2, 0.6]))
         """
+        if not hasattr(frame, "columns"):
+            raise ValueError(f"frame must be a pandas DataFrame, got {type(frame).__name__}")
         roles = {"target": target} | ({} if person is None else {"person": person})
-        absent = [name for name in (*roles.values(), *ranges) if name not in frame.columns]
+        columns_of = {name: list(frame.columns).count(name) for name in (*roles.values(), *ranges)}
+        absent = [name for name, times in columns_of.items() if times == 0]
         if absent:
             raise ValueError(f"the frame lacks the columns {absent}")
+        repeated = [name for name, times in columns_of.items() if times > 1]
+        if repeated:
+            raise ValueError(f"the frame has more than one column {repeated[0]!r}")
         for role, name in roles.items():
             if name in ranges:
                 raise ValueError(f"the {role} {name!r} is not a predictor and must not have a range")
@@ -131,9 +140,8 @@ class LabelledRows(RowsOfPersons):
         if undeclared:
             raise ValueError(f"may_be_missing names columns without a range: {undeclared}")
         columns = [("intercept", np.ones(len(frame)))]
-        for name, (low, high) in ranges.items():
-            if not -math.inf < low < high < math.inf:
-                raise ValueError(f"the range of {name!r} must be finite with low < high, got ({low}, {high})")
+        for name, ends in ranges.items():
+            low, high = _checked_range(name, ends)
             values = numbers(frame[name], f"column {name!r}")
             missing = np.isnan(values)
             if np.isinf(values).any() or (missing.any() and name not in may_be_missing):
@@ -156,10 +164,18 @@ class LabelledRows(RowsOfPersons):
         return {"x": frozen(self.x[np.flatnonzero(mask)]), "y": frozen(self.y[mask])}
 
 
+def _checked_range(name: str, ends: Any) -> tuple[float, float]:
+    try:
+        low, high = (validate.number("an end", end) for end in ends)
+        validate.number("the width", high - low, low=sys.float_info.min)  # less is not precise
+    except (TypeError, ValueError):
+        raise ValueError(f"the range of {name!r} must be finite with low < high, got {ends!r}") from None
+    return low, high
+
+
 def _bounded(x: Any, bound: float) -> Any:
-    """Return float64 rows, frozen, those longer than the bound scaled down to it."""
+    """Return rows that nobody else holds, frozen, those longer than the bound scaled down to it."""
     if sparse.issparse(x):
-        x = sparse.csr_array(x, dtype=np.float64, copy=True)
         x.sum_duplicates()
     with np.errstate(over="ignore", invalid="ignore"):
         norms = np.sqrt((x * x).sum(axis=1))

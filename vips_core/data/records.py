@@ -51,11 +51,12 @@ class SlicedByMask(Sized):
         train, test
             Disjoint records, each in their order.
         """
-        size = round(len(self) * test_share) if 0 < test_share < 1 else 0
+        size = round(len(self) * validate.share("test_share", test_share))
         if not 0 < size < len(self):
             raise ValueError(f"test_share must split the {len(self)} records in two, got {test_share}")
         in_test = np.zeros(len(self), dtype=np.bool_)
-        in_test[np.random.default_rng(seed).permutation(len(self))[:size]] = True
+        chooser = np.random.default_rng(validate.whole("seed", seed, low=0))
+        in_test[chooser.permutation(len(self))[:size]] = True
         return self[~in_test], self[in_test]
 
 
@@ -158,12 +159,26 @@ def _commonest(names: tuple[str, ...]) -> tuple[str, int]:
 
 
 def numbers(values: Any, what: str) -> NDArray[np.float64]:
-    """Return values as a new float64 array; missing values of a pandas column become NaN."""
+    """Return values as a new float64 array; missing ones, of a pandas column or masked, become NaN."""
+    kind = getattr(getattr(values, "dtype", None), "kind", None)
+    if kind in ("c", "m", "M"):  # NumPy would drop a part of them, or count nanoseconds
+        raise ValueError(f"{what} must be numbers, got {values.dtype}")
     try:
+        if isinstance(values, np.ma.MaskedArray):
+            values = np.ma.filled(values.astype(np.float64), np.nan)
         plain = values.to_numpy(np.float64, na_value=np.nan) if hasattr(values, "to_numpy") else values
         return np.array(plain, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):  # a whole number may be larger than any float
         raise ValueError(f"{what} must be numbers{_first_wrong(values)}") from None
+
+
+def sparse_rows(matrix: Any) -> Any:
+    """Return a sparse matrix as new float64 rows; entries of one cell are added up as float64, too."""
+    if matrix.dtype.kind not in "biuf":
+        raise ValueError(f"x must be numbers, got {matrix.dtype}")
+    rows = sparse.csr_array(matrix.astype(np.float64))
+    rows.check_format()  # kernels read where its indices say
+    return rows
 
 
 def _first_wrong(values: Any) -> str:

@@ -251,6 +251,25 @@ def kind_of(records: Any) -> type:
     return records.kind if isinstance(records, Sharded) else type(records)
 
 
+def check_alike(train: Any, test: Any) -> None:
+    """Refuse held-out records of another kind, or with other words, columns or sides, than the others.
+
+    Examples
+    --------
+    >>> from vips_core import BinaryRows
+    >>> check_alike(BinaryRows.from_images(np.eye(2), 0.5), BinaryRows.from_images(np.eye(3), 0.5))
+    Traceback (most recent call last):
+    ...
+    ValueError: held-out records must have the same shape as the others
+    """
+    kind = kind_of(train)
+    if type(test) is not kind:
+        raise ValueError(f"held-out records must be of the same kind as the others, {kind.__name__}")
+    for name in ("vocabulary", "feature_names", "shape"):
+        if getattr(train, name, None) != getattr(test, name, None):
+            raise ValueError(f"held-out records must have the same {name.replace('_', ' ')} as the others")
+
+
 def _written(place: str, number: int, records: Any) -> Shard:
     content = files.encode(records)
     name = f"part-{number:06}.{files.ENDINGS[type(records)]}"

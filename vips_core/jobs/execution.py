@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from vips_core import saved
-from vips_core.data import kind_of
+from vips_core.data import check_alike, kind_of
 from vips_core.engines.cluster import Cluster
 from vips_core.fit import Fit, Progress, fit
 from vips_core.jobs.plan import plan_for
 from vips_core.jobs.request import Request
+from vips_core.kernels.pool import thread_count
 from vips_core.privacy.accountants import stated
 from vips_core.privacy.ledger import SEEDED, Ledger
 from vips_core.privacy.plan import PrivacyPlan
@@ -62,7 +63,9 @@ def prepare(request: Request, data: DataSet, plan: PrivacyPlan | None = None) ->
             f"but {data.name} is {kind_of(data.train).__name__}"
         )
     if data.test is not None:
+        check_alike(data.train, data.test)
         task.check(data.test)
+    thread_count()  # of the environment, where a mistake would show in the first step
     model = task.model(request.method, request.values, data.train)
     return Prepared(request, data, model, plan or plan_for(request, model, len(data.train)))
 

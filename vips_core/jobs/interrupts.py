@@ -1,4 +1,4 @@
-"""Ctrl-C as something to look at, where an exception at any moment would do harm."""
+"""Ctrl-C and SIGTERM as something to look at, where an exception or an end at any moment would do harm."""
 
 import contextlib
 import signal
@@ -10,10 +10,16 @@ from collections.abc import Callable, Iterator
 def noted_interrupts(
     note: Callable[[threading.Event], object] = threading.Event.set,
 ) -> Iterator[threading.Event]:
-    """Let Ctrl-C do `note` with the event that is returned, by default set it, rather than raise."""
+    """Let Ctrl-C do `note` with the event that is returned, by default set it, rather than raise.
+
+    So does SIGTERM, by which batch systems end what has run for long enough, where nothing else handles it.
+    """
     noted = threading.Event()
     with contextlib.ExitStack() as afterwards:
         if threading.current_thread() is threading.main_thread():  # signals reach no other
-            before = signal.signal(signal.SIGINT, lambda number, frame: note(noted))
-            afterwards.callback(signal.signal, signal.SIGINT, before)
+            for number in (signal.SIGINT, signal.SIGTERM):
+                before = signal.getsignal(number)
+                if number == signal.SIGINT or before == signal.SIG_DFL:
+                    signal.signal(number, lambda number, frame: note(noted))
+                    afterwards.callback(signal.signal, number, before)
         yield noted

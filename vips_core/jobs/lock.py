@@ -37,10 +37,17 @@ def is_held(folder: Path) -> bool:
     path = folder / LOCK_FILE
     try:
         with path.open("r+") as file:
-            fresh = time.time() - path.stat().st_mtime < STALE
-            return fresh and not _is_free(file.fileno())
+            if _is_free(file.fileno()):
+                return False
+            if not _is_fresh(path):
+                time.sleep(2 * BEAT)  # if the machine slept or its clock was set, the heart beats again
+            return _is_fresh(path)
     except FileNotFoundError:
         return False
+
+
+def _is_fresh(path: Path) -> bool:
+    return time.time() - path.stat().st_mtime < STALE
 
 
 def _beat(path: Path, ended: threading.Event) -> None:

@@ -5,6 +5,10 @@ Never score the training records of private data: such a score is a release that
 
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from vips_core import validate
 from vips_core.data import BinaryRows, LabelledRows
 from vips_core.metrics import images, risk
 from vips_core.metrics.text import perplexity
@@ -36,7 +40,7 @@ def auc(fit: Fitted[Any], rows: LabelledRows) -> float:
     >>> auc(SimpleNamespace(model=model), rows)
     1.0
     """
-    return risk.auc(rows.y, fit.model.predict_probability(fit, rows))
+    return risk.auc(rows.y, _risks(fit, rows))
 
 
 def roc(fit: Fitted[Any], rows: LabelledRows) -> risk.Roc:
@@ -62,7 +66,7 @@ def roc(fit: Fitted[Any], rows: LabelledRows) -> risk.Roc:
     >>> roc(SimpleNamespace(model=model), rows).false_positive_rate
     array([0., 0., 0., 1.])
     """
-    return risk.roc(rows.y, fit.model.predict_probability(fit, rows))
+    return risk.roc(rows.y, _risks(fit, rows))
 
 
 def calibration(fit: Fitted[Any], rows: LabelledRows, bins: int = 10) -> risk.Calibration:
@@ -90,7 +94,7 @@ def calibration(fit: Fitted[Any], rows: LabelledRows, bins: int = 10) -> risk.Ca
     >>> calibration(SimpleNamespace(model=model), rows, bins=2).predicted
     array([0.1, 0.8])
     """
-    return risk.calibration(rows.y, fit.model.predict_probability(fit, rows), bins)
+    return risk.calibration(rows.y, _risks(fit, rows), bins)
 
 
 def pixel_accuracy(fit: Fitted[Any], rows: BinaryRows) -> float:
@@ -147,3 +151,10 @@ def reconstruction_log_likelihood(fit: Fitted[Any], rows: BinaryRows) -> float:
     True
     """
     return images.scores(fit.model, fit.params, rows)[1]
+
+
+def _risks(fit: Fitted[Any], rows: LabelledRows) -> NDArray[np.floating]:
+    """Return predicted risks; rows whose columns are in another order would get a score, too."""
+    validate.same_order("features", getattr(fit.model, "features", ()), rows.feature_names)
+    risks: NDArray[np.floating] = fit.model.predict_probability(fit, rows)
+    return risks

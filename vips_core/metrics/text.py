@@ -47,6 +47,7 @@ def perplexity(fit: Fitted[Any], corpus: Corpus, kind: str = "completion", seed:
     >>> round(perplexity(fit, Corpus.from_counts([[2, 2, 0, 0]], list("abcd"))), 3)
     4.0
     """
+    validate.same_order("words", getattr(fit.model, "vocabulary", ()), corpus.vocabulary)
     return topic_perplexity(fit.params.lam, fit.model.alpha, corpus, kind, seed)
 
 
@@ -156,7 +157,7 @@ def npmi_coherence(
         Words per topic.
     smoothing
         The number of documents of each pair is raised by `smoothing`/number of documents, so that pairs
-        which never meet get a finite value near -1.
+        which never meet get a finite value near -1; pairs with a word that the reference lacks get -1.
 
     Returns
     -------
@@ -181,9 +182,12 @@ def npmi_coherence(
     present[documents, place[reference.indices[kept]]] = 1
     together = (present.T @ present).astype(np.float64)
     size = len(reference)
-    joint = (together + smoothing / size) / size
     single = np.maximum(np.diag(together), smoothing / size) / size
+    # Smoothed or not, a pair is in no more documents than either word.
+    joint = np.minimum((together + smoothing / size) / size, np.minimum.outer(single, single))
     score = np.log(joint / np.outer(single, single)) / np.maximum(-np.log(joint), 1e-12)
+    lacking = np.diag(together) == 0
+    score[lacking | lacking[:, None]] = -1  # not 1, as for two words that are always together
     pairs = np.triu_indices(top, 1)
     return np.array([score[np.ix_(c, c)][pairs].mean() for c in columns.reshape(best.shape)])
 

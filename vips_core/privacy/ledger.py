@@ -95,7 +95,8 @@ class LedgerEntry:
         """Noise of the joint release over what one record can move: 1/σ² = Σ (bound/noise_std)²."""
         if any(block.noise_std == 0 for block in self.blocks.values()):
             return 0.0
-        return 1 / math.hypot(*(block.bound / block.noise_std for block in self.blocks.values()))
+        signal = math.hypot(*(block.bound / block.noise_std for block in self.blocks.values()))
+        return 1 / signal if signal else math.inf
 
     def event(self) -> SampledGaussian:
         """Return the entry as accountants see it."""

@@ -79,12 +79,13 @@ def _noisy(sums: FloatArray, grid: float, noise_std: float, stream: Randomness) 
     """Add noise on the grid.
 
     Our models return multiples of the grid, of finite numbers. Whatever a model returns, what leaves is on
-    the grid: an error here would tell of a record.
+    the grid: an error here would tell of a record, and so would the sign of a zero, which a sum of small
+    negative shares has and no other sum.
     """
     steps = np.rint(np.nan_to_num(np.asarray(sums, np.float64) / grid, posinf=0.0, neginf=0.0))
     if noise_std > 0:
         steps += stream.rounded_gaussian(steps.shape, noise_std / grid)
-    return steps * grid
+    return steps * grid + 0.0
 
 
 def _entry(blocks: Mapping[str, Block], noise_std: Mapping[str, float], plan: PrivacyPlan) -> LedgerEntry:

@@ -6,7 +6,7 @@ import sqlite3
 import time
 from typing import Any
 
-from vips_core.data import Sharded, kind_of
+from vips_core.data import Sharded, check_alike
 from vips_core.readers import BUILT_IN, DataSet, built_in
 from vips_core.store import budget, declaration, people, pools, records_file
 from vips_core.store import ledger_chain as chain
@@ -75,10 +75,8 @@ class DataSets(Home):
         declaration.check_delta(cap, len(train), reason)
         if _checked_name(name) in BUILT_IN:
             raise ValueError(f"{name} is the name of a data set that comes with the project: choose another")
-        if test is not None and type(test) is not kind_of(train):
-            raise ValueError(
-                f"held-out records must be of the same kind as the others, {kind_of(train).__name__}"
-            )
+        if test is not None:
+            check_alike(train, test)
         mark = records_file.fingerprint(train, self._key())
         digests, test_digests = (sources or Sources()).digests(self._key())
         file = self.home / "data" / f"{secrets.token_hex(8)}.npz"

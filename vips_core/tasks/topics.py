@@ -3,6 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from vips_core.data import Corpus
 from vips_core.fit import Fit
 from vips_core.metrics import perplexity
@@ -115,9 +118,17 @@ class TopicsTask(TrainedBehindTheWall):
         variant = self.methods[method].variant
         return f'vips.LDA({topics}, data.train.vocabulary, {words}, method="{variant}")'
 
+    def check(self, test: Corpus) -> None:
+        """Refuse held-out documents of which none has two words: one half guesses the other."""
+        if not _can_be_halved(test).any():
+            raise ValueError(
+                "held-out documents must hold words of the vocabulary, one of them at least two; got "
+                f"{test.words.sum():,} words in {len(test):,} documents"
+            )
+
     def watch(self, fit: Fit[Any], test: Corpus) -> float:
         """Return the completion perplexity of some held-out documents."""
-        return perplexity(fit, evenly_spread(test, WATCHED), "completion")
+        return perplexity(fit, evenly_spread(test[_can_be_halved(test)], WATCHED), "completion")
 
     def report(self, fit: Fit[Any], test: Corpus | None) -> Report:
         """Return perplexities and coherence of held-out documents, and each topic's first words."""
@@ -155,6 +166,10 @@ class TopicsTask(TrainedBehindTheWall):
                 _COHERENCE: float(npmi_coherence(topic_words(fit), test, top).mean()),
             }
         return Report(scores, {"topics": table}, "\n".join(lines))
+
+
+def _can_be_halved(documents: Corpus) -> NDArray[np.bool_]:
+    return documents.words >= 2
 
 
 TOPICS = TopicsTask()
