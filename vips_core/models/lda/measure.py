@@ -22,7 +22,7 @@ from vips_core.models.lda.block_kernels import Float32
 
 EXPECTED = 0.9  # of a word's shares, where its count is exact
 COUNT_NOISE = 10.0  # times the squared relative noise of a count, plus 1, divides what is expected of it
-CELL_POWER = 0.25
+CELL_POWER = 0.1  # 0.25: perplexity .4 % better on average, but topics of rarer words, less coherent
 SMALLEST_SHARE, LARGEST_WEIGHT = 1e-3, 8.0  # of a cell, over the average topic's
 
 
