@@ -68,10 +68,10 @@ def test_a_private_run_has_a_draft_with_the_registrys_keys(store, tmp_path):
 def test_a_unit_is_written_as_it_is_and_a_small_delta_as_a_number(store):
     unit = 'one "patient"\t<all>: & {visits}\x07 # not a comment'
     store.add_data("quoted", rows(300, 11), cap=Cap(3.0, 1e-9), unit=unit)
-    record = drafted(store, worked(store, data="quoted", epsilon=0.5, delta=1e-12))
+    record = drafted(store, worked(store, data="quoted", epsilon=0.5, delta=1.2345e-15))
     loss = record["deployment"]["privacy_loss"]
     assert loss["privacy_unit"] == 'one "patient" <all>: & {visits} # not a comment'
-    assert loss["privacy_parameters"]["delta"] == pytest.approx(1e-12)
+    assert loss["privacy_parameters"]["delta"] == 1.2345e-15
 
 
 def test_a_second_run_is_one_of_many(store):

@@ -1,6 +1,7 @@
 """A draft for the public registry of differentially private deployments: what is known of a run's claim."""
 
 import time
+from decimal import Decimal
 
 from vips_core import rounding
 from vips_core.privacy.plan import PrivacyPlan
@@ -34,8 +35,13 @@ def draft(facts: RunFacts) -> str | None:
         "registry.yaml.j2",
         facts=facts,
         day=time.strftime("%Y-%m-%d", time.gmtime(facts.row.ended or facts.row.created)),
-        epsilon=rounding.up(epsilon),
-        delta=f"{facts.delta:.17f}".rstrip("0"),  # YAML's numbers may have no bare exponent
+        epsilon=_decimal(rounding.up(epsilon)),
+        delta=_decimal(facts.delta),
         to_fill_in=TO_FILL_IN,
         **numbers,
     )
+
+
+def _decimal(value: float) -> str:
+    """Write all digits without an exponent: YAML reads 1e-12 as a text."""
+    return f"{Decimal(repr(value)):f}"
