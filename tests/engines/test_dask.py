@@ -58,10 +58,11 @@ class Deadly(BetaBernoulli):
     fuse: str = ""
 
     def e_step(self, params, batch, blocks):
-        if Path(self.fuse).exists():
-            Path(self.fuse).unlink()
-            os._exit(1)
-        return super().e_step(params, batch, blocks)
+        try:
+            Path(self.fuse).unlink()  # who takes the fuse away dies: of two workers that see it only one
+        except FileNotFoundError:
+            return super().e_step(params, batch, blocks)
+        os._exit(1)
 
 
 @dataclass(frozen=True)
