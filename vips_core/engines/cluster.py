@@ -144,7 +144,8 @@ def client_of(cluster: Any) -> Iterator[Any]:
                 dashboard_address="127.0.0.1:0",
                 silence_logs=logging.CRITICAL,
             )
-            yield stack.enter_context(distributed.Client(stack.enter_context(workers)))
+            scheduler = stack.enter_context(workers)
+            yield stack.enter_context(distributed.Client(scheduler, direct_to_workers=True))
             return
         try:
             client = distributed.Client(known.address, security=_security(known), timeout=SECONDS_TO_CONNECT)
