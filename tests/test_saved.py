@@ -79,10 +79,21 @@ def test_records_in_another_order_get_no_score():
     for score in (vips.auc, vips.roc, vips.calibration):
         with pytest.raises(ValueError, match="the features must be in the model's order: got 'b' where"):
             score(fit, swapped)
+    with pytest.raises(ValueError, match="the features must be in the model's order"):
+        fit.model.predict_probability(fit, swapped)
     corpus = documents()
     backwards = vips.Corpus(corpus.indptr, corpus.indices, corpus.counts, corpus.vocabulary[::-1])
-    with pytest.raises(ValueError, match="the words must be in the model's order"):
-        vips.perplexity(trained(vips.LDA(3, corpus.vocabulary, 15), corpus), backwards)
+    topics = trained(vips.LDA(3, corpus.vocabulary, 15), corpus)
+    for use in (vips.perplexity, vips.infer_topics):
+        with pytest.raises(ValueError, match="the words must be in the model's order"):
+            use(topics, backwards)
+
+
+def test_nothing_is_trained_on_columns_in_another_order():
+    rows = people()
+    swapped = vips.LabelledRows(rows.x, rows.y, ("intercept", "b", "a", "ç"), 2.0)
+    with pytest.raises(ValueError, match="the features must be in the model's order: got 'b' where"):
+        trained(vips.BayesianLogistic(rows.feature_names, 2.0), swapped)
 
 
 def test_a_model_of_ones_own_is_given_again(tmp_path):

@@ -111,11 +111,12 @@ class LDA(VariantModel[TopicParams, Corpus]):
         )
 
     def check(self, data: Corpus) -> None:
-        """Refuse a corpus with another number of words than the model's vocabulary."""
+        """Refuse a corpus with another number of words than the model's, or with these in another order."""
         if len(data.vocabulary) != len(self.vocabulary):
             raise ValueError(
                 f"the model has {len(self.vocabulary)} words, but the corpus has {len(data.vocabulary)}"
             )
+        validate.same_order("words", self.vocabulary, data.vocabulary)
 
 
 def topic_words(fit: Fitted[TopicParams] | TopicParams) -> Array:

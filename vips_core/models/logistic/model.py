@@ -79,9 +79,10 @@ class BayesianLogistic(VariantModel[LogisticState, LabelledRows]):
         validate.positive("prior_rate", self.prior_rate)
 
     def check(self, data: LabelledRows) -> None:
-        """Refuse rows with another number of features than the model's."""
+        """Refuse rows with another number of features than the model's, or with these in another order."""
         if data.x.shape[1] != len(self.features):
             raise ValueError(f"rows must have {len(self.features)} features, got {data.x.shape[1]}")
+        validate.same_order("features", self.features, data.feature_names)
 
     def credible_intervals(
         self,
