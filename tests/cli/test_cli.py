@@ -99,6 +99,7 @@ def test_plan_without_noise(capsys):
         ),
         ([*PLAN, "--noise", "1", "--epochs", "0"], "epochs must be a number above 0, got 0.0"),
         ([*PLAN, "--target-epsilon", "1", "--epochs", "1", "--accountant", "x"], "accountant must be one of"),
+        ([*PLAN, "--noise", "1", "--epochs", "1", "--accountant", "x"], "accountant must be one of"),
         (
             [*PLAN, "--target-epsilon", "nan", "--epochs", "1"],
             "epsilon must be a number above 0, got nan",

@@ -138,7 +138,7 @@ def _run(
 
         def on_step(progress: Progress[Any]) -> bool:
             if bar.update(progress.step - bar.n) or progress.step == steps:
-                bar.set_postfix_str(f"ε so far {_epsilon(progress)}")
+                bar.set_postfix_str(f"ε so far {_epsilon(request, progress)}")
             return stopped.is_set()
 
         worker.work(store, run_id, on_step)
@@ -158,8 +158,10 @@ def _stop(stopped: threading.Event) -> None:
     show("\nStopping after this step; press Ctrl-C again to stop now.")
 
 
-def _epsilon(progress: Progress[Any]) -> str:
-    return "∞" if progress.plan.noise_multiplier == 0 else stated(execution.epsilon_so_far(progress))
+def _epsilon(request: Request, progress: Progress[Any]) -> str:
+    if progress.plan.noise_multiplier == 0:
+        return "∞"
+    return stated(execution.epsilon_so_far(request, progress))
 
 
 def _print_outcome(store: Store, run_id: str, request: Request, options: argparse.Namespace) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from vips_core import validate
 from vips_core.cli.terminal import add_json, print_json
 from vips_core.engines.cost import RECORD_SECONDS, StepCost, step_cost
-from vips_core.privacy.accountants import ACCOUNTANTS, Account, stated
+from vips_core.privacy.accountants import ACCOUNTANTS, Account, check_accountant, stated
 from vips_core.privacy.plan import PrivacyPlan
 from vips_core.privacy.tradeoff import AttackRisk, RiskLimit
 from vips_core.rounding import brief, percent_up
@@ -52,6 +52,7 @@ def add_plan(commands: Any) -> None:
 
 
 def _plan(options: argparse.Namespace) -> None:
+    check_accountant(options.accountant)
     plan = PrivacyPlan(
         records=options.records,
         expected_batch=options.batch,

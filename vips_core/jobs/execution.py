@@ -143,10 +143,15 @@ def _stopped(prepared: Prepared, steps: int) -> list[str]:
     ]
 
 
-def epsilon_so_far(progress: Progress[Any]) -> float:
-    """ε by an accountant that answers at once: exact for full batches, otherwise RDP."""
+def epsilon_so_far(request: Request, progress: Progress[Any]) -> float:
+    """ε by an accountant that answers at once: exact for full batches, otherwise RDP.
+
+    The target of the whole run holds for each part of it, too.
+    """
     accountant = "gaussian" if progress.plan.sampling_rate == 1 else "rdp"
-    return progress.ledger.epsilon(progress.plan.delta, accountant)
+    epsilon = progress.ledger.epsilon(progress.plan.delta, accountant)
+    target = None if request.accountant == "strong_paper" else request.get("epsilon")  # not proved
+    return epsilon if target is None else min(epsilon, target)
 
 
 def watch(prepared: Prepared, progress: Progress[Any]) -> float | None:

@@ -162,7 +162,8 @@ class _Follower:
         folder = room.rescue(self._run.id, lambda place: execution.write_release(place, fit))
         cost = ""
         if self._prepared.request.private:
-            cost = f", ε = {stated(self._spent(last))} at δ = {brief(last.plan.delta)},"
+            spent = execution.epsilon_so_far(self._prepared.request, last)
+            cost = f", ε = {stated(spent)} at δ = {brief(last.plan.delta)},"
         where = f"was kept in {folder}" if folder else "could be kept nowhere else"
         return KeptElsewhereError(f"{_sentence(error)}; what was released{cost} is counted and {where}")
 
@@ -171,13 +172,7 @@ class _Follower:
         if not self._prepared.request.private or (now - self._judged < _PAUSE and not last):
             return None
         self._judged = now
-        return self._spent(progress)
-
-    def _spent(self, progress: Progress[Any]) -> float:
-        """ε of what was released; the target of the whole run holds for each part of it, too."""
-        epsilon, request = execution.epsilon_so_far(progress), self._prepared.request
-        target = None if request.accountant == "strong_paper" else request.get("epsilon")  # not proved
-        return epsilon if target is None else min(epsilon, target)
+        return execution.epsilon_so_far(self._prepared.request, progress)
 
     def _score(self, progress: Progress[Any], last: bool) -> float | None:
         start = time.monotonic()

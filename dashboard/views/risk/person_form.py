@@ -40,13 +40,24 @@ def optional(rows: LabelledRows) -> list[str]:
     return [name for name in rows.ranges if name + MISSING in rows.feature_names]
 
 
+def yes_or_no(rows: LabelledRows, public: LabelledRows | None) -> list[str]:
+    """Return the predictors from 0 to 1, but for those that some public person has a value between of."""
+    names = list(rows.feature_names)
+    return [
+        name
+        for name, ends in predictors(rows).items()
+        if ends == YES_NO
+        and (public is None or not rows.ranges or np.isin(public.x[:, names.index(name)], YES_NO).all())
+    ]
+
+
 def usual(rows: LabelledRows, public: LabelledRows | None) -> Person:
     """Return the person to start with: the median of public people, or the middle of every range."""
-    names = list(rows.feature_names)
+    names, simple = list(rows.feature_names), yes_or_no(rows, public)
     person: Person = {}
     for name, (low, high) in predictors(rows).items():
         if public is None or not rows.ranges:
-            share = 0.0 if (low, high) == YES_NO else 0.5
+            share = 0.0 if name in simple else 0.5
         else:
             column = public.x[:, names.index(name)]
             known = public.x[:, names.index(name + MISSING)] == 0 if name in optional(rows) else slice(None)
@@ -106,6 +117,7 @@ def show(data_set: DataSet) -> Person:
     """Draw the form and return the person that it describes."""
     data, rows = data_set.name, data_set.train
     start, ranges, may_be_missing = usual(rows, data_set.test), predictors(rows), optional(rows)
+    simple = yes_or_no(rows, data_set.test)
     if state.visit.setdefault("person-data", data) != data:  # a person of other predictors
         state.visit["person-data"] = data
         state.put(PARAMETER.name, None)
@@ -118,13 +130,13 @@ def show(data_set: DataSet) -> Person:
         state.change(PARAMETER.name, to_address(now | dict(changes), start))
 
     turn = f"{data}:{state.visit.get('person-turn', 0)}"
-    measured = [name for name, ends in ranges.items() if ends != YES_NO]
+    measured = [name for name in ranges if name not in simple]
     columns = layout.narrow_columns("person", 2) if measured else []
     for place, name in enumerate(measured):
         with columns[place % 2]:
             unit = sample_data.UNITS.get(data, {}).get(name, "")
             _slider(name, unit, ranges[name], person[name], start[name], f"person:{turn}:{place}", take)
-    known = [name for name, ends in ranges.items() if ends == YES_NO and person[name] is not None]
+    known = [name for name in simple if person[name] is not None]
     if known:
         _several(
             "Applies",

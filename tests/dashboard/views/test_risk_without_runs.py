@@ -22,6 +22,14 @@ def test_person_without_a_schema_has_what_applies():
     assert row.x.toarray().tolist() == [[1.0, 0.0, 1.0]]
 
 
+def test_a_predictor_from_0_to_1_is_yes_or_no_unless_public_people_have_something_between():
+    frame = pd.DataFrame({"smokes": [0, 1, 1], "share": [0.2, 0.4, 1.0], "y": [0, 1, 0]})
+    rows = LabelledRows.from_frame(frame, "y", {"smokes": (0.0, 1.0), "share": (0.0, 1.0)})
+    assert person_form.yes_or_no(rows, rows) == ["smokes"]
+    assert person_form.usual(rows, rows) == {"smokes": 1.0, "share": 0.4}
+    assert person_form.yes_or_no(rows, None) == ["smokes", "share"]
+
+
 def test_names_of_predictors_are_not_markup():
     name = "![x](http://example.org/x.png)<b>"
     frame = pd.DataFrame({name: [0.2, 0.4], "y": [0, 1]})
