@@ -41,7 +41,7 @@ def optional(rows: LabelledRows) -> list[str]:
 
 
 def yes_or_no(rows: LabelledRows, public: LabelledRows | None) -> list[str]:
-    """Return the predictors from 0 to 1, but for those that some public person has a value between of."""
+    """Return the predictors from 0 to 1 of which no public person has a value between."""
     names = list(rows.feature_names)
     return [
         name
