@@ -1,4 +1,7 @@
-"""Some processes that ask for reservations at the same time; prints "reserved" or "refused" for each."""
+"""Some processes that ask for reservations at the same time; prints "reserved" or "refused" for each.
+
+Each asks for all data sets in turn: whoever comes first, and so gets all there is, has some of each.
+"""
 
 import os
 import sys
@@ -11,11 +14,11 @@ from vips_core.store.store import Store
 REQUEST = {"model": "sbn", "hidden": 2, "epsilon": 0.25, "delta": 1e-5, "epochs": 12}
 
 
-def ask(home: Path, times: int, data: str) -> None:
+def ask(home: Path, times: int, names: list[str]) -> None:
     store = Store(home)
     while times:
         try:
-            submit(store, Request.from_mapping(REQUEST | {"data": data}))
+            submit(store, Request.from_mapping(REQUEST | {"data": names[times % len(names)]}))
             answer = b"reserved\n"
         except ValueError as error:
             if str(error).endswith("seconds: try again"):  # on a loaded machine the others take their time
@@ -28,12 +31,12 @@ def ask(home: Path, times: int, data: str) -> None:
 def main() -> None:
     home, processes, times = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
     children, names = [], sys.argv[4:] or ["flips"]
-    for number in range(processes):
+    for _ in range(processes):
         pid = os.fork()
         if pid == 0:
             code = 1
             try:
-                ask(home, times, names[number % len(names)])
+                ask(home, times, names)
                 code = 0
             finally:
                 os._exit(code)
