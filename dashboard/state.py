@@ -201,21 +201,42 @@ def load(parameters: Sequence[Parameter]) -> None:
 
 def _take_from_address(parameter: Parameter) -> None:
     value = default = parameter.default
-    if parameter.name in st.query_params:
-        try:
-            value = parameter.parse(st.query_params[parameter.name])
-        except ValueError as problem:
-            instead = "it is left out" if default is None else f"{brief(default)} is used instead"
-            complain(f"In the address, {problem}; {instead}.")
+    try:
+        value = _in_address(parameter)
+    except ValueError as problem:
+        instead = "it is left out" if default is None else f"{brief(default)} is used instead"
+        complain(f"In the address, {problem}; {instead}.")
     put(parameter.name, value)
 
 
+def _in_address(parameter: Parameter) -> Any:
+    text = st.query_params.get(parameter.name)
+    return parameter.default if text is None else parameter.parse(text)
+
+
 def save(parameters: Sequence[Parameter]) -> None:
-    """Write the values into the address, so that a copy of it restores the page."""
-    values = {item.name: str(get(item.name)) for item in parameters if get(item.name) is not None}
-    if st.query_params.to_dict() != values:
+    """Write the values into the address where a copy of it would not restore the page.
+
+    Each writing is a step of the browser's history. And one right after a change of pages may reach the
+    browser before the new page's path does: it then is a step to the old page with the values of the new.
+    """
+    if _is_restored(parameters):
+        if not st.query_params:
+            visit["plain"] = visit.get("plain", set()) | {visit.get("page")}
+    else:
+        values = {item.name: str(get(item.name)) for item in parameters if get(item.name) is not None}
         _remember(values)
         st.query_params.from_dict(values)
+
+
+def _is_restored(parameters: Sequence[Parameter]) -> bool:
+    """Return whether the address, and nothing else in it, gives the values of the visit."""
+    if not set(st.query_params) <= {item.name for item in parameters}:
+        return False
+    try:
+        return all(_in_address(item) == get(item.name) for item in parameters)
+    except ValueError:
+        return False
 
 
 def get(name: str) -> Any:
@@ -267,21 +288,26 @@ def enter(page: str) -> None:
 
     An address that this visit neither began with nor wrote is such a link, also where it arrives late: the
     first run of a visit may come before the browser has said what it shows. One that the visit wrote is old
-    news, unless the visitor went back to it.
+    news, unless the visitor went back to it. So is one without values, which stands for all defaults where
+    the page was left so.
     """
     address = st.query_params.to_dict()
-    went_back = getattr(get_script_run_ctx(), "is_history_navigation", False)
-    linked = bool(address) and (went_back or _frozen(address) not in visit.get("addresses", ()))
+    if getattr(get_script_run_ctx(), "is_history_navigation", False):
+        linked = bool(address) or page in visit.get("plain", ())
+    else:
+        linked = bool(address) and _frozen(address) not in visit.get("addresses", ())
     if visit.get("page") != page or linked:
         with uninterrupted():
-            _begin(page, address)
+            _begin(page, address, linked)
 
 
-def _begin(page: str, address: Mapping[str, str]) -> None:
+def _begin(page: str, address: Mapping[str, str], linked: bool) -> None:
     visit["page"], visit["entered"] = page, visit.get("entered", 0) + 1
     settle()
     _remember(address)
-    if address:
+    if not address:
+        visit["plain"] = visit.get("plain", set()) - {page}  # until it is drawn so
+    if address or linked:
         for name in [name for name in visit if str(name).startswith(_key(""))]:
             del visit[name]
 

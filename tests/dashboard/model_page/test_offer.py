@@ -164,7 +164,7 @@ def test_to_plan_and_back_without_losing_a_value(store):
     again = settled(page(**values))
     assert metrics(again) == metrics(at)
     for name in ("noise", "batch", "epochs", "delta"):
-        assert address(again)[name] == address(at)[name]
+        assert float(address(again)[name]) == float(address(at)[name])
     assert not again.info
 
 
