@@ -3,15 +3,14 @@
 import contextlib
 import math
 import re
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
-from streamlit.runtime.state import get_session_state
-from streamlit.runtime.state.safe_session_state import SafeSessionState
 
+from dashboard.clicks import uninterrupted
 from dashboard.components.formats import brief
 
 if TYPE_CHECKING:
@@ -22,31 +21,6 @@ _MANTISSAS = tuple(map(float, _DECADE.split()))
 _LARGEST_WHOLE = 2**53 - 1  # that a browser holds exactly
 
 visit = st.session_state  # of one visitor
-
-
-@contextlib.contextmanager
-def uninterrupted(session: SafeSessionState | None = None) -> Iterator[None]:
-    """Let newer input of the visitor, for which Streamlit abandons what it runs, wait for a `with` block."""
-    session = session or get_session_state()
-    look = session._yield_callback
-    object.__setattr__(session, "_yield_callback", lambda: None)  # its own __setattr__ writes to the state
-    try:
-        yield
-    finally:
-        object.__setattr__(session, "_yield_callback", look)
-
-
-_take_input = SafeSessionState.on_script_will_rerun
-
-
-def _take_all_input(session: SafeSessionState, *args: Any, **named: Any) -> None:
-    with uninterrupted(session):
-        _take_input(session, *args, **named)
-
-
-# Streamlit never takes up again what it abandons here: a click that newer input follows at once, or the rest
-# of a callback, so that half of what the visitor asked for would be done.
-SafeSessionState.on_script_will_rerun = _take_all_input  # type: ignore[method-assign, assignment]
 
 
 def widget_key(name: str, kind: str, shape: Hashable = "") -> str:

@@ -50,6 +50,7 @@ LAYERS = (
     "vips_core.cli",
     "vips_core.__main__",
     "dashboard.components.formats",  # numbers as text
+    "dashboard.clicks",
     "dashboard.state",
     "dashboard.background",
     "dashboard.stored",

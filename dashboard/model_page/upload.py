@@ -10,6 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import background, state, stored
+from dashboard.clicks import uninterrupted
 from dashboard.components import layout
 from dashboard.model_page import upload_files
 from vips_core.options import SPENDING
@@ -66,7 +67,7 @@ def show(task: Task, done: Callable[[str], None], close: Callable[[], None]) -> 
             place = st.empty()  # of the refusal, so that nothing else moves
             with place, st.spinner("Reading the file."):
                 background.pause(_LAST_CELL)
-                with state.uninterrupted():
+                with uninterrupted():
                     _add(form, done)
             if state.visit[_refusal(task)] is None:
                 st.rerun()

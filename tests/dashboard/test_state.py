@@ -5,11 +5,9 @@ from types import SimpleNamespace
 
 import pytest
 from streamlit.runtime.scriptrunner import RerunData, RerunException
-from streamlit.runtime.state import SessionState
-from streamlit.runtime.state.safe_session_state import SafeSessionState
 from streamlit.testing.v1 import AppTest
 
-from dashboard import state
+from dashboard import clicks, state
 from dashboard.views.plan import parameters
 from tests.pages import checked
 
@@ -50,32 +48,13 @@ def visited(monkeypatch):
 
     def visit(values, address):
         monkeypatch.setattr(state, "visit", values)
-        monkeypatch.setattr(state, "get_session_state", lambda: values)
+        monkeypatch.setattr(clicks, "get_session_state", lambda: values)
         monkeypatch.setattr(state, "st", SimpleNamespace(query_params=address, went_back=False))
         monkeypatch.setattr(
             state, "get_script_run_ctx", lambda: SimpleNamespace(is_history_navigation=state.st.went_back)
         )
 
     return visit
-
-
-def test_newer_input_waits_for_callbacks():
-    """With Streamlit's own state, whose looks for newer input are those that abandon a callback."""
-    heard = []
-
-    class Callbacks(SessionState):
-        def on_script_will_rerun(self, *args, **named):
-            session["clicked"] = True
-            heard.append(session["clicked"])
-
-    def look():
-        raise RerunException(RerunData())
-
-    session = SafeSessionState(Callbacks(), look)
-    session.on_script_will_rerun(None)
-    assert heard == [True]
-    with pytest.raises(RerunException):  # what was asked for meanwhile has its turn
-        session["clicked"]
 
 
 @pytest.mark.parametrize("turn", range(1, 25))

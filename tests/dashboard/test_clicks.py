@@ -1,0 +1,75 @@
+"""What Streamlit would drop of a visitor's input, and of the files that are asked for."""
+
+import time
+
+import pytest
+from streamlit.runtime import media_file_manager
+from streamlit.runtime.media_file_storage import MediaFileStorageError
+from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
+from streamlit.runtime.scriptrunner import RerunData, RerunException
+from streamlit.runtime.state import SessionState
+from streamlit.runtime.state.safe_session_state import SafeSessionState
+
+from dashboard import clicks
+
+
+def test_newer_input_waits_for_callbacks():
+    """With Streamlit's own state, whose looks for newer input are those that abandon a callback."""
+    heard = []
+
+    class Callbacks(SessionState):
+        def on_script_will_rerun(self, *args, **named):
+            session["clicked"] = True
+            heard.append(session["clicked"])
+
+    def look():
+        raise RerunException(RerunData())
+
+    session = SafeSessionState(Callbacks(), look)
+    session.on_script_will_rerun(None)
+    assert heard == [True]
+    with pytest.raises(RerunException):  # what was asked for meanwhile has its turn
+        session["clicked"]
+
+
+@pytest.fixture
+def files(monkeypatch):
+    """Streamlit's files of one visitor, and a clock to move."""
+    monkeypatch.setattr(media_file_manager, "_get_session_id", lambda: "visitor")
+    start = time.monotonic()
+    monkeypatch.setattr(clicks.time, "monotonic", lambda: start + files.later)
+    files = media_file_manager.MediaFileManager(MemoryMediaFileStorage("/media"))
+    files.later = 0.0
+    return files
+
+
+def draw(files):
+    """Draw a page with a download, as a run of Streamlit does; return its button as the browser knows it."""
+    files.clear_session_refs()
+    button = files.add_deferred(lambda: b"report", "text/html", "1.2", file_name="report.html")
+    files.remove_orphaned_files()
+    return button
+
+
+def test_a_button_that_was_drawn_anew_still_gives_its_file(files):
+    old = draw(files)
+    new = draw(files)
+    assert old != new
+    address = files.execute_deferred(old)
+    for _ in range(3):  # pages of other visitors end before the browser fetches the file
+        files.remove_orphaned_files()
+    assert files.read_file(address.rsplit("/", 1)[1].split(".")[0]).content == b"report"
+
+
+def test_files_that_nobody_can_ask_for_any_more_are_forgotten(files):
+    old = draw(files)
+    new = draw(files)
+    address = files.execute_deferred(new)
+    files.remove_orphaned_files()
+    files.later = clicks.KEPT + 1
+    for _ in range(2):
+        files.remove_orphaned_files()
+    with pytest.raises(MediaFileStorageError, match="not found"):
+        files.execute_deferred(old)
+    assert files.read_file(address.rsplit("/", 1)[1].split(".")[0]) is None
+    assert files.execute_deferred(new)  # which is on the page
