@@ -106,6 +106,8 @@ def finished(run_id: str) -> Finished:
     run = store().run(run_id)
     if not has_results(run):
         raise ValueError(f"run {run_id} has no results: it is {run.status}")
+    if run.fingerprint is not None and store().data_row(run.data).fingerprint != run.fingerprint:
+        raise ValueError(f"the records that run {run_id} used were removed, and others have their name")
     return _finished(str(store().home), run_id, data(run.data))
 
 

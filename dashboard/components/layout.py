@@ -60,11 +60,9 @@ def check_store() -> None:
         st.stop()
 
 
-def protected(data: str) -> str:
-    """Say what the results of a data set protect: its unit of privacy."""
-    from dashboard import stored  # here: it loads the core
-
-    return f"Protected is {plain(stored.store().data_row(data).unit)}."
+def protected(unit: str) -> str:
+    """Say what results protect: the unit of privacy of their data set."""
+    return f"Protected is {plain(unit)}."
 
 
 def fresh(name: str, shape: Hashable) -> DeltaGenerator:

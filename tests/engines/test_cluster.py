@@ -1,12 +1,13 @@
 """Which clusters are allowed to see raw sums."""
 
+import distributed
 import pytest
 
 import vips_core as vips
 from tests.models.test_contract import plan_for
 from tests.toy import BetaBernoulli, coin_flips, tiny_cluster
 from vips_core.engines.base import StepSums
-from vips_core.engines.cluster import Cluster, engine_of
+from vips_core.engines.cluster import Cluster, client_of, engine_of
 from vips_core.privacy.noise import Randomness
 from vips_core.privacy.sampling import Batch
 
@@ -85,3 +86,11 @@ def test_tls_from_end_to_end(tmp_path):
         assert cluster.address.startswith("tls://")
         there = vips.fit(model, data, plan, seed=3, cluster=cluster)
     assert (there.params.on == vips.fit(model, data, plan, seed=3).params.on).all()
+
+
+def test_nobody_else_on_this_machine_can_use_the_workers_of_local():
+    with client_of("local[1]") as client:
+        stranger = distributed.Security.temporary()  # has a certificate, but of an authority of its own
+        with pytest.raises(OSError, match="(?i)certificate|timed out"):
+            distributed.Client(client.scheduler.address, security=stranger, timeout=1)
+        assert client.submit(sum, [1, 2]).result() == 3

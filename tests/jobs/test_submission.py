@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.jobs import request
+from tests.toy import coin_flips
 from vips_core import BinaryRows, Corpus, LabelledRows
 from vips_core.cli import main
 from vips_core.jobs import execution, worker
@@ -106,6 +107,30 @@ def test_an_edited_plan_is_not_trained_with(store):
     assert row.error == "the plan is not the one whose cost was reserved: submit the run again"
     (use,) = budget.uses(store.ledger("flips"))
     assert use.events == ()
+
+
+def test_what_was_reserved_of_some_records_is_not_spent_on_others(store):
+    store.add_data("others", coin_flips(seed=5), cap=Cap(2.0, 1e-4), unit="one image")
+    run = submit(store, request())
+    with store.database.write() as connection:
+        connection.execute("UPDATE runs SET data = 'others' WHERE id = ?", [run])
+    worker.work(store, run)
+    row = store.run(run)
+    assert (row.status, row.step) == ("failed", 0)
+    assert row.error == "what this run had reserved is of other records: submit it again"
+
+
+def test_private_data_take_no_batches_that_accountants_do_not_know(store):
+    table = request(batch=20)
+    plan = execution.prepare(table, store.load("flips")).plan
+    with pytest.raises(ValueError, match="flips is private: batches of fixed size are refused"):
+        submit(store, table, plan=plan.replace(sampling="fixed"))
+    run = submit(store, table, plan=plan)
+    edited = {**vars(plan), "sampling": "fixed"}
+    with store.database.write() as connection:
+        connection.execute("UPDATE runs SET plan = ? WHERE id = ?", [json.dumps(edited), run])
+    worker.work(store, run)
+    assert (store.run(run).status, store.run(run).step) == ("failed", 0)
 
 
 def test_private_data_take_no_run_without_a_plan(store):

@@ -4,14 +4,18 @@ import re
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from tests.reports import TABLE, text_of, worked
 from tests.small_rows import rows
+from vips_core.data import LabelledRows
+from vips_core.jobs import worker
 from vips_core.jobs.request import Request
 from vips_core.jobs.submission import submit
 from vips_core.privacy.accountants import stated
 from vips_core.privacy.ledger import Ledger
-from vips_core.reports import report
+from vips_core.reports import registry, report
+from vips_core.reports.run_facts import gather
 from vips_core.store.budget import Cap
 from vips_core.tasks import RISK, protected_unit
 
@@ -102,6 +106,18 @@ def test_a_run_that_left_nothing_claims_nothing(store):
     assert "differentially private with" not in html
 
 
+def test_why_a_private_run_failed_is_not_published(store, monkeypatch):
+    def sums(self, params, batch, blocks):
+        raise ValueError("/private/place: the first label is 1")
+
+    monkeypatch.setattr("vips_core.models.logistic.refined.Refined.sums", sums)
+    for data, is_told in (("secret", False), ("small", True)):
+        run_id = submit(store, Request.from_mapping(TABLE | {"data": data, "epsilon": 0.1}))
+        worker.work(store, run_id)
+        assert store.run(run_id).status == "failed"
+        assert ("first label" in report.html_for_run(store, run_id)) == is_told
+
+
 def test_a_run_on_persons_protects_all_that_a_person_has(store):
     visits = replace(rows(300, 7), persons=np.arange(300) % 120)
     unit = protected_unit(RISK, "patient")
@@ -117,3 +133,44 @@ def test_a_run_on_persons_protects_all_that_a_person_has(store):
     assert "A person with k records is protected less" in text_of(
         report.html_for_run(store, worked(store, data="secret", epsilon=0.1))
     )
+
+
+def test_a_report_is_of_the_records_that_the_run_used_not_of_those_that_have_their_name_now(store):
+    store.add_data("reused", rows(300, 21), cap=Cap(3.0, 1e-3), unit="one row", reason="a test")
+    private = worked(store, data="reused", epsilon=0.5)
+    store.remove_data("reused")
+    persons = [f"p{row // 3}" for row in range(300)]
+    others = rows(300, 22)
+    others = LabelledRows(
+        others.x, others.y, others.feature_names, others.norm_bound, others.ranges, persons=persons
+    )
+    person = {"unit": "one whole ward", "person_column": "ward"}
+    store.add_data("reused", others, cap=Cap(3.0, 1e-3), reason="a test", **person)
+    facts = gather(store, private)
+    assert (facts.data.unit, facts.data.person_column, facts.budget) == ("one row", None, None)
+    assert "one whole ward" not in report.html_for_run(store, private)
+    store.remove_data("reused")
+    store.add_data("reused", rows(300, 23), private=False, unit="one row")
+    page = text_of(report.html_for_run(store, private))
+    assert gather(store, private).data.private
+    assert "was removed" in page
+    assert "is public: runs on it are not counted" not in page
+    public = worked(store, data="reused", epsilon=0.5, seed=1)
+    store.remove_data("reused")
+    assert not gather(store, public).data.private
+    assert registry.draft(gather(store, public)) is None
+
+
+def test_a_ledger_that_was_edited_is_not_reported(store):
+    store.add_data("edited", rows(300, 31), cap=Cap(3.0, 1e-3), unit="one row", reason="a test")
+    run_id = worked(store, data="edited", epsilon=0.5)
+    file = store.folder(run_id) / "ledger.json"
+    released = Ledger.from_json(file.read_text(encoding="utf-8"))
+    entry = released.entries[0]
+    noisier = {name: replace(block, noise_std=2 * block.noise_std) for name, block in entry.blocks.items()}
+    for entries in ([replace(entry, blocks=noisier), *released.entries[1:]], released.entries[1:]):
+        file.write_text(replace(released, entries=entries).to_json(), encoding="utf-8")
+        with pytest.raises(ValueError, match=f"the ledger of run {run_id} is not what the store has counted"):
+            report.html_for_run(store, run_id)
+    file.write_text(released.to_json(), encoding="utf-8")
+    assert gather(store, run_id).ledger == released

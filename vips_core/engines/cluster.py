@@ -143,6 +143,8 @@ def client_of(cluster: Any) -> Iterator[Any]:
                 host="127.0.0.1",
                 dashboard_address="127.0.0.1:0",
                 silence_logs=logging.CRITICAL,
+                protocol="tls://",
+                security=distributed.Security.temporary(),  # others who use this machine have no certificate
             )
             scheduler = stack.enter_context(workers)
             yield stack.enter_context(distributed.Client(scheduler, direct_to_workers=True))

@@ -17,7 +17,7 @@ from vips_core.jobs import lock
 from vips_core.privacy.events import SampledGaussian
 from vips_core.store import budget
 from vips_core.store import ledger_chain as chain
-from vips_core.store.rows import CANCELLED, FAILED, QUEUED, RUNNING
+from vips_core.store.rows import CANCELLED, FAILED, QUEUED, RUNNING, RunRow
 from vips_core.store.store import Store, end
 
 CLAIM = 60.0  # seconds within which a process that was started for a run has to begin it
@@ -139,11 +139,16 @@ def begin(store: Store, run_id: str) -> RunInHand | None:
     return RunInHand(store, run_id, worker) if changed.rowcount == 1 else None
 
 
-def reserved(store: Store, run_id: str) -> tuple[SampledGaussian, ...] | None:
-    """Return the releases that a run has reserved, None for a run on public data; refuse a settled run."""
-    rows = store.database.read("SELECT * FROM ledger WHERE run = ? ORDER BY number", [run_id])
-    if any(row["kind"] == "settle" for row in rows):  # a table can be edited
+def reserved(store: Store, run: RunRow) -> tuple[SampledGaussian, ...] | None:
+    """Return the releases that a run has reserved, None for a run on public data; refuse a settled run.
+
+    A table can be edited: what was reserved of other records does not count for those that it names.
+    """
+    rows = store.database.read("SELECT * FROM ledger WHERE run = ? ORDER BY number", [run.id])
+    if any(row["kind"] == "settle" for row in rows):
         raise ValueError("what this run had reserved was settled already: submit it again")
+    if rows and rows[0]["fingerprint"] != store.data_row(run.data).fingerprint:
+        raise ValueError("what this run had reserved is of other records: submit it again")
     return _events(rows) if rows else None
 
 

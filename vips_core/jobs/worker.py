@@ -89,13 +89,13 @@ def train(run: RunInHand, on_step: OnStep | None) -> None:
     """Train one model, by the plan that was stored with the run."""
     store, row = run.store, run.store.run(run.id)
     request, data = Request.from_mapping(row.request), store.load(row.data)
-    plan, reserved = row.plan, lifecycle.reserved(store, run.id)
+    plan, reserved = row.plan, lifecycle.reserved(store, row)
     if plan is None and reserved is not None:  # stored by the version before
         plan = plan_of_releases(reserved, len(data.train), request.get("delta"))
     prepared = execution.prepare(request, data, plan)
     if data.private or reserved is not None:  # a table can be edited; the ledger counts
         check_private(request, row.data)
-        if reserved != tuple(prepared.plan.events()):
+        if reserved != tuple(prepared.plan.events()) or not prepared.plan.is_sampled_as_accounted:
             raise ValueError("the plan is not the one whose cost was reserved: submit the run again")
     room.check(store.home, room.needed(prepared))
     follow = _Follower(run, prepared, on_step, room.set_aside(store.folder(run.id), room.needed(prepared)))

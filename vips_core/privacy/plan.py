@@ -96,6 +96,11 @@ class PrivacyPlan:
         return self.expected_batch / self.records
 
     @property
+    def is_sampled_as_accounted(self) -> bool:
+        """Whether batches are those that accountants assume: Poisson samples, or all records."""
+        return self.sampling == "poisson" or self.sampling_rate == 1
+
+    @property
     def epochs(self) -> float:
         """Passes over the data, in expectation."""
         return self.steps * self.sampling_rate
@@ -212,7 +217,7 @@ class PrivacyPlan:
                 f"δ = {rounding.brief(self.delta)} is not below 1/N = {1 / self.records:.3g}: publishing one "
                 "person's record outright would be allowed. Choose δ well below 1/N."
             )
-        if self.sampling == "fixed" and self.sampling_rate < 1:
+        if not self.is_sampled_as_accounted:
             sentences.append("Batches of fixed size are used, but ε is computed for Poisson sampling.")
         if self.noise_multiplier == 0:
             sentences.append("Without noise there is no privacy guarantee.")

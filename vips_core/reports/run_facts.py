@@ -1,6 +1,7 @@
 """What a run left, and what the store knows about it."""
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,8 +10,10 @@ from typing import Any
 from vips_core.jobs import execution
 from vips_core.jobs.request import Request
 from vips_core.privacy.ledger import Ledger
+from vips_core.store import budget
+from vips_core.store import ledger_chain as chain
 from vips_core.store.budget import Budget
-from vips_core.store.rows import DataRow, RunRow
+from vips_core.store.rows import DONE, DataRow, RunRow
 from vips_core.store.store import Store
 from vips_core.tasks import OBJECTIVE_PERTURBATION
 
@@ -100,14 +103,10 @@ def gather(store: Store, run_id: str) -> RunFacts:
     row, folder = store.run(run_id), store.folder(run_id)
     result_text, ledger_text = _text(folder / execution.RESULT), _text(folder / execution.LEDGER)
     ledger = None if ledger_text is None else Ledger.from_json(ledger_text)
-    budget, separations = None, list[str]()
-    try:
-        data = store.data_row(row.data)
-        separations = store.separations(row.data)
-        if data.private:
-            budget = store.budget(row.data)
-    except ValueError:  # removed since
-        data = DataRow(row.data, row.request["model"], 0, True, None, "", "one record", False, None)
+    if ledger is not None:
+        _check_counted(store, row, ledger)
+    data = store.data_of(row)
+    registered = data.created is not None  # neither removed since nor a sample
     return RunFacts(
         row=row,
         request=Request.from_mapping(row.request),
@@ -115,9 +114,27 @@ def gather(store: Store, run_id: str) -> RunFacts:
         result=None if result_text is None else json.loads(result_text),
         ledger=ledger,
         data=data if ledger is None else replace(data, records=ledger.records),
-        budget=budget,
-        separations=separations,
+        budget=store.budget(row.data) if data.private and registered else None,
+        separations=store.separations(row.data) if registered else [],
     )
+
+
+def _check_counted(store: Store, row: RunRow, ledger: Ledger) -> None:
+    """Refuse a ledger that is not what the store counted for a run on private records: a file can be edited.
+
+    Of a run that did not come to its end, more than it released may be counted.
+    """
+    rows = store.database.read("SELECT * FROM ledger WHERE run = ? ORDER BY number", [row.id])
+    for use in budget.uses(chain.rows(rows)):
+        counted, said = budget.joined(use.events), budget.joined(ledger.events())
+        same = len(counted) == len(said) and all(
+            one.sampling_rate == other.sampling_rate
+            and math.isclose(one.noise_multiplier, other.noise_multiplier, rel_tol=1e-9)
+            and (one.count == other.count or (one.count > other.count and row.status != DONE))
+            for one, other in zip(counted, said, strict=True)
+        )
+        if use.settled and not same:
+            raise ValueError(f"the ledger of run {row.id} is not what the store has counted: it was changed")
 
 
 def _text(path: Path) -> str | None:

@@ -64,7 +64,7 @@ def append(
     signature: Mapping[str, str],
 ) -> None:
     """Write into the chain what is declared of records, unless its last word on them is the same."""
-    last = _last_declared(connection, fingerprint, name)
+    last = last_declared(connection, fingerprint, name)
     if last is None or {key: last.get(key) for key in declared} != dict(declared):
         chain.append(connection, "data", fingerprint, name, {**declared, **signature})
 
@@ -82,7 +82,7 @@ def differences(connection: sqlite3.Connection) -> list[str]:
     """Return a sentence for each data set whose table row is not what the chain says of it."""
     problems = []
     for row in connection.execute("SELECT * FROM data ORDER BY created"):
-        declared = _last_declared(connection, row["fingerprint"], row["name"])
+        declared = last_declared(connection, row["fingerprint"], row["name"])
         if declared is None:
             problems.append(f"The data set {row['name']} is not in the ledger as it stands in its table.")
             continue
@@ -99,7 +99,8 @@ def _as_declared(column: str, value: Any) -> Any:
     return bool(value) if column == "private" else value
 
 
-def _last_declared(connection: sqlite3.Connection, fingerprint: str, name: str) -> dict[str, Any] | None:
+def last_declared(connection: sqlite3.Connection, fingerprint: str, name: str) -> dict[str, Any] | None:
+    """Return the chain's last word on records under a name, None where it has none."""
     row = connection.execute(
         "SELECT content FROM ledger WHERE kind = 'data' AND fingerprint = ? AND data = ? "
         "ORDER BY number DESC LIMIT 1",

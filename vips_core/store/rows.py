@@ -79,6 +79,8 @@ class RunRow:
 
     Attributes
     ----------
+    fingerprint
+        Of the private records that it uses, whatever their name; None on public ones.
     epsilon
         Of its releases so far, None where it is infinite.
     plan
@@ -89,6 +91,7 @@ class RunRow:
     kind: str
     request: Mapping[str, Any]
     data: str
+    fingerprint: str | None
     status: str
     step: int
     steps: int

@@ -1,17 +1,18 @@
 """The store: data sets, runs and the ledger of what was released from private data, for many processes."""
 
+import contextlib
 import json
 import secrets
 import shutil
 import sqlite3
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from vips_core.data import Sharded
 from vips_core.privacy.events import SampledGaussian
-from vips_core.store import budget, people
+from vips_core.store import budget, declaration, people
 from vips_core.store import ledger_chain as chain
 from vips_core.store.database import insert
 from vips_core.store.datasets import DataSets
@@ -102,6 +103,33 @@ class Store(DataSets):
             raise ValueError(f"there is no run {run_id!r}")
         return runs[0]
 
+    def data_of(self, run: RunRow) -> DataRow:
+        """Return what is public about the records that a run used.
+
+        Where they are gone, and also where others have their name by now: what the ledger says of them.
+        """
+        with contextlib.suppress(ValueError):  # removed since
+            row = self.data_row(run.data)
+            if run.fingerprint == (row.fingerprint if row.private else None):
+                return row
+        declared: Mapping[str, Any] = {}
+        if run.fingerprint is not None:
+            with self.database.lock, self.database.translated():
+                connection = self.database.connection()
+                declared = declaration.last_declared(connection, run.fingerprint, run.data) or {}
+        return DataRow(
+            name=run.data,
+            kind=run.request["model"],
+            records=declared.get("records", 0),
+            private=run.fingerprint is not None,
+            cap=None,
+            fingerprint=run.fingerprint or "",
+            unit=declared.get("unit", "one record"),
+            has_test=False,
+            created=None,
+            person_column=declared.get("person_column"),
+        )
+
     def runs(
         self,
         data: str | None = None,
@@ -188,6 +216,10 @@ def _check_budget(rows: Sequence[LedgerRow], run: NewRun) -> None:
     if cap_filter is None:  # a private data set cannot be registered without a cap
         raise ValueError(f"{_REFUSED} while the ledger is not whole: it has no cap for {run.data}")
     assert run.plan is not None
+    if not run.plan.is_sampled_as_accounted:
+        raise ValueError(
+            f"{run.data} is private: batches of fixed size are refused, since ε is computed for Poisson ones"
+        )
     taken = budget.counted(rows)
     if not budget.fits(taken, run.plan.events(), cap_filter):
         raise ValueError(budget.refusal(run.data, taken, run.plan, cap_filter, run.accountant))

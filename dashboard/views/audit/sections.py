@@ -77,7 +77,8 @@ def result(run: RunRow, verdict: Verdict, roc: pd.DataFrame) -> None:
     with left, card("The attack under the claimed curve", roc_caption(verdict)):
         chart(attack_figure(roc), "audit-roc", text.ROC_ALT, lambda: roc)
     with right, card("What was attacked"):
-        st.markdown(f"{text.explanation(verdict)} {layout.protected(run.data)} {text.state(run)}")
+        protected = layout.protected(stored.store().data_of(run).unit)
+        st.markdown(f"{text.explanation(verdict)} {protected} {text.state(run)}")
         st.markdown(verdict.support_sentence())
         table = verdict_table(verdict)
         text_table(table)

@@ -32,7 +32,7 @@ def origin(name: str) -> None:
     frontier = frontiers.load(name)
     with card("Where these results come from"):
         st.markdown(text.origin(frontier))
-        st.caption(layout.protected(frontier.sweep.data))
+        st.caption(layout.protected(stored.store().data_row(frontier.sweep.data).unit))
         csv_button(frontier.cells, name)
 
 
@@ -45,7 +45,7 @@ def progress(run: RunRow, standing: Standing) -> Any:
             _draw_bar(bar, run, run.step / run.steps if begun else standing.done / max(1, standing.total))
         else:
             bar.markdown(text.state(run, standing))
-        st.caption(layout.protected(run.data))
+        st.caption(layout.protected(stored.store().data_of(run).unit))
         for sentence in standing.errors:
             layout.problem(f"Some runs failed: {sentence}")
         with st.container(horizontal=True):

@@ -110,7 +110,7 @@ def _chosen_run(run: RunRow) -> None:
     about, actions = st.columns([2, 3], vertical_alignment="center")
     with about:
         st.markdown(f"**{tables.method_label(run)}** on {layout.plain(run.data)}, run {run.id}: {run.status}")
-        st.caption(layout.protected(run.data))
+        st.caption(layout.protected(stored.store().data_of(run).unit))
     with actions.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center"):
         _link(run)
         if run.status in stored.LIVE:
