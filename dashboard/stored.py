@@ -187,7 +187,7 @@ def _finished(home: str, run_id: str, _records: DataSet) -> Finished:
         model = request.task.model(request.method, request.values, _records.train)
         plan = PrivacyPlan(**result["plan"])  # as it was trained with: calibrating it again takes seconds
         fit = execution.restore(execution.Prepared(request, _records, model, plan), folder)
-    tables = {path.stem: pd.read_csv(path) for path in sorted(folder.glob("*.csv"))}
+    tables = {path.stem: execution.read_table(path) for path in sorted(folder.glob("*.csv"))}
     return Finished(run, request, fit, result, tables, _records)
 
 

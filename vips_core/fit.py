@@ -109,7 +109,7 @@ class Fit(Generic[Params]):
 
 
 def load(path: str | Path, model: Any = None) -> Fit[Any]:
-    """Return the fit that `Fit.save` wrote.
+    """Return the fit that `Fit.save` wrote, or `vips-explorer fit --out`.
 
     Parameters
     ----------

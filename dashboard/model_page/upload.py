@@ -137,6 +137,9 @@ def _described(task: Task, files: list[Any]) -> tuple[dict[str, Any], list[str]]
     options, owner = FILE_OPTIONS[task.data_type], f"whose {task.record}s they are"
     about: dict[str, Any] = {}
     if "target" in options:
+        if len(columns) < 2:
+            layout.problem(f"a table needs two columns or more with commas between them, got {columns}")
+            return {}, ["a file that can be read"]
         about["target"] = st.selectbox(
             "Target", columns, index=None, key="target", placeholder="The column to predict, 0 or 1"
         )

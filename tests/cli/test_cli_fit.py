@@ -8,8 +8,11 @@ import pytest
 from PIL import Image
 
 from sample_data import generate
+from vips_core import auc, load
 from vips_core.cli import main
 from vips_core.jobs import worker
+from vips_core.readers import built_in
+from vips_core.store.store import Store
 
 SPEND = ["--epsilon", "3", "--delta", "1e-5", "--epochs", "4", "--seed", "0", "--public"]
 
@@ -69,6 +72,17 @@ def test_topics_from_counts(capsys, tmp_path, counts_file):
     with np.load(out / "params.npz", allow_pickle=False) as params:
         assert params["lam"].shape == (4, 600)
     assert (out / "topics.csv").read_text().startswith("topic,share,rank,word,probability")
+
+
+def test_words_that_tables_take_for_gaps_stay_words(capsys, tmp_path):
+    (tmp_path / "words.txt").write_text("null\nnan\ntea")
+    (tmp_path / "letters.txt").write_text("nan has tea\nnull and nan\n" * 20)
+    options = ["--topics", 2, "--vocabulary", tmp_path / "words.txt", *SPEND, "--json"]
+    assert run(capsys, "fit", "lda", "--data", tmp_path / "letters.txt", *options)[0] == 0
+    (row,) = Store().runs()
+    code, printed = run(capsys, "runs", "export", row.id, "--out", tmp_path / "report")
+    assert code == 0, printed.err
+    assert " nan" in (tmp_path / "report" / "report.html").read_text(encoding="utf-8")
 
 
 def test_topics_from_text_lines_and_csv(capsys, tmp_path):
@@ -287,8 +301,12 @@ def test_only_listed_files_are_published(capsys, tmp_path, monkeypatch):
     assert code == 0, printed.err
     assert sorted(file.name for file in out.iterdir()) == [
         "coefficients.csv",
+        "fit.json",
         "ledger.json",
         "params.npz",
         "result.json",
         "summary.txt",
     ]
+    test = built_in("nhanes-stroke").test
+    score = json.loads((out / "result.json").read_text())["held_out"]["AUC"]
+    assert auc(load(out), test) == pytest.approx(score)

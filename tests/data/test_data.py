@@ -210,7 +210,7 @@ def test_nullable_columns_are_understood(dtype):
         ({"ranges": {"weight": (0, 100)}}, "column 'weight' must be finite, or in may_be_missing"),
         ({"frame": FRAME.assign(age=np.inf)}, "column 'age' must be finite, or in may_be_missing"),
         ({"ranges": {"name": (0, 1)}}, "column 'name' must be numbers"),
-        ({"frame": FRAME[:0]}, "x must be one or more rows"),
+        ({"frame": FRAME[:0]}, "the table has no rows"),
         ({"target": "weight"}, "labels must be whole numbers from 0 to 1, got 60"),
         (
             {"frame": FRAME.rename(columns={"age": "intercept"}), "ranges": {"intercept": (0, 1)}},

@@ -197,11 +197,18 @@ def test_text_is_split_at_line_ends_only(tmp_path):
     assert corpus.words.tolist() == [2, 0, 5]
 
 
-@pytest.mark.parametrize("content", ["", "\n"])
-def test_a_text_without_words_is_no_more_documents_than_lines(tmp_path, content):
-    (tmp_path / "letters.txt").write_text(content)
-    sentence = refusal(Corpus, tmp_path / "letters.txt")
-    assert sentence.startswith("a corpus needs at least one document") == (content == "")
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("letters.txt", "", "a corpus needs at least one document"),
+        ("letters.txt", "\n", "letters.txt holds none of the 6,000 words of the vocabulary"),
+        ("letters.csv", "text\nχαίρετε\n", "letters.csv holds none of the 6,000 words of the vocabulary"),
+    ],
+)
+def test_a_text_without_words_gets_one_sentence(tmp_path, name, content, sentence):
+    """Its runs would spend a budget on noise alone."""
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    assert refusal(Corpus, tmp_path / name).startswith(sentence)
 
 
 def test_a_number_larger_than_any_float_gets_one_sentence(tmp_path):
@@ -221,6 +228,7 @@ def test_a_number_larger_than_any_float_gets_one_sentence(tmp_path):
         ("age,ill,age\n30,0,31\n", "rows.csv must have one column 'age', got 2"),
         ("age,ill\n30,yes\n", "labels must be numbers, got 'yes'"),
         ("age,ill\n?,1\n", "column 'age' must be numbers, got '?'"),
+        ("age,ill\n", "the table has no rows"),
     ],
 )
 def test_a_strangers_table_is_refused_with_what_it_has(tmp_path, text, sentence):

@@ -31,6 +31,15 @@ def test_rows_are_found_whatever_their_order_spelling_and_company(frame, tmp_pat
     assert set(rows_of(frame, tmp_path / "documents.csv", Corpus)) == set(before)
 
 
+@pytest.mark.parametrize("gap", ["NA", "NULL", "nan"])
+def test_rows_are_found_however_truths_and_gaps_are_written(gap, tmp_path):
+    """R writes TRUE and NA where others write 1 and nothing; these people must not get a fresh budget."""
+    one, other = tmp_path / "one.csv", tmp_path / "other.csv"
+    one.write_text("age,smokes,ill\n50,,1\n60,0,0\n,1,\n")
+    other.write_text(f"age,smokes,ill\n50,{gap},TRUE\n60,false,False\n{gap},True,{gap}\n")
+    assert list(source_rows(LabelledRows, one)) == list(source_rows(LabelledRows, other))
+
+
 def test_any_other_value_is_another_row(frame, tmp_path):
     before = rows_of(frame, tmp_path / "before.csv")
     for column, value in (("age", 19), ("age", "old"), ("city", "Bonn "), ("city", "bonn")):

@@ -15,7 +15,7 @@ def test_everything_behind_a_report_is_in_it(store, seeded, folder, tmp_path):
         names = set(archive.namelist())
         inside = {name: archive.read(name) for name in names}
     expected = {
-        "report.html", "config.toml", "config.json", "ledger.json", "result.json", "results.csv",
+        "report.html", "config.toml", "config.json", "ledger.json", "result.json", "results.csv", "fit.json",
         "params.npz", "summary.txt", "coefficients.csv", "repeat.py", "repeat.ipynb", "figures/attack.csv",
         "figures/calibration.csv", "figures/roc.csv", "figures/steps.csv",
     }  # fmt: skip

@@ -80,6 +80,16 @@ def test_a_second_run_is_one_of_many(store):
     assert kinds[1] == "Many releases"
 
 
+def test_the_claim_outlives_the_data_set(store):
+    person = {"unit": "one person (all rows of a name)", "person_column": "name"}
+    store.add_data("brief", rows(300, 13), cap=Cap(5.0, 1e-3), reason="a test", **person)
+    runs = [worked(store, data="brief", epsilon=0.1) for _ in range(2)]
+    before = [drafted(store, run) for run in runs]
+    store.remove_data("brief")
+    assert [drafted(store, run) for run in runs] == before
+    assert before[1]["deployment"]["deployment_model"]["release_type"] == "Many releases"
+
+
 def test_a_run_that_was_stopped_is_stated_as_a_whole(store):
     facts = gather(store, worked(store, data="claimed", epsilon=0.2))
     plan = facts.result["plan"] | {"steps": 2 * facts.ledger.steps}

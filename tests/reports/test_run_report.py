@@ -147,7 +147,8 @@ def test_a_report_is_of_the_records_that_the_run_used_not_of_those_that_have_the
     person = {"unit": "one whole ward", "person_column": "ward"}
     store.add_data("reused", others, cap=Cap(3.0, 1e-3), reason="a test", **person)
     facts = gather(store, private)
-    assert (facts.data.unit, facts.data.person_column, facts.budget) == ("one row", None, None)
+    assert (facts.data.unit, facts.data.person_column) == ("one row", None)
+    assert [run for _, run, _ in facts.budget.history] == [private]
     assert "one whole ward" not in report.html_for_run(store, private)
     store.remove_data("reused")
     store.add_data("reused", rows(300, 23), private=False, unit="one row")

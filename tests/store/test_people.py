@@ -66,6 +66,13 @@ def test_a_shared_row_or_person_joins_the_pool(store, numbers, persons):
     assert store.verify() == []
 
 
+def test_the_same_records_under_another_name_are_said_to_share_a_budget(store):
+    store.add_data("again", coin_flips(), unit="one image")
+    for name, other in (("flips", "again"), ("again", "flips")):
+        sentence = f"{name} holds the same records as {other}: they share one cap and one spend."
+        assert store.overlap_sentences(name) == [sentence]
+
+
 def test_other_people_have_a_budget_of_their_own(store):
     add(store, "others", 2, 4, 5, cap=Cap(1.0, 1e-6))
     assert (store.data_row("flips").cap, store.data_row("others").cap) == (CAP, Cap(1.0, 1e-6))

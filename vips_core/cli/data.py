@@ -167,7 +167,9 @@ def _add(options: argparse.Namespace) -> None:
     )
     overlaps = store.overlap_sentences(row.name)
     registered = f"Registered {row.records:,} records as {row.name}. {describe_cap(row.name, row.cap)}"
-    answer(options, dataclasses.asdict(row) | {"overlaps": overlaps}, *overlaps, registered)
+    state = store.budget(row.name)
+    spent = [] if state.cap is None or state.left_share == 1 else [_left(state, state.cap)]
+    answer(options, dataclasses.asdict(row) | {"overlaps": overlaps}, *overlaps, registered, *spent)
 
 
 def _unit(task: Task, options: argparse.Namespace) -> str:

@@ -123,6 +123,8 @@ class LabelledRows(RowsOfPersons):
         """
         if not hasattr(frame, "columns"):
             raise ValueError(f"frame must be a pandas DataFrame, got {type(frame).__name__}")
+        if not len(frame):
+            raise ValueError("the table has no rows")
         roles = {"target": target} | ({} if person is None else {"person": person})
         columns_of = {name: list(frame.columns).count(name) for name in (*roles.values(), *ranges)}
         absent = [name for name, times in columns_of.items() if times == 0]

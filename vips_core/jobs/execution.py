@@ -4,7 +4,7 @@ import dataclasses
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,10 +22,14 @@ from vips_core.readers import DataSet
 from vips_core.rounding import brief
 from vips_core.tasks import Report, Task
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 PURE = "ε is for replacing one record, at δ = 0, and has no ledger: it is proved as a whole."
 REPORTED = ("moments", "pld")  # accountants in a result
 WATCHES = 20  # scores that are taken while training, at most
-LEDGER, PARAMETERS, RESULT, SUMMARY = saved.LEDGER, saved.PARAMETERS, "result.json", "summary.txt"
+LEDGER, PARAMETERS, SETTINGS = saved.LEDGER, saved.PARAMETERS, saved.SETTINGS
+RESULT, SUMMARY = "result.json", "summary.txt"
 LOG = "worker.log"  # of the process that does a run; it stays where it is
 
 
@@ -75,8 +79,15 @@ def published_files(task: Task, folder: Path) -> list[Path]:
 
     Everything else in the folder (logs, locks, whatever comes later) stays where it is.
     """
-    names = [RESULT, SUMMARY, LEDGER, PARAMETERS, *(f"{name}.csv" for name in task.tables)]
+    names = [RESULT, SUMMARY, LEDGER, PARAMETERS, SETTINGS, *(f"{name}.csv" for name in task.tables)]
     return [folder / name for name in names if (folder / name).exists()]
+
+
+def read_table(file: Path) -> "pd.DataFrame":
+    """Return a table that a run left; words such as "null" and "nan" stay words."""
+    import pandas as pd
+
+    return pd.read_csv(file, keep_default_na=False, na_values=[""])
 
 
 def run(
@@ -207,6 +218,5 @@ def _result(
 
 
 def write_release(out: Path, trained: Fit[Any]) -> None:
-    """Write what was released into a folder: ledger and parameters."""
-    (out / LEDGER).write_text(trained.ledger.to_json(), encoding="utf-8")
-    saved.write_params(out / PARAMETERS, trained.params)
+    """Write what was released into a folder, which `vips_core.load` reads."""
+    trained.save(out)

@@ -45,9 +45,13 @@ def read_documents(
     words = _words(vocabulary)
     if suffix == ".csv":
         texts, persons = _column(read_csv(path, dtype=str, keep_default_na=False), path, column, person)
-        return Corpus.from_texts(texts, words, persons)
-    refuse_person(person, path, "one line a document")
-    return Corpus.from_texts(lines(path), words)
+        corpus = Corpus.from_texts(texts, words, persons)
+    else:
+        refuse_person(person, path, "one line a document")
+        corpus = Corpus.from_texts(lines(path), words)
+    if not corpus.counts.size:  # of another language, perhaps: runs would spend a budget on noise alone
+        raise ValueError(f"{path.name} holds none of the {len(words):,} words of the vocabulary")
+    return corpus
 
 
 def lines(path: Path) -> list[str]:

@@ -1,8 +1,9 @@
 """What a file holds before anything is chosen, cut or scaled: for finding the same people in another file.
 
 Each row of a source becomes bytes that depend on all its values and on nothing else: neither on the order of
-rows and columns, nor on target, schema, vocabulary or threshold. Numbers are compared as numbers (1 is 1.0),
-texts without spaces around them. The bytes tell of people: they are for keyed digests, never to be kept.
+rows and columns, nor on target, schema, vocabulary or threshold. Values are compared as tables are read:
+numbers as numbers (1 is 1.0 and TRUE), texts without spaces around them, and a gap is one whether it is empty
+or NA. The bytes tell of people: they are for keyed digests, never to be kept.
 """
 
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ from vips_core.readers.images import IMAGE_ARRAY, images_of_folder
 from vips_core.readers.persons import array_of_persons, column_of_persons
 
 CHUNK = 100_000  # rows of a CSV that are held at once
+TRUTHS = {"True": "1", "TRUE": "1", "true": "1", "False": "0", "FALSE": "0", "false": "0"}
 DIGITS = 40  # of an identifier that may be a number
 
 
@@ -56,7 +58,7 @@ def source_rows(data_type: type, path: Path) -> Iterator[bytes]:
         return _rows_of_counts(load_arrays(path))
     if data_type is Corpus and suffix != ".csv":
         return (line.strip().encode() for line in lines(path))
-    return (row for frame in _chunks(path) for row in _rows_of_frame(frame))
+    return (row for frame in _chunks(path, keep_default_na=True) for row in _rows_of_frame(frame.fillna("")))
 
 
 def source_persons(path: Path, person: str) -> Iterator[bytes]:
@@ -77,7 +79,7 @@ def source_persons(path: Path, person: str) -> Iterator[bytes]:
     if path.suffix.lower() == ".npz":
         columns = iter([array_of_persons(load_arrays(path), person, path)])
     else:
-        columns = (column_of_persons(frame, person, path) for frame in _chunks(path))
+        columns = (column_of_persons(frame, person, path) for frame in _chunks(path, keep_default_na=False))
     identifiers = {_plain(str(identifier)) for column in columns for identifier in column.unique()}
     return (identifier.encode() for identifier in identifiers)
 
@@ -93,10 +95,10 @@ def _plain(identifier: str) -> str:
     return f"{number.normalize(Context(prec=DIGITS)):f}"
 
 
-def _chunks(path: Path) -> Iterator[Any]:
+def _chunks(path: Path, keep_default_na: bool) -> Iterator[Any]:
     import pandas as pd
 
-    with pd.read_csv(path, dtype=str, keep_default_na=False, chunksize=CHUNK) as frames:
+    with pd.read_csv(path, dtype=str, keep_default_na=keep_default_na, chunksize=CHUNK) as frames:
         yield from frames
 
 
@@ -110,11 +112,12 @@ def _cells(column: Any) -> Any:
     """Return a number as its bits, any other text as a hash."""
     import pandas as pd
 
-    numbers = pd.to_numeric(column, errors="coerce").to_numpy(np.float64) + 0.0  # −0 is 0
+    plain = column.str.strip().replace(TRUTHS)
+    numbers = pd.to_numeric(plain, errors="coerce").to_numpy(np.float64) + 0.0  # −0 is 0
     cells = numbers.view(np.uint64).copy()
     texts = np.isnan(numbers)
     if texts.any():
-        cells[texts] = pd.util.hash_array(column[texts].str.strip().to_numpy(object))
+        cells[texts] = pd.util.hash_array(plain[texts].to_numpy(object))
     return cells
 
 

@@ -31,6 +31,7 @@ PUBLISHABLE = (
     "ledgers.json",
     execution.LEDGER,
     execution.PARAMETERS,
+    execution.SETTINGS,
     execution.RESULT,
     execution.SUMMARY,
     audit_job.VERDICT,

@@ -10,7 +10,7 @@ from typing import Any
 from vips_core.jobs import execution
 from vips_core.jobs.request import Request
 from vips_core.privacy.ledger import Ledger
-from vips_core.store import budget
+from vips_core.store import budget, pools
 from vips_core.store import ledger_chain as chain
 from vips_core.store.budget import Budget
 from vips_core.store.rows import DONE, DataRow, RunRow
@@ -33,9 +33,9 @@ class RunFacts:
     ledger
         What it released; None where it left none.
     data
-        What is public about its data set, with N of the ledger; of one that was removed, next to nothing.
+        What is public about its records, also of removed ones, with N of the ledger.
     budget
-        Of private records; None where they are public, or were removed.
+        Of private records; None where they are public.
     separations
         From which data sets the records were separated although they share rows, and why.
     """
@@ -105,8 +105,7 @@ def gather(store: Store, run_id: str) -> RunFacts:
     ledger = None if ledger_text is None else Ledger.from_json(ledger_text)
     if ledger is not None:
         _check_counted(store, row, ledger)
-    data = store.data_of(row)
-    registered = data.created is not None  # neither removed since nor a sample
+    data, rows = store.data_of(row), store.ledger_of(row)
     return RunFacts(
         row=row,
         request=Request.from_mapping(row.request),
@@ -114,8 +113,8 @@ def gather(store: Store, run_id: str) -> RunFacts:
         result=None if result_text is None else json.loads(result_text),
         ledger=ledger,
         data=data if ledger is None else replace(data, records=ledger.records),
-        budget=store.budget(row.data) if data.private and registered else None,
-        separations=store.separations(row.data) if registered else [],
+        budget=budget.state(rows) if data.private else None,
+        separations=pools.separations(rows),
     )
 
 

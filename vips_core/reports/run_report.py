@@ -4,7 +4,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from vips_core.jobs.execution import published_files
+from vips_core.jobs.execution import published_files, read_table
 from vips_core.reports import bundle, guarantee, page, registry, repeat
 from vips_core.reports.exhibits import Exhibit
 from vips_core.reports.run_facts import RunFacts
@@ -65,13 +65,11 @@ def _score_table(facts: RunFacts) -> "pd.DataFrame":
 
 def _result_tables(facts: RunFacts) -> dict[str, "pd.DataFrame"]:
     """Return the tables that a run left, as they are read: of a topic, its words in one row."""
-    import pandas as pd
-
     tables = {}
     for name in facts.request.task.tables:
         file = facts.folder / f"{name}.csv"
         if file.exists():
-            table = pd.read_csv(file)
+            table = read_table(file)
             tables[name] = _one_row_for_each_topic(table) if "word" in table else table.rename(columns=UNITS)
     return tables
 

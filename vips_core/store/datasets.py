@@ -235,7 +235,15 @@ class DataSets(Home):
 
     def overlap_sentences(self, name: str) -> list[str]:
         """Say with which data sets this one shares its budget, and why: for the steward alone."""
-        return pools.overlap_sentences(self.ledger(name)) if self.data_row(name).private else []
+        row = self.data_row(name)
+        if not row.private:
+            return []
+        statement = "SELECT name FROM data WHERE fingerprint = ? AND name != ? ORDER BY created"
+        same = [
+            f"{name} holds the same records as {other['name']}: they share one cap and one spend."
+            for other in self.database.read(statement, [row.fingerprint, name])
+        ]
+        return same + pools.overlap_sentences(self.ledger(name))
 
     def separations(self, name: str) -> list[str]:
         """Say which data sets this one was separated from although they share rows, by whom and why."""

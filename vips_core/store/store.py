@@ -130,6 +130,13 @@ class Store(DataSets):
             person_column=declared.get("person_column"),
         )
 
+    def ledger_of(self, run: RunRow) -> list[LedgerRow]:
+        """Return the rows of the ledger of the private records that a run used, also of removed ones."""
+        if run.fingerprint is None:
+            return []
+        with self.database.lock, self.database.translated():
+            return self._rows(self.database.connection(), run.fingerprint)
+
     def runs(
         self,
         data: str | None = None,

@@ -13,13 +13,14 @@ from vips_core.reports.traces import axis, marked_line
 
 _SPREAD = 1e-6  # of reruns that differ
 _ROW = 26  # pixels of a predictor, and of a method in it
+_LONGEST = 40  # characters of a predictor's name beside the axis, which would leave no room for it
 
 
 def forest(table: pd.DataFrame, features: Sequence[str]) -> tuple[Figure, int]:
     """Coefficients with credible intervals, reruns apart below them; also how many lie off the axis."""
     methods = list(dict.fromkeys(table["method"]))
     shown = table[table["feature"].isin(features)]
-    shown = shown.assign(name=shown["feature"].map(html.escape))  # Plotly reads some HTML
+    shown = shown.assign(name=shown["feature"].map(_escaped))
     guide = pd.concat(guides(dict(list(shown.groupby("method", sort=False)))))
     limit = 1.1 * float(np.nanmax(np.abs(guide[["mean", "low", "high", "least", "greatest"]].to_numpy())))
     place = {feature: -float(row) for row, feature in enumerate(features)}
@@ -45,12 +46,21 @@ def forest(table: pd.DataFrame, features: Sequence[str]) -> tuple[Figure, int]:
     x = axis(title, range=[-1.03 * limit, 1.03 * limit], zeroline=True, zerolinewidth=1.5, **zero)
     y = {
         "tickvals": list(place.values()),
-        "ticktext": [html.escape(name) for name in features],
+        "ticktext": [_escaped(_shortened(name)) for name in features],
         "range": [0.5 - len(features), 0.5],
         "showgrid": False,
         "ticks": "",
     }
     return figure(traces, x, y, height=height, shapes=stripes), off
+
+
+def _escaped(name: str) -> str:
+    """Plotly reads tags, and shows the escapes of quotes as they are."""
+    return html.escape(name, quote=False)
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
 
 
 def _credible(method: str, rows: pd.DataFrame, at: pd.Series) -> dict[str, Any]:

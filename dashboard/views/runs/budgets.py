@@ -48,7 +48,7 @@ def _budget(row: DataRow) -> None:
     st.caption(f"{row.records:,} records, {unit} each. The cap is {cap}.")
     for sentence in stored.store().overlap_sentences(row.name):
         st.caption(layout.plain(sentence))
-    name = f"budget-{row.fingerprint[:8]}"
+    name = f"budget-{row.name}"  # not the fingerprint: the same records may have two names
     columns = layout.narrow_columns(name, 3)
     metric("Largest ε of one more run", at_least(budget.left_epsilon), columns[0])
     metric("Left of the cap", f"{budget.left_share:.1%}", columns[1])
@@ -65,9 +65,9 @@ def _budget(row: DataRow) -> None:
 
 
 def _cap_form(row: DataRow, cap: Cap) -> None:
-    key = f"{row.fingerprint[:8]}:{cap.epsilon}:{cap.delta}"
+    key = f"{row.name}:{cap.epsilon}:{cap.delta}"
     st.caption(text.CAP_CAPTION)
-    columns = layout.narrow_columns(f"cap-{row.fingerprint[:8]}", 2)
+    columns = layout.narrow_columns(f"cap-{row.name}", 2)
     epsilon = columns[0].number_input("Cap on ε", 0.001, 1000.0, float(cap.epsilon), key=f"cap-epsilon:{key}")
     delta = columns[1].number_input(
         "δ", 1e-15, 0.1, float(cap.delta), key=f"cap-delta:{key}", format="%e", step=1e-7

@@ -270,6 +270,14 @@ def test_the_target_comes_first_and_leaves_persons_and_predictors():
     assert errors(add(at)) == ["Give at least one column a public range"]
 
 
+def test_a_table_with_semicolons_is_named_at_once():
+    file = ("a.csv", b"age;stroke\n50,5;0\n", "text/csv")
+    at = attach(view("risk", upload=1), file, "records", "logistic")
+    sentence = "A table needs two columns or more with commas between them, got ['age;stroke']"
+    assert errors(at) == [sentence]
+    assert missing(at) == ["Still missing: a file that can be read."]
+
+
 def test_persons_of_rows_and_images():
     rows = upload_files.read(
         LabelledRows, TABLE, ROWS | {"person": "age"} | {"ranges": ranges(("pulse", 40.0, 140.0, True))}

@@ -30,6 +30,15 @@ def test_a_predictor_from_0_to_1_is_yes_or_no_unless_public_people_have_somethin
     assert person_form.yes_or_no(rows, None) == ["smokes", "share"]
 
 
+def test_names_of_predictors_leave_room_for_their_coefficients():
+    """Questionnaires have columns named by whole questions, with quotes that Plotly shows as they are."""
+    names = ['Told to "rest"', 40 * "x", 41 * "x"]
+    table = pd.DataFrame({"method": "refined", "feature": names, "mean": 1.0, "low": 0.5, "high": 2.0})
+    figure, _ = coefficient_chart.forest(table.assign(reruns=0, least=np.nan, greatest=np.nan), names)
+    assert figure["layout"]["yaxis"]["ticktext"] == ['Told to "rest"', 40 * "x", 39 * "x" + "…"]
+    assert figure["data"][0]["customdata"][:, 0].tolist() == names
+
+
 def test_names_of_predictors_are_not_markup():
     name = "![x](http://example.org/x.png)<b>"
     frame = pd.DataFrame({name: [0.2, 0.4], "y": [0, 1]})

@@ -231,6 +231,24 @@ def test_verify_tells_of_data_sets_of_older_versions(store, monkeypatch):
     assert "secret was registered by an older version" in at.warning[0].value
 
 
+def test_runs_outlive_their_data_set(store):
+    """They can still be compared, exported and deleted, and say what they protect."""
+    (run,) = store.runs(data="secret")
+    store.remove_data("secret")
+    at = page(runs=run.id)
+    assert not at.exception
+    assert "Protected is one patient." in texts(at).replace("\\", "")
+
+
+def test_one_budget_under_two_names(store):
+    """The same records, saved again under another name, are no second budget, and no error."""
+    store.add_data("secret again", rows(300, 2), unit="one patient")
+    at = page(part="budgets")
+    assert not at.exception
+    sentence = "secret again holds the same records as secret: they share one cap and one spend."
+    assert sentence in texts(at).replace("\\", "")
+
+
 def test_budget_over_time_has_the_cap(store):
     figure = charts.budget_over_time(store.budget("secret"))
     assert figure["layout"]["shapes"][0]["y0"] == 100
