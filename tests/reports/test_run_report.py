@@ -154,7 +154,6 @@ def test_a_report_is_of_the_records_that_the_run_used_not_of_those_that_have_the
     store.add_data("reused", rows(300, 23), private=False, unit="one row")
     page = text_of(report.html_for_run(store, private))
     assert gather(store, private).data.private
-    assert "was removed" in page
     assert "is public: runs on it are not counted" not in page
     public = worked(store, data="reused", epsilon=0.5, seed=1)
     store.remove_data("reused")
