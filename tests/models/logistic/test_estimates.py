@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
 import vips_core as vips
@@ -32,6 +33,21 @@ def test_more_epsilon_is_never_worse():
         losses.append(np.mean([log_loss(y, risk) for risk in risks]))
     assert np.diff(areas).min() > -0.005
     assert np.diff(losses).max() < 0.005
+
+
+def test_large_slopes_are_reached_where_noise_is_small():
+    """They are many of Newton's steps away."""
+    rng = np.random.default_rng(0)
+    x = np.column_stack([np.ones(25_000), rng.random((25_000, 3))])
+    y = (rng.random(25_000) < 1 / (1 + np.exp(-x @ [-15, 30, 10, -10]))).astype(np.uint8)
+    rows = vips.LabelledRows(x[:20_000], y[:20_000], ("intercept", "a", "b", "c"), 2.0)
+    new = vips.LabelledRows(x[20_000:], y[20_000:], rows.feature_names, 2.0)
+    exact = LogisticRegression(C=1e6, fit_intercept=False).fit(rows.x, rows.y)
+    least = log_loss(new.y, exact.predict_proba(new.x)[:, 1])
+    model = model_for(rows)
+    plan = model.recommend(records=20_000, epsilon=1.0, delta=1e-6, epochs=STEPS)
+    risks = model.predict_probability(vips.fit(model, rows, plan, seed=0), new)
+    assert log_loss(new.y, risks) < 1.2 * least
 
 
 def test_a_small_table_that_nearly_parts_the_classes_gets_sharp_risks():

@@ -57,7 +57,8 @@ WARM_STEPS, LATE = 1, 0.4  # when a matrix is measured: after steps that move th
 VISIBLE_FROM = 3.0  # N·μ/d^1.5
 PRIOR = 1.5 * RADIUS  # τ: a typical record's log odds have a standard deviation of 1.5, a priori
 CONSTANT_PRIOR = 2.0  # standard deviation of the constant's log odds
-LARGEST_STEP = 0.3  # of Newton's: the curvature changes on the way
+LARGEST_STEP = 0.3, 0.9  # of Newton's, with much noise and with little: the curvature changes on the way
+STEP_PER_SIGNAL = 0.03  # what is clear of noise may be followed faster: large slopes are far away
 LARGEST_MOVE = 1.0  # of a step, as a standard deviation of log odds over records
 LEAST_CURVATURE = 0.02  # of an average direction's, for steps where the matrix says less
 A_PRIORI = 0.75, 0.5  # mean m and its standard deviation, as parts of what the class imbalance leaves
@@ -213,7 +214,7 @@ def _moved(params: DescentParams, total: FloatArray, noise_std: float, taken: in
     # The way to the answer is left out of the average, all the more where there is little noise to average.
     skipped = round(steps * (0.1 + 0.5 * min(1.0, float(time.mean()) / steps)))
     rate = 1 / max(taken - skipped + 1, 1)
-    step = np.minimum(LARGEST_STEP, time / steps)
+    step = np.minimum(np.clip(STEP_PER_SIGNAL * signal, *LARGEST_STEP), time / steps)
     move: FloatArray = directions.apply(step / curvature, gradient)
     if params.schedule.curvature and directions.vectors is None:
         move[1:] = 0.0
