@@ -93,6 +93,15 @@ def test_few_records_for_a_plan_are_said_to_be_few_from_public_quantities():
     assert RISK.cautions(model, plans[0].replace(noise_multiplier=0)) == []
 
 
+def test_intervals_that_do_not_know_of_the_noise_are_said_to_be_too_narrow():
+    model = BayesianLogistic(("age",), method="paper")
+    plan = model.recommend(records=40_000, epsilon=1, delta=1e-6, epochs=16)
+    assert RISK.cautions(model, plan) == [
+        "The paper's posterior does not know of the noise: its intervals are too narrow."
+    ]
+    assert RISK.cautions(model, plan.replace(noise_multiplier=0)) == []
+
+
 def test_coefficients_have_a_unit_where_the_range_is_public():
     table = pd.DataFrame({"feature": ["intercept", "age"], "mean": [1.0, 3.0]})
     assert per_unit(table, {"age": (20.0, 80.0)}).tolist() == pytest.approx([np.nan, 0.05], nan_ok=True)

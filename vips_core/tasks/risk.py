@@ -113,15 +113,19 @@ class RiskTask:
         return _report(columns, test, lambda rows: fit.model.predict_probability(fit, rows))
 
     def cautions(self, model: Any, plan: PrivacyPlan) -> list[str]:
-        """Say so where noise is as large as what an average coefficient could show."""
-        features = len(model.features)
-        if plan.noise_multiplier == 0 or expected_signal(plan, features) >= 1:
-            return []
-        return [
-            f"{plan.records:,} records are few for {features:,} coefficients with this much noise: it is "
-            "expected to be larger than what most of them could show. More records, fewer predictors or a "
-            "larger ε would help."
-        ]
+        """Say so where noise is as large as what an average coefficient could show, or is not in intervals."""
+        features, cautions = len(model.features), list[str]()
+        if plan.noise_multiplier == 0:
+            return cautions
+        if isinstance(model, BayesianLogistic) and model.method == "paper":
+            cautions.append("The paper's posterior does not know of the noise: its intervals are too narrow.")
+        if expected_signal(plan, features) < 1:
+            cautions.append(
+                f"{plan.records:,} records are few for {features:,} coefficients with this much noise: it is "
+                "expected to be larger than what most of them could show. More records, fewer predictors or a "
+                "larger ε would help."
+            )
+        return cautions
 
     def without_wall(
         self, method: str, values: Mapping[str, Any], train: LabelledRows, test: LabelledRows | None
