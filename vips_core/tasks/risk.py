@@ -113,7 +113,7 @@ class RiskTask:
         return _report(columns, test, lambda rows: fit.model.predict_probability(fit, rows))
 
     def cautions(self, model: Any, plan: PrivacyPlan) -> list[str]:
-        """Say so where noise is as large as what an average coefficient could show, or is not in intervals."""
+        """Say so where noise hides what an average coefficient could show, or where intervals ignore it."""
         features, cautions = len(model.features), list[str]()
         if plan.noise_multiplier == 0:
             return cautions
@@ -121,9 +121,9 @@ class RiskTask:
             cautions.append("The paper's posterior does not know of the noise: its intervals are too narrow.")
         if expected_signal(plan, features) < 1:
             cautions.append(
-                f"{plan.records:,} records are few for {features:,} coefficients with this much noise: it is "
-                "expected to be larger than what most of them could show. More records, fewer predictors or a "
-                "larger ε would help."
+                f"{plan.records:,} records are few for {features:,} coefficients with this much noise: it "
+                "is expected to be larger than what most of them could show. More records, fewer predictors "
+                "or a larger ε would help."
             )
         return cautions
 
