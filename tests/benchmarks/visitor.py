@@ -33,6 +33,7 @@ class Visitor:
     def __init__(self, page: Page, seed: int) -> None:
         self.page, self.random, self.place = page, random.Random(seed), "Plan"
         self.acts = 0
+        self.usual: dict[tuple[str, str], str] = {}  # what pages show whose address says nothing
 
     def open(self, server: str) -> None:
         """Open the first page."""
@@ -47,6 +48,7 @@ class Visitor:
         for label, name, _ in NUMBERS[self.place]:
             shown = self.page.get_by_label(f"{label}, exact", exact=True)
             expect(shown).to_have_count(1, timeout=LIMIT)  # the page before is gone
+            self.usual.setdefault((self.place, name), shown.input_value())
             self._await_value(name, lambda value, shown=shown: float(shown.input_value()) == float(value))
 
     def act(self) -> None:
@@ -87,8 +89,9 @@ class Visitor:
             self._await_value(name, is_there)
 
     def value(self, name: str) -> str | None:
-        """Return a value in the address."""
-        return parse_qs(urlsplit(self.page.url).query).get(name, [None])[0]
+        """Return a value of the page by its address, in which the usual ones may be missing."""
+        default = self.usual.get((self.place, name))
+        return parse_qs(urlsplit(self.page.url).query).get(name, [default])[0]
 
     def _await_value(self, name, is_there) -> None:
         for _ in range(LIMIT // 50):
