@@ -6,7 +6,7 @@ numbers as numbers (1 is 1.0 and TRUE), texts without spaces around them, and a 
 or NA. The bytes tell of people: they are for keyed digests, never to be kept.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from decimal import Context, Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
@@ -58,7 +58,8 @@ def source_rows(data_type: type, path: Path) -> Iterator[bytes]:
         return _rows_of_counts(load_arrays(path))
     if data_type is Corpus and suffix != ".csv":
         return (line.strip().encode() for line in lines(path))
-    return (row for frame in _chunks(path, keep_default_na=True) for row in _rows_of_frame(frame.fillna("")))
+    frames = zip(_chunks(path, keep_default_na=True), _chunks(path, keep_default_na=False), strict=True)
+    return (row for read, written in frames for row in _rows_of_table(read.fillna(""), written))
 
 
 def source_persons(path: Path, person: str) -> Iterator[bytes]:
@@ -102,17 +103,24 @@ def _chunks(path: Path, keep_default_na: bool) -> Iterator[Any]:
         yield from frames
 
 
-def _rows_of_frame(frame: Any) -> Iterator[bytes]:
-    """Each row's cells in the order of their columns' names, eight bytes each."""
-    cells = np.column_stack([_cells(frame[name]) for name in sorted(frame.columns)])
-    return (row.tobytes() for row in cells)
+def _rows_of_table(read: Any, written: Any) -> Iterator[bytes]:
+    """Each row's cells in the order of their columns' names, eight bytes each.
+
+    Stores of earlier versions know people by what was written, TRUE and NA included: that comes after it.
+    """
+    now, before = (
+        np.column_stack([_cells(frame[name], truths) for name in sorted(frame.columns)])
+        for frame, truths in ((read, TRUTHS), (written, {}))
+    )
+    for cells in (now, before[(now != before).any(axis=1)]):
+        yield from (row.tobytes() for row in cells)
 
 
-def _cells(column: Any) -> Any:
+def _cells(column: Any, truths: Mapping[str, str]) -> Any:
     """Return a number as its bits, any other text as a hash."""
     import pandas as pd
 
-    plain = column.str.strip().replace(TRUTHS)
+    plain = column.str.strip().replace(truths)
     numbers = pd.to_numeric(plain, errors="coerce").to_numpy(np.float64) + 0.0  # −0 is 0
     cells = numbers.view(np.uint64).copy()
     texts = np.isnan(numbers)
