@@ -161,8 +161,8 @@ def _room_for_labels(x: dict[str, Any], y: dict[str, Any]) -> dict[str, float]:
 
 
 def _width(label: str) -> float:
-    """Return about the pixels of a label."""
-    return sum(3.5 if letter in " ,.fijlrt" else 7.0 for letter in label)
+    """Return about the pixels of a label, of several lines perhaps."""
+    return max(sum(3.5 if letter in " ,.fijlrt" else 7.0 for letter in line) for line in label.split("<br>"))
 
 
 def _is_numbered(axis: dict[str, Any]) -> bool:

@@ -1,6 +1,7 @@
 """Coefficients of the Risk page: credible intervals, and apart from them the range over reruns."""
 
 import html
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from vips_core.reports.traces import axis, marked_line
 
 _SPREAD = 1e-6  # of reruns that differ
 _ROW = 26  # pixels of a predictor, and of a method in it
-_LONGEST = 40  # characters of a predictor's name beside the axis, which would leave no room for it
+_LINE = 20  # characters of a predictor's name beside the axis, of two lines: more would leave no room for it
 
 
 def forest(table: pd.DataFrame, features: Sequence[str]) -> tuple[Figure, int]:
@@ -46,7 +47,7 @@ def forest(table: pd.DataFrame, features: Sequence[str]) -> tuple[Figure, int]:
     x = axis(title, range=[-1.03 * limit, 1.03 * limit], zeroline=True, zerolinewidth=1.5, **zero)
     y = {
         "tickvals": list(place.values()),
-        "ticktext": [_escaped(_shortened(name)) for name in features],
+        "ticktext": [_in_two_lines(name) for name in features],
         "range": [0.5 - len(features), 0.5],
         "showgrid": False,
         "ticks": "",
@@ -59,8 +60,8 @@ def _escaped(name: str) -> str:
     return html.escape(name, quote=False)
 
 
-def _shortened(name: str) -> str:
-    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
+def _in_two_lines(name: str) -> str:
+    return "<br>".join(map(_escaped, textwrap.wrap(name, _LINE, max_lines=2, placeholder="…")))
 
 
 def _credible(method: str, rows: pd.DataFrame, at: pd.Series) -> dict[str, Any]:

@@ -32,11 +32,17 @@ def test_a_predictor_from_0_to_1_is_yes_or_no_unless_public_people_have_somethin
 
 def test_names_of_predictors_leave_room_for_their_coefficients():
     """Questionnaires have columns named by whole questions, with quotes that Plotly shows as they are."""
-    names = ['Told to "rest"', 40 * "x", 41 * "x"]
+    names = ['Told to "rest"', 40 * "x", 41 * "x", "Has a doctor told you “and” yours of it, ever?"]
     table = pd.DataFrame({"method": "refined", "feature": names, "mean": 1.0, "low": 0.5, "high": 2.0})
     figure, _ = coefficient_chart.forest(table.assign(reruns=0, least=np.nan, greatest=np.nan), names)
-    assert figure["layout"]["yaxis"]["ticktext"] == ['Told to "rest"', 40 * "x", 39 * "x" + "…"]
+    assert figure["layout"]["yaxis"]["ticktext"] == [
+        'Told to "rest"',
+        f"{20 * 'x'}<br>{20 * 'x'}",
+        f"{20 * 'x'}<br>…",
+        "Has a doctor told<br>you “and” yours of…",
+    ]
     assert figure["data"][0]["customdata"][:, 0].tolist() == names
+    assert figure["layout"]["margin"]["l"] < 160
 
 
 def test_names_of_predictors_are_not_markup():
@@ -48,7 +54,7 @@ def test_names_of_predictors_are_not_markup():
     )
     table = table.assign(reruns=0, least=np.nan, greatest=np.nan)
     figure, _ = coefficient_chart.forest(table, [name])
-    assert figure["layout"]["yaxis"]["ticktext"] == ["![x](http://example.org/x.png)&lt;b&gt;"]
+    assert figure["layout"]["yaxis"]["ticktext"] == ["![x](http://example.<br>org/x.png)&lt;b&gt;"]
     assert figure["data"][0]["customdata"][0][0].endswith("&lt;b&gt;")
 
     def form(rows):
