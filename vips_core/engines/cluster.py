@@ -141,7 +141,7 @@ def client_of(cluster: Any) -> Iterator[Any]:
                 n_workers=int(local[1]),
                 threads_per_worker=1,
                 host="127.0.0.1",
-                dashboard_address=None,
+                dashboard_address="127.0.0.1:0",
                 silence_logs=logging.CRITICAL,
                 protocol="tls://",
                 security=distributed.Security.temporary(),  # others who use this machine have no certificate
