@@ -155,3 +155,16 @@ def test_a_link_that_arrives_after_the_first_run_is_taken_and_old_news_is_not_un
     assert drawn(linked, went_back=True) == 2.0
     assert drawn(first, went_back=True) == parameters.NOISE.default
     assert drawn({}, went_back=True) == parameters.NOISE.default  # an address without values says nothing
+
+
+def test_an_address_that_restores_the_page_is_left_alone(visited):
+    """Each writing is a step of the browser's history, so that Back would not lead to the page before."""
+    visited(Impatient(0), WrittenParams())
+    for address in ({}, {"sigma": "2"}, {"sigma": "2.0", "epochs": "3"}):
+        drawn(address)
+        assert dict(state.st.query_params) == address
+    state.change("sigma", 3.0)
+    drawn()
+    assert float(state.st.query_params["sigma"]) == 3.0
+    assert drawn({"sigma": "2", "unknown": "1"}) == 2.0
+    assert "unknown" not in state.st.query_params
