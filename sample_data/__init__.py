@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from vips_core import validate
 from vips_core.data import BinaryRows, Corpus, LabelledRows
+from vips_core.data.english import english_words
 from vips_core.data.npz import load_arrays
 
 __all__ = [
@@ -148,19 +149,3 @@ def load_digit_labels(name: str = "mnist") -> NDArray[np.uint8]:
     validate.one_of("name", name, _DIGITS)
     labels: NDArray[np.uint8] = load_arrays(FOLDER / "mnist.npz")[f"{_DIGITS[name]}_labels"]
     return labels
-
-
-def english_words() -> tuple[str, ...]:
-    """Return the public English vocabulary, most frequent first, without stop words.
-
-    Returns
-    -------
-    tuple of str
-        10,000 words in small letters.
-
-    Examples
-    --------
-    >>> english_words()[:3]
-    ('time', 'new', 'people')
-    """
-    return tuple((FOLDER / "english.txt").read_text(encoding="utf-8").split())

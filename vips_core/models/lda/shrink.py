@@ -26,8 +26,10 @@ def shrink(
     mixture: Float64,
     grid: Float64,
     iterations: int,
-) -> tuple[Float64, Float64]:
-    """Return the posterior means, rows × columns, and the mixture after `iterations` of EM.
+) -> tuple[Float64, Float64, float]:
+    """Return the posterior means, rows × columns, the mixture after `iterations` of EM, and its fit.
+
+    The fit is the logarithm of the likelihood before the last iteration, but for a constant.
 
     Parameters
     ----------
@@ -45,19 +47,29 @@ def shrink(
     widths = np.diff(grid, prepend=0) / 2
     estimate = np.empty_like(noisy)
     noise_std = np.ascontiguousarray(np.broadcast_to(noise_std, noisy.shape))
+    likelihood = 0.0
     for _ in range(iterations):
         logs = np.log(mixture)
 
-        def shrink_chunk(start: int, stop: int, logs: Float64 = logs) -> Float64:
+        def shrink_chunk(start: int, stop: int, logs: Float64 = logs) -> tuple[Float64, float]:
             cells = np.zeros(logs.shape)
-            shrink_columns(noisy, mean, noise_std, groups, logs, grid, widths, start, stop, estimate, cells)
-            return cells
+            span = start, stop
+            return cells, shrink_columns(
+                noisy, mean, noise_std, groups, logs, grid, widths, *span, estimate, cells
+            )
 
-        cells_of_bumps = np.full(mixture.shape, 1e-3)
-        for cells in map_chunks(shrink_chunk, noisy.shape[1], CHUNK):
+        cells_of_bumps, likelihood = np.full(mixture.shape, 1e-3), 0.0
+        for cells, likelihood_of_chunk in map_chunks(shrink_chunk, noisy.shape[1], CHUNK):
             cells_of_bumps += cells
+            likelihood += likelihood_of_chunk
         mixture = cells_of_bumps / cells_of_bumps.sum(axis=1, keepdims=True)
-    return estimate, mixture
+    return estimate, mixture, likelihood
+
+
+def exponential(groups: int, grid: Float64) -> Float64:
+    """Return weights of bumps on a geometric grid for an exponential density of mean 1, for all groups."""
+    weights = grid * np.exp(-grid)
+    return np.tile(weights / weights.sum(), (groups, 1))
 
 
 @nb.njit(nogil=True, cache=True, error_model="numpy")
@@ -73,10 +85,14 @@ def shrink_columns(
     stop: int,
     estimate: Float64,
     cells: Float64,
-) -> None:
-    """Write the posterior means of columns `start` to `stop`; add each bump's share of them to `cells`."""
+) -> float:
+    """Write the posterior means of columns `start` to `stop`; add each bump's share of them to `cells`.
+
+    Returns the logarithm of the likelihood, but for a constant.
+    """
     score = np.empty(grid.size)
     inside = np.empty(grid.size)
+    likelihood = 0.0
     for v in range(start, stop):
         group = groups[v]
         for k in range(noisy.shape[0]):
@@ -94,5 +110,7 @@ def shrink_columns(
                 total += score[g]
                 value += score[g] * inside[g]
             estimate[k, v] = value / total
+            likelihood += best + math.log(total)
             for g in range(grid.size):
                 cells[group, g] += score[g] / total
+    return likelihood
