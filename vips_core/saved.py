@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from vips_core.baselines.dpsgd import PrivateGradientDescent
+from vips_core.data.labelled import pairs_told_by_names
 from vips_core.data.npz import load_arrays
 from vips_core.models.lda.model import LDA
 from vips_core.models.logistic.model import BayesianLogistic
@@ -59,7 +60,10 @@ def read_settings(path: Path, model: Any = None) -> tuple[Any, PrivacyPlan]:
             raise ValueError(f"its format is {content['format']!r}, not {FORMAT!r}")
         described, plan = content["model"], PrivacyPlan(**content["plan"])
         if model is None and described["class"] in MODELS:
-            model = MODELS[described["class"]](**described["settings"])
+            kind, settings = MODELS[described["class"]], described["settings"]
+            if kind is BayesianLogistic and "missing_pairs" not in settings:
+                settings = {**settings, "missing_pairs": pairs_told_by_names(settings["features"])}
+            model = kind(**settings)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ValueError(f"the fit in {path.parent} cannot be read: {error}") from None
     if model is None:

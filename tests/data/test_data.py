@@ -10,6 +10,7 @@ from scipy import sparse
 
 from tests.data.words import WORDS, dense, held_arrays
 from vips_core.data import BinaryRows, Corpus, LabelledRows
+from vips_core.data.labelled import pairs_told_by_names
 
 FRAME = pd.DataFrame(
     {"age": [20.0, 50.0, 95.0], "weight": [60.0, np.nan, 80.0], "sick": [0, 1, 1], "name": ["a", "b", "c"]}
@@ -166,6 +167,7 @@ def test_frame_columns_are_mapped_by_their_public_ranges():
     ranges = {"weight": (40.0, 120.0), "age": (0.0, 80.0)}
     rows = LabelledRows.from_frame(FRAME, "sick", ranges, may_be_missing=["weight"])
     assert rows.feature_names == ("intercept", "weight", "weight missing", "age")
+    assert rows.missing_pairs == ((1, 2),)
     np.testing.assert_allclose(rows.x, [[1, 0.25, 0, 0.25], [1, 0, 1, 0.625], [1, 0.5, 0, 1]])
     assert rows.y.tolist() == [0, 1, 1]
     assert rows.norm_bound == pytest.approx(np.sqrt(3))
@@ -180,6 +182,17 @@ def test_declared_columns_have_an_indicator_even_when_nothing_is_missing():
     rows = LabelledRows.from_frame(FRAME, "sick", {"age": (0, 100)}, may_be_missing=["age"])
     assert rows.feature_names == ("intercept", "age", "age missing")
     assert not rows.x[:, 2].any()
+
+
+def test_an_indicator_is_told_by_its_place_whatever_other_columns_are_called():
+    frame = FRAME.assign(**{"age missing": [0.0, np.nan, 1.0]})
+    rows = LabelledRows.from_frame(
+        frame, "sick", {"age": (0, 100), "age missing": (0, 1)}, may_be_missing=["age missing"]
+    )
+    assert rows.feature_names == ("intercept", "age", "age missing", "age missing missing")
+    assert rows.missing_pairs == pairs_told_by_names(rows.feature_names) == ((2, 3),)
+    assert rows[np.array([True, False, True])].missing_pairs == rows.missing_pairs
+    assert [part.missing_pairs for part in rows.split(0.5, seed=0)] == [rows.missing_pairs] * 2
 
 
 @pytest.mark.parametrize("dtype", ["Int64", "boolean"])

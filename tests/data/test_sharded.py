@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import vips_core as vips
-from tests.models.test_contract import documents, drawers, patients, stays, visits
+from tests.models.test_contract import documents, drawers, gaps, patients, stays, visits
 from vips_core.data import Sharded, kind_of
 from vips_core.readers import shard
 
 
 @pytest.mark.parametrize(
-    "records", [documents, patients, stays, visits, drawers], ids=lambda one: one.__name__
+    "records", [documents, gaps, patients, stays, visits, drawers], ids=lambda one: one.__name__
 )
 def test_records_come_back_in_their_order(records, tmp_path):
     data = records()
@@ -56,6 +56,27 @@ def test_what_is_public_is_an_attribute(tmp_path):
         _ = sharded.vocabulary
     with pytest.raises(ValueError, match="needs all records in memory"):
         sharded[np.ones(len(sharded), bool)]
+
+
+def test_pairs_are_those_of_the_manifest_and_of_an_old_one_those_of_its_names(tmp_path):
+    rows = replace(gaps(), feature_names=("intercept", "a", "a missing"))
+    for number, (kept, found) in enumerate([(((2, 0),), ((2, 0),)), ((), ()), (None, ((1, 2),))]):
+        folder = tmp_path / str(number)
+        Sharded.write(folder, replace(rows, missing_pairs=kept or ()))
+        if kept is None:
+            change_manifest(folder, lambda content: content["public"].pop("missing_pairs"))
+        sharded = Sharded.open(folder)
+        assert sharded.missing_pairs == found
+        assert [some.missing_pairs for _, some in sharded.loaded()] == [found]
+    change_manifest(folder, lambda content: content["public"].update(missing_pairs=[[0, 3]]))
+    with pytest.raises(ValueError, match=r"missing_pairs must be .* from 0 to 2 and once, got \[0, 3\]"):
+        Sharded.open(folder)
+
+
+def change_manifest(folder, change):
+    content = json.loads((folder / "manifest.json").read_text())
+    change(content)
+    (folder / "manifest.json").write_text(json.dumps(content))
 
 
 def test_shards_on_another_file_system():
@@ -107,9 +128,7 @@ def test_a_shard_that_is_not_as_described(tmp_path, damage, sentence):
 )
 def test_a_strange_manifest_gets_a_sentence(tmp_path, change, sentence):
     Sharded.write(tmp_path, documents())
-    content = json.loads((tmp_path / "manifest.json").read_text())
-    change(content)
-    (tmp_path / "manifest.json").write_text(json.dumps(content))
+    change_manifest(tmp_path, change)
     with pytest.raises(ValueError, match=sentence):
         Sharded.open(tmp_path)
 

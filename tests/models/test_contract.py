@@ -62,7 +62,7 @@ def gaps():
     """Dense, with missing values and their indicator."""
     known = np.random.default_rng(1).random(400) < 0.6
     x = np.column_stack([answers().x * np.column_stack([np.ones(400), known]), ~known])
-    return vips.LabelledRows(x, answers().y, ("intercept", "a", "a missing"), 2**0.5)
+    return vips.LabelledRows(x, answers().y, ("intercept", "a", "gap"), 2**0.5, missing_pairs=[(1, 2)])
 
 
 @functools.cache
@@ -109,7 +109,8 @@ def lda(method):
 
 
 def regression(rows, method):
-    return vips.BayesianLogistic(rows.feature_names, rows.norm_bound, method)
+    pairs = rows.missing_pairs
+    return vips.BayesianLogistic(rows.feature_names, rows.norm_bound, method, missing_pairs=pairs)
 
 
 CONFIGURATIONS = [

@@ -136,6 +136,18 @@ def table(folder, text=TABLE, name="rows.csv"):
     return {"target": "ill", "schema": str(folder / "s.toml")}
 
 
+def test_what_may_be_missing_reaches_the_model_by_its_place(tmp_path):
+    file, schema = tmp_path / "rows.csv", tmp_path / "schema.toml"
+    schema.write_text('may_be_missing = ["age"]\n[ranges]\ndose = [0, 10]\nage = [0, 100]\n')
+    file.write_text("who,age,dose,ill\nann,,1,0\nbob,90,3,1\ncyd,40,5,1\n")
+    about = {"target": "ill", "schema": str(schema)}
+    for number, options in enumerate((about, {**about, "person": "who"})):
+        cut = shard(LabelledRows, [file], tmp_path / str(number), options)
+        for rows in (read(LabelledRows, file, options), cut):
+            assert rows.missing_pairs == ((2, 3),)
+            assert TASKS["logistic"].model("refined", {}, rows).missing_pairs == ((2, 3),)
+
+
 def test_a_person_column_groups_rows_and_is_no_predictor(tmp_path):
     options = table(tmp_path)
     rows = read(LabelledRows, tmp_path / "rows.csv", options | {"person": "patient"})

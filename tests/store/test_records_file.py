@@ -1,5 +1,7 @@
 """Files of records, and the fingerprint that knows records whatever their name."""
 
+import hashlib
+import json
 import tempfile
 from pathlib import Path
 
@@ -10,7 +12,10 @@ from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
 from vips_core import BinaryRows, Corpus, LabelledRows
-from vips_core.store import records_file
+from vips_core.data import Sharded
+from vips_core.data.npz import load_arrays
+from vips_core.data.sharded import MANIFEST
+from vips_core.store import people, records_file
 
 KEY = "ab" * 32
 names = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=8)
@@ -28,7 +33,9 @@ def records(draw):
         return BinaryRows.from_images(draw(arrays(np.uint8, (rows, 3, 5))), 127)
     x = draw(arrays(np.float64, (rows, 3), elements=st.floats(-9, 9, width=32)))
     y = draw(arrays(np.uint8, rows, elements=st.integers(0, 1)))
-    return LabelledRows(sparse.csr_array(x) if kind == "sparse" else x, y, ("a", "b", "ü c"), 3.0)
+    pairs = draw(st.sampled_from([(), ((2, 0),)]))
+    x = sparse.csr_array(x) if kind == "sparse" else x
+    return LabelledRows(x, y, ("a", "b", "ü c"), 3.0, missing_pairs=pairs)
 
 
 def content(data):
@@ -95,3 +102,31 @@ def test_who_each_row_is_of_is_kept(tmp_path):
         back, _ = records_file.read(tmp_path / "file.npz", type(data))
         assert len(back) == len(data) < 4
         np.testing.assert_array_equal(back.persons, data.persons)
+
+
+def test_pairs_are_those_of_the_file_and_of_an_old_one_those_of_its_names(tmp_path):
+    file, names = tmp_path / "file.npz", ("c", "a", "a missing")
+    for pairs in (((2, 0),), ()):
+        rows = LabelledRows(np.eye(3), [0, 1, 0], names, 1.0, missing_pairs=pairs)
+        records_file.write(file, rows, None)
+        assert records_file.read(file, LabelledRows)[0].missing_pairs == pairs
+    arrays = load_arrays(file)
+    del arrays["train.missing_pairs"]
+    np.savez(file, **arrays)
+    old, _ = records_file.read(file, LabelledRows)
+    assert old.missing_pairs == ((1, 2),)
+    assert records_file.fingerprint(old, KEY) == records_file.fingerprint(rows, KEY)
+
+
+def test_people_beside_shards_of_a_version_without_pairs_are_found(tmp_path):
+    data = Sharded.write(tmp_path, LabelledRows(np.eye(2), [0, 1], ("a", "a missing"), 1.0))
+    manifest = json.loads((tmp_path / MANIFEST).read_text(encoding="utf-8"))
+    del manifest["public"]["missing_pairs"]
+    text = json.dumps(manifest, indent=1, ensure_ascii=False)
+    (tmp_path / MANIFEST).write_text(text, encoding="utf-8")
+    own = people.digests([b"ann", b"bob"], KEY, b"person")
+    seal = hashlib.blake2b(text.encode() + own.tobytes(), key=bytes.fromhex(KEY), digest_size=16).hexdigest()
+    np.savez(tmp_path / "people.npz", digests=own, of=seal)
+    np.testing.assert_array_equal(people.read_beside(Sharded.open(tmp_path), KEY), own)
+    people.write_beside(data, own, KEY)
+    np.testing.assert_array_equal(people.read_beside(Sharded.open(tmp_path), KEY), own)

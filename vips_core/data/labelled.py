@@ -2,7 +2,7 @@
 
 import math
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -23,7 +23,9 @@ from vips_core.data.records import (
 
 _BELOW = 1 - 2.0**-40
 _LEAST_BOUND, _MOST_BOUND = 1e-100, 1e100  # squares of what is near them neither vanish nor overflow
-MISSING = " missing"  # what the name of an indicator ends with
+_MISSING = " missing"  # what `from_frame` adds to a column's name for its indicator's; nothing is told by it
+
+MissingPairs = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -45,6 +47,9 @@ class LabelledRows(RowsOfPersons):
     persons
         Whose row it is, where persons may have several: any identifiers, one a row. Rows are then ordered by
         person, and only numbers of persons are kept. None where each row is another record.
+    missing_pairs
+        Public places (column, indicator), from 0, of columns that may be missing: the indicator is 1 where
+        the column is missing, and the column is 0 there.
 
     Examples
     --------
@@ -60,10 +65,12 @@ class LabelledRows(RowsOfPersons):
     norm_bound: float
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     persons: NDArray[np.int64] | None = None
+    missing_pairs: MissingPairs = ()
 
     def __post_init__(self) -> None:
         names = unique_names(self.feature_names, "feature_names")
         bound = validate.number("norm_bound", self.norm_bound, low=_LEAST_BOUND, high=_MOST_BOUND)
+        pairs = checked_missing_pairs(self.missing_pairs, len(names))
         x = sparse_rows(self.x) if sparse.issparse(self.x) else numbers(self.x, "x")
         y = whole_numbers(numbers(self.y, "labels"), "labels", np.uint8, high=1)
         if x.ndim != 2 or x.shape[0] < 1 or x.shape[1] != len(names):
@@ -75,7 +82,9 @@ class LabelledRows(RowsOfPersons):
             order = np.argsort(persons, kind="stable")
             x, y = x[order], frozen(y[order])
             vars(self).update(persons=frozen(persons[order]))
-        vars(self).update(x=_bounded(x, bound), y=y, feature_names=names, norm_bound=bound)
+        vars(self).update(
+            x=_bounded(x, bound), y=y, feature_names=names, norm_bound=bound, missing_pairs=pairs
+        )
 
     @classmethod
     def from_frame(
@@ -104,7 +113,8 @@ class LabelledRows(RowsOfPersons):
             Public bound on the L2 norm of a row; None is the worst case for these columns, and no row is
             scaled down.
         may_be_missing
-            Predictors that are 0 where they are missing; a column "<name> missing" after each is 1 there.
+            Predictors that are 0 where they are missing; a column "<name> missing" after each is 1 there,
+            and `missing_pairs` holds the places of both.
         person
             Name of the column that says whose row it is; all rows with one value are one record.
 
@@ -141,7 +151,7 @@ class LabelledRows(RowsOfPersons):
         undeclared = [name for name in may_be_missing if name not in ranges]
         if undeclared:
             raise ValueError(f"may_be_missing names columns without a range: {undeclared}")
-        columns = [("intercept", np.ones(len(frame)))]
+        columns, pairs = [("intercept", np.ones(len(frame)))], []
         for name, ends in ranges.items():
             low, high = _checked_range(name, ends)
             values = numbers(frame[name], f"column {name!r}")
@@ -150,12 +160,13 @@ class LabelledRows(RowsOfPersons):
                 raise ValueError(f"column {name!r} must be finite, or in may_be_missing if it can be missing")
             columns.append((name, np.where(missing, 0.0, np.clip((values - low) / (high - low), 0.0, 1.0))))
             if name in may_be_missing:
-                columns.append((name + MISSING, missing.astype(np.float64)))
+                pairs.append((len(columns) - 1, len(columns)))
+                columns.append((name + _MISSING, missing.astype(np.float64)))
         names, arrays = zip(*columns, strict=True)
         # A value and its missing indicator are never both non-zero.
         bound = math.sqrt(1 + len(ranges)) if norm_bound is None else norm_bound
         persons = None if person is None else frame[person]
-        return cls(np.column_stack(arrays), frame[target], names, bound, dict(ranges), persons)
+        return cls(np.column_stack(arrays), frame[target], names, bound, dict(ranges), persons, tuple(pairs))
 
     @property
     def row_count(self) -> int:
@@ -164,6 +175,59 @@ class LabelledRows(RowsOfPersons):
 
     def _take_rows(self, mask: NDArray[np.bool_]) -> Mapping[str, Any]:
         return {"x": frozen(self.x[np.flatnonzero(mask)]), "y": frozen(self.y[mask])}
+
+
+def checked_missing_pairs(pairs: Any, columns: int) -> MissingPairs:
+    """Return pairs of a column and its indicator; `ValueError` with one sentence for what is none.
+
+    Parameters
+    ----------
+    pairs
+        Places of both among the columns.
+    columns
+        How many there are.
+
+    Examples
+    --------
+    >>> checked_missing_pairs([[1, 2]], columns=3)
+    ((1, 2),)
+    >>> checked_missing_pairs([[1, 3]], columns=3)
+    Traceback (most recent call last):
+    ...
+    ValueError: missing_pairs must be pairs of column and indicator, each from 0 to 2 and once, got [1, 3]
+    """
+    checked, taken = list[tuple[int, int]](), set[int]()
+    for pair in pairs if isinstance(pairs, Iterable) else [pairs]:
+        try:
+            column, indicator = (validate.whole("a place", place, 0, columns - 1) for place in pair)
+        except (TypeError, ValueError):
+            column = indicator = -1
+        if column == indicator or taken & {column, indicator}:
+            raise ValueError(
+                f"missing_pairs must be pairs of column and indicator, each from 0 to {columns - 1} "
+                f"and once, got {validate.shown(pair)}"
+            )
+        checked.append((column, indicator))
+        taken |= {column, indicator}
+    return tuple(checked)
+
+
+def pairs_told_by_names(names: Sequence[str]) -> MissingPairs:
+    """Return the pairs of an old file, which holds names of columns and not yet `missing_pairs`.
+
+    Until then "<name> missing" was the indicator of the column <name>. Only readers of old files may ask.
+
+    Examples
+    --------
+    >>> pairs_told_by_names(("intercept", "age", "age missing"))
+    ((1, 2),)
+    """
+    place = {name: number for number, name in enumerate(names)}
+    return tuple(
+        (place[name], place[name + _MISSING])
+        for name in place
+        if name + _MISSING in place and name + 2 * _MISSING not in place  # what has an indicator is none
+    )
 
 
 def _checked_range(name: str, ends: Any) -> tuple[float, float]:

@@ -15,7 +15,7 @@ from scipy import sparse
 
 from vips_core.data.corpus import Corpus
 from vips_core.data.images import BinaryRows
-from vips_core.data.labelled import LabelledRows
+from vips_core.data.labelled import LabelledRows, checked_missing_pairs, pairs_told_by_names
 
 KINDS: Mapping[str, type] = {"documents": Corpus, "rows": LabelledRows, "images": BinaryRows}
 ENDINGS: Mapping[type, str] = {Corpus: "npz", LabelledRows: "parquet", BinaryRows: "npz"}
@@ -31,6 +31,7 @@ def public_description(records: Any) -> dict[str, Any]:
         "feature_names": list(records.feature_names),
         "norm_bound": float(records.norm_bound),
         "ranges": {name: [float(low), float(high)] for name, (low, high) in records.ranges.items()},
+        "missing_pairs": [list(pair) for pair in records.missing_pairs],
     }
 
 
@@ -42,8 +43,10 @@ def read_description(kind: type, public: Mapping[str, Any]) -> dict[str, Any]:
         height, width = public["shape"]
         return {"shape": (int(height), int(width))}
     ranges = {name: (float(low), float(high)) for name, (low, high) in public["ranges"].items()}
-    bound = float(public["norm_bound"])
-    return {"feature_names": tuple(public["feature_names"]), "norm_bound": bound, "ranges": ranges}
+    names, bound = tuple(public["feature_names"]), float(public["norm_bound"])
+    pairs = public["missing_pairs"] if "missing_pairs" in public else pairs_told_by_names(names)
+    pairs = checked_missing_pairs(pairs, len(names))
+    return {"feature_names": names, "norm_bound": bound, "ranges": ranges, "missing_pairs": pairs}
 
 
 def encode(records: Any) -> bytes:

@@ -46,7 +46,7 @@ class Shard:
 class Sharded:
     """A data set in many files: what `vips_core.fit` takes where records do not fit in memory.
 
-    What is public about the records (vocabulary; feature names, norm bound and ranges; image shape) are
+    What is public about the records (vocabulary, image shape, or all that is public of columns) are
     attributes, as of records in memory.
 
     Parameters

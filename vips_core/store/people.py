@@ -12,7 +12,7 @@ import io
 import json
 import sqlite3
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -93,7 +93,9 @@ def read_beside(data: Sharded, key: str) -> Digests:
 
 def _seal_of(data: Sharded, own: Digests, key: str) -> str:
     """Tell stores, manifests and edited digests apart, and tell nothing of any."""
-    content = data.manifest.encode() + own.tobytes()
+    # Without pairs, which manifests of earlier versions lack: what was sealed then stays sealed.
+    public = {name: value for name, value in data.public.items() if name != "missing_pairs"}
+    content = replace(data, public=public).manifest.encode() + own.tobytes()
     return hashlib.blake2b(content, key=bytes.fromhex(key), digest_size=16).hexdigest()
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from vips_core.data import BinaryRows, Corpus, LabelledRows, Sharded
+from vips_core.data.labelled import pairs_told_by_names
 from vips_core.data.npz import load_arrays
 
 _JUST_WRITTEN = 3600.0  # seconds; a registration commits at once, or gives up when the store was busy for 30
@@ -111,6 +112,7 @@ def _arrays(records: Any) -> dict[str, Any]:
         "norm_bound": np.array(records.norm_bound),
         "ranged": np.array(list(records.ranges), dtype=str),
         "ranges": np.array(list(records.ranges.values()), dtype=np.float64).reshape(-1, 2),
+        "missing_pairs": np.array(records.missing_pairs, dtype=np.int64).reshape(-1, 2),
     }
     if not sparse.issparse(records.x):
         return {**shared, "x": records.x}
@@ -142,4 +144,6 @@ def _records(data_type: type, arrays: Mapping[str, Any]) -> Any:
         str(name): (float(low), float(high))
         for name, (low, high) in zip(arrays["ranged"], arrays["ranges"], strict=True)
     }
-    return LabelledRows(x, arrays["y"], names, float(arrays["norm_bound"]), ranges, arrays.get("persons"))
+    pairs = arrays["missing_pairs"].tolist() if "missing_pairs" in arrays else pairs_told_by_names(names)
+    bound, persons = float(arrays["norm_bound"]), arrays.get("persons")
+    return LabelledRows(x, arrays["y"], names, bound, ranges, persons, pairs)

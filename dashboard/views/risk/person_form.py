@@ -16,7 +16,6 @@ import sample_data
 from dashboard import state
 from dashboard.components import layout
 from vips_core import LabelledRows
-from vips_core.data.labelled import MISSING
 from vips_core.readers import DataSet
 
 PARAMETER = state.Text("person", None, r"\d{1,6}:(-|[0-9.e+-]{1,24})", several=True)
@@ -35,9 +34,10 @@ def predictors(rows: LabelledRows) -> dict[str, tuple[float, float]]:
     return {name: YES_NO for name in rows.feature_names if name != INTERCEPT}
 
 
-def optional(rows: LabelledRows) -> list[str]:
-    """Return the predictors that need not be known."""
-    return [name for name in rows.ranges if name + MISSING in rows.feature_names]
+def optional(rows: LabelledRows) -> dict[str, int]:
+    """Return the predictors that need not be known, each with the place of its indicator."""
+    places = {rows.feature_names[column]: indicator for column, indicator in rows.missing_pairs}
+    return {name: place for name, place in places.items() if name in rows.ranges}
 
 
 def yes_or_no(rows: LabelledRows, public: LabelledRows | None) -> list[str]:
@@ -53,14 +53,14 @@ def yes_or_no(rows: LabelledRows, public: LabelledRows | None) -> list[str]:
 
 def usual(rows: LabelledRows, public: LabelledRows | None) -> Person:
     """Return the person to start with: the median of public people, or the middle of every range."""
-    names, simple = list(rows.feature_names), yes_or_no(rows, public)
+    names, simple, indicators = list(rows.feature_names), yes_or_no(rows, public), optional(rows)
     person: Person = {}
     for name, (low, high) in predictors(rows).items():
         if public is None or not rows.ranges:
             share = 0.0 if name in simple else 0.5
         else:
             column = public.x[:, names.index(name)]
-            known = public.x[:, names.index(name + MISSING)] == 0 if name in optional(rows) else slice(None)
+            known = public.x[:, indicators[name]] == 0 if name in indicators else slice(None)
             share = float(np.median(column[known]))
         step = round_step(high - low)
         person[name] = float(f"{low + round(share * (high - low) / step) * step:.6g}")
@@ -116,7 +116,7 @@ def to_address(person: Person, start: Person) -> str | None:
 def show(data_set: DataSet) -> Person:
     """Draw the form and return the person that it describes."""
     data, rows = data_set.name, data_set.train
-    start, ranges, may_be_missing = usual(rows, data_set.test), predictors(rows), optional(rows)
+    start, ranges, may_be_missing = usual(rows, data_set.test), predictors(rows), list(optional(rows))
     simple = yes_or_no(rows, data_set.test)
     if state.visit.setdefault("person-data", data) != data:  # a person of other predictors
         state.visit["person-data"] = data

@@ -9,6 +9,7 @@ python -m tests.benchmarks.utility.coverage coverage.csv --seeds 5
 """
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -46,8 +47,8 @@ def covered(rows: vips.LabelledRows, epsilon: float, seed: int) -> tuple[float, 
     """Shares of weights, of the constant alone, and of non-private estimates that intervals hold."""
     truth = fit_erm(rows)
     labels = np.random.default_rng(seed).random(len(rows)) < expit(rows.x @ truth)
-    drawn = vips.LabelledRows(rows.x, labels, rows.feature_names, rows.norm_bound)
-    model = vips.BayesianLogistic(drawn.feature_names, drawn.norm_bound)
+    drawn = replace(rows, y=labels)
+    model = vips.BayesianLogistic(drawn.feature_names, drawn.norm_bound, missing_pairs=drawn.missing_pairs)
     plan = model.recommend(
         records=len(drawn), epsilon=epsilon, delta=logistic.DELTA, epochs=logistic.EPOCHS["refined"]
     )

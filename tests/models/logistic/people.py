@@ -1,5 +1,7 @@
 """Small labelled rows and plans for tests."""
 
+from dataclasses import replace
+
 import numpy as np
 from scipy import sparse
 
@@ -17,7 +19,7 @@ def cohort(n=400, d=5, seed=0, scale=1.0, density=1.0):
 
 
 def as_sparse(rows):
-    return vips.LabelledRows(sparse.csr_array(rows.x), rows.y, rows.feature_names, rows.norm_bound)
+    return replace(rows, x=sparse.csr_array(rows.x))
 
 
 def plan_for(rows, noise, steps=4, batch=None):

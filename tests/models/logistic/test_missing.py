@@ -1,5 +1,9 @@
 """Missing values: where the refined variant puts them, and what stays as it was."""
 
+import json
+import re
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,8 +16,9 @@ from tests.models.logistic.people import as_sparse, plan_for
 from tests.models.logistic.ways import STEPS, model_for
 from vips_core.models.logistic import posterior
 from vips_core.models.logistic.coordinates import NO_CONSTANT, Coordinates
+from vips_core.models.logistic.model import BayesianLogistic
 from vips_core.models.logistic.posterior import Directions
-from vips_core.saved import arrays
+from vips_core.saved import SETTINGS, arrays
 
 
 def survey(people=2000, seed=0):
@@ -39,6 +44,66 @@ def test_a_missing_value_lies_at_the_centre_and_a_known_one_where_it_is(make):
     filled = where.filled(make(x))
     np.testing.assert_array_equal(filled @ np.eye(3), [[1.0, 0.2, 0.0], [1.0, 0.7, 1.0]])
     np.testing.assert_array_equal(x[1], [1.0, 0.0, 1.0])
+
+
+def test_names_of_columns_change_nothing(tmp_path):
+    """Neither the indicator's nor the constant's, nor names that look like others' indicators."""
+    rows = survey()
+    fits = []
+    for names in (
+        rows.feature_names,
+        tuple("dcba"),
+        ("age", "age missing", "intercept", "intercept missing"),
+    ):
+        named = replace(rows, feature_names=names)
+        fits.append(trained(named))
+        assert fits[-1].params.where.missing.tolist() == [[1, 2]]
+        fits[-1].save(tmp_path / names[0])
+        assert vips.load(tmp_path / names[0]).model == fits[-1].model
+    first, *others = [arrays(fit.params) for fit in fits]
+    for other in others:
+        assert other.keys() == first.keys()
+        for name, value in first.items():
+            np.testing.assert_array_equal(other[name], value, strict=True)
+
+
+def test_names_alone_say_nothing():
+    rows = replace(survey(400), missing_pairs=())
+    assert rows.feature_names[1:3] == ("score", "score missing")
+    assert trained(rows).params.where.missing is None
+
+
+@pytest.mark.parametrize(
+    "pairs", [[(1, 3)], [(-1, 1)], [(1, 1)], [(0, 1), (2, 1)], [(0, 1, 2)], [("a", "b")], 5]
+)
+def test_bad_pairs_are_refused(pairs):
+    rows, wrong = survey(20), pairs if pairs == 5 else pairs[-1]
+    allowed = "pairs of column and indicator, each from 0 to 2 and once"
+    sentence = f"missing_pairs must be {allowed}, got {wrong}"
+    for make in (
+        lambda: BayesianLogistic(("a", "b", "c"), missing_pairs=pairs),
+        lambda: vips.LabelledRows(rows.x[:, :3], rows.y, ("a", "b", "c"), 2.0, missing_pairs=pairs),
+    ):
+        with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
+            make()
+
+
+def forget_pairs(folder):
+    """Make a saved fit one of the versions that told pairs by the names of columns."""
+    content = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
+    del content["model"]["settings"]["missing_pairs"]
+    (folder / SETTINGS).write_text(json.dumps(content), encoding="utf-8")
+
+
+def test_a_fit_whose_file_has_no_pairs_keeps_those_of_its_names(tmp_path):
+    rows = survey(400)
+    fit = trained(rows)
+    fit.save(tmp_path)
+    forget_pairs(tmp_path)
+    again = vips.load(tmp_path)
+    assert again.model == fit.model
+    risks = fit.model.predict_probability(fit, rows)
+    np.testing.assert_array_equal(again.model.predict_probability(again, rows), risks)
 
 
 def test_the_centre_is_the_mean_of_known_values():
@@ -68,9 +133,9 @@ def test_variances_of_weights_are_those_of_their_moves(constant):
 
 
 def test_predictions_are_better_than_with_missing_values_at_the_low_end():
-    """With the indicator under another name nothing is known to be missing."""
+    """Without pairs nothing is known to be missing."""
     rows, new = survey(), survey(4000, seed=1)
-    plain = vips.LabelledRows(rows.x, rows.y, ("intercept", "score", "gap", "age"), rows.norm_bound)
+    plain = replace(rows, missing_pairs=())
     losses = [
         np.mean(
             [log_loss(new.y, expit(trained(some, seed=seed).params.log_odds(new.x)[0])) for seed in range(8)]
@@ -83,12 +148,11 @@ def test_predictions_are_better_than_with_missing_values_at_the_low_end():
 def test_a_fit_from_before_keeps_its_coordinates(tmp_path):
     """Its file does not say where missing values are: they stay at the low end, where they were trained."""
     rows = survey(400)
-    plain = vips.LabelledRows(rows.x, rows.y, ("intercept", "score", "gap", "age"), rows.norm_bound)
+    plain = replace(rows, missing_pairs=())
     before = trained(plain)
     assert "where.missing" not in arrays(before.params)
     before.save(tmp_path / "old")
-    settings = tmp_path / "old" / "fit.json"
-    settings.write_text(settings.read_text().replace("gap", "score missing"))
+    forget_pairs(tmp_path / "old")
     again, risks = vips.load(tmp_path / "old"), before.model.predict_probability(before, plain)
     np.testing.assert_array_equal(again.model.predict_probability(again, rows), risks)
     now = trained(rows)

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, ndtri
 
 from vips_core import validate
 from vips_core.data import LabelledRows
-from vips_core.data.labelled import MISSING
+from vips_core.data.labelled import MissingPairs, checked_missing_pairs
 from vips_core.models.base import Fitted, FloatArray, Method, VariantModel
 from vips_core.models.logistic import posterior
 from vips_core.models.logistic.paper import Paper
@@ -33,9 +32,8 @@ class BayesianLogistic(VariantModel[LogisticState, LabelledRows]):
     Parameters
     ----------
     features
-        Names of the columns. With a constant column all log odds are weights; without one the refined variant
-        has a level of its own. "<name> missing" is 1 where the column <name> is missing, and that is 0 there,
-        as `LabelledRows.from_frame` has it; no other name means anything.
+        Names of the columns; none means anything. With a constant column all log odds are weights; without
+        one the refined variant has a level of its own.
     norm_bound
         Public bound on the L2 norm of a row.
     method
@@ -44,6 +42,8 @@ class BayesianLogistic(VariantModel[LogisticState, LabelledRows]):
         Refined: rows longer than this count less where columns' moments are measured. None: norm_bound/2.
     prior_shape, prior_rate
         a₀ and b₀.
+    missing_pairs
+        Refined: which columns may be missing, and their indicators, as `LabelledRows.missing_pairs` has them.
 
     Examples
     --------
@@ -66,6 +66,7 @@ class BayesianLogistic(VariantModel[LogisticState, LabelledRows]):
     radius: float | None = None
     prior_shape: float = 1.0
     prior_rate: float = 1.0
+    missing_pairs: MissingPairs = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "features", tuple(self.features))
@@ -77,6 +78,8 @@ class BayesianLogistic(VariantModel[LogisticState, LabelledRows]):
             validate.positive("radius", self.radius, high=self.norm_bound)
         validate.positive("prior_shape", self.prior_shape)
         validate.positive("prior_rate", self.prior_rate)
+        pairs = checked_missing_pairs(self.missing_pairs, len(self.features))
+        object.__setattr__(self, "missing_pairs", pairs)
 
     def check(self, data: LabelledRows) -> None:
         """Refuse rows with another number of features than the model's, or with these in another order."""
@@ -163,13 +166,6 @@ class BayesianLogistic(VariantModel[LogisticState, LabelledRows]):
         """Mean and variance of ψ = xᵀm under the posterior."""
         self.check(rows)
         return fit.params.log_odds(rows.x)
-
-    @property
-    def missing(self) -> NDArray[np.int64]:
-        """Places of columns of which values may be missing, each with that of its indicator."""
-        place = {name: number for number, name in enumerate(self.features)}
-        pairs = [(place[name], place[name + MISSING]) for name in place if name + MISSING in place]
-        return np.array(pairs, np.int64).reshape(-1, 2)
 
     @property
     def moment_radius(self) -> float:
