@@ -110,7 +110,7 @@ def load() -> Results:
 def risk() -> dict[str, NDArray[Any]]:
     """Train the risk model; AUC and ROC of held-out people."""
     train, test = sample_data.load("nhanes-stroke").split(test_share=0.2, seed=0)
-    model = vips.BayesianLogistic(train.feature_names, train.norm_bound, missing_pairs=train.missing_pairs)
+    model = vips.BayesianLogistic(train.feature_names, train.norm_bound)
     fits = _fits(model, train, 16, RISK_SEEDS)
     return {
         "spent_risk": _spent(fits),

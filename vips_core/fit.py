@@ -191,6 +191,7 @@ def fit(
     plan.require_noise_multiplier()
     if len(data) != plan.records:
         raise ValueError(f"the plan is for {plan.records} records, but the data has {len(data)}")
+    model = getattr(model, "for_records", lambda _: model)(data)
     randomness = Randomness.of(seed)
     ledger = Ledger(plan.records, seeded=seed is not None)
     params = model.init(plan, randomness.derive("start").generator())

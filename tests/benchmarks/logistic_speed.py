@@ -32,7 +32,7 @@ def median_seconds(*functions):
 
 def e_step_against_gram(name, rows, noise):
     """Print the ratio of one E-step to X.T @ X."""
-    model = BayesianLogistic(rows.feature_names, rows.norm_bound, missing_pairs=rows.missing_pairs)
+    model = BayesianLogistic(rows.feature_names, rows.norm_bound)
     plan = vips.PrivacyPlan(
         records=len(rows), expected_batch=len(rows), steps=16, noise_multiplier=noise, delta=1e-4
     )
@@ -53,7 +53,7 @@ def dense_rows(n, d):
 
 def whole_fit(name, rows, epsilon=1.0):
     """Print the time of a refined fit after a warm-up, and the peak memory of the process."""
-    model = BayesianLogistic(rows.feature_names, rows.norm_bound, missing_pairs=rows.missing_pairs)
+    model = BayesianLogistic(rows.feature_names, rows.norm_bound)
     plan = model.recommend(records=len(rows), epsilon=epsilon, delta=1e-4, epochs=20)
     vips.fit(model, rows, plan, seed=0)
     start = time.perf_counter()

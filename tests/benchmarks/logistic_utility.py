@@ -117,8 +117,7 @@ def _bayes(method, accountant="pld", steps=None):
     """`steps` full batches, or as many as the command line says for the paper's statistics."""
 
     def scores(train, test, epsilon, seed, paper_steps):
-        pairs = train.missing_pairs
-        model = BayesianLogistic(train.feature_names, train.norm_bound, method, missing_pairs=pairs)
+        model = BayesianLogistic(train.feature_names, train.norm_bound, method)
         if method == "refined":
             plan = model.recommend(records=len(train), epsilon=epsilon, delta=DELTA, epochs=EPOCHS)
         else:

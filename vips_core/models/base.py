@@ -43,7 +43,8 @@ class Model(Measured[Params, DataIn], Protocol[Params, DataIn]):
     random numbers, and one record's share depends on that record and `params` alone. Where a record is a
     person with several rows, each row's clipped share is multiplied by its weight in the batch's
     `row_weights`, so that the average is within the bound. `m_step` sees noisy sums only. A model may also
-    have `recommend(records, epsilon, delta, epochs)`, its own choice of plan.
+    have `recommend(records, epsilon, delta, epochs)`, its own choice of plan, and `for_records(data)`, the
+    model with what is publicly said of the data.
     `vips_core.models.check.check_model` tries all of this on a model.
     """
 

@@ -86,18 +86,14 @@ class RiskTask:
         """Return the regression, or DP-SGD, for these features and this norm bound."""
         if method == GRADIENT_DESCENT:
             return PrivateGradientDescent(train.feature_names, train.norm_bound)
-        variant = self.methods[method].variant
-        return BayesianLogistic(
-            train.feature_names, train.norm_bound, variant, missing_pairs=train.missing_pairs
-        )
+        return BayesianLogistic(train.feature_names, train.norm_bound, self.methods[method].variant)
 
     def model_code(self, method: str, values: Mapping[str, Any]) -> str:
         """Return the expression that makes this model."""
         public = "data.train.feature_names, data.train.norm_bound"
         if method == GRADIENT_DESCENT:
             return f"PrivateGradientDescent({public})"
-        variant = self.methods[method].variant
-        return f'vips.BayesianLogistic({public}, "{variant}", missing_pairs=data.train.missing_pairs)'
+        return f'vips.BayesianLogistic({public}, "{self.methods[method].variant}")'
 
     def check(self, test: LabelledRows) -> None:
         """Refuse held-out rows of one label, which have no AUC."""

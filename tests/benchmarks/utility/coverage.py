@@ -48,7 +48,7 @@ def covered(rows: vips.LabelledRows, epsilon: float, seed: int) -> tuple[float, 
     truth = fit_erm(rows)
     labels = np.random.default_rng(seed).random(len(rows)) < expit(rows.x @ truth)
     drawn = replace(rows, y=labels)
-    model = vips.BayesianLogistic(drawn.feature_names, drawn.norm_bound, missing_pairs=drawn.missing_pairs)
+    model = vips.BayesianLogistic(drawn.feature_names, drawn.norm_bound)
     plan = model.recommend(
         records=len(drawn), epsilon=epsilon, delta=logistic.DELTA, epochs=logistic.EPOCHS["refined"]
     )

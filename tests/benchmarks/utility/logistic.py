@@ -57,8 +57,7 @@ def refined(deviation: float) -> Scores:
     """The refined variant."""
 
     def scores(train, test, epsilon, seed):
-        pairs = train.missing_pairs
-        model = vips.BayesianLogistic(train.feature_names, train.norm_bound, missing_pairs=pairs)
+        model = vips.BayesianLogistic(train.feature_names, train.norm_bound)
         plan = _plan("refined", len(train), epsilon)
         with prior_of_log_odds(deviation):
             return model.predict_probability(vips.fit(model, train, plan, seed=seed), test)

@@ -125,7 +125,7 @@ def test_results_are_complete_small_and_spent_what_they_say():
 
 def test_a_run_of_the_file_can_be_made_again():
     train, test = sample_data.load("nhanes-stroke").split(test_share=0.2, seed=0)
-    model = BayesianLogistic(train.feature_names, train.norm_bound, missing_pairs=train.missing_pairs)
+    model = BayesianLogistic(train.feature_names, train.norm_bound)
     plan = PrivacyPlan(
         records=len(train), expected_batch=len(train), steps=16, delta=results_file.DELTA
     ).calibrate(1.0)

@@ -67,6 +67,15 @@ def test_names_of_columns_change_nothing(tmp_path):
             np.testing.assert_array_equal(other[name], value, strict=True)
 
 
+def test_a_model_that_is_told_nothing_takes_the_pairs_of_its_records():
+    rows = survey(400)
+    silent = BayesianLogistic(rows.feature_names, rows.norm_bound)
+    assert silent.missing_pairs is None
+    assert trained(rows).model == replace(silent, missing_pairs=rows.missing_pairs)
+    told = replace(silent, missing_pairs=())
+    assert told.for_records(rows) is told
+
+
 def test_names_alone_say_nothing():
     rows = replace(survey(400), missing_pairs=())
     assert rows.feature_names[1:3] == ("score", "score missing")

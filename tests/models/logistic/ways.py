@@ -4,7 +4,7 @@ from vips_core.models.logistic.model import BayesianLogistic
 
 
 def model_for(rows, method="refined"):
-    return BayesianLogistic(rows.feature_names, rows.norm_bound, method, missing_pairs=rows.missing_pairs)
+    return BayesianLogistic(rows.feature_names, rows.norm_bound, method)
 
 
 STEPS = 24

@@ -147,7 +147,7 @@ class Descent:
             self._moment_block,
             params.records,
             params.power,
-            np.array(self.model.missing_pairs, np.int64).reshape(-1, 2),
+            np.array(self.model.missing_pairs or (), np.int64).reshape(-1, 2),
         )
         positive = coordinates.positive_share(moments, std)
         point = np.append(logit(positive) / where.constant, np.zeros(self.d))

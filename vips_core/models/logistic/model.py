@@ -4,14 +4,14 @@ p(y = 1 | x) = σ(xᵀm). `paper`, and `refined` without noise, have m ~ N(0, I/
 the symbols of `params`; `descent` says how the refined variant is trained with noise.
 """
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Literal, Self
 
 import numpy as np
 from scipy.special import expit, ndtri
 
 from vips_core import validate
-from vips_core.data import LabelledRows
+from vips_core.data import LabelledRows, Sharded
 from vips_core.data.labelled import MissingPairs, checked_missing_pairs
 from vips_core.models.base import Fitted, FloatArray, Method, VariantModel
 from vips_core.models.logistic import posterior
@@ -44,6 +44,7 @@ class BayesianLogistic(VariantModel[LogisticState, LabelledRows]):
         a₀ and b₀.
     missing_pairs
         Refined: which columns may be missing, and their indicators, as `LabelledRows.missing_pairs` has them.
+        None: those of the records that it is trained on.
 
     Examples
     --------
@@ -66,7 +67,7 @@ class BayesianLogistic(VariantModel[LogisticState, LabelledRows]):
     radius: float | None = None
     prior_shape: float = 1.0
     prior_rate: float = 1.0
-    missing_pairs: MissingPairs = ()
+    missing_pairs: MissingPairs | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "features", tuple(self.features))
@@ -78,8 +79,15 @@ class BayesianLogistic(VariantModel[LogisticState, LabelledRows]):
             validate.positive("radius", self.radius, high=self.norm_bound)
         validate.positive("prior_shape", self.prior_shape)
         validate.positive("prior_rate", self.prior_rate)
-        pairs = checked_missing_pairs(self.missing_pairs, len(self.features))
-        object.__setattr__(self, "missing_pairs", pairs)
+        if self.missing_pairs is not None:
+            pairs = checked_missing_pairs(self.missing_pairs, len(self.features))
+            object.__setattr__(self, "missing_pairs", pairs)
+
+    def for_records(self, data: LabelledRows | Sharded) -> Self:
+        """Return the model for these records: it takes what they publicly say where it was told nothing."""
+        if self.missing_pairs is not None:
+            return self
+        return replace(self, missing_pairs=getattr(data, "missing_pairs", ()))  # of what is no table, too
 
     def check(self, data: LabelledRows) -> None:
         """Refuse rows with another number of features than the model's, or with these in another order."""
