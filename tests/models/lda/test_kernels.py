@@ -9,11 +9,9 @@ from hypothesis import strategies as st
 from tests import reference
 from tests.models.lda.documents import ALPHA, TOPICS, WORDS, corpus_of, random_counts, random_lam
 from vips_core.kernels.simd import WIDTH
-from vips_core.models.lda import refined as lda_refined
 from vips_core.models.lda.document_kernels import TOGETHER, resample
 from vips_core.models.lda.kernels import expected_rows, infer_gammas, topic_word_sums, word_sums
 from vips_core.models.lda.model import LDA
-from vips_core.models.lda.shrink import shrink
 from vips_core.privacy.blocks import Block
 from vips_core.privacy.noise import grid_step
 
@@ -171,31 +169,6 @@ def test_same_bits_for_any_number_of_threads(monkeypatch, resampled):
         monkeypatch.setenv("VIPS_THREADS", threads)
         found.append(sums_of(corpus, lam, 2.0, words=40, resampled=resampled))
     assert all((one == found[0]).all() for one in found)
-
-
-@pytest.mark.parametrize("noise_std", [0.3, 2.0])
-@pytest.mark.parametrize("noisy", [0.5, 4.0, 9.0])
-def test_shrinkage_is_the_posterior_mean(noisy, noise_std):
-    # At grid points far from 0 the bumps' truncation at 0 does not matter.
-    grid, mixture = np.array([2.0, 3.0, 5.0]), np.array([[0.5, 0.3, 0.2]])
-    arguments = (np.array([[noisy]]), np.array([[1.5]]), np.array([noise_std]), np.zeros(1, np.int64))
-    estimate, updated, _ = shrink(*arguments, mixture, grid, 1)
-    assert estimate[0, 0] == pytest.approx(
-        reference.shrunk(noisy, 1.5, noise_std, mixture[0], grid), rel=0.02
-    )
-    assert updated.sum() == pytest.approx(1)
-
-
-def test_shrinkage_learns_sparsity_and_keeps_exact_cells():
-    rng = np.random.default_rng(0)
-    truth = np.where(rng.random((20, 500)) < 0.1, 10.0, 0.1)
-    groups, mean = np.zeros(500, np.int64), np.ones((20, 500))
-    flat = np.full((1, 18), 1 / 18)
-    noisy = truth + rng.normal(size=truth.shape)
-    estimate, _, _ = shrink(noisy, mean, np.ones(500), groups, flat, lda_refined.TOPIC_GRID, 20)
-    assert ((estimate - truth) ** 2).mean() < 0.4 * ((noisy - truth) ** 2).mean()
-    exact, _, _ = shrink(truth, mean, np.zeros(500), groups, flat, lda_refined.TOPIC_GRID, 1)
-    np.testing.assert_allclose(exact, truth, rtol=1e-9)
 
 
 @nb.njit

@@ -19,6 +19,7 @@ from vips_core.models.lda.model import (
     topic_shares,
     topic_words,
 )
+from vips_core.saved import arrays, read_params
 
 
 @pytest.fixture(scope="module")
@@ -138,6 +139,44 @@ def test_only_as_many_topics_are_measured_as_the_noise_leaves_room_for(documents
     params = vips.fit(model, corpus, plan_of(corpus, 100.0), seed=0).params
     assert topic_shares(params)[13:].sum() < 0.01
     np.testing.assert_allclose(topic_words(params)[13:], np.tile(params.word_shares, (17, 1)))
+
+
+def test_noisy_topics_come_in_two_generations_and_exact_ones_in_one():
+    corpus, beta = generated(3000, topics=10, words=120)
+    model = LDA(10, corpus.vocabulary, 60)
+
+    def measured(noise, steps):
+        plan = plan_of(corpus, noise, steps)
+        return [model.blocks(plan, step)["topics"].shape[0] for step in range(2, steps)]
+
+    assert measured(3.0, 12) == [5, 5] + [10] * 8
+    assert measured(0.0, 12) == [10] * 10
+    assert measured(3.0, 9) == [10] * 7  # too few steps for two generations
+    seen = []
+    plan = plan_of(corpus, 3.0, 20)
+    fit = vips.fit(model, corpus, plan, seed=0, on_step=lambda progress: seen.append(progress.params))
+    assert [len(params.average) for params in seen] == [5] * 3 + [10] * 17
+    first = seen[3]  # each part has the sums of its parent, and λ that differs a little
+    assert len(np.unique(first.average.round(6), axis=0)) < 10
+    assert len(np.unique(first.lam.round(6), axis=0)) == 10
+    assert measured_topics(fit) == 10
+    with pytest.raises(ValueError, match="^the step measures 10 topics, the parameters 5$"):
+        model.e_step(seen[1], corpus, model.blocks(plan, 5))
+    _, overlap = match_topics(beta, topic_words(fit))
+    assert np.sort(overlap)[3:].min() > 0.6  # at most three of the ten are missed
+
+
+def test_parameters_of_the_version_before_classes_load_and_go_on(documents, tmp_path):
+    corpus, _ = documents
+    model, plan, path = LDA(12, corpus.vocabulary, 60), plan_of(corpus, 3.0), tmp_path / "params.npz"
+    fit = vips.fit(model, corpus, plan, seed=0)
+    later = ("prior", "final_topics", "split_seed")
+    stored = {name: value for name, value in arrays(fit.params).items() if not name.startswith(later)}
+    np.savez(path, mixture=np.full((8, 18), 1 / 18), **stored)
+    loaded = read_params(path, model.init(plan, np.random.default_rng(0)))
+    assert (topic_words(loaded) == topic_words(fit)).all()
+    released = vips.Released({"topics": np.ones((12, 60))}, {"topics": 1.0}, sampling_rate=1.0)
+    assert np.isfinite(model.m_step(loaded, released, 11).lam).all()
 
 
 def test_the_order_of_the_vocabulary_says_which_words_are_frequent():

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from vips_core.data.english import english_words
-from vips_core.models.lda.word_shares import GROUPS, public_orders, shares
+from vips_core.models.lda.priors import GROUPS
+from vips_core.models.lda.word_shares import public_orders, shares
 
 WORDS = 4_000
 NOISE = 60.0

@@ -8,16 +8,14 @@ p_v       params.word_shares      (V,) the words' shares, from them
 w_v       params.weights          (V,) the words' part in the weights of cells, see `measure`
 s̄         params.average          (M, V) average of the sums s_kv in words, negative cells and all
           params.variance         (M, V) of its noise
-          params.mixture          (GROUPS, GRID) prior of s_kv / (mass_k p_v), for groups of words
+          params.prior            prior of s_kv / (mass_k p_v): of each topic, for classes of words
           params.sharpness        power of λ_kv / (mass_k p_v) in the E-step
 
-The priors of words and of cells are learned by EM. It starts from an average of 1 and nothing else known, an
-exponential distribution, so that cells which are all noise go to their average. `word_shares` has which words
-share a prior of their counts.
+The priors of words and of cells are learned by EM, see `priors`, `shrink` and `word_shares`.
 
 A cell's noise does not depend on K, but with more topics a cell holds less. So only the first M ≤ K topics
 are measured, as many as the noise leaves room for by public numbers. The others stay empty: the words'
-shares, with next to no mass.
+shares, with next to no mass. With noise, topics come in two generations, see `split`.
 
 The more noise, the longer the average remembers: exact sums of all records need no average (batch EM), and
 where noise is all there is, every step counts alike.
@@ -40,7 +38,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from vips_core.data import Corpus
 from vips_core.kernels.pool import Array
@@ -48,8 +45,10 @@ from vips_core.models.base import Block, Released
 from vips_core.models.lda.block_kernels import Float32
 from vips_core.models.lda.kernels import expected_rows, residual_sums, topic_word_sums, word_sums
 from vips_core.models.lda.measure import Measure, of_counts, of_residuals
-from vips_core.models.lda.shrink import exponential, shrink
-from vips_core.models.lda.word_shares import GROUPS, Groups, public_orders, shares
+from vips_core.models.lda.priors import TOPIC_GRID, frequency_groups, topic_prior
+from vips_core.models.lda.shrink import Prior, shrink
+from vips_core.models.lda.split import FORMING_STEPS, apart, first_generation, parents, part_sizes
+from vips_core.models.lda.word_shares import Groups, public_orders, shares
 from vips_core.privacy.plan import PrivacyPlan
 
 if TYPE_CHECKING:
@@ -67,9 +66,8 @@ UNMEASURED_MASS = 0.001  # of each other topic, as a share of the average topic'
 SHARPNESS = 0.8  # with noise, at last; 0.5 to 0.7 was worse on three corpora of four at ε = 2.44
 SHARPNESS_STEP = 0.03  # by which it falls from 1, so that topics form sooner
 SMALLEST_MASS = 0.1  # of a topic, as a share of the average topic's
-TOPIC_GRID = np.geomspace(0.02, 50, 18)
-TOPIC_ITERATIONS = 10  # of EM for the mixture, from an exponential prior
-WARM_ITERATIONS = 2  # and from the last step's mixture
+TOPIC_ITERATIONS = 10  # of EM for the prior of cells, from where it starts
+WARM_ITERATIONS = 2  # and from the last step's
 
 
 @dataclass(frozen=True)
@@ -83,11 +81,13 @@ class RefinedParams:
     word_shares: Array
     average: Array
     topic_steps: int
-    mixture: Array
     corpus_words: float
     sharpness: float = 1.0
     share_std: float = 0.0
     variance: Array = field(default_factory=lambda: np.zeros((1, 1)))  # later than the others, as share_std
+    prior: Prior = field(default_factory=lambda: topic_prior(1))
+    final_topics: int = 0  # that are measured when topics have been split
+    split_seed: int = 0
 
     @cached_property
     def measure(self) -> Measure:
@@ -126,10 +126,12 @@ class Refined:
             word_average=np.zeros(words),
             word_steps=0,
             word_shares=np.full(words, 1 / words),
-            average=np.zeros((self.measured_topics(plan), words)),
+            average=np.zeros((self.measured_topics(plan, WORD_STEPS), words)),
             topic_steps=0,
-            mixture=exponential(GROUPS, TOPIC_GRID),
             corpus_words=corpus_words,
+            prior=topic_prior(self.measured_topics(plan, WORD_STEPS)),
+            final_topics=self.measured_topics(plan, plan.steps),
+            split_seed=int(rng.integers(2**31)),
         )
 
     def blocks(self, plan: PrivacyPlan, step: int) -> Mapping[str, Block]:
@@ -138,10 +140,10 @@ class Refined:
         bound, words = self.model.clip * self.model.words_per_document, len(self.model.vocabulary)
         if of_words:
             return {"words": Block(bound, shape=(words,))}
-        return {"topics": Block(bound, shape=(self.measured_topics(plan), words))}
+        return {"topics": Block(bound, shape=(self.measured_topics(plan, step), words))}
 
-    def measured_topics(self, plan: PrivacyPlan) -> int:
-        """Return how many topics the noise leaves room for, at most K, from public numbers.
+    def measured_topics(self, plan: PrivacyPlan, step: int) -> int:
+        """Return how many topics a step measures: at most K, and as the noise leaves room for.
 
         The average cell of K × V holds about records √words / (K V) bounds, and the averaged noise is a bound
         over the plan's signal to noise: ROOM is the largest ratio of the two at which one more topic pays.
@@ -149,13 +151,18 @@ class Refined:
         model = self.model
         signal = plan.signal_to_noise * plan.records * math.sqrt(model.words_per_document)
         room = ROOM * signal / len(model.vocabulary)
-        return model.topics if room >= model.topics else min(model.topics, max(FEWEST_TOPICS, round(room)))
+        topics = model.topics if room >= model.topics else min(model.topics, max(FEWEST_TOPICS, round(room)))
+        forming = step < WORD_STEPS + FORMING_STEPS and plan.steps >= FEWEST_STEPS and signal < math.inf
+        return first_generation(topics) if forming else topics
 
     def sums(self, params: RefinedParams, batch: Corpus, blocks: Mapping[str, Block]) -> dict[str, Array]:
         """Return the counts of words, or what documents say of topics and words."""
         if "words" in blocks:
             return {"words": word_sums(batch, words=self.model.words_per_document, block=blocks["words"])}
         block = blocks["topics"]
+        if block.shape[0] != len(params.average):  # kernels rely on it, and steps of one run may differ
+            topics = f"{block.shape[0]} topics, the parameters {len(params.average)}"
+            raise ValueError(f"the step measures {topics}")
         if params.measure.expected.any():
             return {"topics": residual_sums(self.model, batch, params.rows, *params.measured_rows, block)}
         weights = params.weights.astype(np.float32)
@@ -167,7 +174,9 @@ class Refined:
         total, std = np.asarray(released.total(block), np.float64), released.total_std(block)
         if block == "words":
             return _after_words(params, total, std, public_orders(self.model.vocabulary))
-        return _after_topics(params, total, std, released.sampling_rate, self.model.eta)
+        params = _after_topics(params, total, std, released.sampling_rate, self.model.eta)
+        formed = params.topic_steps == FORMING_STEPS and len(params.average) < params.final_topics
+        return _split(params) if formed else params
 
     def recommend(self, *, records: int, epsilon: float, delta: float, epochs: float) -> PrivacyPlan:
         """Take 10 to 20 steps on batches as large as `epochs` allow.
@@ -207,12 +216,12 @@ def _after_topics(
     average = (1 - rate) * params.average + rate * counts
     variance = (1 - rate) ** 2 * params.variance + (rate * noise) ** 2
     mass = np.maximum(average.sum(axis=1), SMALLEST_MASS * params.corpus_words / topics)
-    estimate, mixture, _ = shrink(
+    estimate, prior_of_cells, _ = shrink(
         average,
         mass[:, None] * params.word_shares,
         np.sqrt(variance),
-        _frequency_groups(params.word_shares),
-        params.mixture,
+        frequency_groups(params.word_shares),
+        params.prior if len(params.prior.mixture) == topics else topic_prior(topics),
         TOPIC_GRID,
         WARM_ITERATIONS if params.topic_steps else TOPIC_ITERATIONS,
     )
@@ -226,8 +235,24 @@ def _after_topics(
         average=average,
         variance=variance,
         topic_steps=params.topic_steps + 1,
-        mixture=mixture,
+        prior=prior_of_cells,
         sharpness=max(SHARPNESS, 1 - SHARPNESS_STEP * (params.topic_steps + 1)) if std > 0 else 1.0,
+    )
+
+
+def _split(params: RefinedParams) -> RefinedParams:
+    """Topics of the second generation; what the first has measured counts as one step."""
+    measured = len(params.average)
+    parent = parents(params.lam[:measured].sum(axis=1), params.final_topics)
+    size = part_sizes(parent)
+    split = apart(params.lam[parent] * size, params.split_seed)
+    return replace(
+        params,
+        lam=np.concatenate([split, params.lam[len(parent) :]]),
+        average=params.average[parent] * size,
+        variance=params.variance[parent] * size**2,
+        prior=replace(params.prior, mixture=params.prior.mixture[parent]),
+        topic_steps=1,
     )
 
 
@@ -245,9 +270,3 @@ def _flattened(params: RefinedParams) -> Array:
     flat = mass * params.word_shares
     softened = flat * (params.lam / flat) ** params.sharpness
     return np.asarray(softened * (mass / softened.sum(axis=1, keepdims=True)))
-
-
-def _frequency_groups(shares: Array) -> npt.NDArray[np.int64]:
-    """Return words in GROUPS equal groups from rare to frequent."""
-    rank = np.argsort(np.argsort(shares, kind="stable"), kind="stable")
-    return rank * GROUPS // len(shares)

@@ -1,21 +1,34 @@
 """Empirical Bayes for many noisy cells at once: what is left of each when the noise is known.
 
 A cell is noisy = mean·x + noise with known mean and noise_std, and x ≥ 0 has a prior that is a mixture of
-narrow bumps around public grid points. The mixture's weights are learned by EM from the noisy cells of a
-group of columns, so that heavy tails and sparsity are found rather than assumed. The answer is the posterior
-mean of mean·x, and without noise the cell itself.
+narrow bumps around public grid points. Every column is of one of some classes, which it does not show, and
+each row has a mixture of its own for the columns of a class: a word that is common to all topics has cells of
+another kind than one that belongs to a few, and all its cells tell which it is. The mixtures and how frequent
+classes are in a group of columns are learned by EM from the noisy cells, so that heavy tails and sparsity are
+found rather than assumed. The answer is the posterior mean of mean·x, and without noise the cell itself.
 """
 
 import math
+from dataclasses import dataclass
 
 import numba as nb
 import numpy as np
 import numpy.typing as npt
 
 from vips_core.kernels.pool import map_chunks
+from vips_core.models.lda.block_kernels import FAST
 
 CHUNK = 256
+BUMP_CELLS, CLASS_COLUMNS = 1e-3, 1.0  # that every bump and every possible class has beforehand
 Float64 = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Prior:
+    """Mixtures of bumps, rows × classes × grid points, and groups' shares of the classes: each sums to 1."""
+
+    mixture: Float64
+    shares: Float64
 
 
 def shrink(
@@ -23,11 +36,11 @@ def shrink(
     mean: Float64,
     noise_std: Float64,
     groups: npt.NDArray[np.int64],
-    mixture: Float64,
+    prior: Prior,
     grid: Float64,
     iterations: int,
-) -> tuple[Float64, Float64, float]:
-    """Return the posterior means, rows × columns, the mixture after `iterations` of EM, and its fit.
+) -> tuple[Float64, Prior, float]:
+    """Return the posterior means, rows × columns, the prior after `iterations` of EM, and its fit.
 
     The fit is the logarithm of the likelihood before the last iteration, but for a constant.
 
@@ -38,79 +51,99 @@ def shrink(
     noise_std
         Of each cell, or of each column.
     groups
-        Each column's group, whose cells share one prior.
-    mixture
-        Groups × grid points: the weights to start from; each row sums to 1.
+        Each column's group, whose columns share how frequent classes are.
+    prior
+        The prior to start from. A class that a group lacks stays so.
     grid
         Positive centres of the bumps of x, increasing; a bump's width is the gap below it over 2.
     """
     widths = np.diff(grid, prepend=0) / 2
     estimate = np.empty_like(noisy)
     noise_std = np.ascontiguousarray(np.broadcast_to(noise_std, noisy.shape))
-    likelihood = 0.0
+    fit = 0.0
     for _ in range(iterations):
-        logs = np.log(mixture)
 
-        def shrink_chunk(start: int, stop: int, logs: Float64 = logs) -> tuple[Float64, float]:
-            cells = np.zeros(logs.shape)
-            span = start, stop
-            return cells, shrink_columns(
-                noisy, mean, noise_std, groups, logs, grid, widths, *span, estimate, cells
-            )
+        def shrink_chunk(start: int, stop: int, prior: Prior = prior) -> tuple[Float64, Float64, float]:
+            cells, columns = np.zeros(prior.mixture.shape), np.zeros(prior.shares.shape)
+            known = noisy, mean, noise_std, groups, prior.mixture, prior.shares, grid, widths
+            return cells, columns, shrink_columns(*known, start, stop, estimate, cells, columns)
 
-        cells_of_bumps, likelihood = np.full(mixture.shape, 1e-3), 0.0
-        for cells, likelihood_of_chunk in map_chunks(shrink_chunk, noisy.shape[1], CHUNK):
-            cells_of_bumps += cells
-            likelihood += likelihood_of_chunk
-        mixture = cells_of_bumps / cells_of_bumps.sum(axis=1, keepdims=True)
-    return estimate, mixture, likelihood
-
-
-def exponential(groups: int, grid: Float64) -> Float64:
-    """Return weights of bumps on a geometric grid for an exponential density of mean 1, for all groups."""
-    weights = grid * np.exp(-grid)
-    return np.tile(weights / weights.sum(), (groups, 1))
+        cells, columns, fit = (
+            np.full(prior.mixture.shape, BUMP_CELLS),
+            CLASS_COLUMNS * (prior.shares > 0),
+            0.0,
+        )
+        for own_cells, own_columns, own_fit in map_chunks(shrink_chunk, noisy.shape[1], CHUNK):
+            cells += own_cells
+            columns += own_columns
+            fit += own_fit
+        prior = Prior(cells / cells.sum(axis=2, keepdims=True), columns / columns.sum(axis=1, keepdims=True))
+    return estimate, prior, fit
 
 
-@nb.njit(nogil=True, cache=True, error_model="numpy")
+@nb.njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def shrink_columns(
     noisy: Float64,
     mean: Float64,
     noise_std: Float64,
     groups: npt.NDArray[np.int64],
-    logs: Float64,
+    mixture: Float64,
+    shares: Float64,
     grid: Float64,
     widths: Float64,
     start: int,
     stop: int,
     estimate: Float64,
     cells: Float64,
+    columns: Float64,
 ) -> float:
-    """Write the posterior means of columns `start` to `stop`; add each bump's share of them to `cells`.
+    """Write the posterior means of columns `start` to `stop`; add what each bump and class has of them.
 
-    Returns the logarithm of the likelihood, but for a constant.
+    Returns the logarithm of their likelihood, but for a constant.
     """
-    score = np.empty(grid.size)
-    inside = np.empty(grid.size)
+    rows, classes, bumps = mixture.shape
+    density, inside = np.empty((rows, bumps)), np.empty((rows, bumps))
+    evidence, weight = np.empty((rows, classes)), np.empty(classes)
+    exponent, height = np.empty(bumps), np.empty(bumps)
     likelihood = 0.0
     for v in range(start, stop):
         group = groups[v]
-        for k in range(noisy.shape[0]):
+        for c in range(classes):
+            weight[c] = math.log(shares[group, c]) if shares[group, c] > 0 else -math.inf
+        for k in range(rows):
             noise, best = noise_std[k, v] ** 2, -math.inf
-            for g in range(grid.size):
+            for g in range(bumps):
                 spread = (mean[k, v] * widths[g]) ** 2
                 gap = noisy[k, v] - mean[k, v] * grid[g]
-                variance = noise + spread
-                score[g] = logs[group, g] - 0.5 * (gap * gap / variance + math.log(variance))
-                inside[g] = max(0.0, mean[k, v] * grid[g] + spread / variance * gap)
-                best = max(best, score[g])
-            total, value = 0.0, 0.0
-            for g in range(grid.size):
-                score[g] = math.exp(score[g] - best)
-                total += score[g]
-                value += score[g] * inside[g]
-            estimate[k, v] = value / total
-            likelihood += best + math.log(total)
-            for g in range(grid.size):
-                cells[group, g] += score[g] / total
+                inverse = 1 / (noise + spread)
+                exponent[g] = -0.5 * gap * gap * inverse
+                height[g] = math.sqrt(inverse)
+                inside[k, g] = max(0.0, mean[k, v] * grid[g] + spread * inverse * gap)
+                best = max(best, exponent[g])
+            likelihood += best
+            for g in range(bumps):
+                density[k, g] = height[g] * math.exp(exponent[g] - best)
+            for c in range(classes):
+                if weight[c] > -math.inf:
+                    total = 0.0
+                    for g in range(bumps):
+                        total += density[k, g] * mixture[k, c, g]
+                    evidence[k, c] = total
+                    weight[c] += math.log(total)
+        likeliest = weight.max()
+        weight[:] = np.exp(weight - likeliest)
+        likelihood += likeliest + math.log(weight.sum())
+        weight /= weight.sum()
+        for c in range(classes):
+            columns[group, c] += weight[c]
+        for k in range(rows):
+            value = 0.0
+            for c in range(classes):
+                if weight[c] > 0:
+                    factor = weight[c] / evidence[k, c]
+                    for g in range(bumps):
+                        part = factor * density[k, g] * mixture[k, c, g]
+                        value += part * inside[k, g]
+                        cells[k, c, g] += part
+            estimate[k, v] = value
     return likelihood

@@ -14,12 +14,11 @@ import numpy.typing as npt
 
 from vips_core.data.english import english_words
 from vips_core.kernels.pool import Array
-from vips_core.models.lda.shrink import exponential, shrink
+from vips_core.models.lda.priors import GROUPS, WORD_GRID, word_prior
+from vips_core.models.lda.shrink import shrink
 
-GROUPS = 8  # of words that share a prior
 FEWEST_WORDS = 100  # of a group
-GRID = np.geomspace(0.01, 500, 24)
-TRIAL_ITERATIONS, ITERATIONS = 10, 40  # of EM for the mixture: to compare orders, and from there on
+TRIAL_ITERATIONS, ITERATIONS = 10, 40  # of EM for the prior: to compare orders, and from there on
 
 Groups = npt.NDArray[np.int64]
 
@@ -38,12 +37,11 @@ def shares(average: Array, average_std: float, orders: Sequence[Groups]) -> tupl
     level = max(float(average.sum()), average_std * math.sqrt(words)) / words
     counts = average[None], np.full((1, words), level), np.full(words, average_std)
     tried = [
-        (groups, *shrink(*counts, groups, exponential(GROUPS, GRID), GRID, TRIAL_ITERATIONS))
-        for groups in orders
+        (groups, *shrink(*counts, groups, word_prior(), WORD_GRID, TRIAL_ITERATIONS)) for groups in orders
     ]
-    groups, _, mixture, _ = max(tried, key=lambda order: order[-1])
-    estimate, _, _ = shrink(*counts, groups, mixture, GRID, ITERATIONS)
-    found = np.maximum(estimate[0], GRID[0] * level)
+    groups, _, prior, _ = max(tried, key=lambda order: order[-1])
+    estimate, _, _ = shrink(*counts, groups, prior, WORD_GRID, ITERATIONS)
+    found = np.maximum(estimate[0], WORD_GRID[0] * level)
     return found / found.sum(), average_std / (level * words)
 
 
