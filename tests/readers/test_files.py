@@ -145,7 +145,7 @@ def test_what_may_be_missing_reaches_the_model_by_its_place(tmp_path):
         cut = shard(LabelledRows, [file], tmp_path / str(number), options)
         for rows in (read(LabelledRows, file, options), cut):
             assert rows.missing_pairs == ((2, 3),)
-            assert TASKS["logistic"].model("refined", {}, rows).missing_pairs == ((2, 3),)
+            assert TASKS["logistic"].model("refined", {}, rows).for_records(rows).missing_pairs == ((2, 3),)
 
 
 def test_a_person_column_groups_rows_and_is_no_predictor(tmp_path):
