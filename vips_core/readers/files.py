@@ -27,7 +27,9 @@ FORMATS: Mapping[type, str] = {
 # What must be said of a file, because it must not be learned from private records.
 FILE_OPTIONS: Mapping[type, Mapping[str, Option]] = {
     Corpus: {
-        "vocabulary": Option(str, "file of public words, one per line (default: common English)"),
+        "vocabulary": Option(
+            str, "file of public words, one per line, frequent ones first if known (default: common English)"
+        ),
         "column": Option(str, "column of a CSV with one document per row"),
         PERSON: _PERSON,
     },
