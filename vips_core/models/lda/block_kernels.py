@@ -1,8 +1,9 @@
-"""What latent Dirichlet allocation computes of the words of one document, in blocks of 32 or 16 of them.
+"""What latent Dirichlet allocation computes of the words of one document, in blocks of 64 of them.
 
-In `local` the words of a block are side by side, topic after topic, so that topics can be left out: all sums
-are over `active` topics, whose numbers are in `topic` and whose exp<ln θ> is in `theta`, followed by a 0. The
-symbols are those of `sweep_kernels`; `at` is where a block starts in `local`, u P.
+What is left after the last 64 is a block of 32, one of 16, or both. In `local` the words of a block are side
+by side, topic after topic, so that topics can be left out: all sums are over `active` topics, whose numbers
+are in `topic` and whose exp<ln θ> is in `theta`, followed by a 0. The symbols are those of `sweep_kernels`;
+`at` is where a block starts in `local`, u P.
 """
 
 from typing import Any
@@ -30,10 +31,10 @@ def gather(rows: Float32, word: Int32, count: Float32, used: int, local: Float32
     for u in range(used, padded):
         count[u] = 0
         word[u] = word[0]
-    last = padded // 32 * 32
+    many, some = padded // 64 * 64, padded // 32 * 32
     for u in range(0, padded, WIDTH):
-        block = 32 if u < last else 16
-        place = u // 32 * 32 * width + u % 32
+        block = 64 if u < many else 32 if u < some else 16
+        place = u // block * block * width + u % block
         a, b, c, d = word[u] * width, word[u + 1] * width, word[u + 2] * width, word[u + 3] * width
         e, f, g, h = word[u + 4] * width, word[u + 5] * width, word[u + 6] * width, word[u + 7] * width
         for k in range(0, width, WIDTH):
@@ -95,25 +96,32 @@ def weighted_sums(
     total: Float32,
 ) -> None:
     """Write Σ_v n_v exp<ln β> / normaliser of each active topic, in eight sums, to `total`."""
-    many, some, last = zeros(32), zeros(16), padded // 32 * 32
+    many, some, few = zeros(64), zeros(32), zeros(16)
+    to_many, to_some = padded // 64 * 64, padded // 32 * 32
     for k in range(active):
         store(total, k * WIDTH, zeros(8))
-    if last > 0:
+    if to_many > 0:
         ratio = divide(load(many, count, 0), normalisers(many, local, theta, topic, active, 0))
-        for u in range(32, last, 32):
+        for u in range(64, to_many, 64):
             # A block's sums and the next one's normalisers in one loop: while the first find their numbers in
             # the nearest cache, those of the second are fetched.
-            at, following, found = (u - 32) * width, u * width, splat(many, TINY)
+            at, following, found = (u - 64) * width, u * width, splat(many, TINY)
             for k in range(active):
-                other = load(many, local, following + topic[k] * 32)
+                other = load(many, local, following + topic[k] * 64)
                 found = fma(splat(many, theta[k]), other, found)
-                add_products(total, k * WIDTH, ratio, local, at + topic[k] * 32)
+                add_products(total, k * WIDTH, ratio, local, at + topic[k] * 64)
             ratio = divide(load(many, count, u), found)
-        add_weighted(ratio, local, topic, active, (last - 32) * width, total)
-    if padded > last:
-        found_last = last_normalisers(some, local, theta, topic, active, last * width)
-        last_ratio = divide(load(some, count, last), found_last)
-        add_weighted(last_ratio, local, topic, active, last * width, total)
+        add_weighted(ratio, local, topic, active, (to_many - 64) * width, total)
+    if to_some > to_many:
+        found_some = normalisers(some, local, theta, topic, active, to_many * width)
+        add_weighted(
+            divide(load(some, count, to_many), found_some), local, topic, active, to_many * width, total
+        )
+    if padded > to_some:
+        found_few = last_normalisers(few, local, theta, topic, active, to_some * width)
+        add_weighted(
+            divide(load(few, count, to_some), found_few), local, topic, active, to_some * width, total
+        )
 
 
 @nb.njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
@@ -121,11 +129,13 @@ def all_normalisers(
     local: Float32, padded: int, width: int, theta: Float32, topic: Int64, active: int, found: Float32
 ) -> None:
     """Write Σ_k θ_k exp<ln β> of all words."""
-    last = padded // 32 * 32
-    for u in range(0, last, 32):
-        store(found, u, normalisers(zeros(32), local, theta, topic, active, u * width))
-    if padded > last:
-        store(found, last, last_normalisers(zeros(16), local, theta, topic, active, last * width))
+    many, some = padded // 64 * 64, padded // 32 * 32
+    for u in range(0, many, 64):
+        store(found, u, normalisers(zeros(64), local, theta, topic, active, u * width))
+    if some > many:
+        store(found, many, normalisers(zeros(32), local, theta, topic, active, many * width))
+    if padded > some:
+        store(found, some, last_normalisers(zeros(16), local, theta, topic, active, some * width))
 
 
 @nb.njit(nogil=True, cache=True, inline="always")
@@ -151,10 +161,13 @@ def all_squares(
     square: Float32,
 ) -> None:
     """Write Σ_k φ_k² of all words, whose normalisers are found."""
-    many, some, last = zeros(32), zeros(16), padded // 32 * 32
-    for u in range(0, last, 32):
-        own = squares(load(many, found, u), many, local, theta, topic, active, u * width)
-        store(square, u, own)
-    if padded > last:
-        own_last = squares(load(some, found, last), some, local, theta, topic, active, last * width)
-        store(square, last, own_last)
+    many, some, few = zeros(64), zeros(32), zeros(16)
+    to_many, to_some = padded // 64 * 64, padded // 32 * 32
+    for u in range(0, to_many, 64):
+        store(square, u, squares(load(many, found, u), many, local, theta, topic, active, u * width))
+    if to_some > to_many:
+        own = squares(load(some, found, to_many), some, local, theta, topic, active, to_many * width)
+        store(square, to_many, own)
+    if padded > to_some:
+        own_few = squares(load(few, found, to_some), few, local, theta, topic, active, to_some * width)
+        store(square, to_some, own_few)
