@@ -193,15 +193,15 @@ def _after_words(params: RefinedParams, total: Array, std: float, orders: Sequen
     """Shares and weights of the words from their counts, and topics moved to those shares."""
     words, steps = len(total), params.word_steps + 1
     average = params.word_average + (total - params.word_average) / steps
-    found, share_std = shares(average, std / math.sqrt(steps), orders)
+    word_shares, share_std = shares(average, std / math.sqrt(steps), orders)
     return replace(
         params,
-        lam=params.lam * (found / params.word_shares),
+        lam=params.lam * (word_shares / params.word_shares),
         word_average=average,
         word_steps=steps,
-        word_shares=found,
+        word_shares=word_shares,
         share_std=share_std,
-        weights=np.minimum((found * words) ** -WEIGHT_POWER, LARGEST_WEIGHT),
+        weights=np.minimum((word_shares * words) ** -WEIGHT_POWER, LARGEST_WEIGHT),
     )
 
 

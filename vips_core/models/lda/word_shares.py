@@ -41,8 +41,8 @@ def shares(average: Array, average_std: float, orders: Sequence[Groups]) -> tupl
     ]
     groups, _, prior, _ = max(tried, key=lambda order: order[-1])
     estimate, _, _ = shrink(*counts, groups, prior, WORD_GRID, ITERATIONS)
-    found = np.maximum(estimate[0], WORD_GRID[0] * level)
-    return found / found.sum(), average_std / (level * words)
+    positive = np.maximum(estimate[0], WORD_GRID[0] * level)
+    return positive / positive.sum(), average_std / (level * words)
 
 
 def public_orders(vocabulary: Sequence[str]) -> list[Groups]:
