@@ -1,5 +1,6 @@
 """Start: what VIPS does, in three sentences and one picture, and three examples to begin with."""
 
+from base64 import b64encode
 from pathlib import Path
 
 import streamlit as st
@@ -52,15 +53,11 @@ _INK, _INK_ON_DARK = "#1C2733", "#E6EBF0"
 def show() -> None:
     """Draw the page."""
     line = st.container()
-    st.html(_HERE / "start.css")
     st.title(_TITLE, anchor=False)
     text, _ = st.columns([3, 1])
     text.markdown(_SENTENCES)
-    ink = _INK_ON_DARK if st.context.theme.type == "dark" else _INK
-    for name in ("wide", "narrow"):
-        wall = (_HERE / f"wall_{name}.svg").read_text(encoding="utf-8").replace(_INK, ink)
-        with st.container(border=True, key=f"{name}-picture"):  # the style shows the one that fits
-            st.image(wall, width="stretch", alt=_ALT)
+    with st.container(border=True):
+        st.html(_picture(_INK_ON_DARK if st.context.theme.type == "dark" else _INK))
     st.header("Three examples, one click each", anchor=False)
     columns = st.container(key="examples").columns(3, gap="medium")
     for column, (name, title, about, action) in zip(columns, _EXAMPLES, strict=True):
@@ -76,3 +73,15 @@ def show() -> None:
     with line:  # last: the page shows without waiting for the core
         layout.check_store()
         layout.status_line()
+
+
+def _picture(ink: str) -> str:
+    """Return the picture in two widths, with the style that shows the one that fits: they come together."""
+    style = (_HERE / "start.css").read_text(encoding="utf-8")
+    walls = {name: (_HERE / f"wall_{name}.svg").read_text(encoding="utf-8") for name in ("wide", "narrow")}
+    images = [
+        f'<img class="vips-{name}-wall" alt="{_ALT}" src="data:image/svg+xml;base64,'
+        f'{b64encode(wall.replace(_INK, ink).encode()).decode()}">'
+        for name, wall in walls.items()
+    ]
+    return f"<style>{style}</style>{''.join(images)}"
