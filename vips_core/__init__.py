@@ -1,7 +1,10 @@
 """Differentially private variational Bayes: plan a budget, train behind a wall, account for what left it."""
 
+from pathlib import Path
+
 from vips_core.data import BinaryRows, Corpus, LabelledRows, Sharded
 from vips_core.fit import Fit, Progress, fit, load, recommend
+from vips_core.kernels import compiled
 from vips_core.metrics import (
     auc,
     calibration,
@@ -68,3 +71,5 @@ __all__ = [
     "topic_words",
     "unigram_perplexity",
 ]
+
+compiled.remove_outdated(Path(__file__).parent)  # before the first kernel is called

@@ -1,0 +1,35 @@
+"""Compiled kernels on disk, which must not outlive the code that they were compiled from.
+
+Numba compiles a kernel again when the kernel's own file has changed, but not when another file has whose
+functions it calls: after an update that mends a kernel, the old one would go on running inside its callers.
+"""
+
+import contextlib
+import hashlib
+import os
+from pathlib import Path
+
+ROOMS = ("kernels", "models", "privacy")
+STAMP = "kernels.sha256"
+
+
+def remove_outdated(package: Path) -> None:
+    """Delete what was compiled from other sources than those of the package now.
+
+    Where the folder cannot be written to, numba keeps its files elsewhere, and nothing is done: such packages
+    are installed as a whole, with new times of all files. Nor is anything done in a NUMBA_CACHE_DIR.
+    """
+    sources = [file for room in ROOMS for file in sorted((package / room).rglob("*.py"))]
+    contents = [content for content in (file.read_bytes() for file in sources) if b"numba" in content]
+    current = hashlib.sha256(b"\0".join(contents)).hexdigest()
+    stamp = package / "__pycache__" / STAMP
+    with contextlib.suppress(OSError):
+        if stamp.exists() and stamp.read_text() == current:
+            return
+        for room in ROOMS:
+            for file in (package / room).rglob("*.nb[ic]"):
+                file.unlink(missing_ok=True)
+        stamp.parent.mkdir(exist_ok=True)
+        new = stamp.with_suffix(f".{os.getpid()}")
+        new.write_text(current)
+        new.replace(stamp)
