@@ -41,10 +41,10 @@ def test_train_on_digits_then_draw_and_upload_one(visit):
     expect(page.get_by_role("img", name=re.compile("^VIPS, improved, sample "))).to_have_count(10)
 
     board = page.get_by_role("img", name="Drawing of 28 by 28 pixels")
-    yours = page.get_by_role("img", name="Your digit as the models see it")
+    yours = page.get_by_role("img", name="Your image as the models see it")
     stroke(page, board, [(0.35, 0.25), (0.65, 0.25), (0.55, 0.5), (0.45, 0.8)])
     expect(yours).to_be_visible()
-    expect(page.get_by_role("img", name=re.compile("^Your digit by VIPS, improved"))).to_be_visible()
+    expect(page.get_by_role("img", name=re.compile("^Your image by VIPS, improved"))).to_be_visible()
     drawn = yours.get_attribute("src")
     page.get_by_role("button", name="Later", exact=True).click()
     expect(page.get_by_role("img", name="Original of image 20")).to_be_visible()
@@ -68,4 +68,4 @@ def test_train_on_digits_then_draw_and_upload_one(visit):
 
     other = visit(page.url)
     expect(other.get_by_role("img", name="Original of image 20")).to_be_visible()
-    expect(other.get_by_role("img", name="Your digit as the models see it")).to_have_count(0)
+    expect(other.get_by_role("img", name="Your image as the models see it")).to_have_count(0)

@@ -143,16 +143,16 @@ def samples(runs: Mapping[str, Finished], sample: int) -> list[pixels.Row]:
     return rows
 
 
-def of_digit(runs: Mapping[str, Finished], digit: BinaryRows) -> list[Picture]:
-    """Return a visitor's digit as the models see it, and its reconstruction by each method."""
-    original = truth(digit)
-    shown = [pixels.ink(original[0], "Your digit as the models see it", "As the models see it")]
-    for method, image in reconstructions(runs, digit).items():
+def of_own(runs: Mapping[str, Finished], own: BinaryRows) -> list[Picture]:
+    """Return a visitor's image as the models see it, and its reconstruction by each method."""
+    original = truth(own)
+    shown = [pixels.ink(original[0], "Your image as the models see it", "As the models see it")]
+    for method, image in reconstructions(runs, own).items():
         share, label = accuracies(image, original)[0], METHOD_NAMES[method]
         shown.append(
             pixels.ink(
                 image[0],
-                f"Your digit by {label}: {share:.1%} of pixels right",
+                f"Your image by {label}: {share:.1%} of pixels right",
                 f"{label}, {share:.1%} right",
             )
         )

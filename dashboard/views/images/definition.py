@@ -26,5 +26,5 @@ PAGE = ModelPage(
     follows_some=True,
     views=(FIRST, WRONG, UNITS, SAMPLE),
     nothing_held_out="This data set has no public held-out images, and training images are never shown. Draw "
-    "or upload a digit below to see it reconstructed.",
+    "or upload one below to see it reconstructed.",
 )

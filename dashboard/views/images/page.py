@@ -7,7 +7,7 @@ from dashboard.components.layout import card, download_button
 from dashboard.components.tables import table_twin
 from dashboard.model_page import page as model_page
 from dashboard.stored import DataSet, Finished
-from dashboard.views.images import data, own_digit, pixels, text
+from dashboard.views.images import data, own_image, pixels, text
 from dashboard.views.images.definition import PAGE, UNITS
 from vips_core import BinaryRows
 
@@ -25,7 +25,7 @@ def _results(runs: dict[str, Finished], data_set: DataSet) -> None:
             sentence = text.failed([PAGE.labels[method] for method in failed], baseline)
             st.warning(sentence, icon=":material/warning:")
         _comparison(runs, data_set.test)
-    own_digit.show(runs, data_set.train.shape)
+    own_image.show(runs, data_set)
     _samples(runs)
     _dictionary(runs)
 

@@ -12,12 +12,17 @@ DICTIONARY_CAPTION = (
 )
 SAMPLES_CAPTION = (
     "Drawn from the model itself: each hidden unit is tossed with its own probability, then each pixel. "
-    "Units do not know of each other, so samples look less like digits than reconstructions do."
+    "Units do not know of each other, so samples look less like real images than reconstructions do."
 )
 ACCURACY_ALT = "Share of pixels that each method gets right, for each image shown."
-OWN_CAPTION = (
-    "It is cropped, scaled and centred like the training images, then reconstructed by each method. It stays "
-    "in this visit: it is not stored and does not leave this machine."
+_STAYS = "It stays in this visit: it is not stored and does not leave this machine."
+OWN_DIGIT = (
+    "A digit is cropped, scaled and centred like the training images, then reconstructed by each method. "
+    + _STAYS
+)
+OWN_IMAGE = (
+    "A drawing is taken as it is, an upload as a whole, scaled to the size of training images, with light "
+    "pixels as 1. Each method reconstructs it. " + _STAYS
 )
 
 

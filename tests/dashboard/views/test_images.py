@@ -1,4 +1,4 @@
-"""The Images page without a browser: pictures and numbers against the core, and a visitor's own digit."""
+"""The Images page without a browser: pictures and numbers against the core, and a visitor's own image."""
 
 import base64
 import io
@@ -10,7 +10,7 @@ from PIL import Image, ImageDraw
 from scipy.special import expit
 
 from dashboard import stored
-from dashboard.views.images import data, digit_canvas, pixels
+from dashboard.views.images import board, data, pixels
 from dashboard.views.images.definition import PAGE
 from tests.pages import address, checked, trained, trained_by, view, widget
 from vips_core import BinaryRows, reconstruct
@@ -228,7 +228,7 @@ def photograph(mode="L", paper=230, pen=20, size=(300, 200), form="PNG"):
 
 @pytest.mark.parametrize("content", [photograph(), photograph(paper=10, pen=240), photograph(form="JPEG")])
 def test_upload_is_cropped_scaled_and_centred(content):
-    digit = data.truth(digit_canvas.as_digit(digit_canvas.read(content), (28, 28)))[0]
+    digit = data.truth(board.as_digit(board.on_paper(board.read(content)), (28, 28)))[0]
     rows, columns = np.nonzero(digit)
     assert rows.max() - rows.min() + 1 == 20
     assert columns.max() - columns.min() + 1 in (2, 3, 4)
@@ -241,7 +241,7 @@ def test_transparent_ground_is_paper():
     ImageDraw.Draw(image).line([(25, 10), (25, 40)], fill=(0, 0, 0, 255), width=4)
     buffer = io.BytesIO()
     image.save(buffer, "PNG")
-    ink = digit_canvas.read(buffer.getvalue())
+    ink = board.on_paper(board.read(buffer.getvalue()))
     assert ink[25, 25] == 1
     assert ink[0, 0] == 0
 
@@ -259,29 +259,39 @@ def test_transparent_ground_is_paper():
 )
 def test_what_is_no_digit_gets_a_sentence(content, sentence):
     with pytest.raises(ValueError, match=sentence):
-        digit_canvas.read(content)
+        board.on_paper(board.read(content))
 
 
-def test_uploaded_digit_is_reconstructed_by_each_method(shared):
+def test_uploaded_image_is_reconstructed_by_each_method(shared):
     at = page([shared[1][method] for method in METHODS])
-    assert "Your digit" not in markup(at)
+    assert "Your image" not in markup(at)
     checked(at.file_uploader[0].upload("digit.png", photograph(), "image/png").run())
-    assert "Your digit as the models see it" in alts(at)
-    assert sum(alt.startswith("Your digit by ") for alt in alts(at)) == len(METHODS)
+    assert "Your image as the models see it" in alts(at)
+    assert sum(alt.startswith("Your image by ") for alt in alts(at)) == len(METHODS)
     checked(at.file_uploader[0].upload("digit.png", b"broken", "image/png").run())
     assert "must be a PNG or JPEG image" in at.error[0].value.replace("\\", "")
 
 
 @pytest.mark.parametrize("text", [None, 3, "", "01", "0" * 120, "2" * 120, "1" * 121, ["1"] * 120])
 def test_a_board_without_ink_is_nothing(text):
-    assert digit_canvas.parse(text, SHAPE) is None
+    assert board.parse(text, SHAPE) is None
 
 
 def test_a_board_with_ink_is_an_image():
-    ink = digit_canvas.parse("0" * 100 + "1" * 20, SHAPE)
+    ink = board.parse("0" * 100 + "1" * 20, SHAPE)
     assert ink.shape == SHAPE
     assert ink[10:].all()
     assert not ink[:10].any()
-    whole = data.truth(digit_canvas.as_digit(np.ones(SHAPE), SHAPE))[0]
+    whole = data.truth(board.as_digit(np.ones(SHAPE), SHAPE))[0]
     assert whole.any()
     assert not whole.all()
+
+
+def test_an_own_image_of_other_data_is_taken_as_it_is():
+    ink = board.parse("0" * 100 + "1" * 20, SHAPE)
+    assert (data.truth(board.as_image(ink, SHAPE))[0] == ink).all()
+    dark_stroke = data.truth(board.as_image(board.read(photograph()), (20, 30)))[0]
+    assert dark_stroke.mean() == pytest.approx(1 - 14 * 91 / (300 * 200), abs=0.01)
+    assert not dark_stroke[4:11, 6].any()
+    light_stroke = data.truth(board.as_image(board.read(photograph(paper=10, pen=240)), (20, 30)))[0]
+    assert (light_stroke == ~(dark_stroke > 0)).all()

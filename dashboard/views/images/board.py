@@ -1,4 +1,4 @@
-"""A digit that the visitor draws or uploads: it stays in the visit, and is neither stored nor sent on."""
+"""An image that the visitor draws or uploads: it stays in the visit, and is neither stored nor sent on."""
 
 import io
 import re
@@ -35,7 +35,7 @@ def parse(text: Any, shape: tuple[int, int]) -> Array | None:
 
 
 def read(content: bytes) -> Array:
-    """Return an uploaded image as ink from 0 to 1; `ValueError` with one sentence where it is none."""
+    """Return an uploaded image as greys from 0 to 1; `ValueError` with one sentence where it is none."""
     try:
         with Image.open(io.BytesIO(content), formats=["PNG", "JPEG"]) as image:
             if image.width * image.height > LARGEST:
@@ -46,12 +46,22 @@ def read(content: bytes) -> Array:
     except (UnidentifiedImageError, OSError, SyntaxError, Image.DecompressionBombError):
         raise ValueError("the file must be a PNG or JPEG image, got something else") from None
     paper = Image.new("RGBA", upright.size, "white")
-    grey = np.asarray(Image.alpha_composite(paper, upright).convert("L"), np.float64) / 255
+    return np.asarray(Image.alpha_composite(paper, upright).convert("L"), np.float64) / 255
+
+
+def on_paper(grey: Array) -> Array:
+    """Return the ink of something written, from 0 to 1, whether it or its ground is the lighter one."""
     low, high = float(grey.min()), float(grey.max())
     if high - low < 0.1:
         raise ValueError("the image must show a digit, but all its pixels are alike")
     ink = (grey - low) / (high - low)
     return 1 - ink if np.median(_border(ink)) > 0.5 else ink
+
+
+def as_image(grey: Array, shape: tuple[int, int]) -> BinaryRows:
+    """Return greys or ink as one image of the model's shape, scaled as a whole; what is light is 1."""
+    whole = Image.fromarray((255 * grey).astype(np.uint8)).resize(shape[::-1], Image.Resampling.BOX)
+    return BinaryRows.from_images(np.asarray(whole)[None], 127)
 
 
 def as_digit(ink: Array, shape: tuple[int, int]) -> BinaryRows:
