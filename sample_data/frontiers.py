@@ -32,12 +32,10 @@ from vips_core.sweeps.cache_key import code_hash, package_versions
 from vips_core.sweeps.execution import CellProgress, run_missing
 from vips_core.sweeps.grid import Sweep
 from vips_core.sweeps.presets import PRESETS
-from vips_core.tasks import TASKS
 
 NAMES = tuple(PRESETS)
 # Which experiment ships for a sample.
 ON_DATA = {"nhanes-stroke": "paper-logistic", "sotu": "paper-lda", "mnist": "paper-sbn"}
-SMALLER = {"paper-sbn": {"seeds": 4}}  # where runs take long
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,8 +53,8 @@ class Frontier:
         Scores while training, as `vips_core.sweeps.results.traces` has them.
     topics
         The first words of matched topics, where topics were learned.
-    runs, note
-        How many runs there are, and how they differ from the preset, if they do.
+    runs
+        How many runs there are.
     version, packages
         What made the file: the version of the project, and of the packages that it used.
     """
@@ -66,7 +64,6 @@ class Frontier:
     looks: pd.DataFrame
     topics: list[Exhibit]
     runs: int
-    note: str
     version: str
     packages: Mapping[str, str]
 
@@ -110,7 +107,7 @@ def load(name: str) -> Frontier:
 
 def make(name: str, store: Store) -> None:
     """Run what is missing of an experiment, and write its file."""
-    sweep, note = smaller(PRESETS[name]("full"), **SMALLER.get(name, {}))
+    sweep = PRESETS[name]("full")
     end = run_missing(sweep, store, lambda progress: _tell(name, progress))
     for request, error in results.failures(sweep, store):
         raise ValueError(f"{name}: {request.method}, seed {request.seed}: {error}")
@@ -120,7 +117,6 @@ def make(name: str, store: Store) -> None:
         "packages": package_versions(),
         "sweep": sweep.to_mapping(),
         "runs": end.cells,
-        "note": note,
         "cells": _columns(cells.drop(columns="seconds")),  # times depend on what else the machine did
         "looks": _columns(results.traces(sweep, store)),
         "topics": [
@@ -129,21 +125,6 @@ def make(name: str, store: Store) -> None:
     }
     text = json.dumps(content, ensure_ascii=False, allow_nan=False)
     path(name).write_bytes(gzip.compress(text.encode(), mtime=0))
-
-
-def smaller(sweep: Sweep, seeds: int | None = None, **options: int) -> tuple[Sweep, str]:
-    """Return a sweep with the first seeds of each setting and other options, and a sentence about both."""
-    grids, said = sweep.to_mapping()["grid"], []
-    if seeds is not None:
-        said = [f"the first {seeds} of {max(len(grid['seeds']) for grid in grids)} seeds"]
-    for name, value in options.items():
-        said.append(
-            f"{value} instead of {grids[0][name][0]} {TASKS[sweep.model].options[name].label.lower()}"
-        )
-    for grid in grids:
-        grid |= {"seeds": grid["seeds"][:seeds]} | {name: [value] for name, value in options.items()}
-    note = f"Smaller than the full sweep: {', '.join(said)}." if said else ""
-    return Sweep.from_mapping(sweep.to_mapping() | {"grid": grids}), note
 
 
 def _columns(frame: pd.DataFrame) -> dict[str, list[Any]]:

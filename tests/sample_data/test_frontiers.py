@@ -21,8 +21,7 @@ def test_every_run_of_the_sweep_is_there(name):
     cells, requests = frontier.cells, frontier.sweep.cells()
     assert frontier.runs == len(requests)
     assert frontier.sweep.data == {data for data, of in frontiers.ON_DATA.items() if of == name}.pop()
-    expected, note = frontiers.smaller(PRESETS[name]("full"), **frontiers.SMALLER.get(name, {}))
-    assert (frontier.sweep, frontier.note) == (expected, note)
+    assert frontier.sweep == PRESETS[name]("full")
     settings = ["method", "epsilon", "batch", "noise_multiplier", "seed"]
     for _, of_score in cells.groupby("score"):
         assert len(of_score.drop_duplicates(settings)) == len(requests)
@@ -42,15 +41,6 @@ def test_a_run_of_the_file_can_be_made_again(name, tmp_path):
         rows = rows[rows[column.get(option, option)] == value]
     # The models still improve; a larger change calls for `python -m sample_data.frontiers`.
     assert again["scores"] == pytest.approx(dict(zip(rows["score"], rows["value"], strict=True)), rel=0.01)
-
-
-def test_a_smaller_sweep_says_how():
-    sweep, note = frontiers.smaller(PRESETS["paper-sbn"]("full"), seeds=2, hidden=20)
-    assert {cell.get("hidden") for cell in sweep.cells()} == {20}
-    assert {cell.seed for cell in sweep.cells()} == {0, 1}
-    assert note == "Smaller than the full sweep: the first 2 of 10 seeds, 20 instead of 100 hidden units."
-    whole, note = frontiers.smaller(PRESETS["paper-logistic"]("full"))
-    assert (whole, note) == (PRESETS["paper-logistic"]("full"), "")
 
 
 def test_an_unknown_name_gives_a_sentence():

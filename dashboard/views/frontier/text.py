@@ -87,7 +87,7 @@ def origin(frontier: Frontier) -> str:
     title, seeds = frontier.sweep.title.removesuffix(" (full)"), frontier.cells["seed"].nunique()
     return (
         f"{title}: these {frontier.runs:,} runs come with the project, {seeds} for each setting, at "
-        f"{_delta(frontier.cells)}. {frontier.note}\n\nMade by version {frontier.version} (code "
+        f"{_delta(frontier.cells)}.\n\nMade by version {frontier.version} (code "
         f"{codes}, Python {frontier.packages['python']}) with "
         "`python -m sample_data.frontiers`. A sweep of your own on the same data is drawn beside them."
     )

@@ -82,7 +82,6 @@ def test_the_page_opens_with_the_picture_that_ships(store, name):
     frontier = frontiers.load(name)
     assert f"these {frontier.runs:,} runs come with the project" in texts(at)
     assert f"Made by version {frontier.version} (code `{frontier.codes[0][:12]}`" in texts(at)
-    assert frontier.note in texts(at)
     assert at.get("plotly_chart")
     needed = at.table[0].value
     private = frontier.cells.loc[frontier.cells["epsilon"].notna(), "series"].unique()
