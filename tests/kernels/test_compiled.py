@@ -62,6 +62,15 @@ def test_what_was_compiled_stays_while_sources_are_the_same(house):
     assert not kept.exists()
 
 
+def test_a_broken_stamp_is_written_again(house):
+    remove_outdated(house)
+    stamp = house / "__pycache__" / "kernels.sha256"
+    whole = stamp.read_bytes()
+    stamp.write_bytes(b"\xff\xfe")
+    remove_outdated(house)
+    assert stamp.read_bytes() == whole
+
+
 def test_a_package_that_cannot_be_written_to_is_left_alone(house):
     (house / "__pycache__").write_text("not a folder")
     remove_outdated(house)

@@ -19,17 +19,17 @@ def remove_outdated(package: Path) -> None:
     Where the folder cannot be written to, numba keeps its files elsewhere, and nothing is done: such packages
     are installed as a whole, with new times of all files. Nor is anything done in a NUMBA_CACHE_DIR.
     """
-    sources = [file for room in ROOMS for file in sorted((package / room).rglob("*.py"))]
-    contents = [content for content in (file.read_bytes() for file in sources) if b"numba" in content]
-    current = hashlib.sha256(b"\0".join(contents)).hexdigest()
     stamp = package / "__pycache__" / STAMP
     with contextlib.suppress(OSError):
-        if stamp.exists() and stamp.read_text() == current:
+        sources = [file for room in ROOMS for file in sorted((package / room).rglob("*.py"))]
+        contents = [content for content in (file.read_bytes() for file in sources) if b"numba" in content]
+        current = hashlib.sha256(b"\0".join(contents)).hexdigest().encode()
+        if stamp.exists() and stamp.read_bytes() == current:
             return
         for room in ROOMS:
             for file in (package / room).rglob("*.nb[ic]"):
                 file.unlink(missing_ok=True)
         stamp.parent.mkdir(exist_ok=True)
         new = stamp.with_suffix(f".{os.getpid()}")
-        new.write_text(current)
+        new.write_bytes(current)
         new.replace(stamp)
