@@ -16,6 +16,7 @@ from scipy import sparse
 from vips_core.data.corpus import Corpus
 from vips_core.data.images import BinaryRows
 from vips_core.data.labelled import LabelledRows, checked_missing_pairs, pairs_told_by_names
+from vips_core.data.npz import plain_arrays
 
 KINDS: Mapping[str, type] = {"documents": Corpus, "rows": LabelledRows, "images": BinaryRows}
 ENDINGS: Mapping[type, str] = {Corpus: "npz", LabelledRows: "parquet", BinaryRows: "npz"}
@@ -69,8 +70,7 @@ def decode(kind: type, content: bytes, description: Mapping[str, Any]) -> Any:
     """Return the records of a shard's file, checked like all others."""
     if kind is LabelledRows:
         return _rows(content, description)
-    with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-        return kind(**arrays, **description)
+    return kind(**plain_arrays(io.BytesIO(content)), **description)
 
 
 def read_bytes(folder: str, name: str) -> bytes:

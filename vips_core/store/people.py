@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vips_core.data import Sharded
+from vips_core.data.npz import plain_arrays
 from vips_core.data.shard_files import read_bytes, write_bytes
 from vips_core.store import ledger_chain as chain
 
@@ -81,10 +82,10 @@ def write_beside(data: Sharded, own: Digests, key: str) -> None:
 def read_beside(data: Sharded, key: str) -> Digests:
     """Return the digests beside shards; `ValueError` where this store wrote none for them."""
     with contextlib.suppress(Exception):  # a damaged file makes zipfile and NumPy raise nearly anything
-        with np.load(io.BytesIO(read_bytes(data.folder, _BESIDE)), allow_pickle=False) as arrays:
-            own = np.asarray(arrays["digests"], np.uint64)
-            if arrays["of"] == _seal_of(data, own, key):
-                return own
+        arrays = plain_arrays(io.BytesIO(read_bytes(data.folder, _BESIDE)))
+        own = np.asarray(arrays["digests"], np.uint64)
+        if arrays["of"] == _seal_of(data, own, key):
+            return own
     raise ValueError(
         f"this store did not cut the shards in {data.folder}, so it could not find their people in other "
         "data sets: cut the files again with vips-explorer data shard, where this store is"
