@@ -84,20 +84,29 @@ def sbn_clipped_record(image, mu, pixel_centre, hidden_centre, cross_bound, seco
 # --------------------------------------------------------------------------------------------------- LDA
 
 
-def lda_document(counts, lam, alpha, sweeps):
-    """γ and the K×V matrix n_v φ_vk of one document of V counts (the paper's Algorithm 3), from a flat θ."""
+def lda_document(counts, lam, alpha, sweeps, *, plain=False):
+    """γ and the K×V matrix n_v φ_vk of one document of V counts (the paper's Algorithm 3), from a flat θ.
+
+    A sweep starts from γ and Nesterov's part of its last change, with half of γ - α at least, or if `plain`
+    from γ.
+    """
     topics, words = lam.shape
     log_beta = digamma(lam) - digamma(lam.sum(axis=1, keepdims=True))
-    log_theta = np.zeros(topics)
-    for sweep in range(sweeps + 1):
+
+    def phi_of(log_theta):
         phi = np.zeros((topics, words))
         for v in range(words):
             score = np.exp(log_beta[:, v] + log_theta - np.max(log_beta[:, v] + log_theta))
             phi[:, v] = score / score.sum()
-        if sweep < sweeps:
-            gamma = np.array([alpha + sum(counts[v] * row[v] for v in range(words)) for row in phi])
-            log_theta = digamma(gamma) - digamma(gamma.sum())
-    return gamma, counts * phi
+        return phi
+
+    log_theta, gain = np.zeros(topics), np.zeros(topics)
+    for sweep in range(1, sweeps + 1):
+        phi = phi_of(log_theta)
+        last, gain = gain, np.array([sum(counts[v] * row[v] for v in range(words)) for row in phi])
+        momentum = 0 if plain else (sweep - 1) / (sweep + 2)
+        log_theta = digamma(alpha + np.maximum(gain + momentum * (gain - last), gain / 2))
+    return alpha + gain, counts * phi_of(digamma(alpha + gain))
 
 
 def lda_clipped(matrix, bound):

@@ -104,6 +104,25 @@ def test_topics_without_words_may_be_left_out(topics, length):
         np.testing.assert_allclose(found.sum(axis=1), length + 1, rtol=1e-5)
 
 
+@pytest.mark.parametrize("topics", [8, 30])
+def test_twelve_sweeps_reach_the_bound_of_twenty_plain_ones(topics):
+    rng = np.random.default_rng(topics)
+    lam = rng.gamma(0.1, 50, (topics, 300)) + 0.02
+    mixtures = rng.dirichlet(np.full(topics, 0.1), 8) @ (lam / lam.sum(axis=1, keepdims=True))
+    matrix = np.array([rng.multinomial(100, row / row.sum()) for row in mixtures])
+
+    def bound_of(gammas):
+        return sum(
+            reference.lda_bound(row, own, lam, 1 / topics) for row, own in zip(matrix, gammas, strict=True)
+        )
+
+    def plain(sweeps):
+        return [reference.lda_document(row, lam, 1 / topics, sweeps, plain=True)[0] for row in matrix]
+
+    found = bound_of(infer_gammas(corpus_of(matrix), expected_rows(lam), topics, 1 / topics, 12, 0.0))
+    assert bound_of(plain(12)) < bound_of(plain(20)) < found + 0.05  # of about 4,000; optima may differ
+
+
 def test_the_early_end_changes_little():
     corpus, lam = corpus_of(random_counts()), random_lam()
     np.testing.assert_allclose(

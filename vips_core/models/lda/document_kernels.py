@@ -103,7 +103,7 @@ def buffers(room: int, width: int) -> tuple[Int32, Float32, Float32, Float32, Fl
         aligned(room * width),
         aligned(width),
         aligned(width),
-        (aligned(width * WIDTH), aligned(width), np.zeros(width, np.int64)),
+        (aligned(width * WIDTH), np.zeros(width, np.int64)),
     )
 
 
@@ -172,7 +172,7 @@ def add_documents(
             used = read_document(indices[begin:end], counts[begin:end], length, resampled, seed, word, count)
             padded = gather(rows, word, count, used, local)
             infer(local, count, padded, topics, alpha, sweeps, tolerance, theta, gain, room)
-            all_normalisers(local, padded, width, theta, room[2], topics, found)
+            all_normalisers(local, padded, width, theta, room[1], topics, found)
             most_square, size = 0.0, 0.0
             for u in range(used):
                 weighted = count[u] * weights[word[u]]
@@ -181,7 +181,7 @@ def add_documents(
                 size += value[u]
             scale = 1.0
             if most_square > bound * bound:  # otherwise even φ of 0 and 1 only would be within the bound
-                all_squares(local, padded, width, theta, room[2], topics, found, square)
+                all_squares(local, padded, width, theta, room[1], topics, found, square)
                 norm_square = 0.0
                 for u in range(used):
                     norm_square += float(count[u] * weights[word[u]]) ** 2 * square[u]

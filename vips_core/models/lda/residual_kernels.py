@@ -63,7 +63,7 @@ def add_residuals(
         used = read_document(indices[begin:end], counts[begin:end], length, False, 0, word, count)
         padded = gather(rows, word, count, used, local)
         infer(local, count, padded, topics, alpha, sweeps, tolerance, theta, gain, room)
-        all_normalisers(local, padded, width, theta, room[2], topics, found)
+        all_normalisers(local, padded, width, theta, room[1], topics, found)
         norm_square = 0.0
         for u in range(used):
             at, square = word[u] * width, zero

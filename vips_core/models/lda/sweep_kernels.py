@@ -14,6 +14,10 @@ Only ratios within a word and within a document enter φ, and both scales keep t
 Most topics soon have no words of a document: their θ is next to nothing and does not change any more. Sweeps
 go on over the others, the active ones, until these have settled. The last sweep is over all topics again;
 where it finds that one came back, γ has changed, and sweeps go on.
+
+A sweep starts from where γ is heading, not from where it is: Nesterov's extrapolation. It reaches the bound
+of 20 plain sweeps in 9 to 12, and of 100 in 16 to 20. γ - α is never taken below half, because a topic that
+has lost all words of a document would not come back.
 """
 
 from typing import Any
@@ -26,6 +30,7 @@ from vips_core.kernels.lane_math import (
     add,
     count_below,
     distance,
+    fma,
     lane_maximum,
     lane_sum,
     maximum,
@@ -37,28 +42,37 @@ from vips_core.kernels.special import exp_digamma
 from vips_core.models.lda.block_kernels import FAST, TINY, Float32, Int64, weighted_sums
 
 NO_GAIN = 1e-4  # relative change of θ through γ - α, about, below which a topic has no words of the document
+HALF = np.float32(0.5)
 
-Room = tuple[Float32, Float32, npt.NDArray[np.int64]]
+Room = tuple[Float32, npt.NDArray[np.int64]]
 
 
 @nb.njit(nogil=True, cache=True, inline="always")
-def scale_theta(largest: Any, active: int, theta: Float32) -> None:
-    """Divide θ of the active topics by the largest, and let 0 follow."""
+def scale_theta(largest: Any, active: int, theta: Float32) -> Any:
+    """Divide θ of the active topics by the largest, and let 0 follow; return the factor."""
     zero = zeros(8)
-    scale = splat(zero, np.float32(1) / lane_maximum(largest))
+    factor = np.float32(1) / lane_maximum(largest)
     for k in range(0, active, WIDTH):
-        store(theta, k, multiply(scale, load(zero, theta, k)))
+        store(theta, k, multiply(splat(zero, factor), load(zero, theta, k)))
     for k in range(active, active + -active % WIDTH):
         theta[k] = 0
+    return factor
 
 
 @nb.njit(nogil=True, cache=True, inline="always")
 def update(
-    alpha: np.float32, total: Float32, active: int, theta: Float32, gain: Float32, no_gain: np.float32
-) -> tuple[float, int]:
-    """Set γ - α and exp<ln θ> of the active topics from their sums.
+    alpha: np.float32,
+    total: Float32,
+    active: int,
+    theta: Float32,
+    gain: Float32,
+    no_gain: np.float32,
+    momentum: np.float32,
+) -> tuple[float, int, Any]:
+    """Set γ - α of the active topics from their sums, and exp<ln θ> of γ and `momentum` of its change.
 
-    Returns by how much γ changed in all, and how many topics have a γ - α below `no_gain`.
+    Returns by how much γ changed in all, how many topics have a γ - α below `no_gain`, and by what exp<ln θ>
+    was multiplied.
     """
     zero = zeros(8)
     change, largest, below = zero, splat(zero, TINY), 0
@@ -75,26 +89,26 @@ def update(
             load(zero, total, at + 56),
         )
         own = multiply(load(zero, theta, k), own)
-        updated = exp_digamma(add(own, splat(zero, alpha)))
+        last = load(zero, gain, k)
+        ahead = fma(splat(zero, -momentum), last, multiply(splat(zero, np.float32(1) + momentum), own))
+        ahead = maximum(ahead, multiply(splat(zero, HALF), own))
+        updated = exp_digamma(add(ahead, splat(zero, alpha)))
         largest = maximum(largest, updated)
-        change = add(change, distance(own, load(zero, gain, k)))
+        change = add(change, distance(own, last))
         below += count_below(own, splat(zero, no_gain))
         store(gain, k, own)
         store(theta, k, updated)
-    scale_theta(largest, active, theta)
-    return lane_sum(change), below - -active % WIDTH  # the padding's γ - α is 0
+    factor = scale_theta(largest, active, theta)
+    return lane_sum(change), below - -active % WIDTH, factor  # the padding's γ - α is 0
 
 
 @nb.njit(nogil=True, cache=True, inline="always")
-def without_unused(
-    gain: Float32, theta: Float32, topic: Int64, active: int, kept: Float32, no_gain: np.float32
-) -> int:
+def without_unused(gain: Float32, theta: Float32, topic: Int64, active: int, no_gain: np.float32) -> int:
     """Move the topics that have words of the document to the front; return their number."""
     position = 0
     for k in range(active):
-        own, expected, which = gain[k], theta[k], topic[k]
-        kept[which] = own
-        gain[position], theta[position], topic[position] = own, expected, which
+        own = gain[k]
+        gain[position], theta[position], topic[position] = own, theta[k], topic[k]
         position += not own < no_gain
     for k in range(position, active):
         gain[k] = theta[k] = 0
@@ -103,26 +117,17 @@ def without_unused(
 
 @nb.njit(nogil=True, cache=True, inline="always")
 def with_all(
-    alpha: np.float32,
-    gain: Float32,
-    theta: Float32,
-    topic: Int64,
-    active: int,
-    kept: Float32,
-    topics: int,
+    unused: np.float32, gain: Float32, theta: Float32, topic: Int64, active: int, topics: int
 ) -> int:
-    """Bring back all topics, in their order; return their number."""
-    for k in range(active):
-        kept[topic[k]] = gain[k]
-    for k in range(topics):
-        gain[k], topic[k] = kept[k], k
-    zero = zeros(8)
-    largest = splat(zero, TINY)
-    for k in range(0, topics, WIDTH):
-        own = exp_digamma(add(load(zero, gain, k), splat(zero, alpha)))
-        largest = maximum(largest, own)
-        store(theta, k, own)
-    scale_theta(largest, topics, theta)
+    """Bring back all topics, in their order, those without words with θ `unused`; return their number."""
+    position = active - 1
+    for k in range(topics - 1, -1, -1):  # backwards, because a topic is never before its place of now
+        if position >= 0 and topic[position] == k:
+            gain[k], theta[k] = gain[position], theta[position]
+            position -= 1
+        else:
+            gain[k], theta[k] = 0, unused
+        topic[k] = k
     return topics
 
 
@@ -144,20 +149,28 @@ def infer(
     Starts from a flat θ and ends after `sweeps` or when the mean change of γ is below `tolerance`. Leaves
     γ - α and the exp<ln θ> that belongs to it, and all topics in their order in the room's last part.
     """
-    total, kept, topic = room
-    prior = np.float32(alpha)
+    total, topic = room
+    zero, prior = zeros(8), np.float32(alpha)
     no_gain = np.float32(NO_GAIN * alpha * min(alpha, 1.0))  # the slope of ln θ is about 1/α² or 1/α
+    unused_theta = lane_maximum(exp_digamma(splat(zero, prior)))
     for k in range(theta.size):
         theta[k], gain[k], topic[k] = k < topics, 0, k
-    active, left = topics, sweeps
+    active, left, done = topics, sweeps, 0
     while left > 0:
-        left -= 1
+        left, done = left - 1, done + 1
         weighted_sums(local, count, padded, theta.size, theta, topic, active, total)
-        change, unused = update(prior, total, active, theta, gain, no_gain)
+        momentum = np.float32((done - 1) / (done + 2))
+        change, unused, factor = update(prior, total, active, theta, gain, no_gain, momentum)
         settled = change < tolerance * theta.size
         if active == topics and settled:
             left = 0
         elif active < topics and (settled or left == 1):
-            active = with_all(prior, gain, theta, topic, active, kept, topics)
+            active = with_all(factor * unused_theta, gain, theta, topic, active, topics)
         elif unused > 0 and left > 1:
-            active = without_unused(gain, theta, topic, active, kept, no_gain)
+            active = without_unused(gain, theta, topic, active, no_gain)
+    largest = splat(zero, TINY)
+    for k in range(0, topics, WIDTH):
+        own = exp_digamma(add(load(zero, gain, k), splat(zero, prior)))
+        largest = maximum(largest, own)
+        store(theta, k, own)
+    scale_theta(largest, topics, theta)
