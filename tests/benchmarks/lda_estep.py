@@ -13,11 +13,12 @@ from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import digamma, gammaln
+from scipy.special import digamma
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.utils.parallel import Parallel
 
 from vips_core.data import Corpus
+from vips_core.metrics.text import evidence_bound
 from vips_core.models.base import Block
 from vips_core.models.lda.kernels import expected_rows, infer_gammas, topic_word_sums
 from vips_core.models.lda.model import LDA
@@ -32,22 +33,8 @@ def documents(count, rng):
     return sp.csr_matrix(np.array(rows, np.int32)), rng.gamma(1, 5, (TOPICS, WORDS)) * beta * WORDS + 0.1
 
 
-def bound(matrix, lam, gammas):
-    """Per word, the documents' bound on ln p(words) given λ, for the best φ of each γ."""
-    logs = digamma(gammas) - digamma(gammas.sum(axis=1, keepdims=True))
-    beta = np.exp(digamma(lam) - digamma(lam.sum(axis=1, keepdims=True)))
-    explained = sum(
-        row.data @ np.log(np.exp(own) @ beta[:, row.indices]) for row, own in zip(matrix, logs, strict=True)
-    )
-    log_norms = gammaln(gammas.sum(axis=1)) - gammaln(gammas).sum(axis=1)
-    prior_norm = gammaln(TOPICS * ALPHA) - TOPICS * gammaln(ALPHA)
-    divergence = log_norms - prior_norm + ((gammas - ALPHA) * logs).sum(axis=1)
-    return (explained - divergence.sum()) / matrix.sum()
-
-
-def ours(matrix, lam):
+def ours(corpus, lam):
     """The E-step that is timed; it has no γ, and its inference of them is the same and returns them."""
-    corpus = Corpus.from_counts(matrix, [f"w{v}" for v in range(WORDS)])
     model = LDA(TOPICS, corpus.vocabulary, LENGTH, alpha=ALPHA, sweeps=SWEEPS, tolerance=0.0)
     block = Block(float(LENGTH), 1.0, (TOPICS, WORDS))  # no document is clipped
     weights, rows = np.ones(WORDS, np.float32), expected_rows(lam)
@@ -120,9 +107,10 @@ def main():
     options = parser.parse_args()
     warnings.filterwarnings("ignore")
     matrix, lam = documents(options.documents, np.random.default_rng(0))
+    corpus = Corpus.from_counts(matrix, [f"w{v}" for v in range(WORDS)])
     with Parallel(n_jobs=2) as threads, ProcessPoolExecutor(2) as processes:
         contenders = {
-            "vips": timed(ours(matrix, lam)),
+            "vips": timed(ours(corpus, lam)),
             "scikit-learn, n_jobs=2": timed(scikit_learn(matrix, lam, np.float64, threads)),
             "scikit-learn float32, n_jobs=2": timed(scikit_learn(matrix, lam, np.float32, threads)),
         }
@@ -130,7 +118,7 @@ def main():
             print("gensim is not installed and not measured")
         else:
             contenders["gensim, two processes"] = gensim(matrix, lam, processes)
-        bounds = [bound(matrix, lam, np.asarray(run()[1], np.float64)) for run in contenders.values()]
+        bounds = [evidence_bound(lam, ALPHA, corpus, run()[1]) / matrix.sum() for run in contenders.values()]
         # In turns, so that a noisy machine is noisy for all, and the second time that each runs in a turn,
         # because what the others pushed out of memory is fetched by the first.
         rounds = [[(run(), run())[1][0] for run in contenders.values()] for _ in range(options.rounds)]

@@ -226,16 +226,23 @@ def match_topics(
 
 
 def _bound(lam: NDArray[np.floating], alpha: float, corpus: Corpus) -> float:
-    """exp of minus the documents' evidence bound per word (paper §4.3): Σ_d <ln p(w, θ, z | λ)> - <ln q>."""
+    """exp of minus the documents' evidence bound per word."""
     gammas = infer_gammas(corpus, expected_rows(lam), lam.shape[0], alpha)
+    return math.exp(-evidence_bound(lam, alpha, corpus, gammas) / _words(corpus))
+
+
+def evidence_bound(
+    lam: NDArray[np.floating], alpha: float, corpus: Corpus, gammas: NDArray[np.floating]
+) -> float:
+    """Return the documents' evidence bound at their γ (paper §4.3): Σ_d <ln p(w, θ, z | λ)> - <ln q>."""
     log_beta = digamma(lam) - digamma(lam.sum(axis=1, keepdims=True))
     log_theta = digamma(gammas) - digamma(gammas.sum(axis=1, keepdims=True))
-    topics = lam.shape[0]
+    topics = len(lam)
     # With the best φ, <ln p(w|z)> + <ln p(z|θ)> - <ln q(z)> of a word is ln Σ_k exp(<ln θ> + <ln β>).
     score = _mixture(np.exp(log_theta), np.exp(log_beta), corpus)
     score += float(((alpha - gammas) * log_theta + gammaln(gammas)).sum() - gammaln(gammas.sum(axis=1)).sum())
     score += len(corpus) * (math.lgamma(topics * alpha) - topics * math.lgamma(alpha))
-    return math.exp(-score / _words(corpus))
+    return score
 
 
 def _completion(lam: NDArray[np.floating], alpha: float, corpus: Corpus, seed: int) -> float:
