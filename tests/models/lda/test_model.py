@@ -134,9 +134,9 @@ def test_only_as_many_topics_are_measured_as_the_noise_leaves_room_for(documents
     def measured(noise):
         return model.blocks(plan_of(corpus, noise), 5)["topics"].shape[0]
 
-    assert [measured(noise) for noise in (0.0, 3.0, 100.0, 1e6)] == [30, 30, 13, 4]
+    assert [measured(noise) for noise in (0.0, 3.0, 400.0, 1e6)] == [30, 30, 13, 4]
     assert LDA(3, corpus.vocabulary, 60).blocks(plan_of(corpus, 1e6), 5)["topics"].shape[0] == 3
-    params = vips.fit(model, corpus, plan_of(corpus, 100.0), seed=0).params
+    params = vips.fit(model, corpus, plan_of(corpus, 400.0), seed=0).params
     assert topic_shares(params)[13:].sum() < 0.01
     np.testing.assert_allclose(topic_words(params)[13:], np.tile(params.word_shares, (17, 1)))
 
@@ -253,25 +253,6 @@ def test_errors_name_the_value_and_what_is_allowed(make, sentence):
 def test_a_corpus_of_another_vocabulary_is_refused(documents, fits):
     with pytest.raises(ValueError, match="^the model has 60 words, but the corpus has 30$"):
         infer_topics(fits["refined"], corpus_of(random_counts()))
-
-
-def test_noisy_topics_enter_the_e_step_flatter_and_exact_ones_as_they_are(documents):
-    corpus, _ = documents
-    model = LDA(4, corpus.vocabulary, 60)
-    exact, noisy = (vips.fit(model, corpus, plan_of(corpus, noise, 4), seed=0) for noise in (0.0, 1.0))
-    block = model.blocks(noisy.plan, 3)
-    assert (exact.params.sharpness, noisy.params.sharpness) == (1.0, pytest.approx(0.94))
-    longer = vips.fit(model, corpus, plan_of(corpus, 1.0, 12), seed=0)
-    assert longer.params.sharpness == 0.8
-    counted = replace(noisy.params, share_std=0.0)  # nothing is expected, so that sums are counts
-    flatter, sharp = (
-        model.e_step(replace(counted, sharpness=power), corpus, block).sums["topics"] for power in (0.8, 1.0)
-    )
-
-    def purity(sums):
-        return (sums.max(axis=0) / sums.sum(axis=0)).mean()
-
-    assert purity(flatter) < purity(sharp)
 
 
 def test_noisy_steps_measure_residuals_and_exact_ones_counts(documents):

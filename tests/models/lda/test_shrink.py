@@ -17,7 +17,7 @@ def test_shrinkage_is_the_posterior_mean(noisy, noise_std):
     # At grid points far from 0 the bumps' truncation at 0 does not matter.
     grid, mixture = np.array([2.0, 3.0, 5.0]), np.array([0.5, 0.3, 0.2])
     arguments = (np.array([[noisy]]), np.array([[1.5]]), np.array([noise_std]), np.zeros(1, np.int64))
-    estimate, updated, _ = shrink(*arguments, Prior(mixture[None, None], np.ones((1, 1))), grid, 1)
+    estimate, updated = shrink(*arguments, Prior(mixture[None, None], np.ones((1, 1))), grid, 1)
     assert estimate[0, 0] == pytest.approx(reference.shrunk(noisy, 1.5, noise_std, mixture, grid), rel=0.02)
     assert updated.mixture.sum() == pytest.approx(1)
     assert updated.shares == pytest.approx(1)
@@ -29,9 +29,9 @@ def test_shrinkage_learns_sparsity_and_keeps_exact_cells():
     groups, mean = np.zeros(500, np.int64), np.ones((20, 500))
     flat = Prior(np.full((20, 1, 18), 1 / 18), np.ones((1, 1)))
     noisy = truth + rng.normal(size=truth.shape)
-    estimate, _, _ = shrink(noisy, mean, np.ones(500), groups, flat, TOPIC_GRID, 20)
+    estimate, _ = shrink(noisy, mean, np.ones(500), groups, flat, TOPIC_GRID, 20)
     assert ((estimate - truth) ** 2).mean() < 0.4 * ((noisy - truth) ** 2).mean()
-    exact, _, _ = shrink(truth, mean, np.zeros(500), groups, flat, TOPIC_GRID, 1)
+    exact, _ = shrink(truth, mean, np.zeros(500), groups, flat, TOPIC_GRID, 1)
     np.testing.assert_allclose(exact, truth, rtol=1e-9)
 
 
@@ -44,7 +44,7 @@ def test_shrinkage_tells_classes_of_columns_apart():
     alike = Prior(start.mixture.mean(axis=1, keepdims=True), np.ones((2, 1)))
 
     def error(prior):
-        estimate, learned, _ = shrink(noisy, mean, noise, groups, prior, TOPIC_GRID, 20)
+        estimate, learned = shrink(noisy, mean, noise, groups, prior, TOPIC_GRID, 20)
         return ((estimate - truth) ** 2).mean(), learned
 
     apart, learned = error(replace(start, shares=start.shares[:2]))
@@ -56,7 +56,7 @@ def test_shrinkage_tells_classes_of_columns_apart():
 def test_a_class_that_a_group_lacks_stays_lacking():
     rng = np.random.default_rng(0)
     noisy, groups = rng.gamma(1, 1, (1, 800)), np.arange(800) // 100
-    _, learned, _ = shrink(noisy, np.ones_like(noisy), np.ones(800), groups, word_prior(), WORD_GRID, 3)
+    _, learned = shrink(noisy, np.ones_like(noisy), np.ones(800), groups, word_prior(), WORD_GRID, 3)
     assert (learned.shares == np.eye(8)).all()
 
 

@@ -37,7 +37,8 @@ class LDA(VariantModel[TopicParams, Corpus]):
     topics
         K. "refined" measures fewer where the noise leaves no room for so many; the others stay empty.
     vocabulary
-        The public words. Where frequent ones come first, or are those of English, "refined" makes use of it.
+        The public words. "refined" makes use of what is known of English words, their frequency and meaning,
+        and of their order where frequent ones come first.
     words_per_document
         N. "paper" draws exactly N words with replacement from each document, by a hash of the document and
         `seed`. "refined" takes the expectation of that for longer documents, their counts times N over

@@ -8,10 +8,11 @@ p_v       params.word_shares      (V,) the words' shares, from them
 w_v       params.weights          (V,) the words' part in the weights of cells, see `measure`
 s̄         params.average          (M, V) average of the sums s_kv in words, negative cells and all
           params.variance         (M, V) of its noise
-          params.prior            prior of s_kv / (mass_k p_v): of each topic, for classes of words
-          params.sharpness        power of λ_kv / (mass_k p_v) in the E-step
+r_kv      params.leaning          what the words' meaning leads to expect of s_kv / (mass_k p_v)
+          params.prior            prior of s_kv / (mass_k p_v r_kv): of each topic, for classes of words
 
-The priors of words and of cells are learned by EM, see `priors`, `shrink` and `word_shares`.
+What is expected of words and of cells is learned from the sums and from public knowledge of the words, and
+the priors around that by EM, see `word_shares`, `leaning`, `priors` and `shrink`.
 
 A cell's noise does not depend on K, but with more topics a cell holds less. So only the first M ≤ K topics
 are measured, as many as the noise leaves room for by public numbers. The others stay empty: the words'
@@ -20,19 +21,16 @@ shares, with next to no mass. With noise, topics come in two generations, see `s
 The more noise, the longer the average remembers: exact sums of all records need no average (batch EM), and
 where noise is all there is, every step counts alike.
 
-Noise in λ draws words to the topics that it favours, so the next sums repeat it, and no later average takes
-that out. The E-step therefore sees topics that are a little flatter than the estimate, from step to step more
-so: while topics form, being flatter delays them.
-
 What did not help: linear shrinkage with a projection on the simplex (completion 75 worse on Wikipedia, mixed
 on SOTU); sharper assignments, geometric instead of arithmetic posterior means in the E-step, columns that sum
 to the words' counts, averages whose memory follows from the drift that the known noise leaves visible (all
 worse on every corpus tried); a second, longer average for the last step, counts capped at 2 or 3 (mixed); to
-add a part of how expectations have changed to earlier sums (perplexity .2 % better, coherence worse).
+add a part of how expectations have changed to earlier sums (perplexity .2 % better, coherence worse); topics
+that start from clusters of words of like meaning (mixed); an E-step that sees flatter topics (no change).
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -44,11 +42,12 @@ from vips_core.kernels.pool import Array
 from vips_core.models.base import Block, Released
 from vips_core.models.lda.block_kernels import Float32
 from vips_core.models.lda.kernels import expected_rows, residual_sums, topic_word_sums, word_sums
+from vips_core.models.lda.leaning import Leaning, learned, no_leaning, word_features
 from vips_core.models.lda.measure import Measure, of_counts, of_residuals
 from vips_core.models.lda.priors import TOPIC_GRID, frequency_groups, topic_prior
 from vips_core.models.lda.shrink import Prior, shrink
 from vips_core.models.lda.split import FORMING_STEPS, apart, first_generation, parents, part_sizes
-from vips_core.models.lda.word_shares import Groups, public_orders, shares
+from vips_core.models.lda.word_shares import shares
 from vips_core.privacy.plan import PrivacyPlan
 
 if TYPE_CHECKING:
@@ -60,14 +59,13 @@ WORD_STEPS = 2  # first steps that measure the words' counts
 USUAL_NOISE = 1.5  # noise of a cell over its mean, at which step t enters the average with weight t^-0.5
 WEIGHT_POWER = 0.2
 LARGEST_WEIGHT = 8.0
-ROOM = 2.0  # averaged noise of a cell over its mean, up to which a further topic pays
+ROOM = 8.0  # averaged noise of a cell over its mean, up to which a further topic pays
 FEWEST_TOPICS = 4  # that are measured, if the model has as many
 UNMEASURED_MASS = 0.001  # of each other topic, as a share of the average topic's
-SHARPNESS = 0.8  # with noise, at last; 0.5 to 0.7 was worse on three corpora of four at ε = 2.44
-SHARPNESS_STEP = 0.03  # by which it falls from 1, so that topics form sooner
 SMALLEST_MASS = 0.1  # of a topic, as a share of the average topic's
 TOPIC_ITERATIONS = 10  # of EM for the prior of cells, from where it starts
-WARM_ITERATIONS = 2  # and from the last step's
+LEANING_ITERATIONS = 6  # of Newton for the leaning, likewise
+WARM_ITERATIONS = 2  # of both, from the last step's
 
 
 @dataclass(frozen=True)
@@ -82,12 +80,12 @@ class RefinedParams:
     average: Array
     topic_steps: int
     corpus_words: float
-    sharpness: float = 1.0
     share_std: float = 0.0
     variance: Array = field(default_factory=lambda: np.zeros((1, 1)))  # later than the others, as share_std
     prior: Prior = field(default_factory=lambda: topic_prior(1))
     final_topics: int = 0  # that are measured when topics have been split
     split_seed: int = 0
+    leaning: Leaning = field(default_factory=lambda: Leaning(np.zeros((1, 1))))
 
     @cached_property
     def measure(self) -> Measure:
@@ -104,7 +102,7 @@ class RefinedParams:
     @cached_property
     def rows(self) -> Float32:
         """What the E-step sees of the measured topics: computed once a step, for all shards."""
-        return expected_rows(_flattened(self)[: len(self.average)])
+        return expected_rows(self.lam[: len(self.average)])
 
 
 class Refined:
@@ -130,6 +128,7 @@ class Refined:
             topic_steps=0,
             corpus_words=corpus_words,
             prior=topic_prior(self.measured_topics(plan, WORD_STEPS)),
+            leaning=no_leaning(self.measured_topics(plan, WORD_STEPS), word_features(self.model.vocabulary)),
             final_topics=self.measured_topics(plan, plan.steps),
             split_seed=int(rng.integers(2**31)),
         )
@@ -173,8 +172,8 @@ class Refined:
         (block,) = released.sums
         total, std = np.asarray(released.total(block), np.float64), released.total_std(block)
         if block == "words":
-            return _after_words(params, total, std, public_orders(self.model.vocabulary))
-        params = _after_topics(params, total, std, released.sampling_rate, self.model.eta)
+            return _after_words(params, total, std, self.model.vocabulary)
+        params = _after_topics(params, total, std, released.sampling_rate, self.model)
         formed = params.topic_steps == FORMING_STEPS and len(params.average) < params.final_topics
         return _split(params) if formed else params
 
@@ -189,11 +188,13 @@ class Refined:
         return plan.calibrate(epsilon)
 
 
-def _after_words(params: RefinedParams, total: Array, std: float, orders: Sequence[Groups]) -> RefinedParams:
+def _after_words(
+    params: RefinedParams, total: Array, std: float, vocabulary: tuple[str, ...]
+) -> RefinedParams:
     """Shares and weights of the words from their counts, and topics moved to those shares."""
     words, steps = len(total), params.word_steps + 1
     average = params.word_average + (total - params.word_average) / steps
-    word_shares, share_std = shares(average, std / math.sqrt(steps), orders)
+    word_shares, share_std = shares(average, std / math.sqrt(steps), vocabulary)
     return replace(
         params,
         lam=params.lam * (word_shares / params.word_shares),
@@ -206,7 +207,7 @@ def _after_words(params: RefinedParams, total: Array, std: float, orders: Sequen
 
 
 def _after_topics(
-    params: RefinedParams, total: Array, std: float, sampling_rate: float, eta: float
+    params: RefinedParams, total: Array, std: float, sampling_rate: float, model: "LDA"
 ) -> RefinedParams:
     """Topics from the average of the sums so far."""
     topics, _ = total.shape
@@ -216,18 +217,27 @@ def _after_topics(
     average = (1 - rate) * params.average + rate * counts
     variance = (1 - rate) ** 2 * params.variance + (rate * noise) ** 2
     mass = np.maximum(average.sum(axis=1), SMALLEST_MASS * params.corpus_words / topics)
-    estimate, prior_of_cells, _ = shrink(
+    expected = mass[:, None] * params.word_shares
+    leaning = params.leaning
+    if std > 0:
+        features = word_features(model.vocabulary)
+        cells = average / expected, np.sqrt(variance) / expected
+        iterations = WARM_ITERATIONS if params.topic_steps else LEANING_ITERATIONS
+        leaning = learned(leaning, *cells, features, iterations)
+        ratios = leaning.ratios(features)
+        expected *= ratios / (ratios @ params.word_shares)[:, None]
+    estimate, prior_of_cells = shrink(
         average,
-        mass[:, None] * params.word_shares,
+        expected,
         np.sqrt(variance),
         frequency_groups(params.word_shares),
-        params.prior if len(params.prior.mixture) == topics else topic_prior(topics),
+        params.prior,
         TOPIC_GRID,
         WARM_ITERATIONS if params.topic_steps else TOPIC_ITERATIONS,
     )
     # Exact counts are in words, and so is the prior. λ is that posterior times `scale`, so that its expected
     # logarithms are nearly the logarithms of its means, which make better topics (as in collapsed inference).
-    prior = eta if std > 0 else eta * scale
+    prior = model.eta if std > 0 else model.eta * scale
     unmeasured = np.tile(UNMEASURED_MASS * mass.mean() * params.word_shares, (len(params.lam) - topics, 1))
     return replace(
         params,
@@ -236,7 +246,7 @@ def _after_topics(
         variance=variance,
         topic_steps=params.topic_steps + 1,
         prior=prior_of_cells,
-        sharpness=max(SHARPNESS, 1 - SHARPNESS_STEP * (params.topic_steps + 1)) if std > 0 else 1.0,
+        leaning=leaning,
     )
 
 
@@ -252,6 +262,7 @@ def _split(params: RefinedParams) -> RefinedParams:
         average=params.average[parent] * size,
         variance=params.variance[parent] * size**2,
         prior=replace(params.prior, mixture=params.prior.mixture[parent]),
+        leaning=replace(params.leaning, slopes=params.leaning.slopes[parent]),
         topic_steps=1,
     )
 
@@ -260,13 +271,3 @@ def _noise_ratio(noise: Array, sampling_rate: float, corpus_words: float) -> flo
     """Return the noise and sampling error of one step's average cell over that cell."""
     cell = corpus_words / noise.size
     return math.sqrt(float((noise * noise).mean()) / cell**2 + (1 / sampling_rate - 1) / cell)
-
-
-def _flattened(params: RefinedParams) -> Array:
-    """Return λ with its ratios to the words' shares to the power of the sharpness; topics keep their mass."""
-    if params.sharpness == 1:
-        return params.lam
-    mass = params.lam.sum(axis=1, keepdims=True)
-    flat = mass * params.word_shares
-    softened = flat * (params.lam / flat) ** params.sharpness
-    return np.asarray(softened * (mass / softened.sum(axis=1, keepdims=True)))

@@ -39,10 +39,8 @@ def shrink(
     prior: Prior,
     grid: Float64,
     iterations: int,
-) -> tuple[Float64, Prior, float]:
-    """Return the posterior means, rows × columns, the prior after `iterations` of EM, and its fit.
-
-    The fit is the logarithm of the likelihood before the last iteration, but for a constant.
+) -> tuple[Float64, Prior]:
+    """Return the posterior means, rows × columns, and the prior after `iterations` of EM.
 
     Parameters
     ----------
@@ -60,25 +58,20 @@ def shrink(
     widths = np.diff(grid, prepend=0) / 2
     estimate = np.empty_like(noisy)
     noise_std = np.ascontiguousarray(np.broadcast_to(noise_std, noisy.shape))
-    fit = 0.0
     for _ in range(iterations):
 
-        def shrink_chunk(start: int, stop: int, prior: Prior = prior) -> tuple[Float64, Float64, float]:
+        def shrink_chunk(start: int, stop: int, prior: Prior = prior) -> tuple[Float64, Float64]:
             cells, columns = np.zeros(prior.mixture.shape), np.zeros(prior.shares.shape)
             known = noisy, mean, noise_std, groups, prior.mixture, prior.shares, grid, widths
-            return cells, columns, shrink_columns(*known, start, stop, estimate, cells, columns)
+            shrink_columns(*known, start, stop, estimate, cells, columns)
+            return cells, columns
 
-        cells, columns, fit = (
-            np.full(prior.mixture.shape, BUMP_CELLS),
-            CLASS_COLUMNS * (prior.shares > 0),
-            0.0,
-        )
-        for own_cells, own_columns, own_fit in map_chunks(shrink_chunk, noisy.shape[1], CHUNK):
+        cells, columns = np.full(prior.mixture.shape, BUMP_CELLS), CLASS_COLUMNS * (prior.shares > 0)
+        for own_cells, own_columns in map_chunks(shrink_chunk, noisy.shape[1], CHUNK):
             cells += own_cells
             columns += own_columns
-            fit += own_fit
         prior = Prior(cells / cells.sum(axis=2, keepdims=True), columns / columns.sum(axis=1, keepdims=True))
-    return estimate, prior, fit
+    return estimate, prior
 
 
 @nb.njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
@@ -96,16 +89,12 @@ def shrink_columns(
     estimate: Float64,
     cells: Float64,
     columns: Float64,
-) -> float:
-    """Write the posterior means of columns `start` to `stop`; add what each bump and class has of them.
-
-    Returns the logarithm of their likelihood, but for a constant.
-    """
+) -> None:
+    """Write the posterior means of columns `start` to `stop`; add what each bump and class has of them."""
     rows, classes, bumps = mixture.shape
     density, inside = np.empty((rows, bumps)), np.empty((rows, bumps))
     evidence, weight = np.empty((rows, classes)), np.empty(classes)
     exponent, height = np.empty(bumps), np.empty(bumps)
-    likelihood = 0.0
     for v in range(start, stop):
         group = groups[v]
         for c in range(classes):
@@ -120,7 +109,6 @@ def shrink_columns(
                 height[g] = math.sqrt(inverse)
                 inside[k, g] = max(0.0, mean[k, v] * grid[g] + spread * inverse * gap)
                 best = max(best, exponent[g])
-            likelihood += best
             for g in range(bumps):
                 density[k, g] = height[g] * math.exp(exponent[g] - best)
             for c in range(classes):
@@ -130,9 +118,7 @@ def shrink_columns(
                         total += density[k, g] * mixture[k, c, g]
                     evidence[k, c] = total
                     weight[c] += math.log(total)
-        likeliest = weight.max()
-        weight[:] = np.exp(weight - likeliest)
-        likelihood += likeliest + math.log(weight.sum())
+        weight[:] = np.exp(weight - weight.max())
         weight /= weight.sum()
         for c in range(classes):
             columns[group, c] += weight[c]
@@ -146,4 +132,3 @@ def shrink_columns(
                         value += part * inside[k, g]
                         cells[k, c, g] += part
             estimate[k, v] = value
-    return likelihood

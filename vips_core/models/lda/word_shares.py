@@ -1,62 +1,58 @@
 """The words' shares in the corpus, from noisy counts and what is publicly known of the words.
 
-A word's count is shrunk towards those of the words like it, whose prior is learned from their noisy counts.
-Which words are alike is public: a vocabulary may be sorted by frequency, so that neighbours are alike; and a
-word that is frequent in English may be frequent here. The released counts are likelier by one of the two
-orders, and that one is taken: the choice is made after the noise and costs nothing.
+What is known is how frequent a word is in English, its place in the vocabulary, which may be sorted by
+frequency, and what it means: `leaning` finds from the noisy counts how much each of these says here. A count
+is then shrunk towards what is expected of it, by a prior that words of like expectations share. All of it is
+made of released counts and public knowledge, and costs no privacy.
 """
 
+import functools
 import math
-from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from vips_core.data.english import english_words
 from vips_core.kernels.pool import Array
-from vips_core.models.lda.priors import GROUPS, WORD_GRID, word_prior
+from vips_core.models.lda.leaning import learned, no_leaning, word_features
+from vips_core.models.lda.priors import WORD_GRID, frequency_groups, word_prior
 from vips_core.models.lda.shrink import shrink
 
-FEWEST_WORDS = 100  # of a group
-TRIAL_ITERATIONS, ITERATIONS = 10, 40  # of EM for the prior: to compare orders, and from there on
-
-Groups = npt.NDArray[np.int64]
+FIRST_RANK = 10  # the logarithm of rank + 10 is what a word's place says: Zipf's law, flatter at its head
+LEANING_ITERATIONS, PRIOR_ITERATIONS = 25, 50
 
 
-def shares(average: Array, average_std: float, orders: Sequence[Groups]) -> tuple[Array, float]:
-    """Return the words' shares, and the noise of a share, by the likeliest of some `orders`.
+def shares(counts: Array, noise: float, vocabulary: tuple[str, ...]) -> tuple[Array, float]:
+    """Return the words' shares, and the noise of a share.
 
     Parameters
     ----------
-    average, average_std
+    counts, noise
         The words' counts, and their noise.
-    orders
-        Each word's group, one array for each order; see `public_orders`.
+    vocabulary
+        The public words.
     """
-    words = len(average)
-    level = max(float(average.sum()), average_std * math.sqrt(words)) / words
-    counts = average[None], np.full((1, words), level), np.full(words, average_std)
-    tried = [
-        (groups, *shrink(*counts, groups, word_prior(), WORD_GRID, TRIAL_ITERATIONS)) for groups in orders
-    ]
-    groups, _, prior, _ = max(tried, key=lambda order: order[-1])
-    estimate, _, _ = shrink(*counts, groups, prior, WORD_GRID, ITERATIONS)
-    positive = np.maximum(estimate[0], WORD_GRID[0] * level)
-    return positive / positive.sum(), average_std / (level * words)
+    words = len(counts)
+    level = max(float(counts.sum()), noise * math.sqrt(words)) / words
+    expected = np.full(words, level)
+    estimate = counts
+    if noise > 0:
+        features = _features(vocabulary)
+        cells = counts[None] / level, np.full((1, words), noise / level)
+        leaning = learned(no_leaning(1, features), *cells, features, LEANING_ITERATIONS)
+        (ratios,) = leaning.ratios(features)
+        expected = level * ratios / ratios.mean()
+        known = counts[None], expected[None], np.full(words, noise)
+        groups = frequency_groups(expected)
+        ((estimate,), _) = shrink(*known, groups, word_prior(), WORD_GRID, PRIOR_ITERATIONS)
+    positive = np.maximum(estimate, WORD_GRID[0] * np.minimum(expected, level))
+    return positive / positive.sum(), noise / (level * words)
 
 
-def public_orders(vocabulary: Sequence[str]) -> list[Groups]:
-    """Return the groups of neighbours in the vocabulary, and those by frequency in English where they differ.
-
-    Examples
-    --------
-    >>> [groups.tolist() for groups in public_orders(("zinc", "people"))]
-    [[0, 0]]
-    """
-    words = len(vocabulary)
+@functools.lru_cache(maxsize=4)
+def _features(vocabulary: tuple[str, ...]) -> Array:
+    """Return the features of words and their places, in the vocabulary and in English."""
     rank = {word: place for place, word in enumerate(english_words())}
-    ranks = [rank.get(word, len(rank)) for word in vocabulary]  # unknown words stay in their order
-    neighbours = np.arange(words) * GROUPS // max(words, GROUPS * FEWEST_WORDS)
-    by_frequency = np.empty_like(neighbours)
-    by_frequency[np.argsort(ranks, kind="stable")] = neighbours
-    return [neighbours] if np.array_equal(neighbours, by_frequency) else [neighbours, by_frequency]
+    places = np.arange(len(vocabulary)), np.array([rank.get(word.lower(), len(rank)) for word in vocabulary])
+    columns = [np.log(place + FIRST_RANK) for place in places]
+    spread = [(column - column.mean()) / max(column.std(), 1e-9) for column in columns]
+    return np.column_stack([word_features(vocabulary), *spread])
