@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+from scipy import stats
 from scipy.special import digamma
 
 # --------------------------------------------------------------------------------------------------- SBN
@@ -139,6 +140,26 @@ def shrunk(noisy, mean, noise_std, mixture, grid):
     )
     density *= np.exp(-0.5 * ((noisy - value) / noise_std) ** 2)
     return (value * density).sum() / density.sum()
+
+
+def shrunk_cells(noisy, mean, noise_std, groups, prior, grid):
+    """Posterior means of cells whose columns are of classes, and what bumps and classes have, one by one."""
+    shapes, widths = (noisy, prior.mixture, prior.shares), np.diff(grid, prepend=0) / 2
+    estimate, cells, columns = (np.zeros(like.shape) for like in shapes)
+    for v in range(noisy.shape[1]):
+        centres, spreads = mean[:, v, None] * grid, mean[:, v, None] * widths
+        sizes = np.sqrt(noise_std[:, v, None] ** 2 + spreads**2)
+        density = stats.norm.pdf(noisy[:, v, None], centres, sizes)
+        pulled = centres + spreads**2 / sizes**2 * (noisy[:, v, None] - centres)
+        joint = density[:, None] * prior.mixture
+        evidence = joint.sum(axis=2)
+        weight = prior.shares[groups[v]] * evidence.prod(axis=0)
+        weight /= weight.sum()
+        columns[groups[v]] += weight
+        part = weight[:, None] * joint / evidence[:, :, None]
+        cells += part
+        estimate[:, v] = (part.sum(axis=1) * np.maximum(pulled, 0)).sum(axis=1)
+    return estimate, cells, columns
 
 
 # Logistic

@@ -20,8 +20,9 @@ from vips_core.tasks import Task, protected_unit
 
 _VOCABULARY = (
     "Words come from a public list, one per line. A list made from the documents themselves would reveal "
-    "rare words. Private topics are better where words that are frequent in similar public texts come "
-    "first. Without a file, the 6,000 most common English words are used."
+    "rare words. Private topics make use of what English words mean, and are better where words that are "
+    "frequent in similar public texts come first. Without a file, the 6,000 most common English words are "
+    "used."
 )
 _RANGES = (
     "Say which values are possible, from knowledge and not from the file: a range read off the data would "

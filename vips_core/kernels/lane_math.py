@@ -69,6 +69,7 @@ divide = _lane_by_lane(lambda builder, a, b: builder.fdiv(a, b), 2)
 maximum = _lane_by_lane(_larger, 2)
 distance = _lane_by_lane(lambda builder, a, b: of_vectors(builder, "fabs", builder.fsub(a, b)), 2)
 whole_part = _lane_by_lane(lambda builder, a: of_vectors(builder, "trunc", a), 1)
+square_root = _lane_by_lane(lambda builder, a: of_vectors(builder, "sqrt", a), 1)
 power_of_two = _lane_by_lane(_power_of_two, 1)  # of whole numbers from -126 to 127
 
 

@@ -32,7 +32,27 @@ def test_shrinkage_learns_sparsity_and_keeps_exact_cells():
     estimate, _ = shrink(noisy, mean, np.ones(500), groups, flat, TOPIC_GRID, 20)
     assert ((estimate - truth) ** 2).mean() < 0.4 * ((noisy - truth) ** 2).mean()
     exact, _ = shrink(truth, mean, np.zeros(500), groups, flat, TOPIC_GRID, 1)
-    np.testing.assert_allclose(exact, truth, rtol=1e-9)
+    np.testing.assert_allclose(exact, truth, rtol=1e-5)
+
+
+@pytest.mark.parametrize("columns", [1, 15, 16, 17, 1_100])
+def test_any_number_of_columns_is_shrunk_alike(columns):
+    rng = np.random.default_rng(columns)
+    noisy, mean = rng.normal(1, 1, (3, columns)), rng.gamma(2, 1, (3, columns))
+    noise, groups, prior = rng.gamma(2, 1, (3, columns)), rng.integers(8, size=columns), topic_prior(3)
+    estimate, learned = shrink(noisy, mean, noise, groups, prior, TOPIC_GRID, 1)
+    truth, cells, classes = reference.shrunk_cells(noisy, mean, noise, groups, prior, TOPIC_GRID)
+    np.testing.assert_allclose(estimate, truth, rtol=2e-5, atol=1e-9)
+    cells += 1e-3
+    classes += 1
+    np.testing.assert_allclose(learned.mixture, cells / cells.sum(axis=2, keepdims=True), rtol=1e-4)
+    np.testing.assert_allclose(learned.shares, classes / classes.sum(axis=1, keepdims=True), rtol=1e-4)
+
+
+def test_a_prior_of_another_shape_is_refused():
+    ones = np.ones((3, 40))
+    with pytest.raises(ValueError, match=r"must have the shape \(3, 4, 18\), got \(2, 4, 18\)"):
+        shrink(ones, ones, ones, np.zeros(40, np.int64), topic_prior(2), TOPIC_GRID, 1)
 
 
 def test_shrinkage_tells_classes_of_columns_apart():

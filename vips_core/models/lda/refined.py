@@ -217,24 +217,10 @@ def _after_topics(
     average = (1 - rate) * params.average + rate * counts
     variance = (1 - rate) ** 2 * params.variance + (rate * noise) ** 2
     mass = np.maximum(average.sum(axis=1), SMALLEST_MASS * params.corpus_words / topics)
-    expected = mass[:, None] * params.word_shares
-    leaning = params.leaning
+    estimate, leaning, prior_of_cells = average, params.leaning, params.prior
     if std > 0:
-        features = word_features(model.vocabulary)
-        cells = average / expected, np.sqrt(variance) / expected
-        iterations = WARM_ITERATIONS if params.topic_steps else LEANING_ITERATIONS
-        leaning = learned(leaning, *cells, features, iterations)
-        ratios = leaning.ratios(features)
-        expected *= ratios / (ratios @ params.word_shares)[:, None]
-    estimate, prior_of_cells = shrink(
-        average,
-        expected,
-        np.sqrt(variance),
-        frequency_groups(params.word_shares),
-        params.prior,
-        TOPIC_GRID,
-        WARM_ITERATIONS if params.topic_steps else TOPIC_ITERATIONS,
-    )
+        known = average, mass[:, None] * params.word_shares, np.sqrt(variance)
+        estimate, leaning, prior_of_cells = _denoised(params, *known, word_features(model.vocabulary))
     # Exact counts are in words, and so is the prior. λ is that posterior times `scale`, so that its expected
     # logarithms are nearly the logarithms of its means, which make better topics (as in collapsed inference).
     prior = model.eta if std > 0 else model.eta * scale
@@ -248,6 +234,29 @@ def _after_topics(
         prior=prior_of_cells,
         leaning=leaning,
     )
+
+
+def _denoised(
+    params: RefinedParams, average: Array, flat: Array, noise: Array, features: Array
+) -> tuple[Array, Leaning, Prior]:
+    """Return what the sums are likely to be without their noise, and what that was learned with.
+
+    `flat` is what is expected of cells before topics lean to any words.
+    """
+    topics, first = len(average), params.topic_steps == 0
+    leaning, prior = params.leaning, params.prior
+    if len(prior.mixture) != topics:  # parameters of a version that had no such prior
+        prior = topic_prior(topics)
+    if leaning.slopes.shape != (topics, features.shape[1]):
+        leaning = no_leaning(topics, features)
+    iterations = LEANING_ITERATIONS if first else WARM_ITERATIONS
+    leaning = learned(leaning, average / flat, noise / flat, features, iterations)
+    ratios = leaning.ratios(features)
+    expected = flat * (ratios / (ratios @ params.word_shares)[:, None])
+    groups = frequency_groups(params.word_shares)
+    iterations = TOPIC_ITERATIONS if first else WARM_ITERATIONS
+    estimate, prior = shrink(average, expected, noise, groups, prior, TOPIC_GRID, iterations)
+    return estimate, leaning, prior
 
 
 def _split(params: RefinedParams) -> RefinedParams:

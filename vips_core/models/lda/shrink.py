@@ -5,21 +5,20 @@ narrow bumps around public grid points. Every column is of one of some classes, 
 each row has a mixture of its own for the columns of a class: a word that is common to all topics has cells of
 another kind than one that belongs to a few, and all its cells tell which it is. The mixtures and how frequent
 classes are in a group of columns are learned by EM from the noisy cells, so that heavy tails and sparsity are
-found rather than assumed. The answer is the posterior mean of mean·x, and without noise the cell itself.
+found rather than assumed. The answer is the posterior mean of mean·x, in single precision.
 """
 
-import math
 from dataclasses import dataclass
 
-import numba as nb
 import numpy as np
 import numpy.typing as npt
 
 from vips_core.kernels.pool import map_chunks
-from vips_core.models.lda.block_kernels import FAST
+from vips_core.models.lda.shrink_kernels import LANES, Float32, shrink_columns
 
-CHUNK = 256
+CHUNK = 512  # columns
 BUMP_CELLS, CLASS_COLUMNS = 1e-3, 1.0  # that every bump and every possible class has beforehand
+LARGEST = 1e15  # cell or noise over the mean: their squares stay inside float32
 Float64 = npt.NDArray[np.float64]
 
 
@@ -55,80 +54,41 @@ def shrink(
     grid
         Positive centres of the bumps of x, increasing; a bump's width is the gap below it over 2.
     """
-    widths = np.diff(grid, prepend=0) / 2
-    estimate = np.empty_like(noisy)
-    noise_std = np.ascontiguousarray(np.broadcast_to(noise_std, noisy.shape))
+    rows, columns = noisy.shape
+    prior_shape = rows, prior.shares.shape[1], len(grid)
+    if prior.mixture.shape != prior_shape:  # the kernel relies on it
+        raise ValueError(f"the prior's mixtures must have the shape {prior_shape}, got {prior.mixture.shape}")
+    variances = _padded((noise_std / mean) ** 2, high=LARGEST**2)
+    cells, wide = _padded(noisy / mean, high=LARGEST), (np.diff(grid, prepend=0) / 2) ** 2
+    known = cells, variances
+    bump_shapes = grid.astype(np.float32), wide.astype(np.float32)
+    estimate = np.empty_like(cells)
     for _ in range(iterations):
+        weights = _padded(prior.shares[groups].T)
+        mixture = prior.mixture.astype(np.float32).reshape(-1)
 
-        def shrink_chunk(start: int, stop: int, prior: Prior = prior) -> tuple[Float64, Float64]:
-            cells, columns = np.zeros(prior.mixture.shape), np.zeros(prior.shares.shape)
-            known = noisy, mean, noise_std, groups, prior.mixture, prior.shares, grid, widths
-            shrink_columns(*known, start, stop, estimate, cells, columns)
-            return cells, columns
+        def shrink_chunk(
+            start: int, stop: int, weights: Float32 = weights, mixture: Float32 = mixture
+        ) -> Float64:
+            share = np.zeros((*prior_shape, LANES), np.float32)
+            shrink_columns(*known, weights, mixture, *bump_shapes, start, stop, estimate, share.reshape(-1))
+            return np.asarray(share.sum(axis=3, dtype=np.float64))
 
-        cells, columns = np.full(prior.mixture.shape, BUMP_CELLS), CLASS_COLUMNS * (prior.shares > 0)
-        for own_cells, own_columns in map_chunks(shrink_chunk, noisy.shape[1], CHUNK):
-            cells += own_cells
-            columns += own_columns
-        prior = Prior(cells / cells.sum(axis=2, keepdims=True), columns / columns.sum(axis=1, keepdims=True))
-    return estimate, prior
+        own = np.full(prior.mixture.shape, BUMP_CELLS)
+        for share in map_chunks(shrink_chunk, cells.shape[1], CHUNK):
+            own += share
+        of_classes = CLASS_COLUMNS * (prior.shares > 0)
+        for number, of_class in enumerate(weights[:, :columns]):
+            of_classes[:, number] += np.bincount(groups, of_class, len(prior.shares))
+        prior = Prior(
+            own / own.sum(axis=2, keepdims=True), of_classes / of_classes.sum(axis=1, keepdims=True)
+        )
+    return mean * estimate[:, :columns], prior
 
 
-@nb.njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
-def shrink_columns(
-    noisy: Float64,
-    mean: Float64,
-    noise_std: Float64,
-    groups: npt.NDArray[np.int64],
-    mixture: Float64,
-    shares: Float64,
-    grid: Float64,
-    widths: Float64,
-    start: int,
-    stop: int,
-    estimate: Float64,
-    cells: Float64,
-    columns: Float64,
-) -> None:
-    """Write the posterior means of columns `start` to `stop`; add what each bump and class has of them."""
-    rows, classes, bumps = mixture.shape
-    density, inside = np.empty((rows, bumps)), np.empty((rows, bumps))
-    evidence, weight = np.empty((rows, classes)), np.empty(classes)
-    exponent, height = np.empty(bumps), np.empty(bumps)
-    for v in range(start, stop):
-        group = groups[v]
-        for c in range(classes):
-            weight[c] = math.log(shares[group, c]) if shares[group, c] > 0 else -math.inf
-        for k in range(rows):
-            noise, best = noise_std[k, v] ** 2, -math.inf
-            for g in range(bumps):
-                spread = (mean[k, v] * widths[g]) ** 2
-                gap = noisy[k, v] - mean[k, v] * grid[g]
-                inverse = 1 / (noise + spread)
-                exponent[g] = -0.5 * gap * gap * inverse
-                height[g] = math.sqrt(inverse)
-                inside[k, g] = max(0.0, mean[k, v] * grid[g] + spread * inverse * gap)
-                best = max(best, exponent[g])
-            for g in range(bumps):
-                density[k, g] = height[g] * math.exp(exponent[g] - best)
-            for c in range(classes):
-                if weight[c] > -math.inf:
-                    total = 0.0
-                    for g in range(bumps):
-                        total += density[k, g] * mixture[k, c, g]
-                    evidence[k, c] = total
-                    weight[c] += math.log(total)
-        weight[:] = np.exp(weight - weight.max())
-        weight /= weight.sum()
-        for c in range(classes):
-            columns[group, c] += weight[c]
-        for k in range(rows):
-            value = 0.0
-            for c in range(classes):
-                if weight[c] > 0:
-                    factor = weight[c] / evidence[k, c]
-                    for g in range(bumps):
-                        part = factor * density[k, g] * mixture[k, c, g]
-                        value += part * inside[k, g]
-                        cells[k, c, g] += part
-            estimate[k, v] = value
+def _padded(numbers: Float64, high: float = 1.0) -> Float32:
+    """Return numbers between ±`high` with columns of 0 up to a multiple of the lanes."""
+    rows, columns = numbers.shape
+    padded = np.zeros((rows, -(-columns // LANES) * LANES), np.float32)
+    np.clip(numbers, -high, high, out=padded[:, :columns], casting="same_kind")
+    return padded
