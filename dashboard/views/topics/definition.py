@@ -20,8 +20,8 @@ TOPIC = Text("topic", "1", r"[1-9][0-9]{0,3}")
 PAGE = ModelPage(
     task=TOPICS,
     title="Topics of documents",
-    introduction="Topics are groups of words that occur together. They are learned from noisy sums only, so "
-    "that no single document can be told from them.",
+    introduction="Topics are groups of words that occur together. They are learned from noisy sums and from "
+    "what is publicly known of words, so that no single document can be told from them.",
     example={
         "data": "sotu",
         "methods": "refined,strong,non-private",
