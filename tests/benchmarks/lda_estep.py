@@ -2,7 +2,8 @@
 
 K = 50, V = 8,000, documents of 500 words, 20 sweeps. All start from exp<ln β>, which no time includes. The
 "bound" is that on ln p(words), per word, of each contender's own γ: ours extrapolate, and must not be below
-the others'. gensim starts θ at random, the others from a flat one.
+the others'. gensim starts θ at random, the others from a flat one. Ours are timed with 20 sweeps, and with as
+many as reach the best bound of the others.
 """
 
 import argparse
@@ -33,12 +34,12 @@ def documents(count, rng):
     return sp.csr_matrix(np.array(rows, np.int32)), rng.gamma(1, 5, (TOPICS, WORDS)) * beta * WORDS + 0.1
 
 
-def ours(corpus, lam):
+def ours(corpus, lam, sweeps=SWEEPS):
     """The E-step that is timed; it has no γ, and its inference of them is the same and returns them."""
-    model = LDA(TOPICS, corpus.vocabulary, LENGTH, alpha=ALPHA, sweeps=SWEEPS, tolerance=0.0)
+    model = LDA(TOPICS, corpus.vocabulary, LENGTH, alpha=ALPHA, sweeps=sweeps, tolerance=0.0)
     block = Block(float(LENGTH), 1.0, (TOPICS, WORDS))  # no document is clipped
     weights, rows = np.ones(WORDS, np.float32), expected_rows(lam)
-    gammas = infer_gammas(corpus, rows, TOPICS, ALPHA, SWEEPS, 0.0)
+    gammas = infer_gammas(corpus, rows, TOPICS, ALPHA, sweeps, 0.0)
 
     def run():
         topic_word_sums(model, corpus, rows, weights, block, resampled=False)
@@ -118,18 +119,23 @@ def main():
             print("gensim is not installed and not measured")
         else:
             contenders["gensim, two processes"] = gensim(matrix, lam, processes)
-        bounds = [evidence_bound(lam, ALPHA, corpus, run()[1]) / matrix.sum() for run in contenders.values()]
+        bounds = [evidence_bound(lam, ALPHA, corpus, run()[1]) for run in contenders.values()]
+        for sweeps in range(1, SWEEPS + 1):
+            enough = ours(corpus, lam, sweeps)
+            reached = evidence_bound(lam, ALPHA, corpus, enough())
+            if reached >= max(bounds[1:]) or sweeps == SWEEPS:
+                contenders[f"vips, {sweeps} sweeps"] = timed(enough)
+                bounds.append(reached)
+                break
         # In turns, so that a noisy machine is noisy for all, and the second time that each runs in a turn,
         # because what the others pushed out of memory is fetched by the first.
         rounds = [[(run(), run())[1][0] for run in contenders.values()] for _ in range(options.rounds)]
     times = np.array(rounds) / options.documents * 1e6
-    print(f"{'':32}{'bound':>9}  µs per document    times ours, median (lowest to highest)")
+    print(f"{'':32}{'bound':>9}  µs per document   times ours, median (range): 20 sweeps   at equal bound")
     for name, own, column in zip(contenders, bounds, times.T, strict=True):
-        ratios = column / times[:, 0]
-        print(
-            f"{name:32}{own:9.4f}  {np.median(column):15.1f}  {np.median(ratios):20.1f}"
-            f"  ({ratios.min():.1f} to {ratios.max():.1f})"
-        )
+        ratios = [column / times[:, place] for place in (0, -1)]
+        text = [f"{np.median(each):5.1f} ({each.min():.1f} to {each.max():.1f})" for each in ratios]
+        print(f"{name:32}{own / matrix.sum():9.4f}  {np.median(column):15.1f}  {text[0]:>38}  {text[1]:>19}")
 
 
 if __name__ == "__main__":
