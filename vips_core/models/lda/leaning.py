@@ -40,7 +40,8 @@ class Leaning:
 
     def ratios(self, features: Array) -> Array:
         """Return r_kv of words with these features."""
-        return _ratios(self.slopes, features)
+        with one_blas_thread():
+            return _ratios(self.slopes, features)
 
 
 def no_leaning(topics: int, features: Array) -> Leaning:

@@ -252,7 +252,7 @@ def _denoised(
     iterations = LEANING_ITERATIONS if first else WARM_ITERATIONS
     leaning = learned(leaning, average / flat, noise / flat, features, iterations)
     ratios = leaning.ratios(features)
-    expected = flat * (ratios / (ratios @ params.word_shares)[:, None])
+    expected = flat * (ratios / (ratios * params.word_shares).sum(axis=1, keepdims=True))
     groups = frequency_groups(params.word_shares)
     iterations = TOPIC_ITERATIONS if first else WARM_ITERATIONS
     estimate, prior = shrink(average, expected, noise, groups, prior, TOPIC_GRID, iterations)
