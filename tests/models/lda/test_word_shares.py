@@ -64,6 +64,12 @@ def test_counts_without_noise_are_their_shares():
     assert share_std == 0
 
 
+def test_no_words_at_all_have_equal_shares():
+    found, share_std = shares(np.zeros(4), 0.0, english_words()[:4])
+    np.testing.assert_array_equal(found, np.full(4, 0.25))
+    assert share_std == 0
+
+
 @pytest.mark.parametrize("noise", [1e-3, 1.0, 1e9])
 def test_shares_are_positive_and_sum_to_one_whatever_the_noise(noise):
     rng = np.random.default_rng(3)

@@ -19,6 +19,7 @@ from vips_core.models.lda.shrink import shrink
 
 FIRST_RANK = 10  # the logarithm of rank + 10 is what a word's place says: Zipf's law, flatter at its head
 LEANING_ITERATIONS, PRIOR_ITERATIONS = 25, 50
+NO_WORDS = 1e-9  # in all documents together: without noise, shares are then alike
 
 
 def shares(counts: Array, noise: float, vocabulary: tuple[str, ...]) -> tuple[Array, float]:
@@ -32,7 +33,7 @@ def shares(counts: Array, noise: float, vocabulary: tuple[str, ...]) -> tuple[Ar
         The public words.
     """
     words = len(counts)
-    level = max(float(counts.sum()), noise * math.sqrt(words)) / words
+    level = max(float(counts.sum()), noise * math.sqrt(words), NO_WORDS) / words
     expected = np.full(words, level)
     estimate = counts
     if noise > 0:
