@@ -7,7 +7,7 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from vips_core.kernels.simd import FLAGS, PAIRS, WIDTH, indices, intrinsic, lanes, of_vectors
+from vips_core.kernels.simd import FLAGS, indices, intrinsic, of_vectors
 
 
 @intrinsic
@@ -19,22 +19,6 @@ def fma(typing: Any, a: Any, b: Any, c: Any) -> Any:
         return builder.fadd(product, values[2], flags=FLAGS)
 
     return a(a, a, a), code
-
-
-@intrinsic
-def totals(typing: Any, a: Any, b: Any, c: Any, d: Any, e: Any, f: Any, g: Any, h: Any) -> Any:
-    """Return the sums of the lanes of eight values, in their order."""
-
-    def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        vectors = list(values)
-        for masks in PAIRS:
-            vectors = [
-                builder.fadd(*(builder.shuffle_vector(x, y, indices(mask)) for mask in masks))
-                for x, y in zip(vectors[::2], vectors[1::2], strict=True)
-            ]
-        return vectors[0]
-
-    return lanes(lanes, lanes, lanes, lanes, lanes, lanes, lanes, lanes), code
 
 
 def _lane_by_lane(emit: Callable[..., Any], inputs: int) -> Any:
@@ -67,6 +51,7 @@ add = _lane_by_lane(lambda builder, a, b: builder.fadd(a, b), 2)
 multiply = _lane_by_lane(lambda builder, a, b: builder.fmul(a, b), 2)
 divide = _lane_by_lane(lambda builder, a, b: builder.fdiv(a, b), 2)
 maximum = _lane_by_lane(_larger, 2)
+minimum = _lane_by_lane(lambda builder, a, b: builder.select(builder.fcmp_ordered("<", a, b), a, b), 2)
 distance = _lane_by_lane(lambda builder, a, b: of_vectors(builder, "fabs", builder.fsub(a, b)), 2)
 whole_part = _lane_by_lane(lambda builder, a: of_vectors(builder, "trunc", a), 1)
 square_root = _lane_by_lane(lambda builder, a: of_vectors(builder, "sqrt", a), 1)
@@ -74,17 +59,18 @@ power_of_two = _lane_by_lane(_power_of_two, 1)  # of whole numbers from -126 to 
 
 
 def _over_lanes(emit: Callable[..., Any]) -> Any:
-    """Return a function of eight numbers that reduces them to one."""
+    """Return a function of some numbers, a power of two of them, that reduces them to one."""
 
     def of(typing: Any, a: Any) -> Any:
         def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-            value = values[0]
-            for half in (4, 2, 1):
-                turned = indices([*range(half, WIDTH), *range(half)])
-                value = emit(builder, value, builder.shuffle_vector(value, value, turned))
+            value, half = values[0], a.width // 2
+            while half:
+                first, second = indices(range(half)), indices(range(half, 2 * half))
+                pair = (builder.shuffle_vector(value, value, part) for part in (first, second))
+                value, half = emit(builder, *pair), half // 2
             return builder.extract_element(value, cgutils.int32_t(0))
 
-        return types.float32(lanes), code
+        return types.float32(a), code
 
     return intrinsic(of)
 
@@ -95,10 +81,10 @@ lane_maximum = _over_lanes(_larger)
 
 @intrinsic
 def count_below(typing: Any, a: Any, limit: Any) -> Any:
-    """Return how many of eight numbers are below a limit."""
+    """Return how many numbers are below a limit."""
 
     def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        bits = builder.bitcast(builder.fcmp_ordered("<", *values), cgutils.int8_t)
+        bits = builder.bitcast(builder.fcmp_ordered("<", *values), ir.IntType(a.width))
         return builder.zext(builder.ctpop(bits), cgutils.intp_t)
 
-    return types.intp(lanes, lanes), code
+    return types.intp(a, a), code

@@ -17,6 +17,7 @@ from numba.extending import intrinsic as numba_intrinsic
 from numba.extending import models, register_model
 
 WIDTH = 8
+SUMS = 16  # partial sums of `add_products`
 _DOUBLES = ir.VectorType(ir.DoubleType(), WIDTH)
 FLAGS = ("contract", "reassoc")
 intrinsic: Any = numba_intrinsic  # its values have types of numba's own
@@ -46,6 +47,7 @@ def _vector(kind: Any) -> Any:
 
 
 _FLOATS = _vector(lanes)
+_SUMS = _vector(Lanes(SUMS))
 
 
 @register_model(Lanes)
@@ -132,14 +134,14 @@ def splat(typing: Any, like: Any, number: Any) -> Any:
 
 @intrinsic
 def add_products(typing: Any, sums: Any, place: Any, value: Any, array: Any, offset: Any) -> Any:
-    """Add `value` times the numbers of an array from `offset` to eight sums from `place`, in turn."""
+    """Add `value` times the numbers of an array from `offset` to sixteen sums from `place`, in turn."""
 
     def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        address = _pointer(context, builder, signature.args[0], values[0], values[1], _FLOATS)
-        others = _pointer(context, builder, signature.args[3], values[3], values[4], _FLOATS)
+        address = _pointer(context, builder, signature.args[0], values[0], values[1], _SUMS)
+        others = _pointer(context, builder, signature.args[3], values[3], values[4], _SUMS)
         total = builder.load(address, align=4)
-        for part in range(value.width // WIDTH):
-            own = indices(range(part * WIDTH, (part + 1) * WIDTH))
+        for part in range(value.width // SUMS):
+            own = indices(range(part * SUMS, (part + 1) * SUMS))
             factor = builder.shuffle_vector(values[2], values[2], own)
             other = builder.load(builder.gep(others, [cgutils.int32_t(part)]), align=4)
             total = builder.fadd(builder.fmul(factor, other, flags=FLAGS), total, flags=FLAGS)
@@ -150,42 +152,77 @@ def add_products(typing: Any, sums: Any, place: Any, value: Any, array: Any, off
 
 
 @intrinsic
-def store_columns(
-    typing: Any,
-    array: Any,
-    offset: Any,
-    stride: Any,
-    a: Any,
-    b: Any,
-    c: Any,
-    d: Any,
-    e: Any,
-    f: Any,
-    g: Any,
-    h: Any,
-) -> Any:
-    """Write lane i of eight values side by side from offset + i·stride, for all eight i."""
+def totals(typing: Any, array: Any, offset: Any) -> Any:
+    """Return the totals of sixteen rows of sixteen sums of a float32 array, side by side from `offset`."""
+    kind = Lanes(SUMS)
 
     def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        rows = list(values[3:])
+        address = _pointer(context, builder, array, values[0], values[1], _SUMS)
+        rows = [builder.load(builder.gep(address, [cgutils.int32_t(i)]), align=4) for i in range(SUMS)]
+        for masks in PAIRS:  # two eights of rows: in each half of a value are sums of that half
+            rows = [
+                builder.fadd(
+                    *(builder.shuffle_vector(x, y, indices(_of_both_halves(mask))) for mask in masks)
+                )
+                for x, y in zip(rows[::2], rows[1::2], strict=True)
+            ]
+        halves = (range(WIDTH), range(WIDTH, SUMS))
+        return builder.fadd(
+            *(builder.shuffle_vector(*rows, indices([*half, *(i + SUMS for i in half)])) for half in halves)
+        )
+
+    return kind(array, types.intp), code
+
+
+@intrinsic
+def copy_columns(
+    typing: Any, array: Any, offset: Any, stride: Any, source: Any, starts: Any, place: Any, factor: Any
+) -> Any:
+    """Write number i of sixteen rows of `source` side by side from offset + i·stride, for 8 i from `place`.
+
+    The rows start at the sixteen places in `starts`. Returns the sums of these numbers, weighted by `factor`:
+    in the first eight lanes those of the first eight rows, in the others those of the others.
+    """
+
+    def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        array, offset, stride, source, starts, place, factor = values
+        places = context.make_array(signature.args[4])(context, builder, starts).data
+        rows = []
+        for number in range(SUMS):
+            start = builder.load(builder.gep(places, [cgutils.int32_t(number)]))
+            address = _pointer(
+                context, builder, signature.args[3], source, builder.add(start, place), _FLOATS
+            )
+            rows.append(builder.load(address, align=4))
+        both = indices(range(SUMS))
+        rows = [builder.shuffle_vector(rows[i], rows[i + WIDTH], both) for i in range(WIDTH)]
+        total = ir.Constant(_SUMS, None)
+        for number, row in enumerate(rows):
+            own = indices([number] * WIDTH + [number + WIDTH] * WIDTH)
+            weight = builder.shuffle_vector(factor, factor, own)
+            total = builder.fadd(builder.fmul(weight, row, flags=FLAGS), total, flags=FLAGS)
         for distance, masks in zip((1, 2, 4), PAIRS, strict=True):
             firsts = [number for number in range(WIDTH) if not number & distance]
             mixed = {
                 number + side * distance: builder.shuffle_vector(
-                    rows[number], rows[number + distance], indices(masks[side])
+                    rows[number], rows[number + distance], indices(_of_both_halves(masks[side]))
                 )
                 for number in firsts
                 for side in (0, 1)
             }
             rows = [mixed[number] for number in range(WIDTH)]
-        place = values[1]
         for row in rows:
-            address = _pointer(context, builder, signature.args[0], values[0], place, _FLOATS)
-            builder.store(row, address, align=4)
-            place = builder.add(place, values[2])
-        return context.get_dummy_value()
+            builder.store(row, _pointer(context, builder, signature.args[0], array, offset, _SUMS), align=4)
+            offset = builder.add(offset, stride)
+        return total
 
-    return types.void(array, types.intp, types.intp, *[lanes] * 8), code
+    return factor(array, types.intp, types.intp, source, starts, types.intp, factor), code
+
+
+def _of_both_halves(mask: tuple[int, ...]) -> list[int]:
+    """Return what a shuffle of two eights is for two sixteens whose halves stay apart."""
+    first = [number + WIDTH * (number >= WIDTH) for number in mask]
+    return first + [number + WIDTH for number in first]
 
 
 @intrinsic

@@ -12,45 +12,80 @@ import numba as nb
 import numpy as np
 import numpy.typing as npt
 
-from vips_core.kernels.lane_math import add, divide, fma, multiply
-from vips_core.kernels.simd import WIDTH, add_products, load, splat, store, store_columns, width_of, zeros
+from vips_core.kernels.lane_math import add, divide, fma, lane_sum, multiply
+from vips_core.kernels.simd import (
+    SUMS,
+    WIDTH,
+    add_products,
+    copy_columns,
+    load,
+    splat,
+    store,
+    width_of,
+    zeros,
+)
 
+ZERO = np.float32(0)
 TINY = np.float32(1e-30)  # added to the normaliser of φ: a word that no topic explains has no infinite weight
 FAST = {"contract", "reassoc", "nsz", "arcp"}  # infinities and NaN keep their meaning
 
 Float32 = npt.NDArray[np.float32]
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
+Room = tuple[Float32, Int64, Int64, Float32]  # sums of topics, their numbers; starts of sixteen rows, numbers
 
 
 @nb.njit(nogil=True, cache=True, error_model="numpy")
-def gather(rows: Float32, word: Int32, count: Float32, used: int, local: Float32) -> int:
-    """Copy the rows of `used` words to `local`; return their number, padded to 16s with words of count 0."""
+def row_sums(rows: Float32) -> Float32:
+    """Return Σ_k exp<ln β> of each word: its normaliser where θ is flat."""
     width, flat, zero = rows.shape[1], rows.reshape(-1), zeros(8)
+    sums = np.empty(rows.shape[0], np.float32)
+    for v in range(rows.shape[0]):
+        total = zero
+        for k in range(0, width, WIDTH):
+            total = add(total, load(zero, flat, v * width + k))
+        sums[v] = lane_sum(total) + TINY
+    return sums
+
+
+@nb.njit(nogil=True, cache=True, error_model="numpy")
+def gather(
+    rows: Float32,
+    sums: Float32,
+    word: Int32,
+    count: Float32,
+    used: int,
+    local: Float32,
+    room: Room,
+) -> int:
+    """Copy the rows of `used` words to `local`; return their number, padded to 16s with words of count 0.
+
+    Writes to the room what `weighted_sums` does of a flat θ, whose normalisers are the words' `sums`.
+    """
+    total, _, start, small = room
+    width, flat, few = rows.shape[1], rows.reshape(-1), zeros(16)
     padded = (used + 15) // 16 * 16
     for u in range(used, padded):
         count[u] = 0
         word[u] = word[0]
+    for k in range(0, width, WIDTH):
+        store(total, 2 * k, few)
     many, some = padded // 64 * 64, padded // 32 * 32
-    for u in range(0, padded, WIDTH):
+    for u in range(0, padded, 16):
         block = 64 if u < many else 32 if u < some else 16
         place = u // block * block * width + u % block
-        a, b, c, d = word[u] * width, word[u + 1] * width, word[u + 2] * width, word[u + 3] * width
-        e, f, g, h = word[u + 4] * width, word[u + 5] * width, word[u + 6] * width, word[u + 7] * width
+        for i in range(16):
+            start[i] = word[u + i] * width
+            small[i] = sums[word[u + i]]
+        ratio = divide(load(few, count, u), load(few, small, 0))
         for k in range(0, width, WIDTH):
-            store_columns(
-                local,
-                place + k * block,
-                block,
-                load(zero, flat, a + k),
-                load(zero, flat, b + k),
-                load(zero, flat, c + k),
-                load(zero, flat, d + k),
-                load(zero, flat, e + k),
-                load(zero, flat, f + k),
-                load(zero, flat, g + k),
-                load(zero, flat, h + k),
-            )
+            part = copy_columns(local, place + k * block, block, flat, start, k, ratio)
+            store(total, 2 * k, add(load(few, total, 2 * k), part))
+    for k in range(width - 1, -1, -1):  # backwards, because a topic's sums come after where its total is
+        place = 2 * k - k % WIDTH
+        first = total[place] + total[place + WIDTH]
+        store(total, k * SUMS, few)
+        total[k * SUMS] = first
     return padded
 
 
@@ -78,10 +113,10 @@ def last_normalisers(zero: Any, local: Float32, theta: Float32, topic: Int64, ac
 
 @nb.njit(nogil=True, cache=True, inline="always")
 def add_weighted(ratio: Any, local: Float32, topic: Int64, active: int, at: int, total: Float32) -> None:
-    """Add ratio · exp<ln β> of a block of words to each topic's eight sums."""
+    """Add ratio · exp<ln β> of a block of words to each topic's sixteen sums."""
     block = width_of(ratio)
     for k in range(active):
-        add_products(total, k * WIDTH, ratio, local, at + topic[k] * block)
+        add_products(total, k * SUMS, ratio, local, at + topic[k] * block)
 
 
 @nb.njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
@@ -94,14 +129,18 @@ def weighted_sums(
     topic: Int64,
     active: int,
     total: Float32,
-) -> None:
-    """Write Σ_v n_v exp<ln β> / normaliser of each active topic, in eight sums, to `total`."""
+) -> np.float32:
+    """Write Σ_v n_v exp<ln β> / normaliser of each active topic, in sixteen sums, to `total`.
+
+    Returns Σ_v n_v / normaliser.
+    """
     many, some, few = zeros(64), zeros(32), zeros(16)
-    to_many, to_some = padded // 64 * 64, padded // 32 * 32
-    for k in range(active):
-        store(total, k * WIDTH, zeros(8))
+    to_many, to_some, size = padded // 64 * 64, padded // 32 * 32, ZERO
+    for k in range(active + -active % SUMS):
+        store(total, k * SUMS, few)
     if to_many > 0:
         ratio = divide(load(many, count, 0), normalisers(many, local, theta, topic, active, 0))
+        ratios = ratio
         for u in range(64, to_many, 64):
             # A block's sums and the next one's normalisers in one loop: while the first find their numbers in
             # the nearest cache, those of the second are fetched.
@@ -109,19 +148,22 @@ def weighted_sums(
             for k in range(active):
                 other = load(many, local, following + topic[k] * 64)
                 found = fma(splat(many, theta[k]), other, found)
-                add_products(total, k * WIDTH, ratio, local, at + topic[k] * 64)
+                add_products(total, k * SUMS, ratio, local, at + topic[k] * 64)
             ratio = divide(load(many, count, u), found)
+            ratios = add(ratios, ratio)
         add_weighted(ratio, local, topic, active, (to_many - 64) * width, total)
+        size += lane_sum(ratios)
     if to_some > to_many:
         found_some = normalisers(some, local, theta, topic, active, to_many * width)
-        add_weighted(
-            divide(load(some, count, to_many), found_some), local, topic, active, to_many * width, total
-        )
+        ratio_some = divide(load(some, count, to_many), found_some)
+        add_weighted(ratio_some, local, topic, active, to_many * width, total)
+        size += lane_sum(ratio_some)
     if padded > to_some:
         found_few = last_normalisers(few, local, theta, topic, active, to_some * width)
-        add_weighted(
-            divide(load(few, count, to_some), found_few), local, topic, active, to_some * width, total
-        )
+        ratio_few = divide(load(few, count, to_some), found_few)
+        add_weighted(ratio_few, local, topic, active, to_some * width, total)
+        size += lane_sum(ratio_few)
+    return size
 
 
 @nb.njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)

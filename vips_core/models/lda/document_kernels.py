@@ -9,21 +9,22 @@ import numba as nb
 import numpy as np
 import numpy.typing as npt
 
-from vips_core.kernels.simd import WIDTH, add_whole_products, load, splat, zeros
+from vips_core.kernels.simd import SUMS, WIDTH, add_whole_products, load, splat, zeros
 from vips_core.models.lda.block_kernels import (
     FAST,
     Float32,
     Int32,
     Int64,
+    Room,
     all_normalisers,
     all_squares,
     gather,
 )
-from vips_core.models.lda.sweep_kernels import Room, infer
+from vips_core.models.lda.sweep_kernels import infer, spread
 
 Float64 = npt.NDArray[np.float64]
-ZERO = np.float32(0)
-TOGETHER = 256  # documents whose statistics are added word by word, so that sums are touched rarely
+ONE = np.float32(1)
+TOGETHER = 512  # documents whose statistics are added word by word, so that sums are touched rarely
 ROUNDING = 2.0**-23  # of float32: a topic's part in the error of a sum over topics is below half of it
 LARGEST = 1e38  # below which float32 holds all numbers
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -97,13 +98,14 @@ def aligned(size: int) -> Float32:
 @nb.njit(nogil=True, cache=True)
 def buffers(room: int, width: int) -> tuple[Int32, Float32, Float32, Float32, Float32, Room]:
     """Return room for words, counts and rows of one document, for its θ and γ - α, and for `infer`."""
+    topics = width + -width % SUMS
     return (
         np.zeros(room, np.int32),
         aligned(room),
         aligned(room * width),
-        aligned(width),
-        aligned(width),
-        (aligned(width * WIDTH), np.zeros(width, np.int64)),
+        aligned(topics),
+        aligned(topics),
+        (aligned(topics * SUMS), np.zeros(topics, np.int64), np.zeros(SUMS, np.int64), aligned(SUMS)),
     )
 
 
@@ -118,12 +120,12 @@ def read_document(
     count: Float32,
 ) -> int:
     """Bring one document to `length` words; write its words and counts, and return how many differ."""
-    if resampled:
-        resample(words, counts, length, seed, count)
-    else:
+    if not resampled:
         factor = np.float32(min(1.0, length / counts.sum()))
         for u in range(words.size):
-            count[u] = factor * counts[u]
+            word[u], count[u] = words[u], factor * counts[u]
+        return words.size
+    resample(words, counts, length, seed, count)
     used = 0
     for u in range(words.size):
         if count[u] > 0:
@@ -139,6 +141,7 @@ def add_documents(
     indices: Int32,
     counts: Int32,
     rows: Float32,
+    row_sums: Float32,
     topics: int,
     weights: Float32,
     alpha: float,
@@ -162,65 +165,65 @@ def add_documents(
     for first in range(0, documents, TOGETHER):
         most = max(most, indptr[min(first + TOGETHER, documents)] - indptr[first])
     thetas = aligned(TOGETHER * width).reshape(TOGETHER, width)
-    words, owners, values = np.empty(most, np.int32), np.empty(most, np.int32), np.empty(most, np.float32)
+    words, entries, bits = np.empty(most, np.int32), np.empty(most, np.int64), value.view(np.uint32)
     for first in range(0, documents, TOGETHER):
-        entries = 0
+        size = 0
         for d in range(first, min(first + TOGETHER, documents)):
             begin, end = indptr[d], indptr[d + 1]
             if begin == end:
                 continue
             used = read_document(indices[begin:end], counts[begin:end], length, resampled, seed, word, count)
-            padded = gather(rows, word, count, used, local)
-            infer(local, count, padded, topics, alpha, sweeps, tolerance, theta, gain, room)
-            all_normalisers(local, padded, width, theta, room[1], topics, found)
-            most_square, size = 0.0, 0.0
+            padded = gather(rows, row_sums, word, count, used, local, room)
+            active = infer(local, count, padded, width, topics, alpha, sweeps, tolerance, theta, gain, room)
+            all_normalisers(local, padded, width, theta, room[1], active, found)
+            most_square, whole = 0.0, 0.0
             for u in range(used):
                 weighted = count[u] * weights[word[u]]
                 most_square += weighted * weighted
                 value[u] = weighted / found[u]
-                size += value[u]
+                whole += value[u]
             scale = 1.0
             if most_square > bound * bound:  # otherwise even φ of 0 and 1 only would be within the bound
-                all_squares(local, padded, width, theta, room[1], topics, found, square)
+                all_squares(local, padded, width, theta, room[1], active, found, square)
                 norm_square = 0.0
                 for u in range(used):
                     norm_square += float(count[u] * weights[word[u]]) ** 2 * square[u]
                 norm_square *= 1 + topics * ROUNDING
                 scale = min(1.0, bound / math.sqrt(norm_square))
-            if not (size + 1) * (scale / grid) < LARGEST:
+            if not (whole + 1) * (scale / grid) < LARGEST:
                 continue  # beyond float32, or NaN: such a document would take the cells of all others with it
-            in_steps = np.float32(scale / grid)
-            for k in range(width):
-                thetas[d - first, k] = theta[k] * in_steps
-            words[entries : entries + used] = word[:used]
-            values[entries : entries + used] = value[:used]
-            owners[entries : entries + used] = d - first
-            entries += used
-        add_by_word(words[:entries], owners, values, thetas, rows, sums)
+            spread(theta, room[1], active, np.float32(scale / grid), thetas[d - first])
+            for u in range(used):
+                words[size + u] = word[u]
+                entries[size + u] = np.int64(d - first) << 32 | np.int64(bits[u])
+            size += used
+        add_by_word(words[:size], entries, thetas, rows, sums)
+
+
+@nb.njit(nogil=True, cache=True, inline="always")
+def low_bits(entry: int) -> np.float32:
+    """Return the float32 that is in the last 32 bits."""
+    value: np.float32 = np.int32(entry).view(np.float32)
+    return value
 
 
 @nb.njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
-def add_by_word(
-    words: Int32,
-    owners: Int32,
-    values: Float32,
-    thetas: Float32,
-    rows: Float32,
-    sums: Float64,
-) -> None:
-    """Add values[e] θ_owner exp<ln β_word>, cut to whole numbers, of all entries e to `sums`, row by row."""
+def add_by_word(words: Int32, entries: Int64, thetas: Float32, rows: Float32, sums: Float64) -> None:
+    """Add value θ exp<ln β_word>, cut to whole numbers, of each word's entry to `sums`, row by row.
+
+    An entry has the row of its θ above 32 bits that are its value, a float32.
+    """
     vocabulary, width = rows.shape
     steps = width // WIDTH
-    stop = np.zeros(vocabulary + 1, np.int64)
+    stop = np.zeros(vocabulary + 1, np.int32)
     for e in range(words.size):
         stop[words[e] + 1] += 1
     for v in range(vocabulary):
         stop[v + 1] += stop[v]
-    start = np.zeros(words.size + 3, np.int64)  # of the owner's θ; the last three serve as padding
-    value = np.zeros(words.size + 3, np.float32)
+    by_word = np.empty(words.size, np.int64)
     for e in range(words.size):  # a counting sort, after which stop[v] is where word v ends
         at = stop[words[e]]
-        start[at], value[at] = owners[e] * width, values[e]
+        by_word[at] = entries[e]
         stop[words[e]] = at + 1
     flat, flat_rows, flat_sums = thetas.reshape(-1), rows.reshape(-1), sums.reshape(-1)
     begin, zero = 0, zeros(8)
@@ -229,17 +232,18 @@ def add_by_word(
         if begin == end:
             continue
         for e in range(begin, end, 4):
-            a, b, c, d = start[e], start[e + 1], start[e + 2], start[e + 3]
-            x = splat(zero, value[e])
-            y = splat(zero, value[e + 1] if e + 1 < end else ZERO)
-            z = splat(zero, value[e + 2] if e + 2 < end else ZERO)
-            w = splat(zero, value[e + 3] if e + 3 < end else ZERO)
+            x, y = by_word[e], by_word[e + 1] if e + 1 < end else 0
+            z, w = by_word[e + 2] if e + 2 < end else 0, by_word[e + 3] if e + 3 < end else 0
+            a, b, c, d = (x >> 32) * width, (y >> 32) * width, (z >> 32) * width, (w >> 32) * width
+            x_value, y_value = splat(zero, low_bits(x)), splat(zero, low_bits(y))
+            z_value, w_value = splat(zero, low_bits(z)), splat(zero, low_bits(w))
             for step in range(steps):
                 k = step * WIDTH
                 row = load(zero, flat_rows, v * width + k)
                 p, q = load(zero, flat, a + k), load(zero, flat, b + k)
                 r, s = load(zero, flat, c + k), load(zero, flat, d + k)
-                add_whole_products(flat_sums, v * width + k, row, x, p, y, q, z, r, w, s)
+                at = v * width + k
+                add_whole_products(flat_sums, at, row, x_value, p, y_value, q, z_value, r, w_value, s)
         begin = end
 
 
@@ -266,6 +270,7 @@ def infer_documents(
     indices: Int32,
     counts: Int32,
     rows: Float32,
+    row_sums: Float32,
     alpha: float,
     sweeps: int,
     tolerance: float,
@@ -282,6 +287,7 @@ def infer_documents(
         for u in range(used):
             word[u] = indices[indptr[d] + u]
             count[u] = counts[indptr[d] + u]
-        padded = gather(rows, word, count, used, local)
-        infer(local, count, padded, topics, alpha, sweeps, tolerance, theta, gain, room)
-        gammas[d] = np.float32(alpha) + gain[:topics]
+        padded = gather(rows, row_sums, word, count, used, local, room)
+        active = infer(local, count, padded, width, topics, alpha, sweeps, tolerance, theta, gain, room)
+        spread(gain, room[1], active, ONE, gammas[d])
+        gammas[d] += np.float32(alpha)

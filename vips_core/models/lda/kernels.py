@@ -15,7 +15,7 @@ from scipy.special import digamma
 from vips_core.data import Corpus
 from vips_core.kernels.pool import map_chunks, thread_count
 from vips_core.kernels.simd import WIDTH
-from vips_core.models.lda.block_kernels import Float32
+from vips_core.models.lda.block_kernels import Float32, row_sums
 from vips_core.models.lda.document_kernels import Float64, add_counts, add_documents, infer_documents
 from vips_core.models.lda.residual_kernels import add_residuals
 from vips_core.privacy.blocks import Block
@@ -47,7 +47,7 @@ def topic_word_sums(
     `resampled` draws exactly the model's number of words with replacement from each document; otherwise
     longer documents are scaled down to it and shorter ones stay as they are. An empty document adds nothing.
     """
-    topics = block.shape[0]
+    topics, sums_of_rows = block.shape[0], row_sums(rows)
 
     def add(start: int, stop: int, sums: Float64) -> None:
         add_documents(
@@ -55,6 +55,7 @@ def topic_word_sums(
             corpus.indices,
             corpus.counts,
             rows,
+            sums_of_rows,
             topics,
             weights,
             model.alpha,
@@ -80,7 +81,7 @@ def residual_sums(
     `weighted` is w_kv exp<ln β> and `expected` w_kv e_kv, in the shape of `rows`. Longer documents are scaled
     down to the model's number of words.
     """
-    topics = block.shape[0]
+    topics, sums_of_rows = block.shape[0], row_sums(rows)
 
     def add(start: int, stop: int, sums: Float64) -> None:
         add_residuals(
@@ -88,6 +89,7 @@ def residual_sums(
             corpus.indices,
             corpus.counts,
             rows,
+            sums_of_rows,
             weighted,
             expected,
             topics,
@@ -118,7 +120,7 @@ def infer_gammas(
     corpus: Corpus, rows: Float32, topics: int, alpha: float, sweeps: int = 100, tolerance: float = 1e-3
 ) -> Float64:
     """γ of each document with all its words, documents × topics; an empty document keeps its prior."""
-    gammas = np.empty((len(corpus), topics), np.float32)
+    gammas, sums_of_rows = np.empty((len(corpus), topics), np.float32), row_sums(rows)
 
     def infer_chunk(start: int, stop: int) -> None:
         infer_documents(
@@ -126,6 +128,7 @@ def infer_gammas(
             corpus.indices,
             corpus.counts,
             rows,
+            sums_of_rows,
             alpha,
             sweeps,
             tolerance,

@@ -18,6 +18,7 @@ from vips_core.kernels.simd import WIDTH, add_whole, load, splat, store, zeros
 from vips_core.models.lda.block_kernels import FAST, Float32, Int32, Int64, all_normalisers, gather
 from vips_core.models.lda.document_kernels import (
     LARGEST,
+    ONE,
     ROUNDING,
     Float64,
     aligned,
@@ -25,7 +26,7 @@ from vips_core.models.lda.document_kernels import (
     read_document,
     room_for,
 )
-from vips_core.models.lda.sweep_kernels import infer
+from vips_core.models.lda.sweep_kernels import infer, spread
 
 UNDERFLOW = 1e-15  # more than squares that float32 takes for 0 can hide of a norm
 
@@ -36,6 +37,7 @@ def add_residuals(
     indices: Int32,
     counts: Int32,
     rows: Float32,
+    row_sums: Float32,
     weighted: Float32,
     expected: Float32,
     topics: int,
@@ -54,22 +56,23 @@ def add_residuals(
     """
     width = rows.shape[1]
     word, count, local, theta, gain, room = buffers(room_for(indptr), width)
-    found, cells, zero = aligned(count.size), aligned(count.size * width), zeros(8)
+    found, cells, thetas, zero = aligned(count.size), aligned(count.size * width), aligned(width), zeros(8)
     flat_weighted, flat_expected, flat_sums = weighted.reshape(-1), expected.reshape(-1), sums.reshape(-1)
     for d in range(indptr.size - 1):
         begin, end = indptr[d], indptr[d + 1]
         if begin == end:
             continue
         used = read_document(indices[begin:end], counts[begin:end], length, False, 0, word, count)
-        padded = gather(rows, word, count, used, local)
-        infer(local, count, padded, topics, alpha, sweeps, tolerance, theta, gain, room)
-        all_normalisers(local, padded, width, theta, room[1], topics, found)
+        padded = gather(rows, row_sums, word, count, used, local, room)
+        active = infer(local, count, padded, width, topics, alpha, sweeps, tolerance, theta, gain, room)
+        all_normalisers(local, padded, width, theta, room[1], active, found)
+        spread(theta, room[1], active, ONE, thetas)
         norm_square = 0.0
         for u in range(used):
             at, square = word[u] * width, zero
             value, own = splat(zero, count[u] / found[u]), splat(zero, -count[u])
             for k in range(0, width, WIDTH):
-                part = multiply(value, load(zero, theta, k))
+                part = multiply(value, load(zero, thetas, k))
                 cell = fma(
                     own, load(zero, flat_expected, at + k), multiply(part, load(zero, flat_weighted, at + k))
                 )

@@ -12,8 +12,9 @@ n_v          count      (U,) float32
 Only ratios within a word and within a document enter φ, and both scales keep them inside float32.
 
 Most topics soon have no words of a document: their θ is next to nothing and does not change any more. Sweeps
-go on over the others, the active ones, until these have settled. The last sweep is over all topics again;
-where it finds that one came back, γ has changed, and sweeps go on.
+go on over the others, the active ones, until these have settled. A topic that was left out has at most
+θ Σ_v n_v / normaliser words, because no entry of a row is above 1. Where that is not next to nothing, the
+last sweep is over all topics again; where it finds that one came back, γ has changed, and sweeps go on.
 
 A sweep starts from where γ is heading, not from where it is: Nesterov's extrapolation. It reaches the bound
 of 20 plain sweeps in 9 to 12, and of 100 in 16 to 20. γ - α is never taken below half, because a topic that
@@ -24,7 +25,6 @@ from typing import Any
 
 import numba as nb
 import numpy as np
-import numpy.typing as npt
 
 from vips_core.kernels.lane_math import (
     add,
@@ -34,29 +34,16 @@ from vips_core.kernels.lane_math import (
     lane_maximum,
     lane_sum,
     maximum,
+    minimum,
     multiply,
-    totals,
 )
-from vips_core.kernels.simd import WIDTH, load, splat, store, zeros
+from vips_core.kernels.simd import SUMS, load, splat, store, totals, zeros
 from vips_core.kernels.special import exp_digamma
-from vips_core.models.lda.block_kernels import FAST, TINY, Float32, Int64, weighted_sums
+from vips_core.models.lda.block_kernels import FAST, TINY, ZERO, Float32, Int64, Room, weighted_sums
 
-NO_GAIN = 1e-4  # relative change of θ through γ - α, about, below which a topic has no words of the document
+NO_GAIN = 1e-2  # relative change of θ through γ - α, about, below which a topic has no words of the document
+LITTLE = np.float32(1e-5)  # of a document's words: a topic with less may be left out before it has none
 HALF = np.float32(0.5)
-
-Room = tuple[Float32, npt.NDArray[np.int64]]
-
-
-@nb.njit(nogil=True, cache=True, inline="always")
-def scale_theta(largest: Any, active: int, theta: Float32) -> Any:
-    """Divide θ of the active topics by the largest, and let 0 follow; return the factor."""
-    zero = zeros(8)
-    factor = np.float32(1) / lane_maximum(largest)
-    for k in range(0, active, WIDTH):
-        store(theta, k, multiply(splat(zero, factor), load(zero, theta, k)))
-    for k in range(active, active + -active % WIDTH):
-        theta[k] = 0
-    return factor
 
 
 @nb.njit(nogil=True, cache=True, inline="always")
@@ -67,49 +54,52 @@ def update(
     theta: Float32,
     gain: Float32,
     no_gain: np.float32,
+    little: np.float32,
+    twice: np.float32,
     momentum: np.float32,
 ) -> tuple[float, int, Any]:
     """Set γ - α of the active topics from their sums, and exp<ln θ> of γ and `momentum` of its change.
 
-    Returns by how much γ changed in all, how many topics have a γ - α below `no_gain`, and by what exp<ln θ>
-    was multiplied.
+    Leaves in `total` what γ - α will be soon, about. Returns by how much γ changed in all, how many topics
+    will have a γ - α below `no_gain`, and by what exp<ln θ> was multiplied.
     """
-    zero = zeros(8)
+    zero, padding = zeros(16), -active % SUMS
     change, largest, below = zero, splat(zero, TINY), 0
-    for k in range(0, active, WIDTH):
-        at = k * WIDTH
-        own = totals(
-            load(zero, total, at),
-            load(zero, total, at + 8),
-            load(zero, total, at + 16),
-            load(zero, total, at + 24),
-            load(zero, total, at + 32),
-            load(zero, total, at + 40),
-            load(zero, total, at + 48),
-            load(zero, total, at + 56),
-        )
-        own = multiply(load(zero, theta, k), own)
-        last = load(zero, gain, k)
+    for k in range(0, active, SUMS):
+        each = totals(total, k * SUMS)
+        own, last = multiply(load(zero, theta, k), each), load(zero, gain, k)
         ahead = fma(splat(zero, -momentum), last, multiply(splat(zero, np.float32(1) + momentum), own))
         ahead = maximum(ahead, multiply(splat(zero, HALF), own))
         updated = exp_digamma(add(ahead, splat(zero, alpha)))
         largest = maximum(largest, updated)
         change = add(change, distance(own, last))
-        below += count_below(own, splat(zero, no_gain))
         store(gain, k, own)
         store(theta, k, updated)
-    factor = scale_theta(largest, active, theta)
-    return lane_sum(change), below - -active % WIDTH, factor  # the padding's γ - α is 0
+        store(total, k, each)  # in place of sums that were read
+    factor = np.float32(1) / lane_maximum(largest)
+    for k in range(0, active, SUMS):
+        scaled, each = multiply(splat(zero, factor), load(zero, theta, k)), load(zero, total, k)
+        following = multiply(scaled, each)
+        # One below `little`, which is not above α, falls to that of θ(2α) at most the time after.
+        fallen = multiply(splat(zero, factor * twice), each)
+        following = minimum(following, maximum(multiply(splat(zero, no_gain / little), following), fallen))
+        below += count_below(following, splat(zero, no_gain))
+        store(theta, k, scaled)
+        store(total, k, following)
+    for k in range(active, active + padding):
+        theta[k] = 0
+    return lane_sum(change), below - padding, factor  # the padding's sums are 0
 
 
 @nb.njit(nogil=True, cache=True, inline="always")
-def without_unused(gain: Float32, theta: Float32, topic: Int64, active: int, no_gain: np.float32) -> int:
-    """Move the topics that have words of the document to the front; return their number."""
+def without_unused(
+    gain: Float32, theta: Float32, topic: Int64, active: int, following: Float32, no_gain: np.float32
+) -> int:
+    """Move the topics that will have words of the document to the front; return their number."""
     position = 0
     for k in range(active):
-        own = gain[k]
-        gain[position], theta[position], topic[position] = own, theta[k], topic[k]
-        position += not own < no_gain
+        gain[position], theta[position], topic[position] = gain[k], theta[k], topic[k]
+        position += not following[k] < no_gain
     for k in range(position, active):
         gain[k] = theta[k] = 0
     return position
@@ -131,11 +121,20 @@ def with_all(
     return topics
 
 
+@nb.njit(nogil=True, cache=True, inline="always")
+def spread(values: Float32, topic: Int64, active: int, factor: np.float32, row: Float32) -> None:
+    """Write `factor` times what active topics have to their places in a row of all topics, 0 elsewhere."""
+    row[:] = 0
+    for k in range(active):
+        row[topic[k]] = values[k] * factor
+
+
 @nb.njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def infer(
     local: Float32,
     count: Float32,
     padded: int,
+    width: int,
     topics: int,
     alpha: float,
     sweeps: int,
@@ -143,34 +142,48 @@ def infer(
     theta: Float32,
     gain: Float32,
     room: Room,
-) -> None:
+) -> int:
     """Sweep φ (eq. topic_post) and γ of one document.
 
-    Starts from a flat θ and ends after `sweeps` or when the mean change of γ is below `tolerance`. Leaves
-    γ - α and the exp<ln θ> that belongs to it, and all topics in their order in the room's last part.
+    Starts from the sums of a flat θ, which `gather` has left in the room, and ends after `sweeps` or when the
+    mean change of γ is below `tolerance`. Leaves γ - α and the exp<ln θ> that belongs to it of topics that
+    have words of the document, and the numbers of these topics in the room; returns how many they are.
     """
-    total, topic = room
-    zero, prior = zeros(8), np.float32(alpha)
+    total, topic = room[0], room[1]
+    zero, prior = zeros(16), np.float32(alpha)
     no_gain = np.float32(NO_GAIN * alpha * min(alpha, 1.0))  # the slope of ln θ is about 1/α² or 1/α
     unused_theta = lane_maximum(exp_digamma(splat(zero, prior)))
+    twice = lane_maximum(exp_digamma(splat(zero, np.float32(2 * alpha))))
+    words = ZERO
+    for u in range(padded):
+        words += count[u]
+    little = min(prior, LITTLE * words)
     for k in range(theta.size):
         theta[k], gain[k], topic[k] = k < topics, 0, k
-    active, left, done = topics, sweeps, 0
+    active, left, done, complete = topics, sweeps, 0, True
     while left > 0:
         left, done = left - 1, done + 1
-        weighted_sums(local, count, padded, theta.size, theta, topic, active, total)
         momentum = np.float32((done - 1) / (done + 2))
-        change, unused, factor = update(prior, total, active, theta, gain, no_gain, momentum)
-        settled = change < tolerance * theta.size
-        if active == topics and settled:
+        change, unused, factor = update(prior, total, active, theta, gain, no_gain, little, twice, momentum)
+        unused_scaled = factor * unused_theta
+        settled = change < tolerance * width
+        if complete and settled:
             left = 0
-        elif active < topics and (settled or left == 1):
-            active = with_all(factor * unused_theta, gain, theta, topic, active, topics)
-        elif unused > 0 and left > 1:
-            active = without_unused(gain, theta, topic, active, no_gain)
+        elif not complete and (settled or left == 1):
+            active = with_all(unused_scaled, gain, theta, topic, active, topics)
+        elif unused * 16 > active and left > 1:  # fewer are not worth the moves
+            active = without_unused(gain, theta, topic, active, total, no_gain)
+        if left > 0:
+            size = weighted_sums(local, count, padded, width, theta, topic, active, total)
+            complete = active == topics or unused_scaled * size < no_gain
     largest = splat(zero, TINY)
-    for k in range(0, topics, WIDTH):
+    for k in range(0, active, SUMS):
         own = exp_digamma(add(load(zero, gain, k), splat(zero, prior)))
         largest = maximum(largest, own)
         store(theta, k, own)
-    scale_theta(largest, topics, theta)
+    factor = np.float32(1) / lane_maximum(largest)
+    for k in range(0, active, SUMS):
+        store(theta, k, multiply(splat(zero, factor), load(zero, theta, k)))
+    for k in range(active, active + -active % SUMS):
+        theta[k] = 0
+    return active
