@@ -23,9 +23,18 @@ from vips_core.privacy.blocks import Block
 if TYPE_CHECKING:
     from vips_core.models.lda.model import LDA
 
+LINE = 64  # bytes of a cache line
 GROUP = 512  # documents that a thread takes at a time
 LOG_FLOOR = -60.0
 SLACK = 1 - 1e-5  # float32 rounding of a norm must not lift a record above its bound
+
+
+def cache_lines(shape: tuple[int, ...], dtype: type[np.floating]) -> npt.NDArray[np.floating]:
+    """Return zeros that start a cache line, so that what a kernel loads at a time does not cross one."""
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    room = np.zeros(size + LINE, np.uint8)
+    start = -room.ctypes.data % LINE
+    return room[start : start + size].view(dtype).reshape(shape)
 
 
 def expected_rows(lam: npt.NDArray[np.floating]) -> Float32:
@@ -34,7 +43,7 @@ def expected_rows(lam: npt.NDArray[np.floating]) -> Float32:
     logs = np.asarray(digamma(lam))
     logs -= digamma(lam.sum(axis=1, keepdims=True))
     logs -= logs.max(axis=0)
-    rows = np.zeros((words, -(-topics // WIDTH) * WIDTH), np.float32)
+    rows = cache_lines((words, -(-topics // WIDTH) * WIDTH), np.float32)
     rows[:, :topics] = np.exp(np.maximum(logs, LOG_FLOOR, out=logs), out=logs).T
     return rows
 
@@ -144,7 +153,7 @@ def _added(add: Callable[[int, int, Float64], None], documents: int, shape: tupl
     starts = iter(range(0, documents, GROUP))  # shared: who is ready takes the next group
 
     def thread_sums(*_: int) -> Float64:
-        sums = np.zeros(shape)
+        sums = cache_lines(shape, np.float64)
         for start in starts:
             add(start, min(start + GROUP, documents), sums)
         return sums

@@ -4,7 +4,7 @@ symbol       code       shape
 -----------  ---------  ----------------------------------------------------------------------------------
 exp<ln β>    rows       (V, P) float32, each word's row over its largest entry; P = K padded to 8s
              local      (U P,) float32, the same for the words of one document
-exp<ln θ>    theta      (P,) float32, over its largest entry
+exp<ln θ>    theta      (P,) float32, scaled to about 1; in the end over its largest entry
 γ - α        gain       (P,) float32, the document's words in each topic
 n_v          count      (U,) float32
              weights    (V,) float32: the statistics are measured as weights[v] n_v φ_vk
@@ -20,8 +20,6 @@ A sweep starts from where γ is heading, not from where it is: Nesterov's extrap
 of 20 plain sweeps in 9 to 12, and of 100 in 16 to 20. γ - α is never taken below half, because a topic that
 has lost all words of a document would not come back.
 """
-
-from typing import Any
 
 import numba as nb
 import numpy as np
@@ -43,12 +41,21 @@ from vips_core.models.lda.block_kernels import FAST, TINY, ZERO, Float32, Int64,
 
 NO_GAIN = 1e-2  # relative change of θ through γ - α, about, below which a topic has no words of the document
 LITTLE = np.float32(1e-5)  # of a document's words: a topic with less may be left out before it has none
+LARGEST_SCALE = np.float32(1e19)  # whose square float32 holds
 HALF = np.float32(0.5)
+
+
+@nb.njit(nogil=True, cache=True, inline="always")
+def theta_of(gamma: np.float32) -> np.float32:
+    """exp<ln θ> of one γ, not scaled."""
+    theta: np.float32 = lane_maximum(exp_digamma(splat(zeros(16), gamma)))
+    return theta
 
 
 @nb.njit(nogil=True, cache=True, inline="always")
 def update(
     alpha: np.float32,
+    scale: np.float32,
     total: Float32,
     active: int,
     theta: Float32,
@@ -57,38 +64,32 @@ def update(
     little: np.float32,
     twice: np.float32,
     momentum: np.float32,
-) -> tuple[float, int, Any]:
+) -> tuple[float, int]:
     """Set γ - α of the active topics from their sums, and exp<ln θ> of γ and `momentum` of its change.
 
-    Leaves in `total` what γ - α will be soon, about. Returns by how much γ changed in all, how many topics
-    will have a γ - α below `no_gain`, and by what exp<ln θ> was multiplied.
+    Leaves in `total` what γ - α will be soon, about. Returns by how much γ changed in all, and how many
+    topics will have a γ - α below `no_gain`.
     """
     zero, padding = zeros(16), -active % SUMS
-    change, largest, below = zero, splat(zero, TINY), 0
+    change, below = zero, 0
     for k in range(0, active, SUMS):
         each = totals(total, k * SUMS)
         own, last = multiply(load(zero, theta, k), each), load(zero, gain, k)
         ahead = fma(splat(zero, -momentum), last, multiply(splat(zero, np.float32(1) + momentum), own))
         ahead = maximum(ahead, multiply(splat(zero, HALF), own))
-        updated = exp_digamma(add(ahead, splat(zero, alpha)))
-        largest = maximum(largest, updated)
+        updated = multiply(splat(zero, scale), exp_digamma(add(ahead, splat(zero, alpha))))
         change = add(change, distance(own, last))
-        store(gain, k, own)
-        store(theta, k, updated)
-        store(total, k, each)  # in place of sums that were read
-    factor = np.float32(1) / lane_maximum(largest)
-    for k in range(0, active, SUMS):
-        scaled, each = multiply(splat(zero, factor), load(zero, theta, k)), load(zero, total, k)
-        following = multiply(scaled, each)
+        following = multiply(updated, each)
         # One below `little`, which is not above α, falls to that of θ(2α) at most the time after.
-        fallen = multiply(splat(zero, factor * twice), each)
+        fallen = multiply(splat(zero, twice), each)
         following = minimum(following, maximum(multiply(splat(zero, no_gain / little), following), fallen))
         below += count_below(following, splat(zero, no_gain))
-        store(theta, k, scaled)
-        store(total, k, following)
+        store(gain, k, own)
+        store(theta, k, updated)
+        store(total, k, following)  # in place of sums that were read
     for k in range(active, active + padding):
         theta[k] = 0
-    return lane_sum(change), below - padding, factor  # the padding's sums are 0
+    return lane_sum(change), below - padding  # the padding's sums are 0
 
 
 @nb.njit(nogil=True, cache=True, inline="always")
@@ -150,32 +151,31 @@ def infer(
     have words of the document, and the numbers of these topics in the room; returns how many they are.
     """
     total, topic = room[0], room[1]
-    zero, prior = zeros(16), np.float32(alpha)
-    no_gain = np.float32(NO_GAIN * alpha * min(alpha, 1.0))  # the slope of ln θ is about 1/α² or 1/α
-    unused_theta = lane_maximum(exp_digamma(splat(zero, prior)))
-    twice = lane_maximum(exp_digamma(splat(zero, np.float32(2 * alpha))))
-    words = ZERO
+    zero, prior, words = zeros(16), np.float32(alpha), ZERO
     for u in range(padded):
         words += count[u]
-    little = min(prior, LITTLE * words)
     for k in range(theta.size):
         theta[k], gain[k], topic[k] = k < topics, 0, k
+    no_gain = np.float32(NO_GAIN * alpha * min(alpha, 1.0))  # the slope of ln θ is about 1/α² or 1/α
+    little = min(prior, max(LITTLE * words, no_gain))
+    # Some topic has as much as all have on average, whose θ of 1 keeps those of all inside float32.
+    scale = min(np.float32(1) / theta_of(prior + words / np.float32(topics)), LARGEST_SCALE)
+    unused_theta, twice = scale * theta_of(prior), scale * theta_of(prior + prior)
     active, left, done, complete = topics, sweeps, 0, True
     while left > 0:
         left, done = left - 1, done + 1
         momentum = np.float32((done - 1) / (done + 2))
-        change, unused, factor = update(prior, total, active, theta, gain, no_gain, little, twice, momentum)
-        unused_scaled = factor * unused_theta
+        change, unused = update(prior, scale, total, active, theta, gain, no_gain, little, twice, momentum)
         settled = change < tolerance * width
         if complete and settled:
             left = 0
         elif not complete and (settled or left == 1):
-            active = with_all(unused_scaled, gain, theta, topic, active, topics)
+            active = with_all(unused_theta, gain, theta, topic, active, topics)
         elif unused * 16 > active and left > 1:  # fewer are not worth the moves
             active = without_unused(gain, theta, topic, active, total, no_gain)
         if left > 0:
             size = weighted_sums(local, count, padded, width, theta, topic, active, total)
-            complete = active == topics or unused_scaled * size < no_gain
+            complete = bool(active == topics or unused_theta * size < no_gain)
     largest = splat(zero, TINY)
     for k in range(0, active, SUMS):
         own = exp_digamma(add(load(zero, gain, k), splat(zero, prior)))
