@@ -6,7 +6,7 @@ one document, `sweep_kernels` its iterations, and `block_kernels` their inner lo
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +29,7 @@ LOG_FLOOR = -60.0
 SLACK = 1 - 1e-5  # float32 rounding of a norm must not lift a record above its bound
 
 
-def cache_lines(shape: tuple[int, ...], dtype: type[np.floating]) -> npt.NDArray[np.floating]:
+def cache_lines(shape: tuple[int, ...], dtype: Any) -> npt.NDArray[Any]:
     """Return zeros that start a cache line, so that what a kernel loads at a time does not cross one."""
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
     room = np.zeros(size + LINE, np.uint8)
