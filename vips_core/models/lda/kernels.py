@@ -34,7 +34,8 @@ def cache_lines(shape: tuple[int, ...], dtype: Any) -> npt.NDArray[Any]:
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
     room = np.zeros(size + LINE, np.uint8)
     start = -room.ctypes.data % LINE
-    return room[start : start + size].view(dtype).reshape(shape)
+    lines: npt.NDArray[Any] = room[start : start + size].view(dtype).reshape(shape)
+    return lines
 
 
 def expected_rows(lam: npt.NDArray[np.floating]) -> Float32:
