@@ -19,7 +19,7 @@ from vips_core.baselines.dpsgd import PrivateGradientDescent
 from vips_core.baselines.erm import fit_erm
 from vips_core.baselines.objective_perturbation import fit_objective_perturbation, public_penalty
 from vips_core.data import LabelledRows
-from vips_core.models.logistic import descent
+from vips_core.models.logistic import paces
 
 EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 DELTA = 1e-6
@@ -45,12 +45,12 @@ def metrics(labels: np.ndarray, probabilities: np.ndarray) -> dict[str, float]:
 @contextmanager
 def prior_of_log_odds(deviation: float) -> Iterator[None]:
     """Train the refined variant with another prior standard deviation of a typical record's log odds."""
-    chosen = descent.PRIOR
-    descent.PRIOR = deviation * descent.RADIUS
+    chosen = paces.PRIOR
+    paces.PRIOR = deviation * paces.RADIUS
     try:
         yield
     finally:
-        descent.PRIOR = chosen
+        paces.PRIOR = chosen
 
 
 def refined(deviation: float) -> Scores:

@@ -14,11 +14,13 @@ s²/(1+s): the Wiener filter where s is small, a ridge of 1/s where it is large.
    weigh almost twice as much within the same bound. Both weights depend on x alone, so Σ vw(y−p)z = 0 keeps
    the coefficients of the model. That of the level weighs all alike, so that predictions are right on
    average. The rest of the norm measures the curvature's diagonal, Σ vw·p(1−p)z² ≈ Σ wmz².
-3. Where d × d cells can be seen (N·μ ≥ 3·d^1.5), one release in eight is Σ 4w²p(1−p)zzᵀ, half of them early
-   and half on the way, where p is near that of the answer. Its deviation from the diagonal is shrunk,
-   eigenvalue by eigenvalue, by the known spectrum of its noise; what is left of it makes intervals honest.
+3. Where d × d cells can be seen (N·μ ≥ 3·d^1.5), one release in sixteen is Σ 4w²p(1−p)zzᵀ, on the way, where
+   p is near that of the answer. Its deviation from the diagonal is shrunk, eigenvalue by eigenvalue, by the
+   known spectrum of its noise; what is left of it makes intervals honest. Where it is clear of noise (N·μ ≥
+   7·d^1.5), another one early guides the steps too: less clear, it costs them more than it tells.
 4. `secants`: what correlated columns share is learned from the gradients too, so that steps stay stable where
    the matrix is hidden or wrong. Without a matrix, moves begin small and may double from step to step.
+5. `estimates`: from the average of the late steps, and of nearly all where these agree.
 
 | symbol | code            | shape                                       |
 |--------|-----------------|---------------------------------------------|
@@ -26,7 +28,7 @@ s²/(1+s): the Wiener filter where s is small, a ridge of 1/s where it is large.
 | θ̄, ḡ   | `average_point`, `average_gradient` | (d+1,)                  |
 | λ      | `Directions`    | eigenvalues and vectors, or the axes        |
 | V      | `noise_std`², over steps | scalar                             |
-| τ      | `PRIOR`, `CONSTANT_PRIOR` | scalars                           |
+| τ      | `paces.PRIOR`, `paces.CONSTANT_PRIOR` | scalars               |
 """
 
 import math
@@ -40,8 +42,8 @@ from scipy.special import logit
 from vips_core.data import LabelledRows
 from vips_core.kernels.symmetric import symmetrised
 from vips_core.models.base import Block, FloatArray, Released
-from vips_core.models.logistic import coordinates, kernels, secants, shares
-from vips_core.models.logistic.answer import answer, over_records, unit_curvature
+from vips_core.models.logistic import coordinates, estimates, kernels, paces, secants, shares
+from vips_core.models.logistic.answer import over_records, unit_curvature
 from vips_core.models.logistic.coordinates import RADIUS
 from vips_core.models.logistic.mass import expected_mass
 from vips_core.models.logistic.posterior import Directions
@@ -54,11 +56,8 @@ if TYPE_CHECKING:
 MOMENTS, SHARES, CURVATURE = "moments", "gradient and curvature's diagonal", "curvature"
 STEPS = 16
 WARM_STEPS, LATE = 1, 0.4  # when a matrix is measured: after steps that move the level only, and on the way
-VISIBLE_FROM = 3.0  # N·μ/d^1.5
-PRIOR = 1.5 * RADIUS  # τ: a typical record's log odds have a standard deviation of 1.5, a priori
-CONSTANT_PRIOR = 2.0  # standard deviation of the constant's log odds
-LARGEST_STEP = 0.3, 0.9  # of Newton's, with much noise and with little: the curvature changes on the way
-STEP_PER_SIGNAL = 0.03  # what is clear of noise may be followed faster: large slopes are far away
+VISIBLE_FROM, CLEAR_FROM = 3.0, 7.0  # N·μ/d^1.5 from which a matrix makes intervals honest, and guides steps
+FIRST = 0.1  # part of the steps that no average holds: the level is not yet found
 LARGEST_MOVE = 1.0  # of a step, as a standard deviation of log odds over records
 LEAST_CURVATURE = 0.02  # of an average direction's, for steps where the matrix says less
 A_PRIORI = 0.75, 0.5  # mean m and its standard deviation, as parts of what the class imbalance leaves
@@ -75,7 +74,8 @@ class Descent:
     def init(self, plan: PrivacyPlan, rng: np.random.Generator) -> DescentParams:
         """Return the prior, in columns as they are."""
         d, where, schedule = self.d, coordinates.unknown(self.model.norm_bound, self.d), self._schedule(plan)
-        matrix, prior = np.zeros((d + 1, d + 1) if schedule.curvature else (0, 0)), (PRIOR * where.scale) ** 2
+        matrix = np.zeros((d + 1, d + 1) if schedule.curvature else (0, 0))
+        prior = (paces.PRIOR * where.scale) ** 2
         return DescentParams(
             mean=np.zeros(d),
             coefficient_variance=prior,
@@ -83,7 +83,7 @@ class Descent:
             slopes=np.zeros(d),
             level=0.0,
             covariance=np.diag(prior) if schedule.curvature else prior,
-            level_variance=CONSTANT_PRIOR**2,
+            level_variance=paces.CONSTANT_PRIOR**2,
             schedule=schedule,
             where=where,
             records=plan.records,
@@ -103,6 +103,8 @@ class Descent:
             rarer=0.5,
             last_point=np.zeros(d + 1),
             last_gradient=np.zeros(d + 1),
+            longer_point=np.zeros(d + 1),
+            longer_gradient=np.zeros(d + 1),
             shared=secants.none(d + 1),
         )
 
@@ -160,11 +162,14 @@ class Descent:
     def _schedule(self, plan: PrivacyPlan) -> Schedule:
         """Return what is released when; d × d cells only where they can be seen."""
         moments = max(1, round(plan.steps / 12)) if plan.steps >= 4 else 0
-        visible = plan.records * plan.signal_to_noise >= VISIBLE_FROM * (self.d + 1) ** 1.5
+        seen = plan.records * plan.signal_to_noise / (self.d + 1) ** 1.5
         each = max(1, round(plan.steps / STEPS))
         early, late = moments + WARM_STEPS, round(plan.steps * LATE)
-        curvature = each if visible and early + each < late else 0
-        return Schedule(moments, curvature, early, late, plan.steps - moments - 2 * curvature)
+        curvature = each if seen >= VISIBLE_FROM and early + each < late else 0
+        if seen < CLEAR_FROM:
+            early = late
+        matrices = curvature * (1 if early == late else 2)
+        return Schedule(moments, curvature, early, late, plan.steps - moments - matrices)
 
 
 def _with_matrix(params: DescentParams, total: FloatArray, noise_std: float, releases: int) -> DescentParams:
@@ -185,7 +190,7 @@ def _with_matrix(params: DescentParams, total: FloatArray, noise_std: float, rel
 
 def _with_change(params: DescentParams, gradient: FloatArray, noise_std: float) -> DescentParams:
     """Learn from how the gradient has changed since the last step."""
-    directions, total = _directions(params), float(params.diagonal[1:].sum())
+    directions, total = _directions(params, params.guided), float(params.diagonal[1:].sum())
     move, change = params.point - params.last_point, params.last_gradient - gradient
     beyond = secants.beyond(directions.apply(directions.curvature, move), move, change, noise_std)
     if beyond is None:
@@ -199,69 +204,45 @@ def _with_change(params: DescentParams, gradient: FloatArray, noise_std: float) 
 
 
 def _moved(params: DescentParams, total: FloatArray, noise_std: float, taken: int) -> DescentParams:
-    """One gradient step, and the posterior from the average of all so far."""
+    """One gradient step, and the posterior from the averages of those so far."""
     d, steps, gradient = len(params.slopes), params.schedule.gradients, total[: len(params.slopes) + 1]
     params = _with_diagonal(params, total[d + 1 :], noise_std, taken)
     if taken:
         params = _with_change(params, gradient, noise_std)
-    directions = _directions(params)
-    prior = directions.along(np.append((CONSTANT_PRIOR / params.where.constant) ** 2, np.full(d, PRIOR**2)))
-    curvature = directions.curvature
-    # Variance of the weighted residuals, Σ v²p(1−p)z², with Σm²/Σm as of m = ½ and of uniform m.
-    sampling = curvature / (1 - params.rarer * (5 - 4 * params.rarer) / 3)
-    signal = curvature * np.sqrt(prior / (noise_std**2 / steps + sampling))
-    time = signal**2 / (1 + signal)
-    # The way to the answer is left out of the average, all the more where there is little noise to average.
-    skipped = round(steps * (0.1 + 0.5 * min(1.0, float(time.mean()) / steps)))
-    rate = 1 / max(taken - skipped + 1, 1)
-    step = np.minimum(np.clip(STEP_PER_SIGNAL * signal, *LARGEST_STEP), time / steps)
-    move: FloatArray = directions.apply(step / curvature, gradient)
-    if params.schedule.curvature and directions.vectors is None:
+    directions = _directions(params, params.guided)
+    pace = paces.pace(params, directions, noise_std)
+    move: FloatArray = directions.apply(pace.step / directions.curvature, gradient)
+    if params.schedule.guided and not params.guided:
         move[1:] = 0.0
-    size = math.sqrt(directions.form(curvature, np.append(0.0, move[1:])) / unit_curvature(params))
+    size = math.sqrt(directions.form(directions.curvature, np.append(0.0, move[1:])) / unit_curvature(params))
     if (
         directions.vectors is None
     ):  # all curvature might be along the move, until gradients show that it is not
         size = max(size, float(np.linalg.norm(move[1:])) / RADIUS / 2.0**taken)
     move *= min(1.0, LARGEST_MOVE / max(size, 1e-9))
+    # The way to the answer is left out of an average, all the more where there is little noise to average.
+    skipped = round(steps * (FIRST + 0.5 * min(1.0, float(pace.time.mean()) / steps)))
+    late, longer = (1 / max(taken - first + 1, 1) for first in (skipped, round(steps * FIRST)))
     params = replace(
         params,
         last_point=params.point,
         last_gradient=gradient,
         point=params.point + move,
-        spread=params.spread + (over_records(params, directions, params.point)[1] - params.spread) * rate,
-        average_point=params.average_point + (params.point - params.average_point) * rate,
-        average_gradient=params.average_gradient + (gradient - params.average_gradient) * rate,
+        spread=params.spread + (over_records(params, directions, params.point)[1] - params.spread) * late,
+        average_point=params.average_point + (params.point - params.average_point) * late,
+        average_gradient=params.average_gradient + (gradient - params.average_gradient) * late,
+        longer_point=params.longer_point + (params.point - params.longer_point) * longer,
+        longer_gradient=params.longer_gradient + (gradient - params.longer_gradient) * longer,
     )
-    correction = directions.apply(time / (2 + time) / curvature, params.average_gradient)
-    estimate, variance = params.average_point + correction, noise_std**2 * rate
-    information, seen = (
-        known**2 / (sampling + variance) + 1 / prior for known in (curvature, directions.seen)
-    )
-    without_noise = curvature**2 / variance + 1 / (prior + 1 / curvature)
-    # Where slopes are larger than a priori, what shrinkage took from them is uncertainty, and so is what the
-    # steps had no time for. (The square of shrinkage would be right were the curvature known exactly.)
-    shrinkage = 1 / (prior * information)
-    beyond = _beyond_prior(directions, estimate, 1 / information)
-    away = np.mean((1 - step[:, None]) ** np.arange(min(skipped, taken), taken + 1), axis=1) * 2 / (2 + time)
-    bias = shrinkage * beyond + np.maximum(away - shrinkage, 0.0) ** 2 * (PRIOR**2 + beyond)
-    excess = shrinkage / 2 * beyond  # the estimate without noise is not shrunk at all
-    # A direction in which no curvature is seen keeps the prior's width: predictions do not need to know.
-    unseen = (1 / seen - 1 / information) * (1 + beyond / prior)
-    noise = 1 / without_noise + bias + excess + unseen
-    return answer(params, directions, estimate, 1 / information, bias, unseen, noise)
+    estimate = estimates.estimate(params, directions, pace, noise_std**2 * (late - longer))
+    known = _directions(params, bool(params.matrix.any()))
+    return estimates.with_uncertainty(params, known, estimate, noise_std, taken, late, longer)
 
 
-def _beyond_prior(directions: Directions, estimate: FloatArray, variance: FloatArray) -> float:
-    """Return by how much the slopes' variance exceeds the prior's, by MacKay's count of determined slopes."""
-    determined = float(np.maximum(1 - directions.diagonal(variance)[1:] / PRIOR**2, 0.0).sum())
-    return max(float(estimate[1:] @ estimate[1:]) / max(determined, 1.0) - PRIOR**2, 0.0)
-
-
-def _directions(params: DescentParams) -> Directions:
+def _directions(params: DescentParams, with_matrix: bool) -> Directions:
     """Return the curvature as far as it is known: eigenvectors of the matrix, or axes and what they share."""
     diagonal, shared, average = params.diagonal, params.shared, params.diagonal[1:].mean()
-    if params.matrix.any():
+    if with_matrix:
         seen = params.values * average
         return Directions(np.maximum(seen, LEAST_CURVATURE * average), seen, params.vectors, shared.vectors)
     seen = np.append(diagonal, diagonal @ shared.vectors**2 + shared.excess * diagonal[1:].sum())

@@ -43,6 +43,12 @@ class Directions:
         rest = of_axes * (vector - self.shared @ along)
         return np.asarray(rest + self.shared @ (of_shared * along - self.shared.T @ rest))
 
+    def components(self, vector: FloatArray) -> FloatArray:
+        """Return how far a vector goes along every direction."""
+        if self.vectors is not None:
+            return np.asarray(self.vectors.T @ vector)
+        return np.append(vector, self.shared.T @ vector)
+
     def along(self, diagonal: FloatArray) -> FloatArray:
         """Return a diagonal matrix's quadratic form along every direction."""
         if self.vectors is not None:

@@ -14,8 +14,9 @@ import numpy as np
 from vips_core.data import LabelledRows
 from vips_core.models.base import Block, FloatArray, Released, most_efficient
 from vips_core.models.logistic.coordinates import RADIUS
-from vips_core.models.logistic.descent import A_PRIORI, PRIOR, STEPS, Descent
+from vips_core.models.logistic.descent import A_PRIORI, STEPS, Descent
 from vips_core.models.logistic.exact import Exact
+from vips_core.models.logistic.paces import PRIOR
 from vips_core.models.logistic.params import LogisticParams
 from vips_core.models.logistic.state import DescentParams
 from vips_core.privacy.plan import PrivacyPlan

@@ -16,10 +16,15 @@ class Schedule:
     """Which steps release what: public."""
 
     moments: int  # the first so many
-    curvature: int  # so many, from either of two steps
+    curvature: int  # so many, from either of two steps, which may be one
     early: int
     late: int
     gradients: int  # all others
+
+    @property
+    def guided(self) -> bool:
+        """Whether a curvature is released early too, so that steps can follow it."""
+        return self.curvature > 0 and self.early < self.late
 
     def curvature_number(self, step: int) -> int | None:
         """Return the place of a step among those that release a curvature together, if it does."""
@@ -64,7 +69,14 @@ class DescentParams:
     last_point: FloatArray = field(default_factory=lambda: np.zeros(0))  # these are later than the others
     last_gradient: FloatArray = field(default_factory=lambda: np.zeros(0))
     shared: Shared = field(default_factory=lambda: secants.none(0))
+    longer_point: FloatArray = field(default_factory=lambda: np.zeros(0))  # averages over nearly all steps
+    longer_gradient: FloatArray = field(default_factory=lambda: np.zeros(0))
     widening: float = 1.0  # of the variance of log odds in intervals, for what shrinkage may have taken
+
+    @property
+    def guided(self) -> bool:
+        """Whether steps follow the curvature's matrix."""
+        return self.schedule.guided and bool(self.matrix.any())
 
     def log_odds(self, x: Any) -> tuple[FloatArray, FloatArray]:
         """Mean and variance of ψ over the posterior."""
