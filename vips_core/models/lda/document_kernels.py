@@ -12,6 +12,7 @@ import numpy.typing as npt
 from vips_core.kernels.simd import SUMS, WIDTH, add_whole_products, load, splat, zeros
 from vips_core.models.lda.block_kernels import (
     FAST,
+    ZERO,
     Float32,
     Int32,
     Int64,
@@ -110,21 +111,17 @@ def buffers(room: int, width: int) -> tuple[Int32, Float32, Float32, Float32, Fl
 
 
 @nb.njit(nogil=True, cache=True, error_model="numpy")
-def read_document(
-    words: Int32,
-    counts: Int32,
-    length: int,
-    resampled: bool,
-    seed: int,
-    word: Int32,
-    count: Float32,
-) -> int:
-    """Bring one document to `length` words; write its words and counts, and return how many differ."""
-    if not resampled:
-        factor = np.float32(min(1.0, length / counts.sum()))
-        for u in range(words.size):
-            word[u], count[u] = words[u], factor * counts[u]
-        return words.size
+def read_scaled(words: Int32, counts: Int32, length: int, word: Int32, count: Float32) -> int:
+    """Write a document's words and counts, scaled down to `length` words; return how many differ."""
+    factor = np.float32(min(1.0, length / counts.sum()))
+    for u in range(words.size):
+        word[u], count[u] = words[u], factor * counts[u]
+    return words.size
+
+
+@nb.njit(nogil=True, cache=True, error_model="numpy")
+def read_resampled(words: Int32, counts: Int32, length: int, seed: int, word: Int32, count: Float32) -> int:
+    """Write the words and counts of `length` draws from a document; return how many differ."""
     resample(words, counts, length, seed, count)
     used = 0
     for u in range(words.size):
@@ -172,7 +169,10 @@ def add_documents(
             begin, end = indptr[d], indptr[d + 1]
             if begin == end:
                 continue
-            used = read_document(indices[begin:end], counts[begin:end], length, resampled, seed, word, count)
+            if resampled:
+                used = read_resampled(indices[begin:end], counts[begin:end], length, seed, word, count)
+            else:
+                used = read_scaled(indices[begin:end], counts[begin:end], length, word, count)
             padded = gather(rows, row_sums, word, count, used, local, room)
             active = infer(local, count, padded, width, topics, alpha, sweeps, tolerance, theta, gain, room)
             all_normalisers(local, padded, width, theta, room[1], active, found)
@@ -192,7 +192,7 @@ def add_documents(
                 scale = min(1.0, bound / math.sqrt(norm_square))
             if not (whole + 1) * (scale / grid) < LARGEST:
                 continue  # beyond float32, or NaN: such a document would take the cells of all others with it
-            spread(theta, room[1], active, np.float32(scale / grid), thetas[d - first])
+            spread(theta, room[1], active, np.float32(scale / grid), ZERO, thetas[d - first])
             for u in range(used):
                 words[size + u] = word[u]
                 entries[size + u] = np.int64(d - first) << 32 | np.int64(bits[u])
@@ -281,13 +281,11 @@ def infer_documents(
     word, count, local, theta, gain, room = buffers(room_for(indptr), width)
     for d in range(indptr.size - 1):
         used = indptr[d + 1] - indptr[d]
-        if used == 0:
-            gammas[d] = alpha
-            continue
         for u in range(used):
             word[u] = indices[indptr[d] + u]
             count[u] = counts[indptr[d] + u]
-        padded = gather(rows, row_sums, word, count, used, local, room)
-        active = infer(local, count, padded, width, topics, alpha, sweeps, tolerance, theta, gain, room)
-        spread(gain, room[1], active, ONE, gammas[d])
-        gammas[d] += np.float32(alpha)
+        active = 0
+        if used > 0:
+            padded = gather(rows, row_sums, word, count, used, local, room)
+            active = infer(local, count, padded, width, topics, alpha, sweeps, tolerance, theta, gain, room)
+        spread(gain, room[1], active, ONE, np.float32(alpha), gammas[d])

@@ -15,7 +15,7 @@ import numpy as np
 
 from vips_core.kernels.lane_math import fma, lane_sum, multiply
 from vips_core.kernels.simd import WIDTH, add_whole, load, splat, store, zeros
-from vips_core.models.lda.block_kernels import FAST, Float32, Int32, Int64, all_normalisers, gather
+from vips_core.models.lda.block_kernels import FAST, ZERO, Float32, Int32, Int64, all_normalisers, gather
 from vips_core.models.lda.document_kernels import (
     LARGEST,
     ONE,
@@ -23,7 +23,7 @@ from vips_core.models.lda.document_kernels import (
     Float64,
     aligned,
     buffers,
-    read_document,
+    read_scaled,
     room_for,
 )
 from vips_core.models.lda.sweep_kernels import infer, spread
@@ -62,11 +62,11 @@ def add_residuals(
         begin, end = indptr[d], indptr[d + 1]
         if begin == end:
             continue
-        used = read_document(indices[begin:end], counts[begin:end], length, False, 0, word, count)
+        used = read_scaled(indices[begin:end], counts[begin:end], length, word, count)
         padded = gather(rows, row_sums, word, count, used, local, room)
         active = infer(local, count, padded, width, topics, alpha, sweeps, tolerance, theta, gain, room)
         all_normalisers(local, padded, width, theta, room[1], active, found)
-        spread(theta, room[1], active, ONE, thetas)
+        spread(theta, room[1], active, ONE, ZERO, thetas)
         norm_square = 0.0
         for u in range(used):
             at, square = word[u] * width, zero

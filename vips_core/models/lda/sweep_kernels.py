@@ -45,7 +45,7 @@ LARGEST_SCALE = np.float32(1e19)  # whose square float32 holds
 HALF = np.float32(0.5)
 
 
-@nb.njit(nogil=True, cache=True, inline="always")
+@nb.njit(nogil=True, cache=True)
 def theta_of(gamma: np.float32) -> np.float32:
     """exp<ln θ> of one γ, not scaled."""
     theta: np.float32 = lane_maximum(exp_digamma(splat(zeros(16), gamma)))
@@ -122,12 +122,15 @@ def with_all(
     return topics
 
 
-@nb.njit(nogil=True, cache=True, inline="always")
-def spread(values: Float32, topic: Int64, active: int, factor: np.float32, row: Float32) -> None:
-    """Write `factor` times what active topics have to their places in a row of all topics, 0 elsewhere."""
-    row[:] = 0
+@nb.njit(nogil=True, cache=True)
+def spread(
+    values: Float32, topic: Int64, active: int, factor: np.float32, rest: np.float32, row: Float32
+) -> None:
+    """Write `rest` to a row of all topics, and add `factor` times what the active ones have."""
+    for k in range(row.size):
+        row[k] = rest
     for k in range(active):
-        row[topic[k]] = values[k] * factor
+        row[topic[k]] += values[k] * factor
 
 
 @nb.njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
