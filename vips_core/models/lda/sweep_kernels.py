@@ -39,7 +39,7 @@ from vips_core.kernels.simd import SUMS, load, splat, store, totals, zeros
 from vips_core.kernels.special import exp_digamma
 from vips_core.models.lda.block_kernels import FAST, TINY, ZERO, Float32, Int64, Room, weighted_sums
 
-NO_GAIN = 1e-2  # relative change of θ through γ - α, about, below which a topic has no words of the document
+NO_GAIN = 1e-3  # relative change of θ through γ - α, about, below which a topic has no words of the document
 LITTLE = np.float32(1e-5)  # of a document's words: a topic with less may be left out before it has none
 LARGEST_SCALE = np.float32(1e19)  # whose square float32 holds
 HALF = np.float32(0.5)
