@@ -10,9 +10,11 @@ import pytest
 
 import vips_core
 from vips_core import BayesianLogistic
+from vips_core.metrics.text import halves
 from vips_core.options import SPENDING, Option
 from vips_core.tasks import METHODS, NON_PRIVATE, REFINED, RISK, TASKS, protected_unit
 from vips_core.tasks.risk import per_unit
+from vips_core.tasks.topics import TOPICS
 
 ROOT = Path(vips_core.__file__).parent.parent
 OTHERS = sorted(
@@ -105,3 +107,20 @@ def test_intervals_that_do_not_know_of_the_noise_are_said_to_be_too_narrow():
 def test_coefficients_have_a_unit_where_the_range_is_public():
     table = pd.DataFrame({"feature": ["intercept", "age"], "mean": [1.0, 3.0]})
     assert per_unit(table, {"age": (20.0, 80.0)}).tolist() == pytest.approx([np.nan, 0.05], nan_ok=True)
+
+
+def test_watched_documents_are_cut_in_halves_once_a_run():
+    """They are the same after every step, and halving takes longer than scoring."""
+    corpus = vips_core.Corpus.from_texts(
+        ["tea milk tea", "sun rain sun rain"] * 30, ["tea", "milk", "sun", "rain"]
+    )
+    fit = vips_core.fit(
+        vips_core.LDA(2, corpus.vocabulary, 4),
+        corpus,
+        vips_core.PrivacyPlan(records=60, expected_batch=60, steps=3, noise_multiplier=0, delta=1e-5),
+        seed=0,
+    )
+    halves.cache_clear()
+    scores = {TOPICS.watch(fit, corpus) for _ in range(4)}
+    assert len(scores) == 1
+    assert halves.cache_info().misses == 1

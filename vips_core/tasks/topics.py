@@ -1,5 +1,6 @@
 """Topics of documents: latent Dirichlet allocation."""
 
+import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -128,7 +129,7 @@ class TopicsTask(TrainedBehindTheWall):
 
     def watch(self, fit: Fit[Any], test: Corpus) -> float:
         """Return the completion perplexity of some held-out documents."""
-        return perplexity(fit, evenly_spread(test[_can_be_halved(test)], WATCHED), "completion")
+        return perplexity(fit, _watched(test), "completion")
 
     def report(self, fit: Fit[Any], test: Corpus | None) -> Report:
         """Return perplexities and coherence of held-out documents, and each topic's first words."""
@@ -166,6 +167,12 @@ class TopicsTask(TrainedBehindTheWall):
                 _COHERENCE: float(npmi_coherence(topic_words(fit), test, top).mean()),
             }
         return Report(scores, {"topics": table}, "\n".join(lines))
+
+
+@functools.lru_cache(maxsize=1)  # the same documents after every step, so that they are halved once
+def _watched(test: Corpus) -> Corpus:
+    documents: Corpus = evenly_spread(test[_can_be_halved(test)], WATCHED)
+    return documents
 
 
 def _can_be_halved(documents: Corpus) -> NDArray[np.bool_]:
