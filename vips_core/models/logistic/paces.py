@@ -1,9 +1,9 @@
 """How far a step follows the gradient along each direction, given what noise leaves of it.
 
-| symbol | code   | shape                                                       |
-|--------|--------|-------------------------------------------------------------|
-| τ²     | `prior`| (directions,), variance of coefficients a priori            |
-| s      | `signal` | (directions,), signal over noise: λτ/√(V + λ)             |
+| symbol | code       | shape                                            |
+|--------|------------|--------------------------------------------------|
+| τ²     | `prior`    | (directions,), variance of coefficients a priori |
+| s      | `signal`   | (directions,), signal over noise: λτ/√(V + λ)    |
 """
 
 from dataclasses import dataclass
