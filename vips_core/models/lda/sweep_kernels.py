@@ -40,7 +40,8 @@ from vips_core.kernels.special import exp_digamma
 from vips_core.models.lda.block_kernels import FAST, TINY, ZERO, Float32, Int64, Room, weighted_sums
 
 NO_GAIN = 1e-3  # relative change of θ through γ - α, about, below which a topic has no words of the document
-LITTLE = np.float32(1e-5)  # of a document's words: a topic with less may be left out before it has none
+LITTLE = np.float32(1e-4)  # of a document's words: a topic with less may be left out before it has none,
+SWEEPS_TO_FALL = 4  # if that many sweeps are left for it to fall further
 LARGEST_SCALE = np.float32(1e19)  # whose square float32 holds
 HALF = np.float32(0.5)
 
@@ -168,7 +169,8 @@ def infer(
     while left > 0:
         left, done = left - 1, done + 1
         momentum = np.float32((done - 1) / (done + 2))
-        change, unused = update(prior, scale, total, active, theta, gain, no_gain, little, twice, momentum)
+        least = little if left >= SWEEPS_TO_FALL else no_gain
+        change, unused = update(prior, scale, total, active, theta, gain, no_gain, least, twice, momentum)
         settled = change < tolerance * width
         if complete and settled:
             left = 0
