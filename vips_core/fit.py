@@ -8,7 +8,7 @@ from typing import Any, Generic
 from vips_core import saved, validate
 from vips_core.data import Sharded
 from vips_core.engines.cluster import engine_of
-from vips_core.models.base import Data, Model, Params, most_efficient
+from vips_core.models.base import Data, Model, Params, for_records, most_efficient
 from vips_core.privacy.ledger import Ledger
 from vips_core.privacy.noise import Randomness
 from vips_core.privacy.plan import PrivacyPlan
@@ -191,7 +191,7 @@ def fit(
     plan.require_noise_multiplier()
     if len(data) != plan.records:
         raise ValueError(f"the plan is for {plan.records} records, but the data has {len(data)}")
-    model = getattr(model, "for_records", lambda _: model)(data)
+    model = for_records(model, data)
     randomness = Randomness.of(seed)
     ledger = Ledger(plan.records, seeded=seed is not None)
     params = model.init(plan, randomness.derive("start").generator())

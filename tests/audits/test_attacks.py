@@ -6,8 +6,11 @@ import pytest
 import vips_core as vips
 from tests.models.test_contract import CONFIGURATIONS
 from tests.toy import BetaBernoulli, coin_flips
-from vips_core.audits.attacks import attack_one_run, attack_the_wall, strongest
+from vips_core.audits import wall_attack
+from vips_core.audits.run_attack import attack_one_run
 from vips_core.audits.support import possible_without_the_person
+from vips_core.audits.wall_attack import attack_step, attack_the_wall
+from vips_core.privacy.noise import Randomness
 
 DELTA, CONFIDENCE = 1e-5, 0.999
 
@@ -30,20 +33,38 @@ def test_no_model_shows_more_than_it_claims(case, rate):
     plan = vips.PrivacyPlan(
         records=len(data), expected_batch=round(rate * len(data)), steps=3, noise_multiplier=1.5, delta=DELTA
     )
-    params = model.init(plan, np.random.default_rng(0))
-    person = strongest(model, params, data, plan, step=1, most=20)
-    audit = attack_the_wall(model, params, person, plan, releases=160, step=1, seed=3)
-    assert audit.on_the_grid == (1.0, 1.0)
-    assert audit.measured(DELTA, CONFIDENCE) <= claimed(audit)
-    assert rate < 1 or audit.present.mean() > audit.absent.mean()
+    audit = attack_the_wall(model, data, plan, releases=160, seed=3)
+    assert audit.findings == ()
+    for attack in audit.attacks:
+        assert attack.on_the_grid == (1.0, 1.0)
+        assert attack.measured(DELTA, CONFIDENCE) <= claimed(attack)
+        assert rate < 1 or attack.present.mean() > attack.absent.mean()
+
+
+@pytest.mark.parametrize(
+    ("case", "steps"),
+    [("beta-bernoulli", {0, 5}), ("lda refined", {0, 1, 2, 5}), ("logistic refined, dense", {0, 1, 5})],
+)
+def test_a_step_of_every_kind_is_attacked_at_its_own_parameters(case, steps, monkeypatch):
+    (found,) = [item for item in CONFIGURATIONS if item.name == case]
+    model, data, seen = found.model(), found.data(), {}
+
+    def attack(model, params, person, plan, step, **_):
+        seen[step] = params
+
+    monkeypatch.setattr(wall_attack, "attack_step", attack)
+    attack_the_wall(model, data, full_plan(len(data), 2.0, steps=6), releases=100, seed=0)
+    assert set(seen) == steps
+    assert len({id(params) for params in seen.values()}) == len(seen)
 
 
 def test_the_attack_on_the_wall_comes_close_to_the_claim():
     model = BetaBernoulli(12, 2.0)
     person = vips.BinaryRows.from_images(np.ones((1, 12)), 0.5)
-    plan = full_plan(200, 2.0)
-    audit = attack_the_wall(model, model.init(plan, None), person, plan, releases=20_000, seed=0)
-    assert 0.8 * claimed(audit) < audit.measured(DELTA, 0.99) <= claimed(audit)
+    plan, randomness = full_plan(200, 2.0), Randomness.of(0)
+    start = model.init(plan, None)
+    attack = attack_step(model, start, person, plan, 0, releases=20_000, randomness=randomness)
+    assert 0.8 * claimed(attack) < attack.measured(DELTA, 0.99) <= claimed(attack)
 
 
 class TooLittleNoise(BetaBernoulli):
@@ -54,30 +75,46 @@ class TooLittleNoise(BetaBernoulli):
         return vips.Raw({name: 4 * value for name, value in raw.sums.items()})
 
 
+class NoneMadeUp(vips.BinaryRows):
+    """Records among which an attack has to take its canaries."""
+
+    adversarial = None
+
+
+def one_pixel_each(records):
+    """Images that do not overlap."""
+    return NoneMadeUp.from_images(np.eye(records), 0.5)
+
+
 def test_a_false_claim_is_refuted_at_the_wall_and_in_one_run():
-    person = vips.BinaryRows.from_images(np.ones((1, 12)), 0.5)
-    model, plan = TooLittleNoise(12, 2.0), full_plan(200, 2.0)
-    audit = attack_the_wall(model, model.init(plan, None), person, plan, releases=4000, seed=0)
-    assert audit.measured(DELTA, CONFIDENCE) > claimed(audit)
-    wide = TooLittleNoise(400, 4.0, size_share=0.1)
-    images = vips.BinaryRows.from_images(np.repeat(np.eye(400), 2, axis=0), 0.5)
-    canaries = np.arange(800) % 2 == 0
-    found = attack_one_run(wide, images, canaries, full_plan(800, 1.2, steps=8), seed=1)
-    honest = attack_one_run(
-        BetaBernoulli(400, 4.0, size_share=0.1), images, canaries, full_plan(800, 1.2, steps=8), seed=1
-    )
-    assert found.measured(DELTA, 0.95) > 2 * max(honest.measured(DELTA, 0.95), 0.1)
-    assert honest.measured(DELTA, CONFIDENCE) <= claimed(honest)
+    data, plan = one_pixel_each(600), full_plan(600, 4.0, steps=8)
+    false, honest = (kind(600, 1.0, size_share=0.1) for kind in (TooLittleNoise, BetaBernoulli))
+    at_wall = attack_the_wall(false, data, plan, releases=4000, seed=0)
+    attack, measured = at_wall.worst(DELTA, CONFIDENCE)
+    assert measured > claimed(attack)
+    assert any("moves block 'on' by 4 times its bound" in finding for finding in at_wall.findings)
+    found = attack_one_run(false, data, plan, canaries=300, seed=1)
+    assert found.measured(DELTA, CONFIDENCE) > claimed(found)
+    sound = attack_one_run(honest, data, plan, canaries=300, seed=1)
+    assert sound.measured(DELTA, CONFIDENCE) <= claimed(sound)
+    assert sound.findings == ()
 
 
-def test_one_run_guesses_better_than_chance_with_little_noise():
-    images = vips.BinaryRows.from_images(np.repeat(np.eye(200), 2, axis=0), 0.5)
-    canaries = np.arange(400) % 2 == 0
-    audit = attack_one_run(BetaBernoulli(200, 1.0, 0.1), images, canaries, full_plan(400, 0.5, 4), seed=0)
+def test_one_run_with_canaries_that_differ_shows_much_of_the_claim():
+    model, plan = BetaBernoulli(1000, 1.0, 0.1), full_plan(1000, 3.0, 12)
+    audit = attack_one_run(model, one_pixel_each(1000), plan, canaries=500, seed=0)
     right, guesses = audit.right()
     assert guesses == 100
-    assert right > 80
-    assert 0 < audit.measured(DELTA, 0.95) <= claimed(audit)
+    assert right > 85
+    assert 0.45 * claimed(audit) < audit.measured(DELTA, 0.95) <= claimed(audit)
+
+
+def test_canaries_that_overlap_are_told_apart():
+    """All are the same but for one pixel each: what is common to them is estimated, and taken away."""
+    alike = np.ones((400, 200)) - np.repeat(np.eye(200), 2, axis=0)
+    data = NoneMadeUp.from_images(alike, 0.5)
+    audit = attack_one_run(BetaBernoulli(200, 20.0, 0.1), data, full_plan(400, 0.02, 4), canaries=100, seed=0)
+    assert audit.right() == (20, 20)
 
 
 @pytest.mark.parametrize("with_person", [True, False])
@@ -111,8 +148,10 @@ def test_naive_noise_betrays_the_person_and_ours_does_not(with_person):
 def test_bad_attacks_get_one_sentence():
     model, data, plan = BetaBernoulli(12, 2.0), coin_flips(), full_plan(200, 1.0)
     with pytest.raises(ValueError, match="the attack is on one person, got 200 records"):
-        attack_the_wall(model, model.init(plan, None), data, plan, releases=10)
+        attack_step(model, model.init(plan, None), data, plan, 0, releases=10, randomness=Randomness.of(0))
     with pytest.raises(ValueError, match="releases must be a whole number of at least 4"):
-        attack_the_wall(model, model.init(plan, None), data[np.arange(200) == 0], plan, releases=1)
-    with pytest.raises(ValueError, match="the number of canaries must be"):
-        attack_one_run(model, data, np.arange(200) == 0, plan)
+        attack_the_wall(model, data, plan, releases=1)
+    with pytest.raises(ValueError, match="canaries must be a whole number of at least 4"):
+        attack_one_run(model, data, plan, canaries=1)
+    with pytest.raises(ValueError, match="canaries must be .* at most 200"):
+        attack_one_run(model, data, plan, canaries=201)

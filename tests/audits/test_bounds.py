@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
+from scipy import optimize, stats
+from scipy.special import ndtr, ndtri
 
-from vips_core.audits.bounds import Rates, best_rates, one_run_epsilon, rates_at
+from vips_core.audits.bounds import Rates, best_rates, one_run_epsilon, one_run_mu, rates_at
 from vips_core.privacy import gaussian
 
 
@@ -59,3 +60,42 @@ def test_one_run_bound_inverts_the_binomial_tail_and_falls_with_delta():
     assert one_run_epsilon(200, 170, 1000, 1e-4, 0.95) < bound
     with pytest.raises(ValueError, match="right must be a whole number"):
         one_run_epsilon(10, 11, 100, 0.0, 0.95)
+
+
+def most_likely(guesses, right, canaries, mu):
+    """Largest chance of at least so many right guesses under μ-GDP, by a linear program.
+
+    Turning a canary's coin over makes a right guess a wrong one: with rᵢ and hᵢ as in `_least_mass`, each
+    rᵢ₊₁ ≤ f(hᵢ) for the concave f(x) = Φ(Φ⁻¹(x) + μ), which its tangents bound.
+    """
+    counts = np.arange(guesses + 1)
+    rows, limits = [], []
+    for i in range(guesses):
+        above, from_here = counts >= i + 1, counts >= i
+        r, h = above * counts / canaries, from_here * (guesses - counts) / canaries
+        for x in np.linspace(1e-6, guesses / canaries, 400):
+            slope = np.exp(-mu * ndtri(x) - mu**2 / 2)
+            rows.append(r - slope * h)
+            limits.append(ndtr(ndtri(x) + mu) - slope * x)
+    return -optimize.linprog(-(counts >= right).astype(float), rows, limits, [np.ones(guesses + 1)], [1]).fun
+
+
+@pytest.mark.parametrize(("guesses", "right", "canaries"), [(10, 9, 10), (12, 11, 30), (20, 17, 60)])
+def test_one_run_mu_inverts_the_largest_chance(guesses, right, canaries):
+    """At the bound, the largest chance that any μ-GDP run gives such guesses is 1 − confidence."""
+    bound = one_run_mu(guesses, right, canaries, 0.95)
+    assert bound > 0.1
+    assert most_likely(guesses, right, canaries, bound) == pytest.approx(0.05, abs=0.003)
+
+
+def test_one_run_mu_is_wrong_as_rarely_as_it_says_and_shows_two_thirds():
+    """Guesses by the best test of independent canaries, of which each moves the release by μ."""
+    rng, mu, canaries, guesses = np.random.default_rng(0), 1.0, 1000, 200
+    bounds = []
+    for _ in range(100):
+        coins = rng.random(canaries) < 0.5
+        scores = mu * (coins - 0.5) + rng.normal(size=canaries)
+        clearest = np.argsort(-np.abs(scores))[:guesses]
+        bounds.append(one_run_mu(guesses, int(((scores > 0) == coins)[clearest].sum()), canaries, 0.95))
+    assert np.mean(bounds) == pytest.approx(0.65, abs=0.07)
+    assert max(bounds) <= mu

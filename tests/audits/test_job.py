@@ -11,7 +11,7 @@ import pytest
 
 from tests.toy import coin_flips
 from vips_core.audits import job
-from vips_core.audits.attacks import OneRunAudit
+from vips_core.audits.run_attack import OneRunAudit
 from vips_core.audits.verdict import FALSE, TRUE, Verdict, roc
 from vips_core.jobs import worker
 from vips_core.privacy.ledger import Ledger
@@ -90,8 +90,8 @@ def test_the_attack_on_the_wall_stays_under_the_claimed_curve(store, method):
 def test_coins_that_all_fall_alike_leave_a_verdict_without_a_curve():
     ledger = Ledger(4)
     audit = OneRunAudit(ledger, np.arange(4.0), np.ones(4, np.bool_), (1.0,))
-    assert roc(audit, 0.95).empty
-    assert len(attack_figure(roc(audit, 0.95))["data"]) == 3
+    assert roc(audit, 1e-5, 0.95).empty
+    assert len(attack_figure(roc(audit, 1e-5, 0.95))["data"]) == 3
 
 
 def test_the_wall_claims_one_release_and_one_run_the_whole_plan(store):

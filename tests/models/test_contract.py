@@ -257,7 +257,7 @@ class NotFinite(BetaBernoulli):
 @pytest.mark.parametrize(
     ("faulty", "sentence"),
     [
-        (Unclipped, "one record may move block 'on' by at most 0.5, but it moved it by"),
+        (Unclipped, "one record may move block 'on' by at most 0.5, but record 0 moves it by"),
         (Stateful, "e_step must keep no state, but block 'images' differs"),
         (Drawing, "e_step must draw no random numbers"),
         (Overwriting, "e_step must leave the parameters as they are"),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import scipy  # its parts load when they are used
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 
 from vips_core import validate
 from vips_core.privacy import gaussian
@@ -14,6 +14,7 @@ from vips_core.privacy import gaussian
 Array = npt.NDArray[np.float64]
 
 _LARGEST_EPSILON = 50.0
+_LEAST_MU, _LARGEST_MU = 1e-4, 20.0
 
 
 @dataclass(frozen=True)
@@ -125,6 +126,54 @@ def one_run_epsilon(guesses: int, right: int, canaries: int, delta: float, confi
     if excess(_LARGEST_EPSILON) < 0:
         return _LARGEST_EPSILON
     return float(scipy.optimize.brentq(excess, 0.0, _LARGEST_EPSILON, xtol=1e-6)) - 1e-6
+
+
+def one_run_mu(guesses: int, right: int, canaries: int, confidence: float) -> float:
+    """Return μ that one run with many canaries shows if it is μ-GDP (Mahloujifar et al. 2024).
+
+    Parameters
+    ----------
+    guesses, right
+        Canaries of which the attack guessed whether they took part, and how often it was right.
+    canaries
+        All canaries, each of which took part by a fair coin.
+
+    Returns
+    -------
+    float
+        The largest μ at which so many right guesses are less likely than 1 − `confidence`; 0 for none.
+
+    Examples
+    --------
+    >>> one_run_mu(100, 50, 500, 0.95), one_run_mu(100, 80, 500, 0.95) > 0.5
+    (0.0, True)
+    """
+    validate.whole("right", right, 0, guesses)
+    validate.whole("guesses", guesses, 0, canaries)
+
+    def excess(mu: float) -> float:
+        return _least_mass(guesses, right, 1 - confidence, canaries, mu) - guesses / canaries
+
+    if guesses == 0 or excess(_LEAST_MU) <= 0:
+        return 0.0
+    if excess(_LARGEST_MU) > 0:
+        return _LARGEST_MU
+    return float(scipy.optimize.brentq(excess, _LEAST_MU, _LARGEST_MU, xtol=1e-4)) - 1e-4
+
+
+def _least_mass(guesses: int, right: int, chance: float, canaries: int, mu: float) -> float:
+    """Return the least r₀ + h₀, see below, with which P(at least `right` right guesses) can be `chance`.
+
+    With pᵢ = P(i right guesses), let rᵢ = Σ_{j≥i} j·pⱼ/m and hᵢ = Σ_{j≥i} (c − j)·pⱼ/m for c guesses and m
+    canaries. Turning over the coin of one canary turns a right guess into a wrong one, so μ-GDP asks for
+    rᵢ₊₁ ≤ Φ(Φ⁻¹(hᵢ) + μ): h and r follow from the top down, as small as they can be. If r₀ + h₀ exceeds c/m,
+    which is all there is, the chance is impossible (arXiv 2410.22235).
+    """
+    r, h = chance * right / canaries, chance * (guesses - right) / canaries
+    for i in range(right - 1, -1, -1):
+        higher = max(h, float(ndtr(ndtri(min(r, 1.0)) - mu)))
+        r, h = r + i / (guesses - i) * (higher - h), higher
+    return r + h
 
 
 def _chance(guesses: int, right: int, canaries: int, epsilon: float, delta: float) -> float:

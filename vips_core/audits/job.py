@@ -5,17 +5,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from vips_core.audits.attacks import OneRunAudit, WallAudit, attack_one_run, attack_the_wall, strongest
+from vips_core.audits.run_attack import OneRunAudit, attack_one_run
 from vips_core.audits.verdict import RUN, WALL, Verdict, roc, verdict
+from vips_core.audits.wall_attack import WallAudit, attack_the_wall
 from vips_core.jobs import execution
 from vips_core.jobs.execution import Prepared
 from vips_core.jobs.lifecycle import RunInHand
 from vips_core.jobs.request import Request
 from vips_core.jobs.worker import OnStep
+from vips_core.models.base import for_records
 from vips_core.options import Option
-from vips_core.privacy.noise import Randomness
 from vips_core.readers import DataSet
 from vips_core.store.rows import AUDIT, CANCELLED, DONE, NewRun
 from vips_core.store.store import Store
@@ -29,22 +28,22 @@ VERDICT, ROC = "audit.json", "roc.csv"
 OPTIONS: Mapping[str, Option] = {
     "attack": Option(
         str,
-        "At the wall: one release again and again, with and without one person. One run: many canaries, "
-        "each of them in or out by a coin.",
+        "At the wall: a step of every kind again and again, with and without one person, and an inspection "
+        "of noise, coins and bounds. One run: many canaries, each in or out by a coin.",
         WALL,
         choices={WALL: "At the wall", RUN: "One run"},
         label="Attack",
     ),
     "releases": Option(
         int,
-        "At the wall: how many releases, half of them with the person. More show more.",
-        4000,
+        "At the wall: number of releases, half of them with the person. More show more.",
+        10_000,
         low=100,
         high=10**6,
         label="Releases",
     ),
     "canaries": Option(
-        int, "In one run: how many records are canaries.", 200, low=4, high=10**5, label="Canaries"
+        int, "In one run: number of canaries, made-up records.", 500, low=4, high=10**4, label="Canaries"
     ),
     "confidence": Option(
         float,
@@ -162,28 +161,20 @@ def run_audit(run: RunInHand, on_step: OnStep | None) -> None:
     said = verdict(attacked, prepared.plan, confidence)
     folder = run.store.folder(run.id)
     (folder / VERDICT).write_text(said.to_json(), encoding="utf-8")
-    roc(attacked, confidence).to_csv(folder / ROC, index=False)
+    roc(attacked, said.delta, confidence).to_csv(folder / ROC, index=False)
     run.advance(progress.done, 0)
     run.finish(CANCELLED if progress.stopped else DONE, (), epsilon=said.claimed)
 
 
 def attack(audit: AuditRequest, prepared: Prepared, on_attack: Any = None) -> WallAudit | OneRunAudit:
     """Attack the wall, or one run."""
-    model, plan, train, seed = prepared.model, prepared.plan, prepared.data.train, audit.request.seed
+    train, plan, seed = prepared.data.train, prepared.plan, audit.request.seed
+    model = for_records(prepared.model, train)
     if audit.values["attack"] == WALL:
-        params = model.init(plan, Randomness.of(seed).derive("start").generator())
-        return attack_the_wall(
-            model,
-            params,
-            strongest(model, params, train, plan),
-            plan,
-            releases=audit.values["releases"],
-            seed=seed,
-            on_attack=on_attack,
-        )
-    is_canary = np.zeros(len(train), np.bool_)
-    is_canary[np.linspace(0, len(train) - 1, audit.values["canaries"]).astype(int)] = True
-    return attack_one_run(model, train, is_canary, plan, seed=seed, on_attack=on_attack)
+        releases = audit.values["releases"]
+        return attack_the_wall(model, train, plan, releases=releases, seed=seed, on_attack=on_attack)
+    canaries = audit.values["canaries"]
+    return attack_one_run(model, train, plan, canaries=canaries, seed=seed, on_attack=on_attack)
 
 
 def results(store: Store, run_id: str) -> "tuple[Verdict, pd.DataFrame] | None":

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,8 @@ import numpy.typing as npt
 import scipy  # its parts load when they are used
 
 from vips_core import rounding
-from vips_core.audits.attacks import OneRunAudit, WallAudit
+from vips_core.audits.run_attack import OneRunAudit
+from vips_core.audits.wall_attack import WallAudit
 from vips_core.privacy.accountants import stated
 from vips_core.privacy.plan import PrivacyPlan
 from vips_core.privacy.tradeoff import AttackRisk
@@ -25,6 +26,7 @@ WALL, RUN = "wall", "run"  # attacks
 FALSE, TRUE, CLAIMED = "false positive rate", "true positive rate", "claimed"  # columns of a ROC
 NEVER_PROVES = "An audit can refute a claim; it can never prove one."
 _POINTS = 120  # thresholds of a drawn ROC
+_MOST_FINDINGS = 5  # sentences of an inspection that are shown
 
 
 @dataclass(frozen=True)
@@ -34,17 +36,22 @@ class Verdict:
     Attributes
     ----------
     attack
-        `WALL` for one release again and again, `RUN` for one whole run with canaries.
+        `WALL` for releases of single steps again and again, `RUN` for one whole run with canaries.
     attempts
         Releases, or canaries.
     claimed, measured
-        ε of what was attacked, and its lower bound at `confidence`; a claim of None is infinite.
+        ε of what was attacked, and its lower bound at `confidence`; a claim of None is infinite. Of several
+        steps, those of the one where the bound comes closest to the claim.
     run_epsilon
         ε of the whole plan.
     on_the_grid
         Share of released numbers that are multiples of their public step, by which records were there.
     plan
         The audited plan.
+    steps
+        The attacked steps, from 1; empty for one whole run.
+    findings
+        What an inspection of noise, coins and bounds found wrong, a sentence each.
 
     Examples
     --------
@@ -64,11 +71,13 @@ class Verdict:
     run_epsilon: float | None
     on_the_grid: Mapping[str, float]
     plan: Mapping[str, Any]
+    steps: Sequence[int] = ()
+    findings: Sequence[str] = ()
 
     @property
     def refuted(self) -> bool:
-        """Whether the attack achieved more than the claim allows."""
-        return self.claimed is not None and self.measured > self.claimed
+        """Whether the attack achieved more than the claim allows, or the inspection found anything wrong."""
+        return bool(self.findings) or (self.claimed is not None and self.measured > self.claimed)
 
     @property
     def ratio(self) -> float | None:
@@ -93,12 +102,25 @@ class Verdict:
 
     def sentence(self) -> str:
         """Say whether the claim was refuted; that it holds can never be said."""
+        if self.findings:
+            more = f" ({len(self.findings) - 1} more findings)" if len(self.findings) > 1 else ""
+            return f"The inspection refuted the claim: {self.findings[0]}{more}"
         claim = "no bound" if self.claimed is None else stated(self.claimed)
         verb = "refuted" if self.refuted else "did not refute"
         assumed = " and with Gaussian noise" if self.assumes_gaussian else ""
         return (
             f"The attack {verb} the claim: at {self.confidence * 100:g}% confidence{assumed} it shows "
             f"ε ≥ {rounding.down(self.measured):g}, and {claim} is claimed."
+        )
+
+    def inspection_sentence(self) -> str:
+        """Say what the inspection of the run shows."""
+        if self.findings:
+            return "Inspection failed: " + " ".join(self.findings[:_MOST_FINDINGS])
+        bounds = ", and no record tried exceeds its bound" if self.attack == WALL else ""
+        return (
+            "Inspection passed: noise and batches have the sizes that the ledger states and are independent "
+            f"from step to step{bounds}."
         )
 
     def support_sentence(self) -> str:
@@ -138,36 +160,39 @@ def verdict(audit: WallAudit | OneRunAudit, plan: PrivacyPlan, confidence: float
     Verdict
         At the plan's δ.
     """
-    at_wall = isinstance(audit, WallAudit)
-    present, absent = scores(audit)
-    shares = dict(zip(("with", "without"), audit.on_the_grid, strict=True)) if at_wall else {}
+    if isinstance(audit, WallAudit):
+        attack, measured = audit.worst(plan.delta, confidence)
+        shares = zip(*(one.on_the_grid for one in audit.attacks), strict=True)
+        on_the_grid = dict(zip(("with", "without"), (float(min(share)) for share in shares), strict=True))
+        attempts = sum(one.present.size + one.absent.size for one in audit.attacks)
+        ledger, steps = attack.ledger, [one.step + 1 for one in audit.attacks]
+    else:
+        ledger, measured, steps = audit.ledger, audit.measured(plan.delta, confidence), []
+        on_the_grid, attempts = {"run": float(np.mean(audit.on_the_grid))}, audit.scores.size
     return Verdict(
-        attack=WALL if at_wall else RUN,
-        attempts=present.size + absent.size,
+        attack=WALL if isinstance(audit, WallAudit) else RUN,
+        attempts=attempts,
         delta=plan.delta,
         confidence=confidence,
-        claimed=_finite(audit.ledger.epsilon(plan.delta)),
-        measured=audit.measured(plan.delta, confidence),
+        claimed=_finite(ledger.epsilon(plan.delta)),
+        measured=measured,
         run_epsilon=_finite(plan.epsilon("pld")),
-        on_the_grid=shares or {"run": float(np.mean(audit.on_the_grid))},
+        on_the_grid=on_the_grid,
         plan=asdict(plan),
+        steps=steps,
+        findings=list(audit.findings),
     )
 
 
-def scores(audit: WallAudit | OneRunAudit) -> tuple[Array, Array]:
-    """Return the attack's scores where the person, or canary, was there, and where not."""
-    if isinstance(audit, WallAudit):
-        return audit.present, audit.absent
-    return audit.scores[audit.took_part], audit.scores[~audit.took_part]
-
-
-def roc(audit: WallAudit | OneRunAudit, confidence: float) -> "pd.DataFrame":
+def roc(audit: WallAudit | OneRunAudit, delta: float, confidence: float) -> "pd.DataFrame":
     """Return the attacker's ROC under the claimed trade-off curve.
 
     Parameters
     ----------
     audit
-        The attack that was made.
+        The attack that was made; of several steps, the one that comes closest to its claim is drawn.
+    delta
+        δ of the claim.
     confidence
         Of the intervals of both rates together (Clopper and Pearson 1934), one threshold at a time.
 
@@ -180,7 +205,12 @@ def roc(audit: WallAudit | OneRunAudit, confidence: float) -> "pd.DataFrame":
     """
     import pandas as pd
 
-    present, absent = (np.sort(values) for values in scores(audit))
+    if isinstance(audit, WallAudit):
+        attack, _ = audit.worst(delta, confidence)
+        ledger, scores = attack.ledger, (attack.present, attack.absent)
+    else:
+        ledger, scores = audit.ledger, (audit.scores[audit.took_part], audit.scores[~audit.took_part])
+    present, absent = (np.sort(values) for values in scores)
     if not present.size or not absent.size:
         return pd.DataFrame({name: [] for name in (FALSE, TRUE, CLAIMED)})
     shares = np.unique(np.concatenate([np.geomspace(1 / absent.size, 1, _POINTS), np.linspace(0, 1, 41)]))
@@ -189,7 +219,7 @@ def roc(audit: WallAudit | OneRunAudit, confidence: float) -> "pd.DataFrame":
     table = {
         FALSE: alarms / absent.size,
         TRUE: hits / present.size,
-        CLAIMED: AttackRisk(audit.ledger.events()).true_positive_rate(alarms / absent.size),
+        CLAIMED: AttackRisk(ledger.events()).true_positive_rate(alarms / absent.size),
     }
     if isinstance(audit, WallAudit):
         # Also valid for thresholds read off the absent scores: the k-th of n is exceeded by a Beta share.

@@ -66,5 +66,6 @@ def print_verdict(verdict: Verdict) -> None:
     for label, value in rows.items():
         print(f"  {label:<46}{value:>10}")
     print(f"  {verdict.attempts:,} {verdict.unit}.")
+    print(verdict.inspection_sentence())
     print(verdict.support_sentence())
     print(NEVER_PROVES)

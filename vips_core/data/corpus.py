@@ -168,6 +168,25 @@ class Corpus(SlicedByMask):
         counts = sparse.csr_array(entries, shape=(len(self), len(self.vocabulary)))
         return self.from_counts(counts, self.vocabulary, persons)
 
+    def adversarial(self, count: int, rng: np.random.Generator) -> Self:
+        """Return made-up documents of one word each, repeated: large, and as different as they can be.
+
+        Parameters
+        ----------
+        count
+            How many documents; where there are more than words, words come again.
+        rng
+            Chooses the words.
+
+        Examples
+        --------
+        >>> corpus = Corpus.from_texts(["Tea"], vocabulary=["milk", "tea"])
+        >>> corpus.adversarial(2, np.random.default_rng(0)).words
+        array([1000, 1000])
+        """
+        words = np.resize(rng.permutation(len(self.vocabulary)), count).astype(np.int32)
+        return type(self)(np.arange(count + 1), words, np.full(count, 1000, np.int32), self.vocabulary)
+
     @property
     def words(self) -> NDArray[np.int64]:
         """The number of words in each document."""

@@ -107,6 +107,27 @@ class BinaryRows(RowsOfPersons):
         pixels = self.shape[0] * self.shape[1]
         return np.unpackbits(self.bits[images], axis=1, count=pixels).astype(dtype)
 
+    def adversarial(self, count: int, rng: np.random.Generator) -> Self:
+        """Return made-up images, one a person: white noise, and at the end an empty and a full one.
+
+        Parameters
+        ----------
+        count
+            How many images.
+        rng
+            Draws the pixels.
+
+        Examples
+        --------
+        >>> images = BinaryRows.from_images([[0, 1, 1]], threshold=0.5)
+        >>> images.adversarial(2, np.random.default_rng(0)).unpack()
+        array([[0., 0., 0.],
+               [1., 1., 1.]], dtype=float32)
+        """
+        pixels = rng.integers(2, size=(count, *self.shape))
+        pixels[-2:-1], pixels[-1:] = 0, 1
+        return type(self).from_images(pixels, 0.5, None if self.persons is None else np.arange(count))
+
     @property
     def row_count(self) -> int:
         """The number of images, at least as many as persons."""

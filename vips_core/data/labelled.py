@@ -3,7 +3,7 @@
 import math
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -167,6 +167,32 @@ class LabelledRows(RowsOfPersons):
         bound = math.sqrt(1 + len(ranges)) if norm_bound is None else norm_bound
         persons = None if person is None else frame[person]
         return cls(np.column_stack(arrays), frame[target], names, bound, dict(ranges), persons, tuple(pairs))
+
+    def adversarial(self, count: int, rng: np.random.Generator) -> Self:
+        """Return made-up rows at the norm bound, one a person: along each column, then in random directions.
+
+        Parameters
+        ----------
+        count
+            How many rows.
+        rng
+            Draws directions and labels.
+
+        Examples
+        --------
+        >>> rows = LabelledRows([[0.5, 0.5]], [1], ("a", "b"), norm_bound=1.0)
+        >>> rows.adversarial(2, np.random.default_rng(0)).x.round(6)
+        array([[1., 0.],
+               [0., 1.]])
+        """
+        columns = len(self.feature_names)
+        x = np.eye(count, columns)
+        x[columns:] = rng.standard_normal((max(0, count - columns), columns))
+        x[columns:, [indicator for _, indicator in self.missing_pairs]] = 0
+        x *= 2 * self.norm_bound / np.linalg.norm(x, axis=1, keepdims=True)  # scaled down to the bound below
+        persons = None if self.persons is None else np.arange(count)
+        rows = sparse.csr_array(x) if sparse.issparse(self.x) else x
+        return replace(self, x=rows, y=rng.integers(2, size=count, dtype=np.uint8), persons=persons)
 
     @property
     def row_count(self) -> int:

@@ -27,6 +27,7 @@ __all__ = [
     "Released",
     "Variant",
     "VariantModel",
+    "for_records",
     "most_efficient",
 ]
 
@@ -147,6 +148,11 @@ class VariantModel(Generic[Params, DataIn]):
         """
         epochs = validate.positive("epochs", epochs)
         return self.variant.recommend(records=records, epsilon=epsilon, delta=delta, epochs=epochs)
+
+
+def for_records(model: Any, data: Any) -> Any:
+    """Return the model with what is publicly said of the data, where it has such a method."""
+    return getattr(model, "for_records", lambda _: model)(data)
 
 
 def most_efficient(*, records: int, epsilon: float, delta: float, epochs: float) -> PrivacyPlan:

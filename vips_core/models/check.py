@@ -7,72 +7,137 @@ made up. A model that passes can still be wrong; one that does not pass has no g
 
 import copy
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from vips_core.fit import Progress, fit
+from vips_core.fit import fit
 from vips_core.kernels.pool import set_variables
-from vips_core.models.base import Block, FloatArray, Raw
+from vips_core.models.base import Block, FloatArray, Raw, Released, for_records
+from vips_core.privacy.ledger import Ledger
+from vips_core.privacy.noise import Randomness
 from vips_core.privacy.plan import PrivacyPlan
-from vips_core.privacy.wall import blocks_with_noise
+from vips_core.privacy.wall import blocks_with_noise, release
+
+Mask = npt.NDArray[np.bool_]
+
+_ADVERSARIAL = 40  # made-up records that are tried
 
 
-def check_model(model: Any, data: Any, plan: PrivacyPlan, *, trials: int = 15, seed: int = 0) -> None:
+def check_model(model: Any, data: Any, plan: PrivacyPlan, *, trials: int = 5, seed: int = 0) -> None:
     """Try whether a model keeps its contract; `ValueError` with one sentence where it does not.
 
-    At parameters before the first step and after every noisy step it is checked that
+    It is checked that
+
+    - the model does not depend on the records: it holds none of them, and `for_records`, `blocks` and `init`
+      give the same for any part of them;
+
+    and, at parameters before the first step and after every noisy step, that
 
     - blocks depend on plan and step alone, and the squares of their shares sum to 1;
     - `e_step` returns exactly the blocks, finite, and the same bits when asked again;
     - it draws no random numbers and leaves the parameters as they are;
-    - sums are multiples of the block's grid, an empty batch sums to zero, and any two parts of a batch add up
-      to the same bits as the whole;
-    - one record moves each block by at most its bound, in random batches;
+    - sums are multiples of the block's grid, an empty batch sums to zero, and the shares of all records, and
+      any two parts of a batch, add up to the same bits as the whole;
+    - each record, and each of some adversarial ones where the data's type makes them (`adversarial`), moves
+      each block by at most its bound;
+    - `m_step` gives the same parameters for the same release, whatever batches `e_step` saw before it;
     - a seeded run gives the same bits with one thread and with two.
 
     Parameters
     ----------
     model
-        See `vips_core.models.base.Model`.
+        See `vips_core.models.base.Model`. Better still a function of the records that makes one: then it is
+        also found where the model was made from something that only the records tell.
     data
         Public or made-up records: sentences may tell something about them.
     plan
         For that many records, with noise, of a few steps.
     trials
-        Records that are left out at each step, each of another batch.
+        Parts of the data that are tried at each step.
     seed
-        Of the batches.
+        Of the parts.
 
     Examples
     --------
     >>> import vips_core as vips
     >>> rows = vips.BinaryRows.from_images(np.eye(8), threshold=0.5)
     >>> plan = vips.PrivacyPlan(records=8, expected_batch=4, steps=2, noise_multiplier=1.0, delta=1e-3)
-    >>> check_model(vips.SBN(8, 2), rows, plan)
+    >>> check_model(lambda records: vips.SBN(8, 2), rows, plan)
     """
     rng = np.random.default_rng(seed)
-    for step, params in enumerate(_params_of_steps(model, data, plan)):
+    made = model if callable(model) else lambda _: model
+    model = for_records(made(data), data)
+    parts = [part for _ in range(trials) for part in _two_parts(len(data), rng)]
+    _check_independent_of_records(made, model, data, plan, parts)
+    adversarial = data.adversarial(_ADVERSARIAL, rng) if hasattr(data, "adversarial") else None
+    params = model.init(plan, np.random.default_rng(0))
+    randomness, ledger = Randomness.of(0), Ledger(plan.records, seeded=True)
+    for step in range(plan.steps):
         blocks = _checked_blocks(model, plan, step)
         _check_repeatable(model, params, data, blocks)
-        for _ in range(trials):
-            _check_sums(model, params, data, blocks, rng)
-            _check_bounds(model, params, data, blocks, rng)
+        _check_sums(model, params, data, blocks, parts)
+        for records in (data, adversarial) if adversarial is not None else (data,):
+            _check_each_record(model, params, records, blocks)
+        released = release(model, params, data, plan, step, randomness, ledger)
+        _check_update(model, params, data, blocks, released, step)
+        params = model.m_step(params, released, step)
     _check_threads(model, data, plan)
 
 
-def _params_of_steps(model: Any, data: Any, plan: PrivacyPlan) -> Iterator[Any]:
-    """Parameters before each step of a private run; those before the first are checked before the run."""
-    yield model.init(plan, np.random.default_rng(0))
-    later: list[Any] = []
+def _two_parts(records: int, rng: np.random.Generator) -> tuple[Mask, Mask]:
+    some = rng.random(records) < rng.random()
+    return some, ~some
 
-    def remember(progress: Progress[Any]) -> None:
-        later.append(progress.params)
 
-    fit(model, data, plan, seed=0, on_step=remember)
-    yield from later[:-1]
+def _check_independent_of_records(
+    made: Any, model: Any, data: Any, plan: PrivacyPlan, parts: Sequence[Mask]
+) -> None:
+    """Whatever is known before the first step must be the same for all parts of the records."""
+    if _holds(model, data):
+        raise ValueError("a model must not hold the records that it is trained on, but this one does")
+
+    def known(of: Any) -> tuple[Any, ...]:
+        start = of.init(plan, np.random.default_rng(0))
+        return start, [dict(of.blocks(plan, step)) for step in range(plan.steps)]
+
+    start, blocks = known(copy.deepcopy(model))
+    for part in parts:
+        other = for_records(made(data[part]), data[part])
+        other_start, other_blocks = known(copy.deepcopy(other))
+        if blocks != other_blocks:
+            raise ValueError(
+                "blocks and their bounds must depend on plan and step alone, but they differ for a part of "
+                "the records"
+            )
+        if not _equal(start, other_start):
+            raise ValueError("init must not depend on the records, but it differs for a part of them")
+        if not _equal(model, other):
+            raise ValueError("a model must not depend on the records, but it differs for a part of them")
+
+
+def _holds(model: Any, data: Any) -> bool:
+    """Whether the records, or one of their arrays, can be reached from a model's own fields."""
+    arrays = [value for value in vars(data).values() if isinstance(value, np.ndarray) and value.size > 1]
+    seen, waiting = set[int](), [model]
+    while waiting:
+        item = waiting.pop()
+        if id(item) in seen:
+            continue
+        seen.add(id(item))
+        if item is data or any(item is array for array in arrays):
+            return True
+        if isinstance(item, Mapping):
+            waiting += item.values()
+        elif isinstance(item, list | tuple | set):
+            waiting += item
+        elif hasattr(item, "__dict__") and not isinstance(item, type | ModuleType | FunctionType):
+            waiting += vars(item).values()
+    return False
 
 
 def _checked_blocks(model: Any, plan: PrivacyPlan, step: int) -> Mapping[str, Block]:
@@ -101,13 +166,10 @@ def _check_repeatable(model: Any, params: Any, data: Any, blocks: Mapping[str, B
 
 
 def _check_sums(
-    model: Any, params: Any, data: Any, blocks: Mapping[str, Block], rng: np.random.Generator
+    model: Any, params: Any, data: Any, blocks: Mapping[str, Block], parts: Sequence[Mask]
 ) -> None:
     """Nobody adds nothing, sums are on the grid, and the sum over everyone is that of any two parts."""
-    everyone, some = np.ones(len(data), bool), rng.random(len(data)) < rng.random()
-    whole, one, other, nobody = (
-        _sums(model, params, data[mask], blocks) for mask in (everyone, some, ~some, ~everyone)
-    )
+    whole, nobody = (_sums(model, params, data[np.full(len(data), all_)], blocks) for all_ in (True, False))
     for name, block in blocks.items():
         if nobody[name].shape != block.shape or np.any(nobody[name]):
             raise ValueError(
@@ -115,29 +177,51 @@ def _check_sums(
             )
         if np.any(np.remainder(whole[name], block.grid)):
             raise ValueError(f"sums must be multiples of the block's grid, but block {name!r} has others")
-        if not np.array_equal(whole[name], one[name] + other[name]):
-            gap = _distance(whole[name], one[name] + other[name])
-            raise ValueError(
-                f"one record's share must depend on that record alone, but in block {name!r} two parts of a "
-                f"batch differ from the whole by {gap:.3g}"
-            )
+    for part in parts[::2]:
+        one, other = (_sums(model, params, data[mask], blocks) for mask in (part, ~part))
+        for name in blocks:
+            _check_added(name, whole[name], one[name] + other[name], "two parts")
 
 
-def _check_bounds(
-    model: Any, params: Any, data: Any, blocks: Mapping[str, Block], rng: np.random.Generator
+def _check_each_record(model: Any, params: Any, data: Any, blocks: Mapping[str, Block]) -> None:
+    """Every record stays within the bounds, and all of them add up to the whole."""
+    whole = _sums(model, params, data, blocks)
+    total = {name: np.zeros(block.shape) for name, block in blocks.items()}
+    for place in range(len(data)):
+        own = _sums(model, params, data[np.arange(len(data)) == place], blocks)
+        for name, block in blocks.items():
+            total[name] += own[name]
+            moved = _norm(own[name])
+            if moved > block.bound:
+                raise ValueError(
+                    f"one record may move block {name!r} by at most {block.bound:g}, but record {place} "
+                    f"moves it by {moved:g}"
+                )
+    for name in blocks:
+        _check_added(name, whole[name], total[name], "single records")
+
+
+def _check_added(name: str, whole: FloatArray, added: FloatArray, what: str) -> None:
+    if not np.array_equal(whole, added):
+        raise ValueError(
+            f"one record's share must depend on that record alone, but in block {name!r} {what} differ from "
+            f"the whole batch by {_norm(whole - added):.3g}"
+        )
+
+
+def _check_update(
+    model: Any, params: Any, data: Any, blocks: Mapping[str, Block], released: Released, step: int
 ) -> None:
-    with_record = rng.random(len(data)) < 0.2
-    record = rng.integers(len(data))
-    with_record[record] = True
-    without = with_record.copy()
-    without[record] = False
-    more, less = (_sums(model, params, data[mask], blocks) for mask in (with_record, without))
-    for name, block in blocks.items():
-        moved = _distance(more[name], less[name])
-        if moved > block.bound:
-            raise ValueError(
-                f"one record may move block {name!r} by at most {block.bound:g}, but it moved it by {moved:g}"
-            )
+    """The same release must lead to the same parameters, whatever e_step saw before."""
+    everyone, updates = np.ones(len(data), bool), []
+    for mask in (everyone, np.arange(len(data)) % 3 == 0, ~everyone):
+        _sums(model, params, data[mask], blocks)
+        updates.append(copy.deepcopy(model.m_step(copy.deepcopy(params), released, step)))
+    if not all(_equal(updates[0], update) for update in updates[1:]):
+        raise ValueError(
+            "m_step must depend on parameters and release alone, but after other batches it gives other "
+            f"parameters in step {step}"
+        )
 
 
 def _check_threads(model: Any, data: Any, plan: PrivacyPlan) -> None:
@@ -159,8 +243,8 @@ def _sums(model: Any, params: Any, batch: Any, blocks: Mapping[str, Block]) -> M
     return raw.sums
 
 
-def _distance(one: FloatArray, two: FloatArray) -> float:
-    return float(np.linalg.norm(np.asarray(one, np.float64) - two))
+def _norm(values: FloatArray) -> float:
+    return float(np.linalg.norm(np.asarray(values, np.float64)))
 
 
 def _equal(one: Any, two: Any) -> bool:

@@ -1,5 +1,6 @@
 """The privacy wall: `release` is the only function that sees raw statistics; engines sum on its behalf."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -54,7 +55,7 @@ def release(
     batch = Batch(len(data), plan, stream.derive("batch"))
     sums = (engine or Threads()).sums(data, StepSums(model, params, blocks, batch))
     noisy = {
-        name: _noisy(sums[name], block.grid, noise_std[name], stream.derive("noise", name))
+        name: _noisy(sums[name], block, plan.records, noise_std[name], stream.derive("noise", name))
         for name, block in blocks.items()
     }
     return Released(noisy, noise_std, plan.sampling_rate)
@@ -75,17 +76,19 @@ def blocks_with_noise(
     }
 
 
-def _noisy(sums: FloatArray, grid: float, noise_std: float, stream: Randomness) -> FloatArray:
+def _noisy(sums: FloatArray, block: Block, records: int, noise_std: float, stream: Randomness) -> FloatArray:
     """Add noise on the grid.
 
-    Our models return multiples of the grid, of finite numbers. Whatever a model returns, what leaves is on
-    the grid: an error here would tell of a record, and so would the sign of a zero, which a sum of small
-    negative shares has and no other sum.
+    Our models return multiples of the grid, of finite numbers within N times the bound. Whatever a model
+    returns, what leaves is on the grid, and no cell is above that: an error here would tell of a record, and
+    so would the sign of a zero, which a sum of small negative shares has and no other sum.
     """
-    steps = np.rint(np.nan_to_num(np.asarray(sums, np.float64) / grid, posinf=0.0, neginf=0.0))
+    most = math.floor(records * block.bound / block.grid)
+    steps = np.rint(np.nan_to_num(np.asarray(sums, np.float64) / block.grid, posinf=most, neginf=-most))
+    steps = np.clip(steps, -most, most)
     if noise_std > 0:
-        steps += stream.rounded_gaussian(steps.shape, noise_std / grid)
-    return steps * grid + 0.0
+        steps += stream.rounded_gaussian(steps.shape, noise_std / block.grid)
+    return steps * block.grid + 0.0
 
 
 def _entry(blocks: Mapping[str, Block], noise_std: Mapping[str, float], plan: PrivacyPlan) -> LedgerEntry:

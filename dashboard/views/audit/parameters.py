@@ -26,7 +26,7 @@ ATTACK = Choice.of("attack", OPTIONS["attack"])
 RELEASES = Number(
     "releases",
     "Releases",
-    4000,
+    10_000,
     100,
     10**6,
     OPTIONS["releases"].help,
@@ -36,7 +36,7 @@ RELEASES = Number(
 CANARIES = Number(
     "canaries",
     "Canaries",
-    200,
+    500,
     4,
     10_000,
     OPTIONS["canaries"].help,

@@ -79,6 +79,7 @@ def result(run: RunRow, verdict: Verdict, roc: pd.DataFrame) -> None:
     with right, card("What was attacked"):
         protected = layout.protected(stored.store().data_of(run).unit)
         st.markdown(f"{text.explanation(verdict)} {protected} {text.state(run)}")
+        st.markdown(verdict.inspection_sentence())
         st.markdown(verdict.support_sentence())
         table = verdict_table(verdict)
         text_table(table)

@@ -20,13 +20,15 @@ ROC_ALT = (
     "interval, the claimed one above it, and guessing."
 )
 AT_WALL = (
-    "One release, again and again, half of the time with the person who moves it the most of those looked "
-    "at; scored by the likelihood ratio. The claim is that of one release; the whole plan makes {steps:,} "
-    "and claims ε = {whole}."
+    "{attacked}, each released again and again at its own parameters, half of the time with the most "
+    "influential record tried; scored by the likelihood ratio. The claim is that of one release; the whole "
+    "plan makes {steps:,} and claims ε = {whole}."
 )
 IN_ONE_RUN = (
-    "One run in which each canary was in or out by a fair coin; the surest half of the guesses counts "
-    "(Steinke, Nasr and Jagielski 2023). One run shows less than many releases do."
+    "One run in which each canary, a made-up record, was in or out by a fair coin. The coins of the fifth "
+    "with the clearest scores are guessed and counted (full batches: Mahloujifar, Melis and Chaudhuri 2024; "
+    "otherwise Steinke, Nasr and Jagielski 2023). Even perfect canaries show only about two thirds of the "
+    "true μ, and fewer columns than canaries show less."
 )
 
 
@@ -51,4 +53,5 @@ def explanation(verdict: Verdict) -> str:
     if verdict.attack == "run":
         return IN_ONE_RUN
     whole = "∞" if verdict.run_epsilon is None else at_most(verdict.run_epsilon)
-    return AT_WALL.format(steps=verdict.plan["steps"], whole=whole)
+    attacked = f"Step{'s' if len(verdict.steps) > 1 else ''} {', '.join(map(str, verdict.steps))} of one run"
+    return AT_WALL.format(attacked=attacked, steps=verdict.plan["steps"], whole=whole)

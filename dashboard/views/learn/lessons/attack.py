@@ -16,9 +16,9 @@ from dashboard.views.learn.lessons import controls
 from dashboard.views.learn.lessons.base import Outcome, lesson
 from dashboard.views.learn.lessons.figures import mark, side_by_side, swept
 from vips_core import BayesianLogistic, LabelledRows, PrivacyPlan
-from vips_core.audits.attacks import attack_the_wall
 from vips_core.audits.bounds import Rates, rates_at
 from vips_core.audits.support import possible_without_the_person
+from vips_core.audits.wall_attack import attack_step
 from vips_core.privacy import gaussian
 from vips_core.privacy.noise import Randomness, grid_step
 from vips_core.reports.figures import BLUE, GREY, Array, Figure
@@ -84,8 +84,9 @@ def shown_at_the_wall(noise: float, attacks: int) -> float:
     model = BayesianLogistic(person.feature_names, 1.0, "paper")
     plan = PrivacyPlan(records=100, expected_batch=100, steps=1, noise_multiplier=noise, delta=DELTA)
     params = model.init(plan, np.random.default_rng(SEED))
-    audit = attack_the_wall(model, params, person, plan, releases=min(attacks, AT_WALL), seed=SEED)
-    return audit.measured(DELTA, CONFIDENCE)
+    releases, randomness = min(attacks, AT_WALL), Randomness.of(SEED)
+    attack = attack_step(model, params, person, plan, 0, releases=releases, randomness=randomness)
+    return attack.measured(DELTA, CONFIDENCE)
 
 
 def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:

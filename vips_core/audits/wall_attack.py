@@ -1,0 +1,252 @@
+"""The attack on single releases: with and without one person, by someone who knows everything else.
+
+It needs raw statistics of records that the attacker knows, so it runs on public or generated records only.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from vips_core import validate
+from vips_core.audits.bounds import best_rates, rates_at
+from vips_core.audits.inspection import Inspector, bound_findings
+from vips_core.audits.rehearsal import Parts, WatchedStep, multiples, rehearse, share_of, singles
+from vips_core.privacy.blocks import FloatArray, Released
+from vips_core.privacy.ledger import Ledger
+from vips_core.privacy.noise import Randomness
+from vips_core.privacy.plan import PrivacyPlan
+from vips_core.privacy.wall import blocks_with_noise, release
+
+Array = npt.NDArray[np.float64]
+OnAttack = Callable[[int], object]  # of how many are done; True stops
+
+MOST_RECORDS = 2000  # records of a data set that are tried, evenly spread
+ADVERSARIAL = 50  # made-up records that are tried besides
+
+
+@dataclass(frozen=True)
+class StepAttack:
+    """Likelihood ratios of many releases of one step, with and without one person.
+
+    Attributes
+    ----------
+    step
+        Its number, from 0.
+    ledger
+        Of one release: what is claimed.
+    present, absent
+        Log likelihood ratios of releases with and without the person.
+    on_the_grid
+        Share of released numbers that are multiples of the block's public step, with and without.
+    """
+
+    step: int
+    ledger: Ledger
+    present: Array
+    absent: Array
+    on_the_grid: tuple[float, float]
+
+    def measured(self, delta: float, confidence: float) -> float:
+        """Return the lower bound on ε, for a Gaussian release the tighter one at a threshold known before.
+
+        Parameters
+        ----------
+        delta
+            δ of the claim.
+        confidence
+            How often the bound is right, at least.
+        """
+        if all(entry.sampling_rate == 1 for entry in self.ledger):
+            return rates_at(0.0, self.present, self.absent).gaussian_epsilon(delta, confidence)
+        return best_rates(self.present, self.absent, delta, confidence).epsilon(delta, confidence)
+
+
+@dataclass(frozen=True)
+class WallAudit:
+    """Attacks on a step of every kind, and an inspection of the run that these steps are of.
+
+    Attributes
+    ----------
+    attacks
+        On the first and the last step of each kind.
+    findings
+        What the inspection found wrong, a sentence each.
+    """
+
+    attacks: tuple[StepAttack, ...]
+    findings: tuple[str, ...]
+
+    def worst(self, delta: float, confidence: float) -> tuple[StepAttack, float]:
+        """Return the attack that comes closest to its claim, or exceeds it the most, and its bound on ε.
+
+        All bounds hold together as often as `confidence` says.
+        """
+        each = 1 - (1 - confidence) / len(self.attacks)
+        bounds = [(attack, attack.measured(delta, each)) for attack in self.attacks]
+        return max(bounds, key=lambda bound: bound[1] / bound[0].ledger.epsilon(delta))
+
+
+def attack_the_wall(
+    model: Any,
+    data: Any,
+    plan: PrivacyPlan,
+    *,
+    releases: int,
+    seed: int | None = None,
+    on_attack: OnAttack | None = None,
+) -> WallAudit:
+    """Inspect one run, and attack a step of every kind in it at that step's parameters.
+
+    Parameters
+    ----------
+    model, plan
+        What is audited.
+    data
+        Public or generated records, as many as the plan is for.
+    releases
+        How many in all, shared evenly among the attacked steps.
+    seed
+        None draws from the operating system.
+    on_attack
+        Called after each release with their number; True stops.
+
+    Returns
+    -------
+    WallAudit
+        Scores of all releases that were made, and what the inspection found.
+    """
+    chosen, steps = _first_and_last(model, plan), list[WatchedStep]()
+    validate.whole("releases", releases, low=4 * len(chosen), high=10**7)
+    randomness, inspector = Randomness.of(seed), Inspector(plan.steps)
+    ledger = Ledger(plan.records, seeded=seed is not None)
+    for watched in rehearse(model, Parts((data,)), plan, randomness.derive("rehearsal"), ledger):
+        inspector.look(watched)
+        if watched.number in chosen:
+            steps.append(watched)
+    findings, attacks, done = inspector.findings(), list[StepAttack](), 0
+    stopped = False
+
+    def on_release(_: int) -> bool:
+        nonlocal done, stopped
+        done += 1
+        stopped = stopped or (on_attack is not None and on_attack(done) is True)
+        return stopped
+
+    ends = np.linspace(0, releases, len(steps) + 1).astype(int)
+    for watched, of_step in zip(steps, np.diff(ends), strict=True):
+        step, candidates = watched.number, list(_tried(data))
+        norms = [_norms(model, watched.params, person, plan, step) for person in candidates]
+        findings += bound_findings(watched.entry, step, norms)
+        person = candidates[_strongest(norms, model, plan, step)]
+        attacks.append(
+            attack_step(
+                model, watched.params, person, plan, step,
+                releases=int(of_step),
+                randomness=randomness.derive("attacks", step),
+                seeded=seed is not None,
+                on_attack=on_release,
+            )
+        )  # fmt: skip
+        if stopped:
+            break
+    return WallAudit(tuple(attacks), findings)
+
+
+def attack_step(
+    model: Any,
+    params: Any,
+    person: Any,
+    plan: PrivacyPlan,
+    step: int,
+    *,
+    releases: int,
+    randomness: Randomness,
+    seeded: bool = False,
+    on_attack: OnAttack | None = None,
+) -> StepAttack:
+    """Release a step again and again with and without one person, nobody else, and score by likelihood ratio.
+
+    Parameters
+    ----------
+    model, params
+        What is measured, and where.
+    person
+        A data set of one public or generated record.
+    plan, step
+        The plan whose step is released: its noise, its sampling rate and its number of persons.
+    releases
+        How many, half of them with the person.
+    randomness
+        Of all releases.
+    seeded
+        Whether the randomness comes from a known seed.
+    on_attack
+        Called after each release with their number; True stops.
+
+    Returns
+    -------
+    StepAttack
+        Scores of all releases that were made.
+    """
+    if len(person) != 1:
+        raise ValueError(f"the attack is on one person, got {len(person)} records")
+    nobody = person[np.zeros(1, np.bool_)]
+    share = share_of(model, params, person, plan, step)
+    scores: dict[bool, list[float]] = {True: [], False: []}
+    on_grid = {True: 0, False: 0}
+    cells, ledger = 0, Ledger(plan.records)
+    for attack in range(releases):
+        there = attack % 2 == 0
+        ledger, records = Ledger(plan.records, seeded=seeded), person if there else nobody
+        released = release(model, params, records, plan, step, randomness.derive("attack", attack), ledger)
+        scores[there].append(_log_likelihood_ratio(released, share))
+        is_multiple = multiples(released, ledger)
+        on_grid[there] += int(is_multiple.sum())
+        cells = is_multiple.size
+        if on_attack is not None and on_attack(attack + 1) is True and attack >= 3:
+            break
+    present, absent = (np.array(scores[there]) for there in (True, False))
+    shares = tuple(on_grid[there] / (cells * len(scores[there])) for there in (True, False))
+    return StepAttack(step, ledger, present, absent, (shares[0], shares[1]))
+
+
+def _first_and_last(model: Any, plan: PrivacyPlan) -> set[int]:
+    """Return the first and the last step of each kind: of the same blocks in the same shapes."""
+    steps: dict[Any, list[int]] = {}
+    for step in range(plan.steps):
+        kind = tuple((name, block.shape) for name, block in model.blocks(plan, step).items())
+        steps.setdefault(kind, []).append(step)
+    return {step for of_kind in steps.values() for step in (of_kind[0], of_kind[-1])}
+
+
+def _tried(data: Any) -> Iterator[Any]:
+    """Yield single records that an attack may be on: made-up ones, and the data's own, evenly spread."""
+    made_up = getattr(data, "adversarial", None)
+    if made_up is not None:
+        yield from singles(made_up(ADVERSARIAL, np.random.default_rng(0)))
+    yield from singles(data, MOST_RECORDS)
+
+
+def _norms(model: Any, params: Any, person: Any, plan: PrivacyPlan, step: int) -> Mapping[str, float]:
+    share = share_of(model, params, person, plan, step)
+    return {name: float(np.linalg.norm(own)) for name, own in share.items()}
+
+
+def _strongest(norms: Sequence[Mapping[str, float]], model: Any, plan: PrivacyPlan, step: int) -> int:
+    """Return the number of the record that moves the release the most, in units of its noise."""
+    noise_std, _ = blocks_with_noise(model.blocks(plan, step), plan)
+    moved = [sum((norm[name] / noise_std[name]) ** 2 for name in noise_std) for norm in norms]
+    return int(np.argmax(moved))
+
+
+def _log_likelihood_ratio(released: Released, share: Mapping[str, FloatArray]) -> float:
+    """log of P(release | person) / P(release | nobody), where the person is in the batch by chance q."""
+    ratio = 0.0
+    for name, own in share.items():
+        ratio += float((released.sums[name] * own).sum() - (own**2).sum() / 2) / released.noise_std[name] ** 2
+    rate = released.sampling_rate
+    return ratio if rate == 1 else float(np.logaddexp(math.log1p(-rate), math.log(rate) + ratio))
