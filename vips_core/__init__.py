@@ -5,6 +5,7 @@ from pathlib import Path
 from vips_core.data import BinaryRows, Corpus, LabelledRows, Sharded
 from vips_core.fit import Fit, Progress, fit, load, recommend
 from vips_core.kernels import compiled
+from vips_core.kernels.exact import SLACK, cut
 from vips_core.metrics import (
     auc,
     calibration,
@@ -16,6 +17,7 @@ from vips_core.metrics import (
 from vips_core.metrics.images import reconstruct
 from vips_core.metrics.text import match_topics, npmi_coherence, unigram_perplexity
 from vips_core.models.base import Block, Model, Raw, Released
+from vips_core.models.check import check_model
 from vips_core.models.lda.model import (
     LDA,
     infer_topics,
@@ -35,6 +37,7 @@ __all__ = [
     "ACCOUNTANTS",
     "LDA",
     "SBN",
+    "SLACK",
     "AttackRisk",
     "BayesianLogistic",
     "BinaryRows",
@@ -54,6 +57,8 @@ __all__ = [
     "Sharded",
     "auc",
     "calibration",
+    "check_model",
+    "cut",
     "fit",
     "infer_topics",
     "load",

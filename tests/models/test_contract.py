@@ -254,9 +254,66 @@ class NotFinite(BetaBernoulli):
         return Raw({**raw.sums, "images": raw.sums["images"] / (len(batch) > 0)})
 
 
+class OneRecordUnclipped(BetaBernoulli):
+    """Of all that `coin_flips` gives, one image alone has these pixels."""
+
+    def e_step(self, params, batch, blocks):
+        raw, images = super().e_step(params, batch, blocks), batch.unpack(np.float64)
+        alone = (images == coin_flips().unpack(np.float64)[137]).all(axis=1)
+        return Raw({**raw.sums, "on": raw.sums["on"] + images[alone].sum(axis=0)})
+
+
+class AdversarialUnclipped(BetaBernoulli):
+    """Goes wrong for a record that is in no data set, only possible."""
+
+    def e_step(self, params, batch, blocks):
+        raw, images = super().e_step(params, batch, blocks), batch.unpack(np.float64)
+        return Raw({**raw.sums, "on": raw.sums["on"] + images[images.all(axis=1)].sum(axis=0)})
+
+
+class PublishesSums(BetaBernoulli):
+    kept: ClassVar = {}
+
+    def e_step(self, params, batch, blocks):
+        raw = super().e_step(params, batch, blocks)
+        self.kept["on"] = raw.sums["on"]
+        return raw
+
+    def m_step(self, params, released, step):
+        return replace(params, on=self.kept["on"])
+
+
+class StartsFromRecords(BetaBernoulli):
+    def for_records(self, data):
+        made = StartsFromRecords(self.pixels, self.clip)
+        object.__setattr__(made, "start", data.unpack(np.float64).mean())
+        return made
+
+    def init(self, plan, rng):
+        return replace(super().init(plan, rng), images=self.start)
+
+
+class BoundFromRecords(BetaBernoulli):
+    def for_records(self, data):
+        return replace(self, clip=float(data.unpack(np.float64).sum(axis=1).max()))
+
+
+class HoldsRecords(BetaBernoulli):
+    def for_records(self, data):
+        made = HoldsRecords(self.pixels, self.clip)
+        object.__setattr__(made, "examples", [data])
+        return made
+
+
 @pytest.mark.parametrize(
     ("faulty", "sentence"),
     [
+        (OneRecordUnclipped, "one record may move block 'on' by at most 0.5, but record 137 moves it by"),
+        (AdversarialUnclipped, "one record may move block 'on' by at most 0.5, but record 39 moves it by"),
+        (PublishesSums, "m_step must depend on parameters and release alone"),
+        (StartsFromRecords, "init must not depend on the records"),
+        (BoundFromRecords, "blocks and their bounds must depend on plan and step alone"),
+        (HoldsRecords, "a model must not hold the records"),
         (Unclipped, "one record may move block 'on' by at most 0.5, but record 0 moves it by"),
         (Stateful, "e_step must keep no state, but block 'images' differs"),
         (Drawing, "e_step must draw no random numbers"),
@@ -275,6 +332,17 @@ def test_a_broken_model_gets_a_sentence(faulty, sentence):
     data = coin_flips()
     with pytest.raises(ValueError, match=sentence):
         check_model(faulty(12, 0.5), data, plan_for(data))
+
+
+def test_a_model_made_from_the_records_is_found_by_the_function_that_makes_it():
+    data = coin_flips()
+
+    def made(records):
+        return BetaBernoulli(12, float(np.linalg.norm(records.unpack(np.float64), axis=1).max()))
+
+    check_model(made(data), data, plan_for(data))  # a number does not tell where it is from
+    with pytest.raises(ValueError, match="blocks and their bounds must depend on plan and step alone"):
+        check_model(made, data, plan_for(data))
 
 
 def test_the_check_leaves_the_number_of_threads_as_it_was(monkeypatch):

@@ -162,11 +162,27 @@ def test_a_release_is_recorded_before_any_record_is_looked_at():
 
 def test_the_sign_of_a_zero_does_not_leave():
     """A sum of small negative shares, each cut to 0, is −0, and no other: noise of −0 would show it."""
-    sums = np.full(1000, -0.0)
-    assert not np.signbit(_noisy(sums, 1.0, 0.0, Randomness.of(0))).any()
-    noisy = _noisy(sums, 1.0, 0.3, Randomness.of(0))
+    sums, block = np.full(1000, -0.0), vips.Block(1.0, shape=(1000,), grid=1.0)
+    assert not np.signbit(_noisy(sums, block, 200, 0.0, Randomness.of(0))).any()
+    noisy = _noisy(sums, block, 200, 0.3, Randomness.of(0))
     assert (noisy == 0).sum() > 800, "this noise is mostly 0"
     assert not np.signbit(noisy[noisy == 0]).any()
+
+
+@pytest.mark.parametrize("value", [1e12, -1e12, np.inf, -np.inf, 1e308, 400.5])
+def test_no_sum_leaves_above_all_records_together(value):
+    """Also where a model breaks its word: N records of the bound are the most that there can be."""
+
+    class Boundless(BetaBernoulli):
+        def e_step(self, params, batch, blocks):
+            return vips.Raw({"on": np.full(12, value), "images": np.full(1, value)})
+
+    open_plan, model = plan(noise_multiplier=0.0, steps=1), Boundless(pixels=12, clip=2.0)
+    released = release(
+        model, model.init(open_plan, None), DATA, open_plan, 0, Randomness.of(0), vips.Ledger(200)
+    )
+    assert (released.sums["on"] == np.sign(value) * 200 * 2.0).all()
+    assert (released.sums["images"] == np.sign(value) * 200).all()
 
 
 def test_what_leaves_is_on_the_grid_of_the_ledger_whatever_a_model_returns():

@@ -76,18 +76,16 @@ class Inspector:
         return tuple(test.finding for test in tests if test.p_value < FALSE_ALARM / len(tests))
 
     def _noise_sizes(self) -> Sequence[_Test]:
-        """The sum of squares of n standard normal numbers is χ² distributed."""
-        tests = []
-        for (step, name), noise in self._noise.items():
-            total, chi2 = float(noise @ noise), scipy.stats.chi2(noise.size)
-            size = (total / noise.size) ** 0.5
-            tests.append(
-                _Test(
-                    2 * min(chi2.cdf(total), chi2.sf(total)),
-                    f"In step {step + 1} the noise of block {name!r} is {size:.3g} times the ledger's.",
-                )
-            )
-        return tests
+        """The sum of squares of n standard normal numbers is χ² distributed: of each block, and of all."""
+        of_blocks = [
+            _size_test(noise, f"In step {step + 1} the noise of block {name!r}")
+            for (step, name), noise in self._noise.items()
+        ]
+        later = [noise for (step, _), noise in self._noise.items() if step > 0]
+        groups = {"The noise of all steps together": list(self._noise.values())}
+        if later:
+            groups["The noise of all steps after the first together"] = later
+        return [*of_blocks, *(_size_test(np.concatenate(group), what) for what, group in groups.items())]
 
     def _noise_pairs(self) -> Sequence[_Test]:
         """Given one vector, its scalar product with another, over its norm, is a standard normal number."""
@@ -105,17 +103,14 @@ class Inspector:
         return tests
 
     def _coin_counts(self) -> Sequence[_Test]:
-        """The number of records in a Poisson batch is binomial."""
-        tests = []
-        for step, coins in self._coins.items():
-            count, binomial = int(coins.sum()), scipy.stats.binom(coins.size, self._rates[step])
-            tests.append(
-                _Test(
-                    2 * min(binomial.cdf(count), binomial.sf(count - 1)),
-                    f"In step {step + 1} {count / coins.size:.3g} of the records took part, where the ledger "
-                    f"says {self._rates[step]:.3g}.",
-                )
-            )
+        """The number of records in a Poisson batch is binomial: of each batch, and of all at one rate."""
+        tests = [
+            _count_test(coins, self._rates[step], f"In step {step + 1}")
+            for step, coins in self._coins.items()
+        ]
+        for rate in set(self._rates.values()):
+            coins = [self._coins[step] for step in self._coins if self._rates[step] == rate]
+            tests.append(_count_test(np.concatenate(coins), rate, "Over all steps"))
         return tests
 
     def _coin_pairs(self) -> Sequence[_Test]:
@@ -132,6 +127,20 @@ class Inspector:
                 )
             )
         return tests
+
+
+def _size_test(noise: Array, what: str) -> _Test:
+    total, chi2 = float(noise @ noise), scipy.stats.chi2(noise.size)
+    size = (total / noise.size) ** 0.5
+    return _Test(2 * min(chi2.cdf(total), chi2.sf(total)), f"{what} is {size:.3g} times the ledger's.")
+
+
+def _count_test(coins: npt.NDArray[np.bool_], rate: float, when: str) -> _Test:
+    count, binomial = int(coins.sum()), scipy.stats.binom(coins.size, rate)
+    return _Test(
+        2 * min(binomial.cdf(count), binomial.sf(count - 1)),
+        f"{when} {count / coins.size:.3g} of the records took part, where the ledger says {rate:.3g}.",
+    )
 
 
 def bound_findings(entry: LedgerEntry, step: int, norms: Sequence[Mapping[str, float]]) -> tuple[str, ...]:

@@ -28,6 +28,11 @@ def cut(values: npt.NDArray[np.floating], step: float) -> Array:
     step
         A power of two.
 
+    Returns
+    -------
+    array
+        Multiples of `step`.
+
     Examples
     --------
     >>> cut(np.array([0.8, -0.8, np.nan]), 0.5)

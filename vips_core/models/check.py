@@ -62,6 +62,11 @@ def check_model(model: Any, data: Any, plan: PrivacyPlan, *, trials: int = 5, se
     seed
         Of the parts.
 
+    Returns
+    -------
+    None
+        Where nothing was found.
+
     Examples
     --------
     >>> import vips_core as vips

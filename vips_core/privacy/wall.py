@@ -83,9 +83,9 @@ def _noisy(sums: FloatArray, block: Block, records: int, noise_std: float, strea
     returns, what leaves is on the grid, and no cell is above that: an error here would tell of a record, and
     so would the sign of a zero, which a sum of small negative shares has and no other sum.
     """
-    most = math.floor(records * block.bound / block.grid)
-    steps = np.rint(np.nan_to_num(np.asarray(sums, np.float64) / block.grid, posinf=most, neginf=-most))
-    steps = np.clip(steps, -most, most)
+    most = math.floor(records * block.bound / block.grid) * block.grid
+    finite = np.where(np.isnan(sums), 0.0, np.asarray(sums, np.float64))
+    steps = np.rint(np.clip(finite, -most, most) / block.grid)
     if noise_std > 0:
         steps += stream.rounded_gaussian(steps.shape, noise_std / block.grid)
     return steps * block.grid + 0.0
