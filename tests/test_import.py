@@ -12,6 +12,7 @@ SLOW = (
     "pandas",
     "sklearn",
     "dp_accounting",
+    "vips_core.store.store",
 )
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from vips_core.data import BinaryRows, Corpus, LabelledRows, Sharded
 from vips_core.fit import Fit, Progress, fit, load, recommend
+from vips_core.jobs.registered import fit_registered
 from vips_core.kernels import compiled
 from vips_core.kernels.exact import SLACK, cut
 from vips_core.metrics import (
@@ -60,6 +61,7 @@ __all__ = [
     "check_model",
     "cut",
     "fit",
+    "fit_registered",
     "infer_topics",
     "load",
     "match_topics",

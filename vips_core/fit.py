@@ -153,7 +153,10 @@ def fit(
     on_step: Callable[[Progress[Params]], object] | None = None,
     cluster: Any = None,
 ) -> Fit[Params]:
-    """Train `model` on `data` within `plan`.
+    """Train `model` on records in memory, within `plan`.
+
+    Nothing is stored: the run is in no list, and the cap of a registered data set is not touched, even where
+    these are its records. `vips_core.fit_registered` trains within that cap.
 
     Parameters
     ----------
@@ -189,6 +192,11 @@ def fit(
     5
     """
     plan.require_noise_multiplier()
+    if isinstance(data, str):
+        raise ValueError(
+            f"data must be records, got the text {validate.shown(data)}: vips_core.fit_registered trains on "
+            "a registered data set"
+        )
     if len(data) != plan.records:
         raise ValueError(f"the plan is for {plan.records} records, but the data has {len(data)}")
     model = for_records(model, data)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import vips_core
-from tests.small_rows import rows
+from tests.small_rows import rows, small_store
 from vips_core.baselines.dpsgd import PrivateGradientDescent
 from vips_core.data import BinaryRows, Corpus
 from vips_core.jobs import execution, worker
@@ -45,6 +45,16 @@ def test_the_notebook_holds_the_same_code(store, folder, monkeypatch, capsys):
     for cell in cells:
         exec(compile(cell, "cell", "exec"), space)
     assert "bit for bit: True" in capsys.readouterr().out
+
+
+def test_the_script_of_a_private_run_spends_within_its_cap(home, capsys):
+    store = small_store(home)
+    table = {"model": "logistic", "data": "secret", "epsilon": 0.5, "delta": 1e-3, "epochs": 2}
+    cells = repeat.run_cells(Request.from_mapping(table), {}, "secret", True, False)
+    exec(compile(repeat.script(cells, "About."), "repeat.py", "exec"), {})
+    assert capsys.readouterr().out.startswith("ε by PLD: 0.")
+    assert [run.status for run in store.runs()] == ["done"]
+    assert 0 < store.budget("secret").spent_share < 1
 
 
 def test_a_config_gives_the_same_run_again(store, seeded, folder):

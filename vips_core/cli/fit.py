@@ -3,7 +3,6 @@
 import argparse
 import json
 import shutil
-import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from vips_core.cli.data import add_file_options, describe_cap, read_files, sourc
 from vips_core.cli.terminal import add_json, add_options, answer, print_json, progress_bar, show
 from vips_core.fit import Progress
 from vips_core.jobs import execution, supervisor, worker
-from vips_core.jobs.interrupts import noted_interrupts
+from vips_core.jobs.interrupts import noted_interrupts, stop_after_step
 from vips_core.jobs.request import Request
 from vips_core.jobs.submission import submit
 from vips_core.options import SPENDING
@@ -134,7 +133,7 @@ def _run(
     except BaseException:  # a Ctrl-C too: no other process shall start what the user has given up
         store.cancel(run_id)
         raise
-    with noted_interrupts(_stop) as stopped, shown as bar:
+    with noted_interrupts(stop_after_step) as stopped, shown as bar:
 
         def on_step(progress: Progress[Any]) -> bool:
             if bar.update(progress.step - bar.n) or progress.step == steps:
@@ -148,14 +147,6 @@ def _run(
     _print_outcome(store, run_id, request, options)
     if row.status == CANCELLED:
         raise KeyboardInterrupt
-
-
-def _stop(stopped: threading.Event) -> None:
-    """Let the first Ctrl-C end the run after its step, with results; a second one ends it at once."""
-    if stopped.is_set():
-        raise KeyboardInterrupt
-    stopped.set()
-    show("\nStopping after this step; press Ctrl-C again to stop now.")
 
 
 def _epsilon(request: Request, progress: Progress[Any]) -> str:

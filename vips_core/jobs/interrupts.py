@@ -2,6 +2,7 @@
 
 import contextlib
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 
@@ -23,3 +24,12 @@ def noted_interrupts(
                     signal.signal(number, lambda number, frame: note(noted))
                     afterwards.callback(signal.signal, number, before)
         yield noted
+
+
+def stop_after_step(stopped: threading.Event) -> None:
+    """Let the first Ctrl-C end a run after its step, with results; a second one ends it at once."""
+    if stopped.is_set():
+        raise KeyboardInterrupt
+    stopped.set()
+    with contextlib.suppress(OSError):  # a reader who has left ends no work
+        print("\nStopping after this step; press Ctrl-C again to stop now.", file=sys.stderr, flush=True)

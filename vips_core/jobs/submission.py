@@ -1,5 +1,6 @@
 """From a request to a waiting run: everything is checked and planned before any budget is reserved."""
 
+from vips_core.engines.cluster import Cluster
 from vips_core.jobs import execution, room
 from vips_core.jobs.request import Request
 from vips_core.privacy.plan import PrivacyPlan
@@ -45,6 +46,8 @@ def submit(store: Store, request: Request, *, plan: PrivacyPlan | None = None, h
     row = store.data_row(request.data)
     if row.private:
         check_private(request, row.name)
+    if request.on_cluster:
+        Cluster.from_environment()  # a missing one would be noticed after the first release was announced
     if plan is None:
         prepared = execution.prepare(request, store.load(request.data))
         room.check(store.home, room.needed(prepared))  # before anything is reserved

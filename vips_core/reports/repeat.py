@@ -22,7 +22,7 @@ def run_cells(
 ) -> list[str]:
     """Return the run in Python, cell by cell of a notebook."""
     if private:
-        return _through_the_store(request)
+        return _within_the_cap(request)
     if request.method == OBJECTIVE_PERTURBATION:
         return _objective_perturbation(request, name)
     imports = _COMPARE_IMPORTS if request.seed is not None else ""
@@ -108,12 +108,12 @@ def _objective_perturbation(request: Request, name: str) -> list[str]:
     ]
 
 
-def _through_the_store(request: Request) -> list[str]:
+def _within_the_cap(request: Request) -> list[str]:
     """On private data a repetition spends budget again, and the store has to count it."""
     return [
-        "from vips_core.jobs import worker\nfrom vips_core.jobs.request import Request\n"
-        "from vips_core.jobs.submission import submit\nfrom vips_core.store.store import Store\n",
-        f'request = Request.from_toml("""\n{request.to_toml()}""")\nstore = Store()\n',
+        "import vips_core as vips\n",
         "# A repetition draws new noise and spends budget again: it is reserved, or refused.\n"
-        "run_id = submit(store, request)\nworker.work(store, run_id)\nprint(store.run(run_id))\n",
+        "fit = vips.fit_registered(\n"
+        + "".join(f"    {name}={value!r},\n" for name, value in request.to_mapping().items())
+        + ')\nprint("ε by PLD:", fit.epsilon("pld"))\n',
     ]
