@@ -5,8 +5,8 @@ second to load: the start page loads it when it is drawn, any other when it is o
 """
 
 import gc
-import json
 import os
+import secrets
 import signal
 import socket
 import sys
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 _HERE = Path(__file__).parent
+APP = _HERE / "app.py"
 _FIRST_PORT, _TRIES = 8501, 100
 INTERRUPTED = 130  # what shells call a process that Ctrl-C ended
 _WARM = "2"  # processes that wait for runs, so that two methods start at once
@@ -50,29 +51,39 @@ def add_dashboard(commands: Any) -> None:
     parser.set_defaults(run=lambda options: serve(options.port))
 
 
-def arguments(port: int) -> list[str]:
-    """Return what Streamlit is told: the script, and every setting of the packaged file as a flag."""
-    settings = tomllib.loads((_HERE / "config.toml").read_text(encoding="utf-8"))
-    flags = [f"--{name}={_text(value)}" for name, value in _flatten(settings)]
-    return ["run", str(_HERE / "app.py"), *flags, f"--server.port={port}"]
+def settings(port: int) -> dict[str, Any]:
+    """Return every setting of the packaged file by its full name, and the port."""
+    table = tomllib.loads((_HERE / "config.toml").read_text(encoding="utf-8"))
+    return dict(_flatten(table)) | {"server.port": port}
 
 
 def serve(port: int | None = None) -> NoReturn:
-    """Print the address and serve the pages there until interrupted."""
+    """Print the address, with a new token, and serve the pages to whoever opens it, until interrupted."""
     if port is None:
         port = next((p for p in range(_FIRST_PORT, _FIRST_PORT + _TRIES) if _is_free(p)), _FIRST_PORT)
     elif not 1 <= port <= 65535:
         raise ValueError(f"port must be from 1 to 65535, got {port}")
     elif not _is_free(port):
         raise ValueError(f"port must be free, but something on this machine uses {port}")
-    print(f"VIPS Explorer: http://127.0.0.1:{port} (stop with Ctrl+C)", flush=True)
+    token = secrets.token_urlsafe(32)
+    # On a line of its own, the address fits into 80 columns.
+    print(f"VIPS Explorer (stop with Ctrl+C):\nhttp://127.0.0.1:{port}/?token={token}", flush=True)
     gc.set_threshold(_GARBAGE)
     os.environ.setdefault("VIPS_WARM", _WARM)
     # Pages multiply small matrices: a second thread would wait for a core that draws. Workers set their own.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from streamlit.web import cli  # here: it takes half a second, and bad input should not wait for it
+    # Here: they take half a second, and bad input should not wait for it.
+    from starlette.middleware import Middleware
+    from streamlit.starlette import App
 
-    sys.exit(cli.main(arguments(port), prog_name="streamlit"))
+    from dashboard.access import Gate
+
+    config = settings(port)
+    gate = Middleware(Gate, token=token, port=port, hosts=config["server.allowedHosts"])
+    for number in (signal.SIGINT, signal.SIGTERM):  # the server raises them again when it has stopped
+        signal.signal(number, lambda *_: sys.exit())
+    App(APP, middleware=[gate]).run(config=config)
+    sys.exit()
 
 
 def _is_usable(port: int) -> bool:
@@ -95,7 +106,3 @@ def _flatten(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[st
             yield from _flatten(value, f"{prefix}{name}.")
         else:
             yield prefix + name, value
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)

@@ -12,19 +12,18 @@ import argparse
 import contextlib
 import os
 import shutil
-import signal
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
 
-from tests.benchmarks.first_page import COMMAND, FLAGS, free_port
+from tests.benchmarks.first_page import FLAGS
+from tests.served import served
 
 GOALS = {"risk": (1.5, 3.0), "topics": (4.0, 7.0), "images": (4.0, 12.0)}
 SPENT = "What was spent, and what it bought"
@@ -71,27 +70,6 @@ def busy_cores(wanted: bool) -> Iterator[None]:
             process.wait()
 
 
-@contextlib.contextmanager
-def served(checkout: Path, home: str) -> Iterator[tuple[str, int]]:
-    """Serve the pages of a checkout; yield their address and the process."""
-    port = free_port()
-    environment = os.environ | {"VIPS_HOME": home, "PYTHONPATH": str(checkout)}
-    command = [sys.executable, "-c", COMMAND, "dashboard", "--port", str(port)]
-    server = subprocess.Popen(
-        command, env=environment, cwd=home, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    try:
-        while True:
-            with contextlib.suppress(OSError):
-                urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=1).close()
-                break
-            time.sleep(0.05)
-        yield f"http://127.0.0.1:{port}", server.pid
-    finally:
-        server.send_signal(signal.SIGINT)
-        server.wait()
-
-
 def cpu_seconds(pid: int) -> float:
     """Processor time of a process and of all that it started, ended ones too."""
     table = subprocess.run(["ps", "-eo", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
@@ -132,16 +110,16 @@ def measure(browser: Browser, checkout: Path, rounds: int, settle: float, most: 
     times: dict[str, list[tuple[float, ...]]] = {name: [] for name in GOALS}
     for number in range(1, rounds + 1):
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:
-            with served(checkout, home) as (address, pid):
+            with served(Path(home), checkout=checkout) as dashboard:
                 context = browser.new_context()
-                context.new_page().goto(address)
+                context.new_page().goto(dashboard.at("/"))
                 time.sleep(settle)
                 with busy_cores(busy):
                     for name, results in times.items():
-                        before = cpu_seconds(pid)
-                        first, ended = click(browser, f"{address}/{name}", most)
-                        spent = cpu_seconds(pid) - before
-                        again = click(browser, f"{address}/{name}", most)[1]
+                        before = cpu_seconds(dashboard.pid)
+                        first, ended = click(browser, dashboard.at(f"/{name}"), most)
+                        spent = cpu_seconds(dashboard.pid) - before
+                        again = click(browser, dashboard.at(f"/{name}"), most)[1]
                         results.append((first, ended, again, spent))
                         show(f"round {number}", name, *results[-1])
                 context.close()

@@ -6,57 +6,34 @@ page counts as visible when its heading is. Give it the whole machine.
 """
 
 import argparse
-import os
 import shutil
-import signal
-import socket
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
-import urllib.request
+from pathlib import Path
 
 from playwright.sync_api import BrowserContext, sync_playwright
 
-COMMAND = "import sys; from dashboard.launch import main; sys.exit(main())"
+from tests.served import free_port, served
+
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
 AGAIN = 2
 
 
-def free_port() -> int:
-    """Return a port that nothing uses."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def start(browser: BrowserContext, port: int, home: str) -> tuple[float, float]:
+def start(browser: BrowserContext, port: int, home: Path) -> tuple[float, float]:
     """Return the seconds from the command until the server answers and until the first page shows."""
     page = browser.new_page()
     page.goto("about:blank")
     time.sleep(1)  # what a browser does when it opens is not ours
     began = time.perf_counter()
-    command = [sys.executable, "-c", COMMAND, "dashboard", "--port", str(port)]
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    server = subprocess.Popen(command, env=os.environ | {"VIPS_HOME": home}, **quiet)
-    try:
-        while True:
-            try:
-                urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=1).close()
-                break
-            except OSError:
-                time.sleep(0.02)
+    with served(home, port) as dashboard:
         answers = time.perf_counter() - began
-        page.goto(f"http://127.0.0.1:{port}/", wait_until="commit")
+        page.goto(dashboard.at("/"), wait_until="commit")
         page.get_by_role("heading", name="Learn from many, reveal no one").wait_for()
         shows = time.perf_counter() - began
         page.get_by_text("No run is training").wait_for()
-        return answers, shows
-    finally:
-        server.send_signal(signal.SIGINT)
-        server.wait()
-        page.close()
+    page.close()
+    return answers, shows
 
 
 def told(times: list[float]) -> str:
@@ -78,7 +55,7 @@ def main() -> None:
                 )
                 port = free_port()  # the same for all visits: the cache goes by address
                 for times in [empty, *[again] * AGAIN]:
-                    answer, shown = start(browser, port, f"{folder}/home")
+                    answer, shown = start(browser, port, Path(folder, "home"))
                     answers.append(answer)
                     times.append(shown)
                 browser.close()

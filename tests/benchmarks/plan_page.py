@@ -12,32 +12,28 @@ the browsers here give way to the server (``nice``): one of them needs two secon
 twice what the server needs. Give it the whole machine.
 """
 
-import os
 import re
 import shutil
-import socket
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
 from streamlit.testing.v1 import AppTest
 
-import dashboard
 from dashboard import background, launch
 from dashboard.components.bounds import at_most
 from dashboard.views.plan import page as plan
+from tests.served import COMMAND, Served, served
 from vips_core import PrivacyPlan
 from vips_core.jobs import supervisor
 from vips_core.jobs.request import Request
 from vips_core.jobs.submission import submit
 from vips_core.store.store import Store
 
-APP = Path(dashboard.__file__).parent / "app.py"
 MOVES, BROWSERS, ROUNDS = 30, 10, 5
 PAUSE = 2.0  # seconds between two moves of one browser
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
@@ -71,7 +67,7 @@ def rerun_times(
     stopwatch: Stopwatch, name: str, first: float, quiet: bool
 ) -> tuple[list[float], list[float]]:
     """Wall and CPU milliseconds of one rerun for each move of one input to new values."""
-    at = AppTest.from_file(APP, default_timeout=600)
+    at = AppTest.from_file(launch.APP, default_timeout=600)
     at.query_params["prior"] = "0.5"  # an address with values leads to Plan
     at.run()
     settle(at)
@@ -126,27 +122,12 @@ runpy.run_path({app!r}, run_name="__main__")
 """
 
 
-def serve(folder: Path) -> tuple[subprocess.Popen[bytes], str, Path]:
-    """Start the dashboard on a store of its own; return its process, address and file of times."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    times, script = folder / "times.txt", folder / "timed.py"
-    script.write_text(TIMED.format(log=str(times), app=str(APP)), encoding="utf-8")
-    arguments = [str(script) if part == str(APP) else part for part in launch.arguments(port)]
-    command = [sys.executable, "-m", "streamlit", *arguments]
-    environment = os.environ | {"VIPS_HOME": str(folder / "home"), "PYTHONPATH": str(APP.parent.parent)}
-    environment["VIPS_WARM"] = "2"  # as the command sets it
-    with (folder / "server.log").open("wb") as log:
-        process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
-    address = f"http://127.0.0.1:{port}"
-    for _ in range(300):
-        try:
-            urllib.request.urlopen(f"{address}/_stcore/health", timeout=1).close()
-            break
-        except OSError:
-            time.sleep(0.2)
-    return process, address, times
+def serve_timed(folder: Path, times: Path) -> AbstractContextManager[Served]:
+    """Serve the dashboard on a store of its own, with its times in a file."""
+    script = folder / "timed.py"
+    script.write_text(TIMED.format(log=str(times), app=str(launch.APP)), encoding="utf-8")
+    replaced = f"from pathlib import Path; from dashboard import launch; launch.APP = Path({str(script)!r})"
+    return served(folder / "home", command=f"{replaced}; {COMMAND}")
 
 
 def train(store: Store) -> list[str]:
@@ -170,39 +151,35 @@ def polite_chromium(folder: Path) -> Path:
 def crowd() -> None:
     """Print what each of ten visitors waits for while two runs train."""
     with tempfile.TemporaryDirectory(prefix="vips-crowd-") as name, sync_playwright() as playwright:
-        folder = Path(name)
-        process, address, times = serve(folder)
-        store = Store(folder / "home")
-        runs = train(store)
-        browser = playwright.chromium.launch(executable_path=polite_chromium(folder), args=FLAGS)
-        try:
-            pages = [browser.new_context().new_page() for _ in range(BROWSERS)]
-            for page in pages:
-                page.set_default_timeout(120_000)
-                page.goto(f"{address}/plan?sigma=1.24")
-            for page in pages:
-                page.get_by_label("Noise σ, exact").wait_for()
-            before = len(times.read_text().splitlines()) if times.exists() else 0
-            for turn in range(ROUNDS):
-                moves(pages, [2 + turn + 0.07 * index for index in range(BROWSERS)])
-            training = sum(store.run(run).status == "running" for run in runs)
-            failed = [page for page in pages if page.get_by_test_id("stException").count()]
-            rerun = [float(line) for line in times.read_text().splitlines()[before:]]
-            print(
-                f"crowd   {BROWSERS} browsers, {training} runs training, {ROUNDS * BROWSERS} moves", end=", "
-            )
-            print(f"{len(failed)} errors, every browser at its own ε and address")
-            print(f"crowd   {len(rerun)} reruns to the wait, in the server: {told(rerun)}")
-        finally:
-            for run in runs:
-                if store.run(run).status in ("queued", "running"):
-                    store.cancel(run)
-            browser.close()
-            process.terminate()
-            process.wait(timeout=30)
-            while any(store.run(run).status in ("queued", "running") for run in runs):
-                supervisor.start(store)
-                time.sleep(0.5)
+        folder, times = Path(name), Path(name, "times.txt")
+        with serve_timed(folder, times) as dashboard:
+            store = Store(folder / "home")
+            runs = train(store)
+            browser = playwright.chromium.launch(executable_path=polite_chromium(folder), args=FLAGS)
+            try:
+                pages = [browser.new_context().new_page() for _ in range(BROWSERS)]
+                for page in pages:
+                    page.set_default_timeout(120_000)
+                    page.goto(dashboard.at("/plan?sigma=1.24"))
+                for page in pages:
+                    page.get_by_label("Noise σ, exact").wait_for()
+                before = len(times.read_text().splitlines()) if times.exists() else 0
+                for turn in range(ROUNDS):
+                    moves(pages, [2 + turn + 0.07 * index for index in range(BROWSERS)])
+                training = sum(store.run(run).status == "running" for run in runs)
+                failed = [page for page in pages if page.get_by_test_id("stException").count()]
+                rerun = [float(line) for line in times.read_text().splitlines()[before:]]
+                asked = f"{BROWSERS} browsers, {training} runs training, {ROUNDS * BROWSERS} moves"
+                print(f"crowd   {asked}, {len(failed)} errors, every browser at its own ε and address")
+                print(f"crowd   {len(rerun)} reruns to the wait, in the server: {told(rerun)}")
+            finally:
+                for run in runs:
+                    if store.run(run).status in ("queued", "running"):
+                        store.cancel(run)
+                browser.close()
+                while any(store.run(run).status in ("queued", "running") for run in runs):
+                    supervisor.start(store)
+                    time.sleep(0.5)
 
 
 def moves(pages: list[Page], noises: list[float]) -> None:

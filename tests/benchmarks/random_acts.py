@@ -12,9 +12,10 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from tests.benchmarks.click_to_picture import busy_cores, served
+from tests.benchmarks.click_to_picture import busy_cores
 from tests.benchmarks.first_page import FLAGS
 from tests.benchmarks.visitor import Visitor, share
+from tests.served import served
 
 
 def main() -> None:
@@ -27,16 +28,17 @@ def main() -> None:
     with (
         sync_playwright() as playwright,
         tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home,
-        served(Path().resolve(), home) as (address, _),
+        served(Path(home)) as dashboard,
         busy_cores(options.busy),
     ):
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
-        visitor = Visitor(browser.new_context().new_page(), options.seed)
-        visitor.open(address)
+        visited = {"cookies": [dashboard.cookie()]}
+        visitor = Visitor(browser.new_context(storage_state=visited).new_page(), options.seed)
+        visitor.open(dashboard.address)
         began = time.perf_counter()
         while visitor.acts < options.acts:
             visitor.act()
-        share(visitor, browser.new_context().new_page())
+        share(visitor, browser.new_context(storage_state=visited).new_page())
         browser.close()
     seconds = time.perf_counter() - began
     print(f"{visitor.acts} acts with seed {options.seed}, each with its effect, in {seconds:.0f} s")

@@ -1,20 +1,14 @@
 """A served dashboard and Debian's Chromium; skipped where there is none, but never in CI."""
 
+import functools
 import os
 import shutil
-import socket
-import subprocess
-import sys
-import time
-import urllib.error
-import urllib.request
 
 import pytest
 
-from dashboard import launch
+from tests.served import served
 from vips_core.store.store import Store
 
-COMMAND = "import sys; from dashboard.launch import main; sys.exit(main())"  # of `vips-explorer`
 # The popups of the address bar, which nobody sees, are pages of their own in each window and took most of the
 # time of opening one. Chromium takes the last list of features: the others are those of Playwright's own.
 FEATURES_OFF = [
@@ -28,6 +22,7 @@ CHROMIUM_FLAGS = [
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
     f"--disable-features={','.join(FEATURES_OFF)}",
+    "--host-resolver-rules=MAP evil.example 127.0.0.1",
 ]  # fmt: skip
 
 
@@ -51,27 +46,18 @@ def shelf(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def server(chromium, shelf, tmp_path_factory):
-    """Address of the dashboard, started from another folder with the command that users start."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    log = tmp_path_factory.mktemp("server") / "log.txt"
-    root = os.path.dirname(os.path.dirname(launch.__file__))
-    environment = os.environ | {
-        "PYTHONPATH": os.pathsep.join([root, os.environ.get("PYTHONPATH", "")]),
-        "VIPS_HOME": str(shelf.home),
-        "VIPS_WARM": "1",
-    }
-    with log.open("w") as output:
-        command = [sys.executable, "-c", COMMAND, "dashboard", "--port", str(port)]
-        process = subprocess.Popen(command, cwd=log.parent, env=environment, stdout=output, stderr=output)
-    try:
-        _wait_until_healthy(f"http://127.0.0.1:{port}/_stcore/health", process, log)
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        process.terminate()
-        process.wait(timeout=20)
+def started(shelf):
+    """The dashboard, whose printed address nobody opened yet."""
+    with served(shelf.home, environment={"VIPS_WARM": "1"}) as dashboard:
+        yield dashboard
+
+
+@pytest.fixture(scope="session")
+def server(chromium, started):
+    """Address of the dashboard. Every new window of Chromium has the cookie, as after the printed address."""
+    visited = {"cookies": [started.cookie()]}
+    chromium.new_context = functools.partial(chromium.new_context, storage_state=visited)
+    return started.address
 
 
 @pytest.fixture
@@ -90,14 +76,3 @@ def visit(chromium, server):
     yield open_page
     for context in contexts:
         context.close()
-
-
-def _wait_until_healthy(address, process, log):
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and process.poll() is None:
-        try:
-            with urllib.request.urlopen(address, timeout=1):
-                return
-        except (urllib.error.URLError, OSError):
-            time.sleep(0.1)
-    pytest.fail(f"the dashboard did not start: {log.read_text()[-2000:]}")
