@@ -39,7 +39,7 @@ def identities(identifiers: Any) -> NDArray[np.object_]:
     except TypeError:  # lists and the like
         raise ValueError("identifiers of persons must be text or whole numbers") from None
     persons: NDArray[np.object_] = np.array([*map(_identity, np.asarray(different)), None], dtype=object)
-    return persons[numbered]  # a gap has the number -1
+    return np.asarray(persons[numbered], np.object_)  # a gap has the number -1
 
 
 def _identity(identifier: Any) -> str | None:
