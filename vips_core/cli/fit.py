@@ -21,6 +21,7 @@ from vips_core.privacy.accountants import stated
 from vips_core.privacy.plan import PrivacyPlan
 from vips_core.readers import BUILT_IN, FORMATS, DataSet
 from vips_core.rounding import brief
+from vips_core.store.pools import KnownPeople
 from vips_core.store.rows import CANCELLED, FAILED
 from vips_core.store.store import Store
 from vips_core.tasks import REFINED, TASKS, Task, protected_unit
@@ -103,15 +104,19 @@ def _register(store: Store, data: DataSet, request: Request, options: argparse.N
             f"{options.data} is private and has no cap yet: first register it with one, by vips-explorer "
             f"data add {request.model} {options.data} --epsilon E --delta D, or say --public"
         )
-    row = store.add_data(
-        data.name,
-        data.train,
-        data.test,
-        private=data.private,
-        unit=protected_unit(request.task, options.person),
-        person_column=options.person,
-        sources=sources(options, request.task.data_type, store, data.train),
-    )
+    people = sources(options, request.task.data_type, store, data.train)
+    try:
+        row = store.add_data(
+            data.name,
+            data.train,
+            data.test,
+            private=data.private,
+            unit=protected_unit(request.task, options.person, people.person_namespace),
+            person_column=options.person,
+            sources=people,
+        )
+    except KnownPeople as known:
+        raise ValueError(f"{known.found}; register it with vips-explorer data add first") from None
     if row.private:
         show(describe_cap(row.name, row.cap))
 
