@@ -231,9 +231,10 @@ def _check_declared(connection: sqlite3.Connection, new: Newcomer, rows: Sequenc
         binding = known_as in others or (fingerprint, known_as) in used
         if new.private and binding and column != new.person_column:
             same = fingerprint == new.fingerprint
+            start = "these records" if same else "some of these records"
             sentence = (
-                f"{'' if same else 'some of '}these records are protected {_by(column)} in {known_as}, so they "
-                f"cannot be protected {_by(new.person_column)} here: one budget cannot count for both"
+                f"{start} are protected {_by(column)} in {known_as}, so they cannot be protected "
+                f"{_by(new.person_column)} here: one budget cannot count for both"
             )
             raise ValueError(sentence) if same else KnownPeople(sentence)
 
