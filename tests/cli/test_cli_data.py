@@ -132,8 +132,8 @@ def test_studies_that_number_their_people_alike_are_told_apart(capsys, tmp_path)
     code, printed = run(capsys, "data", "add", "logistic", *south)
     assert (code, printed.err.count("\n")) == (2, 1)
     assert printed.err == (
-        "vips-explorer data: these records hold rows or persons of north (20), and would share one budget "
-        "with them; add --share-budget to agree, or if they are other people, --separate REASON, or "
+        "vips-explorer data: some rows or persons of these records also occur in north (20), so these data "
+        "sets would share one budget; add --share-budget to agree, or if they are other people, --separate REASON, or "
         "--person-namespace STUDY where only identifiers coincide\n"
     )
     assert [row.name for row in Store().data_sets() if row.created] == ["north"]
@@ -188,12 +188,10 @@ def test_the_same_people_keep_their_budget_in_any_file(capsys, tmp_path, registe
         assert "so they cannot be public" in printed.err
         code, printed = run(capsys, "data", "add", "logistic", *about)
         assert (code, printed.err.count("\n")) == (2, 1)
-        assert (
-            "rows or persons of people (59" in printed.err or "rows or persons of people (60" in printed.err
-        )
+        assert "also occur in people (59" in printed.err or "also occur in people (60" in printed.err
         assert printed.err.endswith(
-            "and would share one budget with them; add --share-budget to agree, or if they are other people, "
-            "--separate REASON\n"
+            "so these data sets would share one budget; add --share-budget to agree, or if they are other "
+            "people, --separate REASON\n"
         )
         assert name not in [row.name for row in Store().data_sets()]
         added = run_json(capsys, "data", "add", "logistic", *about, "--share-budget")

@@ -53,7 +53,7 @@ def test_the_file_behind_shards_shares_their_budget(capsys, tmp_path, patients):
     run(capsys, "data", "add", "logistic", tmp_path / "shards", *cap)
     (tmp_path / "ranges.toml").write_text("[ranges]\nage = [0, 2]\n")  # other records, of the same people
     code, printed = run(capsys, "data", "add", "logistic", file, *about, *cap)
-    assert (code, "hold rows or persons of shards (400)" in printed.err) == (2, True)
+    assert (code, "also occur in shards (400)" in printed.err) == (2, True)
     code, printed = run(capsys, "data", "add", "logistic", file, *about, *cap, "--share-budget")
     assert code == 0, printed.err
     assert "shards" in json.loads(printed.out)["overlaps"][0]
@@ -77,9 +77,7 @@ def test_shards_protect_the_unit_and_the_study_that_they_were_cut_by(capsys, tmp
     for name, numbered in (("elsewhere", []), ("again", study)):
         run(capsys, *cut, "--out", tmp_path / name, *person, *numbered)
         code, printed = run(capsys, *add, tmp_path / name, *cap)
-        assert (code, "hold rows or persons of north" in printed.err) == (
-            (2, True) if numbered else (0, False)
-        )
+        assert (code, "also occur in north" in printed.err) == ((2, True) if numbered else (0, False))
     run(capsys, *cut, "--out", tmp_path / "rows")
     code, printed = run(capsys, *add, tmp_path / "rows", *cap, "--share-budget")
     sentence = "protected by who in elsewhere, so they cannot be protected record"

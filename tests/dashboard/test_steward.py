@@ -100,7 +100,7 @@ def test_people_that_are_known_share_their_budget_and_are_neither_public_nor_hel
     (sentence,) = errors(upload("second", letters[:4], protection="Public"))
     assert sentence.startswith("4 rows or persons of these records are private in first, so they cannot be")
     at = upload("second", letters[:4], held_out=new)
-    assert "hold rows or persons of first (4), and would share one budget" in said(at).replace("\\", "")
+    assert "also occur in first (4), so these data sets would share one" in said(at).replace("\\", "")
     checked(at.radio(key="same-people").set_value("Yes: share one budget").run())
     checked(at.button(key="add").click().run())
     at = view("runs", part="budgets")

@@ -73,7 +73,7 @@ def test_nothing_is_registered_until_it_is_said_whether_a_budget_is_shared(store
     before, files = store.ledger(), set((home / "data").iterdir())
     for cap in (None, CAP, Cap(1.0, 1e-6)):
         with pytest.raises(
-            KnownPeople, match=r"hold rows or persons of flips \(2\), and would share"
+            KnownPeople, match=r"also occur in flips \(2\), so these data sets would share"
         ) as asked:
             add(store, "others", 2, 3, 4, cap=cap, persons=[b"ann"])
         assert asked.value.may_share
@@ -92,7 +92,7 @@ def test_a_question_names_a_few_data_sets(store):
     with pytest.raises(KnownPeople) as asked:
         add(store, "all", 3, *range(500))
     assert len(str(asked.value)) < 300
-    assert "rows or persons of set 4 (8), set 3 (7), set 2 (6) and 3 more, and would" in asked.value.found
+    assert "also occur in set 4 (8), set 3 (7), set 2 (6) and 3 more, so" in asked.value.found
 
 
 PATIENT = {"person_column": "patient"}
@@ -152,9 +152,9 @@ def test_identifiers_of_two_studies_are_kept_apart_by_their_names(home):
     assert row.person_namespace == "S\u00fcd trial"
     assert store.ledger("south")[0].content["person_namespace"] == row.person_namespace
     study("west", 4, 3, "west")
-    with pytest.raises(KnownPeople, match=r"west \(2\), and would"):
+    with pytest.raises(KnownPeople, match=r"west \(2\), so"):
         study("west again", 5, 4, "west")  # the same study
-    with pytest.raises(KnownPeople, match=r"north \(1\), and would"):
+    with pytest.raises(KnownPeople, match=r"north \(1\), so"):
         study("copy", 6, 1, "copy")  # rows are compared, whoever numbers the persons
     assert store.overlap_sentences("south") == store.overlap_sentences("west") == []
     with pytest.raises(ValueError, match="a person_namespace needs a column that names the person"):

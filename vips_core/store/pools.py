@@ -78,8 +78,8 @@ def admit(connection: sqlite3.Connection, new: Newcomer) -> dict[str, int]:
     joining = {other: count for other, count in shared.items() if other not in members}
     if joining and not new.share_budget:
         raise KnownPeople(
-            f"these records hold rows or persons of {_counted(connection, joining)}, and would share one "
-            "budget with them",
+            f"some rows or persons of these records also occur in {_counted(connection, joining)}, so these "
+            "data sets would share one budget",
             may_share=True,
         )
     _check_cap(new, rows)

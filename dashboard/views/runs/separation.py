@@ -14,7 +14,7 @@ def show(row: DataRow) -> None:
         return
     with st.expander("Separate from another data set", type="compact"):
         st.caption(text.SEPARATION_CAPTION)
-        st.selectbox("Other people than those of", linked, key=f"separate-from:{row.name}")
+        st.selectbox("Shares its budget with", linked, key=f"separate-from:{row.name}")
         st.text_input("Your name", max_chars=100, key=f"separate-by:{row.name}")
         st.text_input("Why", max_chars=500, key=f"separate-reason:{row.name}")
         st.button("Separate", key=f"separate:{row.name}", on_click=_separate, args=(row.name,))

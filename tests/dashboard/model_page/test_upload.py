@@ -219,7 +219,7 @@ def test_the_same_people_are_found_in_another_upload():
     assert "5 rows or persons of these records are private in first" in errors(add(at))[0]
     at = add(uploaded("second", letters[:5]))
     assert not errors(at)
-    assert "These records hold rows or persons of first \\(5\\), and would share one" in at.warning[-1].value
+    assert "Some rows or persons of these records also occur in first \\(5\\), so" in at.warning[-1].value
     assert [row.name for row in stored.store().data_sets() if row.created] == ["first"]
     assert at.radio(key="same-people").options == ["Yes: share one budget", "No: other people"]
     at = add(at)  # without an answer
@@ -246,7 +246,7 @@ def test_an_answer_about_known_people_holds_for_the_files_it_was_given_for():
     at = attach(at, ("d.txt", "\n".join(letters[4:5]).encode(), "text/plain"))
     assert "same-people" not in [radio.key for radio in at.radio]
     add(at)
-    assert "of second \\(1\\)" in at.warning[-1].value
+    assert "in second \\(1\\)" in at.warning[-1].value
     assert at.radio(key="same-people").value is None
     assert [row.name for row in stored.store().data_sets() if row.created] == ["first", "second"]
     checked(at.radio(key="same-people").set_value("No: other people").run())
@@ -265,7 +265,7 @@ def test_another_study_with_the_same_identifiers():
         at.text_input(key="data-name").set_value(name)
         at.number_input(key="cap-delta").set_value(1e-3)
         add(at)
-    assert "rows or persons of north \\(5\\)" in at.warning[-1].value
+    assert "also occur in north \\(5\\)" in at.warning[-1].value
     options = ["Yes: share one budget", "No: other people", "No: another study with the same identifiers"]
     assert at.radio(key="same-people").options == options
     checked(at.radio(key="same-people").set_value(options[2]).run())
