@@ -99,7 +99,16 @@ def test_one_cap_counts_one_unit(capsys, tmp_path, visits):
     fit = ["fit", "logistic", "--data", visits[0], *turned[1:5], *SPEND]
     code, printed = run(capsys, *fit, "--person", "visit")
     assert (code, "has no cap yet" in printed.err) == (2, True)
-    assert (Store().ledger(), Store().runs()) == (before, [])
+    fit = ["fit", "logistic", "--data", *visits, tmp_path / "schema.toml", *SPEND]
+    for removed in (False, True):
+        for unit in (["--person", "visit"], []):  # the very same records, with the name of their own file
+            code, printed = run(capsys, *fit, *unit)
+            assert (code, printed.err.count("\n")) == (2, 1)
+            assert "is registered as protected by patient: give --person patient, or" in printed.err
+        assert (Store().ledger(), Store().runs()) == (before, [])
+        if not removed:
+            run_json(capsys, "data", "remove", "visits")
+    run_json(capsys, "data", "add", "logistic", *by_patient)
     added = run_json(capsys, "data", "add", "logistic", *turned, "--person", "patient", "--share-budget")
     assert (added["records"], added["cap"]) == (20, {"epsilon": 1, "delta": 1e-4})
 
@@ -133,8 +142,8 @@ def test_studies_that_number_their_people_alike_are_told_apart(capsys, tmp_path)
     assert (code, printed.err.count("\n")) == (2, 1)
     assert printed.err == (
         "vips-explorer data: some rows or persons of these records also occur in north (20), so these data "
-        "sets would share one budget; add --share-budget to agree, or if they are other people, --separate REASON, or "
-        "--person-namespace STUDY where only identifiers coincide\n"
+        "sets would share one budget; add --share-budget to agree, or if they are other people, --separate "
+        "REASON, or --person-namespace STUDY where only identifiers coincide\n"
     )
     assert [row.name for row in Store().data_sets() if row.created] == ["north"]
     row = run_json(capsys, "data", "add", "logistic", *south, "--person-namespace", "South trial")
@@ -142,6 +151,8 @@ def test_studies_that_number_their_people_alike_are_told_apart(capsys, tmp_path)
     assert row["unit"].endswith("the same value of patient, as numbered in South trial)")
     assert row["overlaps"] == []
     run_json(capsys, "data", "add", "logistic", *south, "--person-namespace", "South trial")  # again
+    run_json(capsys, "fit", "logistic", "--data", *south[:-4], "--epsilon", 1, "--delta", 1e-4)
+    assert Store().data_row("south").person_namespace == "South trial"
     code, printed = run(capsys, "data", "add", "logistic", *south[:-6], "--person-namespace", "x", "--public")
     assert (code, "--person-namespace needs --person" in printed.err) == (2, True)
 

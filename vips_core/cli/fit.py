@@ -99,11 +99,8 @@ def _fit_options(options: argparse.Namespace) -> None:
 
 def _register(store: Store, data: DataSet, request: Request, options: argparse.Namespace) -> None:
     """Register records that are public, or private and known under another name with their cap."""
-    if data.private and store.known_cap(data.train) is None:
-        raise ValueError(
-            f"{options.data} is private and has no cap yet: first register it with one, by vips-explorer "
-            f"data add {request.model} {options.data} --epsilon E --delta D, or say --public"
-        )
+    if data.private:
+        _check_known(store, data, request, options)
     people = sources(options, request.task.data_type, store, data.train)
     try:
         row = store.add_data(
@@ -119,6 +116,23 @@ def _register(store: Store, data: DataSet, request: Request, options: argparse.N
         raise ValueError(f"{known.found}; register it with vips-explorer data add first") from None
     if row.private:
         show(describe_cap(row.name, row.cap))
+
+
+def _check_known(store: Store, data: DataSet, request: Request, options: argparse.Namespace) -> None:
+    """Refuse private records without a cap, and another unit than the cap was set for."""
+    cap, declared = store.known(data.train)
+    if cap is None:
+        raise ValueError(
+            f"{options.data} is private and has no cap yet: first register it with one, by vips-explorer "
+            f"data add {request.model} {options.data} --epsilon E --delta D, or say --public"
+        )
+    column = declared.get("person_column")
+    if column != options.person:
+        unit = f"by {column}: give --person {column}" if column else "record by record: leave out --person"
+        raise ValueError(
+            f"{options.data} is registered as protected {unit}, or register it anew with data add"
+        )
+    options.person_namespace = options.person_namespace or declared.get("person_namespace")
 
 
 def _run(

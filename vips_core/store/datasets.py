@@ -4,6 +4,7 @@ import re
 import secrets
 import sqlite3
 import time
+from collections.abc import Mapping
 from typing import Any
 
 from vips_core.data import Sharded, check_alike
@@ -140,10 +141,13 @@ class DataSets(Home):
             (self.home / "data" / old["file"]).unlink(missing_ok=True)
         return self.data_row(name)
 
-    def known_cap(self, train: Any) -> Cap | None:
-        """Return the cap that these records have under whatever name, None where they are not known."""
+    def known(self, train: Any) -> tuple[Cap | None, Mapping[str, Any]]:
+        """Return the cap of these records under whatever name, and what was last declared of them."""
+        mark = records_file.fingerprint(train, self._key())
         with self.database.snapshot() as connection:
-            return budget.cap_of(self._rows(connection, records_file.fingerprint(train, self._key())))
+            rows = self._rows(connection, mark)
+        declared = [row.content for row in rows if row.kind == "data" and row.fingerprint == mark]
+        return budget.cap_of(rows), declared[-1] if declared else {}
 
     def data_sets(self) -> list[DataRow]:
         """Return all data sets, those that come with the project first."""
