@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,10 +12,12 @@ import streamlit as st
 from dashboard import background, state, stored
 from dashboard.clicks import uninterrupted
 from dashboard.components import layout
-from dashboard.model_page import upload_files
+from dashboard.model_page import upload_files, upload_people
+from dashboard.model_page.upload_people import Answer
 from vips_core.options import SPENDING
 from vips_core.readers import FILE_OPTIONS, PERSON
 from vips_core.store.budget import Cap
+from vips_core.store.pools import KnownPeople
 from vips_core.tasks import Task, protected_unit
 
 _VOCABULARY = (
@@ -39,10 +41,6 @@ _HELD_OUT = (
     "records would be a release that nobody counted."
 )
 _REASON = "Kept in the ledger with the data set. Needed where the budget's δ is above 1/(10·N)."
-_SEPARATE = (
-    "Records that share a row or a person with a private data set share its budget. Where such rows are of "
-    "other people, say why here: it goes into the ledger and into every report."
-)
 _NO_COLUMN = ""
 _PRIVATE, _PUBLIC = "Private", "Public"
 _LAST_CELL = 0.5  # seconds by which a table may send its last cell later than a click elsewhere
@@ -79,7 +77,10 @@ def show(task: Task, done: Callable[[str], None], close: Callable[[], None]) -> 
 
 @dataclass(frozen=True)
 class _Form:
-    """The form as it was filled in; `about` is what must be public about the records."""
+    """The form as it was filled in.
+
+    `about` is what must be public about the records, `answered_for` the files that `known_people` is about.
+    """
 
     task: Task
     files: list[Any]
@@ -90,7 +91,8 @@ class _Form:
     name: str
     by: str
     reason: str
-    separate: str
+    known_people: Answer
+    answered_for: Hashable
 
 
 def _ask() -> None:
@@ -101,6 +103,7 @@ def _ask() -> None:
 def _back(task: Task, close: Callable[[], None]) -> None:
     state.visit["adding"] = state.visit[_described_once(task)] = False
     state.visit[_refusal(task)] = None
+    upload_people.forget(task.name)
     close()
 
 
@@ -222,10 +225,9 @@ def _protected(task: Task, files: list[Any], about: dict[str, Any]) -> _Form:
     with st.expander("For the record (optional)", type="compact"):
         by = st.text_input("Your name", max_chars=100, key="by")
         reason = st.text_input("Why", max_chars=500, key="reason", help=_REASON)
-        separate = st.text_input(
-            "If rows occur elsewhere: why they are of others", key="separate", help=_SEPARATE
-        )
-    return _Form(task, files, about, held_out, private, cap, name, by, reason, separate)
+    these = tuple(file.file_id for file in (*files, *held_out)), about.get(PERSON), private
+    answer = upload_people.ask(task.name, these, about.get(PERSON))
+    return _Form(task, files, about, held_out, private, cap, name, by, reason, answer, these)
 
 
 def _protection() -> tuple[bool, Cap | None]:
@@ -267,21 +269,26 @@ def _add(form: _Form, done: Callable[[str], None]) -> None:
     try:
         if not form.name.strip():
             raise ValueError("give the data set a name")
+        study = form.known_people.person_namespace
         row = stored.store().add_data(
             re.sub(r"\s+", " ", form.name.strip()),
             upload_files.read(kind, form.files, form.about),
             upload_files.read(kind, form.held_out, form.about) if form.held_out else None,
             private=form.private,
             cap=form.cap,
-            unit=protected_unit(form.task, person),
+            unit=protected_unit(form.task, person, study),
             person_column=person,
             by=form.by.strip() or None,
             reason=form.reason,
-            sources=upload_files.sources(kind, form.files, form.held_out, person),
-            separate=form.separate,
+            sources=upload_files.sources(kind, form.files, form.held_out, person, study),
+            share_budget=form.known_people.share_budget,
+            separate=form.known_people.separate,
         )
+    except KnownPeople as known:
+        upload_people.remember(form.task.name, form.answered_for, known)
     except (ValueError, OSError) as problem:  # the latter where the disk for uploads is full
         state.visit[_refusal(form.task)] = str(problem)
     else:
         state.visit[_described_once(form.task)] = False
+        upload_people.forget(form.task.name)
         done(row.name)

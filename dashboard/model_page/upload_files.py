@@ -79,8 +79,10 @@ def read(kind: type, files: Sequence[File], about: Mapping[str, Any]) -> Any:
             raise ValueError(f"the file is not a readable CSV: {' '.join(str(error).split())}") from None
 
 
-def sources(kind: type, files: Sequence[File], held_out: Sequence[File], person: str | None) -> Sources:
-    """Return what identifies the people of files that `read` takes."""
+def sources(
+    kind: type, files: Sequence[File], held_out: Sequence[File], person: str | None, study: str | None
+) -> Sources:
+    """Return what identifies the people of files that `read` takes, as a study numbers them."""
 
     def identifying(some: Sequence[File]) -> tuple[list[bytes], list[bytes]]:
         if not some:
@@ -90,7 +92,7 @@ def sources(kind: type, files: Sequence[File], held_out: Sequence[File], person:
             persons = [] if person is None else list(readers.source_persons(path, person))
             return list(readers.source_rows(kind, path)), persons
 
-    return Sources(*identifying(files), *identifying(held_out))
+    return Sources(*identifying(files), *identifying(held_out), person_namespace=study)
 
 
 def schema(table: pd.DataFrame) -> str:

@@ -65,6 +65,121 @@ def test_a_person_column_is_enforced_and_chained(capsys, tmp_path):
     assert Store().ledger("visits")[0].content["person_column"] == "patient"
 
 
+@pytest.fixture
+def visits(tmp_path):
+    """A table of 400 visits of 20 patients, and its options."""
+    rows = [f"{n},{n % 20},{20 + n % 60},{n % 7},{n % 2}" for n in range(400)]
+    (tmp_path / "visits.csv").write_text("visit,patient,age,dose,ill\n" + "\n".join(rows))
+    (tmp_path / "schema.toml").write_text("[ranges]\nage = [18, 100]\ndose = [0, 10]\n")
+    (tmp_path / "turned.toml").write_text("[ranges]\ndose = [0, 10]\nage = [18, 100]\n")
+    return [tmp_path / "visits.csv", "--target", "ill", "--schema"]
+
+
+def test_one_cap_counts_one_unit(capsys, tmp_path, visits):
+    """Issue 32: a fit by visit ran under a cap by patient; one with 20 visits lost about ε = 13.6 of 1."""
+    cap = ["--epsilon", 1, "--delta", 1e-4]
+    by_patient = [*visits, tmp_path / "schema.toml", "--person", "patient"]
+    run_json(capsys, "data", "add", "logistic", *by_patient, *cap)
+    before = Store().ledger()
+    turned = [*visits, tmp_path / "turned.toml", "--name", "turned"]
+    for more in ([], ["--share-budget"], ["--person-namespace", "other"], cap):
+        for unit, words in (
+            (["--person", "visit"], "by visit"),
+            ([], "record by record"),
+        ):
+            if not unit and "--person-namespace" in more:
+                continue
+            code, printed = run(capsys, "data", "add", "logistic", *turned, *unit, *more)
+            assert (code, printed.err.count("\n")) == (2, 1)
+            assert len(printed.err) <= 300
+            assert (
+                "some of these records are protected by patient in visits, "
+                f"so they cannot be protected {words}"
+            ) in printed.err
+    fit = ["fit", "logistic", "--data", visits[0], *turned[1:5], *SPEND]
+    code, printed = run(capsys, *fit, "--person", "visit")
+    assert (code, "has no cap yet" in printed.err) == (2, True)
+    fit = ["fit", "logistic", "--data", *visits, tmp_path / "schema.toml", *SPEND]
+    for removed in (False, True):
+        for unit in (["--person", "visit"], []):  # the very same records, with the name of their own file
+            code, printed = run(capsys, *fit, *unit)
+            assert (code, printed.err.count("\n")) == (2, 1)
+            assert "is registered as protected by patient: give --person patient, or" in printed.err
+        assert (Store().ledger(), Store().runs()) == (before, [])
+        if not removed:
+            run_json(capsys, "data", "remove", "visits")
+    run_json(capsys, "data", "add", "logistic", *by_patient)
+    added = run_json(capsys, "data", "add", "logistic", *turned, "--person", "patient", "--share-budget")
+    assert (added["records"], added["cap"]) == (20, {"epsilon": 1, "delta": 1e-4})
+
+
+def test_a_person_counts_once_however_the_identifier_is_written(capsys, tmp_path):
+    """Issue 32: 7, 7.0 and 007 were one person for the budget, and three for the noise."""
+    rows = [f"{spelling},{20 + n},{n % 2}" for n in range(30) for spelling in (n, f"{n}.0", f"{n:03}")]
+    (tmp_path / "visits.csv").write_text("patient,age,ill\n" + "\n".join(rows))
+    (tmp_path / "schema.toml").write_text("[ranges]\nage = [18, 100]\n")
+    about = [tmp_path / "visits.csv", "--target", "ill", "--schema", tmp_path / "schema.toml"]
+    about += ["--person", "patient", "--epsilon", 3, "--delta", 1e-4]
+    assert run_json(capsys, "data", "add", "logistic", *about)["records"] == 30
+    train = Store().load("visits").train
+    assert (len(train), train.row_count) == (30, 90)
+
+
+def study(tmp_path, name, offset):
+    """Return the file of a study that numbers its 20 patients from 1, and its options."""
+    rows = [f"{n % 20 + 1},{offset + n},{n % 2}" for n in range(40)]
+    (tmp_path / f"{name}.csv").write_text("patient,age,ill\n" + "\n".join(rows))
+    (tmp_path / "ages.toml").write_text("[ranges]\nage = [0, 200]\n")
+    about = [tmp_path / f"{name}.csv", "--target", "ill", "--schema", tmp_path / "ages.toml"]
+    return [*about, "--person", "patient", "--epsilon", 3, "--delta", 1e-4]
+
+
+def test_studies_that_number_their_people_alike_are_told_apart(capsys, tmp_path):
+    """Issue 32: they were merged, the steward was told afterwards, and could not undo it."""
+    north, south = study(tmp_path, "north", 20), study(tmp_path, "south", 100)
+    run_json(capsys, "data", "add", "logistic", *north)
+    code, printed = run(capsys, "data", "add", "logistic", *south)
+    assert (code, printed.err.count("\n")) == (2, 1)
+    assert printed.err == (
+        "vips-explorer data: some rows or persons of these records also occur in north (20), so these data "
+        "sets would share one budget; add --share-budget to agree, or if they are other people, --separate "
+        "REASON, or --person-namespace STUDY where only identifiers coincide\n"
+    )
+    assert [row.name for row in Store().data_sets() if row.created] == ["north"]
+    row = run_json(capsys, "data", "add", "logistic", *south, "--person-namespace", "South trial")
+    assert row["person_namespace"] == "South trial"
+    assert row["unit"].endswith("the same value of patient, as numbered in South trial)")
+    assert row["overlaps"] == []
+    run_json(capsys, "data", "add", "logistic", *south, "--person-namespace", "South trial")  # again
+    run_json(capsys, "fit", "logistic", "--data", *south[:-4], "--epsilon", 1, "--delta", 1e-4)
+    assert Store().data_row("south").person_namespace == "South trial"
+    code, printed = run(capsys, "data", "add", "logistic", *south[:-6], "--person-namespace", "x", "--public")
+    assert (code, "--person-namespace needs --person" in printed.err) == (2, True)
+
+
+def test_an_accidental_merge_is_undone_with_a_name_and_a_reason(capsys, tmp_path):
+    north, south = study(tmp_path, "north", 20), study(tmp_path, "south", 100)
+    run_json(capsys, "data", "add", "logistic", *north)
+    run_json(capsys, "data", "add", "logistic", *south, "--share-budget")
+    apart = ["data", "separate", "south", "--from", "north"]
+    code, printed = run(capsys, *apart)
+    assert (code, printed.err.count("\n")) == (2, 1)
+    assert "data sets are separated with a name and a reason" in printed.err
+    said = ["--by", "Ada", "--reason", "both studies number from 1"]
+    code, printed = run(capsys, *apart, *said)
+    assert (code, printed.err) == (0, "")
+    assert "south no longer shares a budget with north." in printed.out
+    assert "all runs on it together may spend ε = 3" in printed.out
+    run_json(capsys, "fit", "logistic", "--data", "north", "--epsilon", 1, "--delta", 1e-4)
+    assert run_json(capsys, "data", "budget", "south")["left_share"] == 1
+    assert "separated from north: both studies number from 1, by Ada" in run(capsys, "ledger", "show")[1].out
+    assert run(capsys, "ledger", "verify")[0] == 0
+    run_json(capsys, "data", "add", "logistic", *south, "--share-budget")
+    run_json(capsys, "fit", "logistic", "--data", "south", "--epsilon", 1, "--delta", 1e-4)
+    code, printed = run(capsys, *apart, *said)
+    assert (code, "was counted against the budget that south shares with north" in printed.err) == (2, True)
+
+
 def test_the_same_people_keep_their_budget_in_any_file(capsys, tmp_path, registered):
     """Issue 16: one row less, another range or other columns got a fresh budget; so did `--public`."""
     run_json(capsys, "fit", "logistic", "--data", "people", *SPEND)
@@ -82,7 +197,15 @@ def test_the_same_people_keep_their_budget_in_any_file(capsys, tmp_path, registe
         code, printed = run(capsys, "data", "add", "logistic", *about, "--public")
         assert (code, printed.err.count("\n")) == (2, 1)
         assert "so they cannot be public" in printed.err
-        added = run_json(capsys, "data", "add", "logistic", *about)
+        code, printed = run(capsys, "data", "add", "logistic", *about)
+        assert (code, printed.err.count("\n")) == (2, 1)
+        assert "also occur in people (59" in printed.err or "also occur in people (60" in printed.err
+        assert printed.err.endswith(
+            "so these data sets would share one budget; add --share-budget to agree, or if they are other "
+            "people, --separate REASON\n"
+        )
+        assert name not in [row.name for row in Store().data_sets()]
+        added = run_json(capsys, "data", "add", "logistic", *about, "--share-budget")
         assert any("rows or persons of" in sentence for sentence in added["overlaps"])
         assert run_json(capsys, "data", "budget", name)["spent_share"] == spent > 0
     apart = ["--separate", "other people", "--epsilon", 1, "--delta", 1e-4, "--name", "apart"]

@@ -53,8 +53,35 @@ def test_the_file_behind_shards_shares_their_budget(capsys, tmp_path, patients):
     run(capsys, "data", "add", "logistic", tmp_path / "shards", *cap)
     (tmp_path / "ranges.toml").write_text("[ranges]\nage = [0, 2]\n")  # other records, of the same people
     code, printed = run(capsys, "data", "add", "logistic", file, *about, *cap)
+    assert (code, "also occur in shards (400)" in printed.err) == (2, True)
+    code, printed = run(capsys, "data", "add", "logistic", file, *about, *cap, "--share-budget")
     assert code == 0, printed.err
     assert "shards" in json.loads(printed.out)["overlaps"][0]
+
+
+def test_shards_protect_the_unit_and_the_study_that_they_were_cut_by(capsys, tmp_path, patients):
+    file, about = patients
+    file.write_text(file.read_text().replace("age,ill,who", "age,ill,who").replace(",p", ","))
+    person, cap = ["--person", "who"], ["--epsilon", 2, "--delta", 1e-5]
+    study = ["--person-namespace", "north"]
+    cut = ["data", "shard", "logistic", file, *about]
+    code, printed = run(capsys, *cut, "--out", tmp_path / "none", *study)
+    assert (code, "--person-namespace needs --person" in printed.err) == (2, True)
+    run(capsys, *cut, "--out", tmp_path / "north", *person, *study)
+    add = ["data", "add", "logistic"]
+    code, printed = run(capsys, *add, tmp_path / "north", *cap, "--person-namespace", "south")
+    assert (code, "shards have the --person-namespace that data shard was given" in printed.err) == (2, True)
+    code, printed = run(capsys, *add, tmp_path / "north", *cap, "--json")
+    assert (code, json.loads(printed.out)["person_namespace"]) == (0, "north"), printed.err
+    file.write_text(file.read_text().replace("0.", "0.0"))  # other rows, with the same identifiers
+    for name, numbered in (("elsewhere", []), ("again", study)):
+        run(capsys, *cut, "--out", tmp_path / name, *person, *numbered)
+        code, printed = run(capsys, *add, tmp_path / name, *cap)
+        assert (code, "also occur in north" in printed.err) == ((2, True) if numbered else (0, False))
+    run(capsys, *cut, "--out", tmp_path / "rows")
+    code, printed = run(capsys, *add, tmp_path / "rows", *cap, "--share-budget")
+    sentence = "protected by who in elsewhere, so they cannot be protected record"
+    assert (code, sentence in printed.err) == (2, True), printed.err
 
 
 def test_people_are_found_in_shards_on_another_file_system(capsys, tmp_path, patients):

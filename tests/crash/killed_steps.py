@@ -59,7 +59,8 @@ def register(home: Path, number: int) -> None:
     rows = Sources([f"row {row}".encode() for row in (number - 1, number)])
     cap = CAP if number == 0 else None
     store = Store(home)
-    store.add_data(f"images {number}", coin_flips(20, seed=number), cap=cap, unit="one image", sources=rows)
+    about = {"cap": cap, "unit": "one image", "sources": rows, "share_budget": True}
+    store.add_data(f"images {number}", coin_flips(20, seed=number), **about)
     store.database.close()
 
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from vips_core import BinaryRows, Corpus, LabelledRows
+from vips_core.data.identity import identities
 
 owners = st.lists(st.integers(0, 6), min_size=1, max_size=25)
 
@@ -83,7 +84,7 @@ def test_rows_without_persons_keep_their_order_and_weigh_one():
     assert rows.x[:, 0].tolist() == [1, 2, 3]
 
 
-@pytest.mark.parametrize("missing", [None, "", np.nan, pd.NA])
+@pytest.mark.parametrize("missing", [None, "", np.nan, pd.NA, " ", "NA", "nan ", "None"])
 def test_every_row_must_name_its_person(missing):
     frame = pd.DataFrame({"age": [1, 2, 3], "ill": [0, 1, 0], "who": ["ann", missing, "ann"]})
     with pytest.raises(ValueError, match="each row must name its person, but 1 of 3 rows do not"):
@@ -102,6 +103,44 @@ def test_a_person_column_is_neither_target_nor_predictor(changes, sentence):
     frame = pd.DataFrame({"age": [1, 2, 3], "ill": [0, 1, 0], "who": [7, 7, 8]})
     with pytest.raises(ValueError, match=sentence):
         LabelledRows.from_frame(frame, "ill", **{"ranges": {"age": (0, 9)}, "person": "who"} | changes)
+
+
+SPELLINGS = [
+    (["7", "7.0", "007", " 7 ", "+7", "7e0"], 1),
+    ([7, "7", 7.0, "007", np.int8(7), np.float32(7)], 1),
+    (np.array([7.0, 8.0, 7.0]), 2),
+    (pd.Series([7, 8, 7], dtype="Int64"), 2),
+    (pd.Series(["7", "7.0", "8"], dtype="category"), 2),
+    (["0", "-0", "0.0", 0], 1),
+    (["Ren\u00e9", "Rene\u0301", "\u00a0Ren\u00e9"], 1),
+    (["ann", "Ann", "ann b", "annb"], 4),
+    (["1_2", "12", "1 2", "1,2"], 4),  # Python reads the first as the second
+    ([2**53 + 1, 2**53 + 2, 2**70], 3),
+    (["9" * 41, "9" * 40 + "8"], 2),
+]
+
+
+@pytest.mark.parametrize(("identifiers", "persons"), SPELLINGS)
+def test_all_spellings_of_an_identifier_are_one_person(identifiers, persons):
+    """Issue 32: who was 7 and 7.0 in one file counted twice, and was protected half as well."""
+    images = BinaryRows.from_images(np.eye(len(identifiers)), 0.5, identifiers)
+    labels = np.zeros(len(identifiers))
+    rows = LabelledRows(
+        np.eye(len(labels)), labels, [f"c{n}" for n in range(len(labels))], 1, {}, identifiers
+    )
+    texts = Corpus.from_texts(["tea"] * len(labels), ["tea"], identifiers)
+    assert len(images) == len(rows) == len(texts) == persons
+    assert identities(identities(identifiers)).tolist() == identities(identifiers).tolist()
+
+
+@pytest.mark.parametrize(
+    "identifiers",
+    [[7.5, 8.0], [float("inf"), 1.0], [2.0**53, 1.0], np.float32([2**24, 1]), [True, False], [b"a", b"b"]]
+    + [[("a", 1), ("b", 2)], pd.to_datetime(["2020-01-01", "2020-01-02"])],
+)
+def test_what_may_be_another_person_as_well_is_no_identifier(identifiers):
+    with pytest.raises(ValueError, match="identifiers of persons must be text or whole numbers|one a row"):
+        BinaryRows.from_images(np.eye(2), 0.5, identifiers)
 
 
 def test_identifiers_are_one_a_row():

@@ -6,7 +6,7 @@ import pytest
 from PIL import Image
 
 from vips_core.data import BinaryRows, Corpus, LabelledRows
-from vips_core.readers import source_persons, source_rows
+from vips_core.readers import read, shard, source_persons, source_rows
 
 
 @pytest.fixture
@@ -82,8 +82,44 @@ def test_a_person_is_a_number_however_it_is_written(tmp_path):
     longest = "9" * 41
     path = tmp_path / "rows.csv"
     path.write_text("who\n" + "\n".join(["7", "7.0", "007", "100", "1e2", "nan", "a7", "1e99999", longest]))
-    expected = [b"7", b"100", b"nan", b"a7", b"1e99999", longest.encode()]
+    expected = [b"7", b"100", b"a7", b"1e99999", longest.encode()]  # nan names nobody
     assert sorted(source_persons(path, "who")) == sorted(expected)
+
+
+IDENTIFIERS = ["7", "7.0", "007", " 7", "8", "Ren\u00e9", "Rene\u0301 ", "ann", "Ann", "1_2", "12"]
+
+
+def test_records_are_grouped_by_the_persons_that_are_found_elsewhere(tmp_path):
+    """Issue 32: one rule for both, in every kind of file, and in shards."""
+    words = " tea rain sun milk rum ale gin wine oats rye hops".split()
+    (tmp_path / "words.txt").write_text("\n".join(words))
+    (tmp_path / "ranges.toml").write_text("[ranges]\nage = [0, 20]\n")
+    who, numbers = IDENTIFIERS, np.arange(len(IDENTIFIERS))
+    pd.DataFrame({"who": who, "age": numbers, "ill": numbers % 2}).to_csv(tmp_path / "rows.csv", index=False)
+    pd.DataFrame({"who": who, "text": words}).to_csv(tmp_path / "texts.csv", index=False)
+    np.savez(tmp_path / "images.npz", images=np.eye(len(who))[:, None], who=np.array(who))
+    np.savez(tmp_path / "floats.npz", images=np.eye(3)[:, None], who=np.array([7.0, 8.0, 7.0]))
+    for kind, name, about, persons in (
+        (LabelledRows, "rows.csv", {"target": "ill", "schema": str(tmp_path / "ranges.toml")}, 7),
+        (Corpus, "texts.csv", {"vocabulary": str(tmp_path / "words.txt")}, 7),
+        (BinaryRows, "images.npz", {"threshold": 0.5}, 7),
+        (BinaryRows, "floats.npz", {"threshold": 0.5}, 2),
+    ):
+        options = about | {"person": "who"}
+        assert len(list(source_persons(tmp_path / name, "who"))) == persons
+        assert len(read(kind, tmp_path / name, options)) == persons
+        assert len(shard(kind, [tmp_path / name], tmp_path / f"{name} shards", options)) == persons
+
+
+def test_a_person_is_one_across_the_files_and_hands_of_shards(tmp_path, monkeypatch):
+    monkeypatch.setattr("vips_core.readers.sharding.SHARD_BYTES", 8)  # many hands
+    (tmp_path / "ranges.toml").write_text("[ranges]\nage = [0, 20]\n")
+    about = {"target": "ill", "schema": str(tmp_path / "ranges.toml"), "person": "who"}
+    for name, spelling in (("one.csv", "{}"), ("two.csv", "{}.0"), ("three.csv", "00{}")):
+        rows = [f"{spelling.format(number)},{number},1" for number in range(9)]
+        (tmp_path / name).write_text("\n".join(["who,age,ill", *rows]))
+    files = [tmp_path / name for name in ("one.csv", "two.csv", "three.csv")]
+    assert len(shard(LabelledRows, files, tmp_path / "shards", about)) == 9
 
 
 def test_counts_are_found_under_another_vocabulary(tmp_path):

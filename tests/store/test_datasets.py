@@ -98,14 +98,14 @@ def test_the_home_is_the_users_alone(store, home):
 def test_records_cannot_be_of_rows_and_of_persons_at_once(store):
     """Their budget would count what was released per row, or per another person, as if it were per person."""
     submit(store, request())
-    with pytest.raises(ValueError, match="registered without a person column under the name flips"):
+    with pytest.raises(ValueError, match="protected record by record in flips"):
         store.add_data("people", coin_flips(), unit="", person_column="id")
     person = {"unit": "", "person_column": "id"}
     store.add_data("unused", coin_flips(seed=9), cap=CAP, **person, sources=Sources([b"row"]))
     for other in ({}, {"person_column": "doctor"}):
-        with pytest.raises(ValueError, match="registered with the person column id under the name unused"):
+        with pytest.raises(ValueError, match="are protected by id in unused"):
             store.add_data("others", coin_flips(seed=9), unit="", **other)
-    with pytest.raises(ValueError, match="with the person column id under the name unused"):
+    with pytest.raises(ValueError, match="protected by id in unused"):
         store.add_data("some", coin_flips(seed=8), unit="", sources=Sources([b"row"]))
     assert store.add_data("unused", coin_flips(seed=9), unit="").person_column is None  # a mistake is mended
     assert store.add_data("unused", coin_flips(seed=9), **person).person_column == "id"
@@ -113,7 +113,7 @@ def test_records_cannot_be_of_rows_and_of_persons_at_once(store):
     assert store.add_data("others", coin_flips(seed=9), unit="").person_column is None
     submit(store, request(data="others"))
     store.add_data("others", coin_flips(seed=9), coin_flips(seed=1), unit="")
-    with pytest.raises(ValueError, match="so they cannot be registered with the person column id"):
+    with pytest.raises(ValueError, match="so they cannot be protected by id"):
         store.add_data("unused", coin_flips(seed=9), **person)
 
 

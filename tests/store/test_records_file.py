@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -16,6 +17,7 @@ from vips_core.data import Sharded
 from vips_core.data.npz import load_arrays
 from vips_core.data.sharded import MANIFEST
 from vips_core.store import people, records_file
+from vips_core.store.people import Sources
 
 KEY = "ab" * 32
 names = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=8)
@@ -127,6 +129,12 @@ def test_people_beside_shards_of_a_version_without_pairs_are_found(tmp_path):
     own = people.digests([b"ann", b"bob"], KEY, b"person")
     seal = hashlib.blake2b(text.encode() + own.tobytes(), key=bytes.fromhex(KEY), digest_size=16).hexdigest()
     np.savez(tmp_path / "people.npz", digests=own, of=seal)
-    np.testing.assert_array_equal(people.read_beside(Sharded.open(tmp_path), KEY), own)
-    people.write_beside(data, own, KEY)
-    np.testing.assert_array_equal(people.read_beside(Sharded.open(tmp_path), KEY), own)
+    np.testing.assert_array_equal(people.read_beside(Sharded.open(tmp_path), KEY).known, own)
+    people.write_beside(data, Sources(known=own, person_namespace="north"), KEY)
+    beside = people.read_beside(Sharded.open(tmp_path), KEY)
+    np.testing.assert_array_equal(beside.known, own)
+    assert beside.person_namespace == "north"
+    written = load_arrays(tmp_path / "people.npz")
+    np.savez(tmp_path / "people.npz", **written | {"study": "south"})
+    with pytest.raises(ValueError, match="this store did not cut the shards"):
+        people.read_beside(Sharded.open(tmp_path), KEY)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from vips_core import rounding
-from vips_core.cli.shard import add_shard
+from vips_core.cli.shard import NAMESPACE, add_shard, check_namespace
 from vips_core.cli.terminal import add_json, add_options, answer, print_json
 from vips_core.data import Sharded
 from vips_core.data.sharded import is_sharded
@@ -18,6 +18,7 @@ from vips_core.privacy.accountants import stated
 from vips_core.readers import FILE_OPTIONS, FORMATS, DataSet, read, source_persons, source_rows
 from vips_core.store.budget import Budget, Cap
 from vips_core.store.people import Sources
+from vips_core.store.pools import KnownPeople
 from vips_core.store.store import Store
 from vips_core.tasks import TASKS, Task, protected_unit
 
@@ -44,10 +45,15 @@ def add_data(commands: Any) -> None:
         add_options(options, CAP)
         _add_author(options)
         options.add_argument(
+            "--share-budget",
+            action="store_true",
+            help="join the budget of data sets that hold some of the same people",
+        )
+        options.add_argument(
             "--separate",
             default="",
             metavar="REASON",
-            help="why rows that occur elsewhere are of other people",
+            help="why rows or persons that occur elsewhere are other people",
         )
         add_file_options(options, task.data_type)
         options.set_defaults(run=_add)
@@ -58,10 +64,23 @@ def add_data(commands: Any) -> None:
     add_options(budget, CAP)
     _add_author(budget)
     budget.set_defaults(run=_budget)
+    separate = actions.add_parser("separate", help="undo a shared budget of people who are others after all")
+    separate.add_argument("name", metavar="NAME")
+    separate.add_argument(
+        "--from",
+        nargs="+",
+        required=True,
+        dest="others",
+        metavar="OTHER",
+        help="what it shares a budget with",
+    )
+    separate.add_argument("--by", default="", help="who decides this; needed")
+    separate.add_argument("--reason", default="", help="why they are other people; needed")
+    separate.set_defaults(run=_separate)
     remove = actions.add_parser("remove", help="forget the records; what was spent on them is kept")
     remove.add_argument("name", metavar="NAME")
     remove.set_defaults(run=_remove)
-    add_json(known, budget, remove)
+    add_json(known, budget, separate, remove)
 
 
 def _add_author(parser: argparse.ArgumentParser) -> None:
@@ -74,6 +93,7 @@ def add_file_options(parser: argparse.ArgumentParser, kind: type) -> None:
     parser.add_argument("--test", help="file of held-out records that are public; only these are scored")
     parser.add_argument("--public", action="store_true", help="the file needs no protection and no budget")
     add_options(parser, FILE_OPTIONS[kind])
+    add_options(parser, NAMESPACE)
 
 
 def read_files(options: argparse.Namespace, kind: type) -> DataSet:
@@ -83,6 +103,7 @@ def read_files(options: argparse.Namespace, kind: type) -> DataSet:
         if sharded.kind is not kind:
             raise ValueError(f"{options.data} must hold {kind.__name__}, got {sharded.kind.__name__}")
         options.person = sharded.person  # what the shards keep together
+    check_namespace(options)
     about = {name: getattr(options, name) for name in FILE_OPTIONS[kind]}
     path = Path(options.data)
     train = read(kind, path, about) if sharded is None else sharded
@@ -98,9 +119,13 @@ def sources(options: argparse.Namespace, kind: type, store: Store, train: Any) -
     held_out = Sources(
         test_rows=() if test is None else source_rows(kind, test),
         test_persons=() if test is None or person is None else source_persons(test, person),
+        person_namespace=options.person_namespace,
     )
     if isinstance(train, Sharded):
-        return dataclasses.replace(held_out, known=store.people_beside(train).known)
+        beside = store.people_beside(train)
+        if held_out.person_namespace not in (None, beside.person_namespace):
+            raise ValueError("shards have the --person-namespace that data shard was given: cut them again")
+        return dataclasses.replace(held_out, known=beside.known, person_namespace=beside.person_namespace)
     return dataclasses.replace(
         held_out,
         rows=source_rows(kind, path),
@@ -152,19 +177,24 @@ def _add(options: argparse.Namespace) -> None:
     task = TASKS[options.model]
     data = read_files(options, task.data_type)
     store = Store()
-    row = store.add_data(
-        options.name or data.name,
-        data.train,
-        data.test,
-        private=data.private,
-        cap=cap_from(options),
-        unit=_unit(task, options),
-        person_column=options.person,
-        by=options.by,
-        reason=options.reason,
-        sources=sources(options, task.data_type, store, data.train),
-        separate=options.separate,
-    )
+    people = sources(options, task.data_type, store, data.train)
+    try:
+        row = store.add_data(
+            options.name or data.name,
+            data.train,
+            data.test,
+            private=data.private,
+            cap=cap_from(options),
+            unit=_unit(task, options, people.person_namespace),
+            person_column=options.person,
+            by=options.by,
+            reason=options.reason,
+            sources=people,
+            share_budget=options.share_budget,
+            separate=options.separate,
+        )
+    except KnownPeople as known:
+        raise ValueError(_ways_on(known, options.person)) from None
     overlaps = store.overlap_sentences(row.name)
     registered = f"Registered {row.records:,} records as {row.name}. {describe_cap(row.name, row.cap)}"
     state = store.budget(row.name)
@@ -172,8 +202,15 @@ def _add(options: argparse.Namespace) -> None:
     answer(options, dataclasses.asdict(row) | {"overlaps": overlaps}, *overlaps, registered, *spent)
 
 
-def _unit(task: Task, options: argparse.Namespace) -> str:
-    enforced = protected_unit(task, options.person)
+def _ways_on(known: KnownPeople, person: str | None) -> str:
+    """Say what was found, and which options answer it."""
+    agree = "add --share-budget to agree, or if" if known.may_share else "if"
+    study = ", or --person-namespace STUDY where only identifiers coincide" if person else ""
+    return f"{known.found}; {agree} they are other people, --separate REASON{study}"
+
+
+def _unit(task: Task, options: argparse.Namespace, namespace: str | None) -> str:
+    enforced = protected_unit(task, options.person, namespace)
     return f"{enforced}, which the steward calls “{options.unit}”" if options.unit else enforced
 
 
@@ -197,6 +234,15 @@ def _budget(options: argparse.Namespace) -> None:
             f"Had all of it been planned as a whole, it would cost ε = {stated(state.planned_epsilon)}: the "
             "rest of what is taken is the price of choosing each run after the last."
         )
+
+
+def _separate(options: argparse.Namespace) -> None:
+    store = Store()
+    store.separate_data(options.name, options.others, by=options.by, reason=options.reason)
+    row = store.data_row(options.name)
+    content = {"separated": row.name, "from": options.others, "cap": dataclasses.asdict(row)["cap"]}
+    apart = f"{row.name} no longer shares a budget with {', '.join(options.others)}."
+    answer(options, content, apart, describe_cap(row.name, row.cap))
 
 
 def _remove(options: argparse.Namespace) -> None:

@@ -20,6 +20,7 @@ from vips_core.privacy.accountants import stated
 from vips_core.privacy.plan import PrivacyPlan
 from vips_core.readers import BUILT_IN, FORMATS, DataSet
 from vips_core.rounding import brief
+from vips_core.store.pools import KnownPeople
 from vips_core.store.rows import CANCELLED, FAILED
 from vips_core.store.store import Store
 from vips_core.tasks import REFINED, TASKS, Task, protected_unit
@@ -97,22 +98,40 @@ def _fit_options(options: argparse.Namespace) -> None:
 
 def _register(store: Store, data: DataSet, request: Request, options: argparse.Namespace) -> None:
     """Register records that are public, or private and known under another name with their cap."""
-    if data.private and store.known_cap(data.train) is None:
+    if data.private:
+        _check_known(store, data, request, options)
+    people = sources(options, request.task.data_type, store, data.train)
+    try:
+        row = store.add_data(
+            data.name,
+            data.train,
+            data.test,
+            private=data.private,
+            unit=protected_unit(request.task, options.person, people.person_namespace),
+            person_column=options.person,
+            sources=people,
+        )
+    except KnownPeople as known:
+        raise ValueError(f"{known.found}; register it with vips-explorer data add first") from None
+    if row.private:
+        show(describe_cap(row.name, row.cap))
+
+
+def _check_known(store: Store, data: DataSet, request: Request, options: argparse.Namespace) -> None:
+    """Refuse private records without a cap, and another unit than the cap was set for."""
+    cap, declared = store.known(data.train)
+    if cap is None:
         raise ValueError(
             f"{options.data} is private and has no cap yet: first register it with one, by vips-explorer "
             f"data add {request.model} {options.data} --epsilon E --delta D, or say --public"
         )
-    row = store.add_data(
-        data.name,
-        data.train,
-        data.test,
-        private=data.private,
-        unit=protected_unit(request.task, options.person),
-        person_column=options.person,
-        sources=sources(options, request.task.data_type, store, data.train),
-    )
-    if row.private:
-        show(describe_cap(row.name, row.cap))
+    column = declared.get("person_column")
+    if column != options.person:
+        unit = f"by {column}: give --person {column}" if column else "record by record: leave out --person"
+        raise ValueError(
+            f"{options.data} is registered as protected {unit}, or register it anew with data add"
+        )
+    options.person_namespace = options.person_namespace or declared.get("person_namespace")
 
 
 def _run(

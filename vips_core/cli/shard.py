@@ -6,10 +6,17 @@ from pathlib import Path
 from typing import Any
 
 from vips_core.cli.terminal import add_json, add_options, answer, progress_bar
+from vips_core.options import Option
 from vips_core.readers import FILE_OPTIONS, FORMATS, PERSON, shard, source_persons, source_rows
 from vips_core.store.people import Sources
 from vips_core.store.store import Store
 from vips_core.tasks import TASKS
+
+NAMESPACE = {
+    "person-namespace": Option(
+        str, "study that numbers the persons: equal identifiers of other studies are other people"
+    )
+}
 
 
 def add_shard(actions: Any) -> None:
@@ -22,13 +29,25 @@ def add_shard(actions: Any) -> None:
         options.add_argument("--out", required=True, help="folder for the shards, or an address of fsspec")
         options.add_argument("--records-per-shard", type=int, help="by default as many as have 32 MB")
         add_options(options, FILE_OPTIONS[task.data_type])
+        add_options(options, NAMESPACE)
         add_json(options)
         options.set_defaults(run=_shard)
 
 
+def check_namespace(options: argparse.Namespace) -> None:
+    """Refuse a study that numbers persons where no column names them."""
+    if options.person_namespace is not None and options.person is None:
+        raise ValueError("--person-namespace needs --person, the column that names the person")
+
+
 def _shard(options: argparse.Namespace) -> None:
     kind = TASKS[options.model].data_type
+    check_namespace(options)
     about = {name: getattr(options, name) for name in FILE_OPTIONS[kind]}
+    person, study = about[PERSON], options.person_namespace
+    persons = () if person is None else (source_persons(file, person) for file in options.files)
+    rows = (source_rows(kind, file) for file in options.files)
+    people = Sources(chain.from_iterable(rows), chain.from_iterable(persons), person_namespace=study)
     size = sum(file.stat().st_size for file in options.files if file.is_file())
     with progress_bar(size, "B", hidden=options.json) as bar:
         data = shard(
@@ -39,10 +58,7 @@ def _shard(options: argparse.Namespace) -> None:
             records_per_shard=options.records_per_shard,
             on_read=bar.update,
         )
-    person = about[PERSON]
-    persons = () if person is None else (source_persons(file, person) for file in options.files)
-    rows = (source_rows(kind, file) for file in options.files)
-    Store().write_people(data, Sources(chain.from_iterable(rows), chain.from_iterable(persons)))
+    Store().write_people(data, people)
     content = {"folder": data.folder, "records": len(data), "shards": len(data.shards)}
     files = "1 shard" if len(data.shards) == 1 else f"{len(data.shards):,} shards"
     answer(options, content, f"Wrote {len(data):,} records in {files} to {data.folder}.")

@@ -157,7 +157,7 @@ class Corpus(SlicedByMask):
         Parameters
         ----------
         persons
-            Who wrote each document: any identifiers.
+            Who wrote each document: text or whole numbers.
 
         Examples
         --------

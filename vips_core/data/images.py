@@ -22,8 +22,8 @@ class BinaryRows(RowsOfPersons):
     shape
         (height, width).
     persons
-        Whose image it is, where persons may have several: any identifiers, one an image. Images are then
-        ordered by person, and only numbers of persons are kept. None where each image is another record.
+        Whose image it is, where persons may have several: text or whole numbers, one an image. Images are
+        then ordered by person, and only numbers of persons are kept. None where each image is another record.
 
     Examples
     --------

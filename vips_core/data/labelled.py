@@ -45,8 +45,8 @@ class LabelledRows(RowsOfPersons):
     ranges
         Public (low, high) of the columns of a frame, where `from_frame` made the rows.
     persons
-        Whose row it is, where persons may have several: any identifiers, one a row. Rows are then ordered by
-        person, and only numbers of persons are kept. None where each row is another record.
+        Whose row it is, where persons may have several: text or whole numbers, one a row. Rows are then
+        ordered by person, and only numbers of persons are kept. None where each row is another record.
     missing_pairs
         Public places (column, indicator), from 0, of columns that may be missing: the indicator is 1 where
         the column is missing, and the column is 0 there.

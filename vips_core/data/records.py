@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy import sparse
 
 from vips_core import validate
+from vips_core.data.identity import identities
 
 _ROUNDED_DOWN = 1 - 2.0**-40  # the weights of a person's rows, however rounded, must not exceed 1 together
 
@@ -108,22 +109,22 @@ def person_numbers(identifiers: Any, rows: int) -> NDArray[np.int64]:
     Parameters
     ----------
     identifiers
-        One a row: text or whole numbers.
+        One a row: text or whole numbers, as `identities` takes them.
     rows
         How many there must be.
 
     Examples
     --------
-    >>> person_numbers(["ann", "bob", "ann"], rows=3)
-    array([0, 1, 0])
+    >>> person_numbers(["ann", "007", 7, "ann"], rows=4)
+    array([0, 1, 1, 0])
     """
     import pandas as pd  # here: it is slow to import, and most records have no persons
 
-    values = pd.Series(identifiers).reset_index(drop=True) if np.ndim(identifiers) == 1 else None
-    if values is None or len(values) != rows:
+    if np.ndim(identifiers) != 1 or len(identifiers) != rows:
         raise ValueError(f"persons must be {rows} identifiers, one a row, got shape {np.shape(identifiers)}")
-    numbers, _ = pd.factorize(values)
-    missing = (numbers < 0) | (values == "").to_numpy(np.bool_, na_value=True)
+    plain = isinstance(identifiers, np.ndarray) and identifiers.dtype.kind in "iu"  # nothing to spell
+    numbers, _ = pd.factorize(identifiers if plain else identities(identifiers))
+    missing = numbers < 0
     if missing.any():
         raise ValueError(f"each row must name its person, but {missing.sum()} of {rows} rows do not")
     return np.asarray(numbers, np.int64)

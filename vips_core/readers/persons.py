@@ -5,11 +5,6 @@ from pathlib import Path
 from typing import Any
 
 
-def without_spaces(identifiers: Any) -> Any:
-    """Return a column of identifiers as text, without spaces around them; missing ones stay missing."""
-    return identifiers.astype("string").str.strip()
-
-
 def column_of_persons(frame: Any, person: str | None, path: Path) -> Any:
     """Return the person of each row of a table, None where no column names it.
 
@@ -26,7 +21,7 @@ def column_of_persons(frame: Any, person: str | None, path: Path) -> Any:
         return None
     if person not in frame.columns:
         raise ValueError(f"{path.name} has no column {person!r} that names the person, only {list(frame)}")
-    return without_spaces(frame[person])
+    return frame[person]
 
 
 def array_of_persons(arrays: Mapping[str, Any], person: str | None, path: Path) -> Any:
@@ -44,14 +39,12 @@ def array_of_persons(arrays: Mapping[str, Any], person: str | None, path: Path) 
     if person is None:
         return None
     identifiers = arrays.get(person)
-    if identifiers is None or identifiers.ndim != 1 or identifiers.dtype.kind not in "Uiu":
+    if identifiers is None or identifiers.ndim != 1 or identifiers.dtype.kind not in "Uiuf":
         raise ValueError(
             f"{path.name} must hold a list {person!r} of text or whole numbers that names the person of each "
             f"record, got {sorted(arrays)}"
         )
-    import pandas as pd
-
-    return without_spaces(pd.Series(identifiers))
+    return identifiers
 
 
 def refuse_person(person: str | None, path: Path, why: str) -> None:

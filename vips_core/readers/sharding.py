@@ -16,6 +16,7 @@ from scipy import sparse
 
 from vips_core.data import BinaryRows, Corpus, LabelledRows, Sharded
 from vips_core.data import shard_files as files
+from vips_core.data.identity import identities
 from vips_core.data.records import person_numbers
 from vips_core.data.sharded import SHARD_BYTES
 from vips_core.readers.documents import document_chunks
@@ -116,14 +117,14 @@ def _deal(chunks: Iterable[tuple[Any, Any]], hands: int, folder: Path) -> dict[s
         if own != (public := public or own):
             raise ValueError("all records of a data set must have the same public description")
         person_numbers(persons, len(records))  # refuses a row without a person
-        identifiers = persons.to_numpy(str)
-        hand_of = pd.util.hash_array(identifiers.astype(object)) % hands
+        identifiers = identities(persons)
+        hand_of = pd.util.hash_array(identifiers) % hands
         for hand in np.unique(hand_of):
             place = folder / f"{hand:08}"
             place.mkdir(exist_ok=True)
             mine = hand_of == hand
             (place / f"{number:08}.records").write_bytes(files.encode(records[mine]))
-            np.save(place / f"{number:08}.npy", identifiers[mine])
+            np.save(place / f"{number:08}.npy", identifiers[mine].astype(str))
     return public
 
 

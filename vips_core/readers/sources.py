@@ -7,13 +7,13 @@ or NA. The bytes tell of people: they are for keyed digests, never to be kept.
 """
 
 from collections.abc import Iterator, Mapping
-from decimal import Context, Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from vips_core.data import BinaryRows, Corpus
+from vips_core.data.identity import identities
 from vips_core.data.npz import load_arrays
 from vips_core.readers.documents import lines
 from vips_core.readers.images import IMAGE_ARRAY, images_of_folder
@@ -21,7 +21,6 @@ from vips_core.readers.persons import array_of_persons, column_of_persons
 
 CHUNK = 100_000  # rows of a CSV that are held at once
 TRUTHS = {"True": "1", "TRUE": "1", "true": "1", "False": "0", "FALSE": "0", "false": "0"}
-DIGITS = 40  # of an identifier that may be a number
 
 
 def source_rows(data_type: type, path: Path) -> Iterator[bytes]:
@@ -63,7 +62,7 @@ def source_rows(data_type: type, path: Path) -> Iterator[bytes]:
 
 
 def source_persons(path: Path, person: str) -> Iterator[bytes]:
-    """Return the identifier of each person in a file, once, as bytes; a number however it is written.
+    """Return the identifier of each person in a file, once, as bytes: those by which records are grouped.
 
     Parameters
     ----------
@@ -81,19 +80,8 @@ def source_persons(path: Path, person: str) -> Iterator[bytes]:
         columns = iter([array_of_persons(load_arrays(path), person, path)])
     else:
         columns = (column_of_persons(frame, person, path) for frame in _chunks(path, keep_default_na=False))
-    identifiers = {_plain(str(identifier)) for column in columns for identifier in column.unique()}
-    return (identifier.encode() for identifier in identifiers)
-
-
-def _plain(identifier: str) -> str:
-    """Return 7 for 7, 7.0 and 007, which other programs make of each other, and any other text as it is."""
-    try:
-        number = Decimal(identifier)
-    except InvalidOperation:
-        return identifier
-    if not number.is_finite() or len(number.as_tuple().digits) > DIGITS or abs(number.adjusted()) > DIGITS:
-        return identifier
-    return f"{number.normalize(Context(prec=DIGITS)):f}"
+    everyone = {who for column in columns for who in identities(column) if who is not None}
+    return (who.encode() for who in everyone)
 
 
 def _chunks(path: Path, keep_default_na: bool) -> Iterator[Any]:

@@ -35,8 +35,7 @@ def read_table(path: Path, target: str, schema: Path, person: str | None = None)
     public = read_schema(schema)
     _check_header(path, [target, *public["ranges"]], person)
     frame = read_csv(path, dtype=None if person is None else {person: str})
-    if person is not None:
-        frame[person] = column_of_persons(frame, person, path)
+    column_of_persons(frame, person, path)  # refuses a table without it
     return LabelledRows.from_frame(frame, target, **public, person=person)
 
 

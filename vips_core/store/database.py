@@ -55,6 +55,8 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     ("CREATE TABLE people (fingerprint TEXT PRIMARY KEY, digests BLOB NOT NULL) STRICT",),
     # Those of public and of held-out records.
     ("CREATE TABLE public_people (fingerprint TEXT PRIMARY KEY, digests BLOB NOT NULL) STRICT",),
+    # The study whose identifiers name the persons.
+    ("ALTER TABLE data ADD COLUMN person_namespace TEXT",),
 )
 
 

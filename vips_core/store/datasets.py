@@ -4,6 +4,7 @@ import re
 import secrets
 import sqlite3
 import time
+from collections.abc import Mapping
 from typing import Any
 
 from vips_core.data import Sharded, check_alike
@@ -15,6 +16,7 @@ from vips_core.store.database import insert
 from vips_core.store.home import Home
 from vips_core.store.ledger_chain import LedgerRow
 from vips_core.store.people import Sources
+from vips_core.store.pools import Newcomer
 from vips_core.store.rows import QUEUED, RUNNING, DataRow
 from vips_core.tasks import TASKS, task_of
 
@@ -38,12 +40,14 @@ class DataSets(Home):
         by: str | None = None,
         reason: str = "",
         sources: Sources | None = None,
+        share_budget: bool = False,
         separate: str = "",
     ) -> DataRow:
         """Register records under a name; the same ones again renew what is public about them.
 
-        Records that are known under another name share its budget, and a cap must agree with theirs. So do
-        records that share a row of their source or a person with a private data set.
+        Records that are known under another name share its budget, and a cap must agree with theirs. Those
+        that share a row of their source or a person with private data sets raise `KnownPeople` until it is
+        said whether they share a budget, too, or are other people.
 
         Parameters
         ----------
@@ -63,6 +67,8 @@ class DataSets(Home):
             Who registers them, by default the user of this process, and why; both go into the ledger.
         sources
             What identifies their people before anything was chosen or scaled, to find them elsewhere.
+        share_budget
+            Whether they join the budgets of data sets that hold some of their people.
         separate
             Why rows that occur in other data sets are of other people; it goes into the ledger and reports.
 
@@ -77,8 +83,23 @@ class DataSets(Home):
             raise ValueError(f"{name} is the name of a data set that comes with the project: choose another")
         if test is not None:
             check_alike(train, test)
+        sources = sources or Sources()
+        if sources.person_namespace is not None and person_column is None:
+            raise ValueError("a person_namespace needs a column that names the person")
         mark = records_file.fingerprint(train, self._key())
-        digests, test_digests = (sources or Sources()).digests(self._key())
+        digests, test_digests = sources.digests(self._key())
+        new = Newcomer(
+            mark,
+            name,
+            private,
+            cap,
+            person_column,
+            digests,
+            test_digests,
+            share_budget,
+            declaration.author(by, separate)["reason"],
+            signature,
+        )
         file = self.home / "data" / f"{secrets.token_hex(8)}.npz"
         records_file.write(file, train, test)
         try:
@@ -87,13 +108,7 @@ class DataSets(Home):
                 self._remove_left_over(connection)
                 if not file.exists():  # suspended for so long that it was taken for left over
                     raise ValueError(f"the data set {name} was not registered in time: try again")
-                if separate.strip():
-                    both = (digests, test_digests)
-                    pools.keep_apart(connection, mark, name, both, separate, signature)
-                    shared = {}
-                else:
-                    shared = pools.admit(connection, mark, private, digests, test_digests)
-                pools.check_declared(connection, name, [mark, *shared], private, cap, person_column)
+                joining = pools.admit(connection, new)
                 old = connection.execute("SELECT file FROM data WHERE name = ?", [name]).fetchone()
                 declared = {
                     "private": private,
@@ -101,6 +116,7 @@ class DataSets(Home):
                     "unit": unit,
                     "schema": declaration.schema_fingerprint(train),
                     "person_column": person_column,
+                    "person_namespace": sources.person_namespace,
                 }
                 values = declared | {
                     "name": name,
@@ -114,7 +130,7 @@ class DataSets(Home):
                 declaration.append(connection, mark, name, declared, signature)
                 people.keep(connection, mark, name, digests, people.PRIVATE if private else people.PUBLIC)
                 people.keep(connection, mark, name, test_digests, people.PUBLIC)
-                pools.link(connection, mark, name, shared, signature)
+                pools.link(connection, new, joining)
                 if cap is not None and budget.cap_of(self._rows(connection, mark)) is None:
                     declaration.append_cap(connection, mark, name, cap, signature)
         except BaseException:
@@ -125,10 +141,13 @@ class DataSets(Home):
             (self.home / "data" / old["file"]).unlink(missing_ok=True)
         return self.data_row(name)
 
-    def known_cap(self, train: Any) -> Cap | None:
-        """Return the cap that these records have under whatever name, None where they are not known."""
+    def known(self, train: Any) -> tuple[Cap | None, Mapping[str, Any]]:
+        """Return the cap of these records under whatever name, and what was last declared of them."""
+        mark = records_file.fingerprint(train, self._key())
         with self.database.snapshot() as connection:
-            return budget.cap_of(self._rows(connection, records_file.fingerprint(train, self._key())))
+            rows = self._rows(connection, mark)
+        declared = [row.content for row in rows if row.kind == "data" and row.fingerprint == mark]
+        return budget.cap_of(rows), declared[-1] if declared else {}
 
     def data_sets(self) -> list[DataRow]:
         """Return all data sets, those that come with the project first."""
@@ -232,22 +251,6 @@ class DataSets(Home):
         mark = self._data(data)["fingerprint"]
         with self.database.lock, self.database.translated():
             return self._rows(self.database.connection(), mark)
-
-    def overlap_sentences(self, name: str) -> list[str]:
-        """Say with which data sets this one shares its budget, and why: for the steward alone."""
-        row = self.data_row(name)
-        if not row.private:
-            return []
-        statement = "SELECT name FROM data WHERE fingerprint = ? AND name != ? ORDER BY created"
-        same = [
-            f"{name} holds the same records as {other['name']}: they share one cap and one spend."
-            for other in self.database.read(statement, [row.fingerprint, name])
-        ]
-        return same + pools.overlap_sentences(self.ledger(name))
-
-    def separations(self, name: str) -> list[str]:
-        """Say which data sets this one was separated from although they share rows, by whom and why."""
-        return [] if name in BUILT_IN else pools.separations(self.ledger(name))
 
     def _data(self, name: str) -> sqlite3.Row:
         rows = self.database.read("SELECT * FROM data WHERE name = ?", [name])

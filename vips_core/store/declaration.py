@@ -15,7 +15,8 @@ from vips_core.store.budget import Cap
 
 _MARGIN = 10  # a cap's δ is at most one over so many times N, unless a reason is given
 _LONGEST = 500  # characters of a name or a reason
-_PROTECTING = ("private", "records", "unit", "schema", "person_column")  # columns that the chain holds too
+# Columns that the chain holds too.
+_PROTECTING = ("private", "records", "unit", "schema", "person_column", "person_namespace")
 
 
 def author(by: str | None, reason: str) -> dict[str, str]:

@@ -80,7 +80,8 @@ class LedgerRow:
             case "people" | "public_people":
                 return "keyed digests of its rows and persons"
             case "link":
-                return f"shares its budget with {', '.join(content['overlaps'])}{author}"
+                others = ", ".join(other["name"] for other in content["with"].values())
+                return f"shares its budget with {others}{author}"
             case "separate":
                 return f"separated from {content['from']}: {content['why']}{author}"
         releases = [

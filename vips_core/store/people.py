@@ -11,12 +11,14 @@ import hashlib
 import io
 import json
 import sqlite3
+import unicodedata
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 
+from vips_core import validate
 from vips_core.data import Sharded
 from vips_core.data.npz import plain_arrays
 from vips_core.data.shard_files import read_bytes, write_bytes
@@ -24,6 +26,7 @@ from vips_core.store import ledger_chain as chain
 
 Digests = npt.NDArray[np.uint64]
 _BESIDE = "people.npz"
+_LONGEST = 64  # characters of a study's name
 _NONE: Digests = np.empty(0, np.uint64)
 PRIVATE, PUBLIC = "people", "public_people"  # tables of digests, and kinds of rows that seal them
 
@@ -40,6 +43,9 @@ class Sources:
         Those of the held-out file.
     known
         Digests of rows and persons, where they were taken before.
+    person_namespace
+        The study whose identifiers these are: equal ones of other studies are other people. None where an
+        identifier means the same person in all data sets.
     """
 
     rows: Iterable[bytes] = ()
@@ -47,57 +53,71 @@ class Sources:
     test_rows: Iterable[bytes] = ()
     test_persons: Iterable[bytes] = ()
     known: Digests = field(default_factory=lambda: _NONE)
+    person_namespace: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.person_namespace is not None:
+            text = unicodedata.normalize("NFC", validate.text("person_namespace", self.person_namespace))
+            study = " ".join(text.split())
+            if not 1 <= len(study) <= _LONGEST:
+                raise ValueError(f"person_namespace must have 1 to {_LONGEST} characters, got {len(study)}")
+            vars(self).update(person_namespace=study)
 
     def digests(self, key: str) -> tuple[Digests, Digests]:
         """Return those of the records and of the held-out ones."""
         both = ((self.rows, self.persons), (self.test_rows, self.test_persons))
+        study = self.person_namespace or ""
         train, test = (
-            _distinct(digests(rows, key, b"row"), digests(persons, key, b"person")) for rows, persons in both
+            _distinct(digests(rows, key, b"row"), digests(persons, key, b"person", study))
+            for rows, persons in both
         )
         return np.union1d(train, self.known), test
 
 
-def digests(items: Iterable[bytes], key: str, kind: bytes) -> Digests:
-    """Return sorted, distinct keyed digests; empty items identify nobody.
+def digests(items: Iterable[bytes], key: str, kind: bytes, namespace: str = "") -> Digests:
+    """Return sorted, distinct keyed digests; empty items identify nobody, equal ones of two namespaces two.
 
     Examples
     --------
     >>> digests([b"ann", b"bob", b"ann", b""], "ab" * 32, b"person").size
     2
     """
-    secret = bytes.fromhex(key)
+    secret, salt = bytes.fromhex(key), _salt(namespace)
     together = b"".join(
-        hashlib.blake2b(item, key=secret, person=kind, digest_size=8).digest() for item in items if item
+        hashlib.blake2b(item, key=secret, person=kind, salt=salt, digest_size=8).digest()
+        for item in items
+        if item
     )
     return _distinct(np.frombuffer(together, np.uint64))
 
 
-def write_beside(data: Sharded, own: Digests, key: str) -> None:
+def write_beside(data: Sharded, sources: Sources, key: str) -> None:
     """Write digests beside shards: for this store, and for these shards alone."""
+    own, study = sources.digests(key)[0], sources.person_namespace or ""
     file = io.BytesIO()
-    np.savez(file, digests=own, of=_seal_of(data, own, key))
+    np.savez(file, digests=own, study=study, of=_seal_of(data, own, study, key))
     write_bytes(data.folder, _BESIDE, file.getvalue())
 
 
-def read_beside(data: Sharded, key: str) -> Digests:
-    """Return the digests beside shards; `ValueError` where this store wrote none for them."""
+def read_beside(data: Sharded, key: str) -> Sources:
+    """Return what was written beside shards; `ValueError` where this store wrote nothing for them."""
     with contextlib.suppress(Exception):  # a damaged file makes zipfile and NumPy raise nearly anything
         arrays = plain_arrays(io.BytesIO(read_bytes(data.folder, _BESIDE)))
-        own = np.asarray(arrays["digests"], np.uint64)
-        if arrays["of"] == _seal_of(data, own, key):
-            return own
+        own, study = np.asarray(arrays["digests"], np.uint64), str(arrays.get("study", ""))
+        if arrays["of"] == _seal_of(data, own, study, key):
+            return Sources(known=own, person_namespace=study or None)
     raise ValueError(
         f"this store did not cut the shards in {data.folder}, so it could not find their people in other "
         "data sets: cut the files again with vips-explorer data shard, where this store is"
     )
 
 
-def _seal_of(data: Sharded, own: Digests, key: str) -> str:
+def _seal_of(data: Sharded, own: Digests, study: str, key: str) -> str:
     """Tell stores, manifests and edited digests apart, and tell nothing of any."""
     # Without pairs, which manifests of earlier versions lack: what was sealed then stays sealed.
     public = {name: value for name, value in data.public.items() if name != "missing_pairs"}
     content = replace(data, public=public).manifest.encode() + own.tobytes()
-    return hashlib.blake2b(content, key=bytes.fromhex(key), digest_size=16).hexdigest()
+    return hashlib.blake2b(content, key=bytes.fromhex(key), salt=_salt(study), digest_size=16).hexdigest()
 
 
 def common(first: Digests, second: Digests) -> int:
@@ -148,12 +168,22 @@ def public_without_digests(connection: sqlite3.Connection) -> list[str]:
     return [row["name"] for row in connection.execute(statement)]
 
 
+def ties(connection: sqlite3.Connection) -> dict[frozenset[str], tuple[bool, int]]:
+    """Return the last word on each pair of records: whether they share a budget, and in which row it stands.
+
+    Pairs that nobody spoke of are not in it.
+    """
+    statement = "SELECT * FROM ledger WHERE kind IN ('link', 'separate') ORDER BY number"
+    return {
+        frozenset((row["fingerprint"], other)): (row["kind"] == "link", row["number"])
+        for row in connection.execute(statement)
+        for other in json.loads(row["content"])["with" if row["kind"] == "link" else "apart"]
+    }
+
+
 def pool(connection: sqlite3.Connection, fingerprint: str) -> set[str]:
     """Return the fingerprints of all records that share a budget with these, and their own."""
-    links = [
-        {row["fingerprint"], *json.loads(row["content"])["with"]}
-        for row in connection.execute("SELECT * FROM ledger WHERE kind = 'link' ORDER BY number")
-    ]
+    links = [pair for pair, (shared, _) in ties(connection).items() if shared]
     members, grown = {fingerprint}, True
     while grown:
         larger = members.union(*(link for link in links if link & members))
@@ -172,8 +202,8 @@ def pool_rows(connection: sqlite3.Connection, fingerprints: Collection[str]) -> 
 def names(connection: sqlite3.Connection, fingerprints: Collection[str]) -> str:
     """Return what these records were called last, for a sentence."""
     statement = "SELECT data FROM ledger WHERE kind = 'data' AND fingerprint = ? ORDER BY number DESC LIMIT 1"
-    called = [connection.execute(statement, [fingerprint]).fetchone() for fingerprint in sorted(fingerprints)]
-    return ", ".join(row["data"] for row in called if row is not None)
+    called = [connection.execute(statement, [fingerprint]).fetchone() for fingerprint in fingerprints]
+    return ", ".join(sorted(row["data"] for row in called if row is not None))
 
 
 def problems(connection: sqlite3.Connection) -> list[str]:
@@ -195,6 +225,11 @@ def _distinct(*lists: Digests) -> Digests:
     """Return the digests of all lists, sorted; for millions of them this is faster than NumPy's `unique`."""
     every = np.sort(np.concatenate(lists))
     return every[np.append(True, every[1:] != every[:-1])] if every.size else every
+
+
+def _salt(study: str) -> bytes:
+    """Return what makes digests of a study others than those of any other study, or of none."""
+    return hashlib.blake2b(study.encode(), digest_size=16).digest() if study else b""
 
 
 def _seal(every: Digests) -> str:

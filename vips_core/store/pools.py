@@ -1,7 +1,8 @@
 """Budgets that follow people: which data sets share one, which were kept apart, and what is refused."""
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 
 from vips_core import rounding
 from vips_core.store import budget, declaration, people
@@ -10,71 +11,239 @@ from vips_core.store.budget import Cap
 from vips_core.store.ledger_chain import LedgerRow
 from vips_core.store.people import Digests
 
+_MOST_NAMED = 3  # data sets in a sentence
+_LINK = "link"  # kind of row, and what a cap is set by that two pools got when they were joined
 
-def admit(
-    connection: sqlite3.Connection, fingerprint: str, private: bool, records: Digests, held_out: Digests
-) -> dict[str, int]:
-    """Return the private data sets that share people with new records, by fingerprint, with how many.
+
+class KnownPeople(ValueError):
+    """Records hold people of other data sets: nothing was registered, and someone has to say what they are.
+
+    Attributes
+    ----------
+    found
+        What was found, and what follows from it.
+    may_share
+        Whether the records may share a budget with those data sets.
+    """
+
+    def __init__(self, found: str, *, may_share: bool = False) -> None:
+        ways = ": agree with share_budget, or give separate, a reason why they are other people"
+        super().__init__(found + ways * may_share)
+        self.found, self.may_share = found, may_share
+
+
+@dataclass(frozen=True)
+class Newcomer:
+    """Records that are to be registered, and what was said of them.
+
+    Attributes
+    ----------
+    records, held_out
+        Digests of their people, and of those in the held-out file.
+    share_budget
+        Whether they may join the budgets of data sets that hold some of their people.
+    separate
+        Why people who are in other data sets too are others; empty where nobody says so.
+    """
+
+    fingerprint: str
+    name: str
+    private: bool
+    cap: Cap | None
+    person_column: str | None
+    records: Digests
+    held_out: Digests
+    share_budget: bool
+    separate: str
+    signature: Mapping[str, str]
+
+
+def admit(connection: sqlite3.Connection, new: Newcomer) -> dict[str, int]:
+    """Return the private data sets whose budget new records join, by fingerprint, with how many they share.
 
     Public records, and held-out ones, that are private anywhere are refused, and so are private ones that
-    were public or held out anywhere: what was computed from them there was not counted.
+    were public or held out anywhere: what was computed from them there was not counted. So are those whose
+    unit is another than that of the data sets that they share people with: one budget counts one unit.
     """
-    unknown = people.without_digests(connection, fingerprint)
+    if new.separate:
+        if new.share_budget:
+            raise ValueError("records either share a budget or are kept apart: give share_budget or separate")
+        _keep_apart(connection, new)
+        shared: dict[str, int] = {}
+    else:
+        shared = _shared(connection, new)
+    rows = people.pool_rows(connection, [new.fingerprint, *shared])
+    _check_declared(connection, new, rows)
+    members = people.pool(connection, new.fingerprint)
+    joining = {other: count for other, count in shared.items() if other not in members}
+    if joining and not new.share_budget:
+        raise KnownPeople(
+            f"some rows or persons of these records also occur in {_counted(connection, joining)}, so these "
+            "data sets would share one budget",
+            may_share=True,
+        )
+    _check_cap(new, rows)
+    return joining
+
+
+def link(connection: sqlite3.Connection, new: Newcomer, joining: Mapping[str, int]) -> None:
+    """Join the pools of records that share people; of several caps, the smallest ε and δ hold."""
+    if not joining:
+        return
+    caps = [budget.cap_of(people.pool_rows(connection, [one])) for one in (new.fingerprint, *joining)]
+    known = [cap for cap in caps if cap is not None]
+    others = {
+        other: {"name": people.names(connection, [other]), "shared": count}
+        for other, count in joining.items()
+    }
+    chain.append(connection, _LINK, new.fingerprint, new.name, {"with": others, **new.signature})
+    strictest = Cap(min(cap.epsilon for cap in known), min(cap.delta for cap in known))
+    if any(cap != strictest for cap in known):
+        signature = {**new.signature, "set_by": _LINK}
+        declaration.append_cap(connection, new.fingerprint, new.name, strictest, signature)
+
+
+def separate(
+    connection: sqlite3.Connection,
+    fingerprint: str,
+    name: str,
+    others: Collection[str],
+    called: str,
+    why: str,
+    signature: Mapping[str, str],
+) -> None:
+    """Write down why records are of other people than those of other data sets; from then on they share none.
+
+    Where they shared a budget, each gets the cap back that it had before, unless it was changed since. What
+    was counted for both stays counted for both: then they cannot be separated any more.
+    """
+    joint, ties = people.pool_rows(connection, [fingerprint]), people.ties(connection)
+    linked = people.pool(connection, fingerprint) & set(others)
+    pairs = {other: ties.get(frozenset((fingerprint, other)), (False, 0)) for other in linked}
+    since = {other: number for other, (shared, number) in pairs.items() if shared}
+    content = {"from": called, "apart": sorted(others), "why": why, **signature}
+    chain.append(connection, "separate", fingerprint, name, content)
+    if not linked:
+        return
+    still = people.pool(connection, fingerprint) - {fingerprint}
+    if linked & still:
+        raise ValueError(
+            f"{name} would still share a budget with {people.names(connection, linked & still)} through "
+            f"others: separate it from all of {people.names(connection, linked | still)}"
+        )
+    first = min(since.values())
+    counted = {use.run for use in budget.uses(joint) if use.events}
+    runs = [row.run for row in joint if row.run in counted and row.kind == "reserve" and row.number > first]
+    if runs:
+        raise ValueError(
+            f"run {runs[0]} was counted against the budget that {name} shares with {called}, so they cannot "
+            "be separated any more"
+        )
+    changed = any(
+        row.kind == "cap" and row.number > first and row.content.get("set_by") != _LINK for row in joint
+    )
+    for side, number in {fingerprint: first, **since}.items():
+        rows = people.pool_rows(connection, [side])
+        own = budget.cap_of([row for row in rows if row.number < number])
+        cap = budget.cap_of(joint) if changed or own is None else own
+        if cap is not None and cap != budget.cap_of(rows):
+            declaration.append_cap(connection, side, people.names(connection, [side]), cap, signature)
+
+
+def overlap_sentences(rows: Sequence[LedgerRow]) -> list[str]:
+    """Say with which data sets records share their budget: for the steward alone, since it counts people."""
+    members = {row.fingerprint for row in rows}
+    return [
+        f"{other['shared']:,} rows or persons of {row.data} occur in {other['name']} too: they share one cap "
+        "and one spend."
+        for row in rows
+        if row.kind == _LINK
+        for fingerprint, other in row.content["with"].items()
+        if fingerprint in members  # others were separated since
+    ]
+
+
+def separations(rows: Sequence[LedgerRow]) -> list[str]:
+    """Say from which data sets records were kept apart although they share rows, by whom and why."""
+    return [
+        f"{row.data} was kept apart from {row.content['from']} by {row.content['by']}, although they share "
+        f"rows or persons: {row.content['why']}"
+        for row in rows
+        if row.kind == "separate"
+    ]
+
+
+def _shared(connection: sqlite3.Connection, new: Newcomer) -> dict[str, int]:
+    """Return how many people private data sets share with new records; what cannot be shared is refused."""
+    unknown = people.without_digests(connection, new.fingerprint)
     if unknown:
         raise ValueError(
             f"{unknown[0]} was registered by an older version, so whether it shares people with these "
             "records is not known: register its file again first, or say why they are of other people"
         )
-    shared = people.overlaps(connection, records, fingerprint)
-    test_shared = people.overlaps(connection, held_out, fingerprint)
-    itself = people.common(records, held_out) if private else 0
-    _refuse(test_shared or ({fingerprint: itself} if itself else {}), "held-out records", connection)
-    if private:
-        _refuse(
-            people.overlaps(connection, records, fingerprint, people.PUBLIC), "records", connection, private
-        )
-    else:
+    shared = people.overlaps(connection, new.records, new.fingerprint)
+    test_shared = people.overlaps(connection, new.held_out, new.fingerprint)
+    itself = people.common(new.records, new.held_out) if new.private else 0
+    _refuse(test_shared or ({new.fingerprint: itself} if itself else {}), "held-out records", connection)
+    if not new.private:
         _refuse(shared, "records", connection)
-    return shared
+        return {}
+    public = people.overlaps(connection, new.records, new.fingerprint, people.PUBLIC)
+    _refuse(public, "records", connection, private=True)
+    if new.share_budget:
+        return shared
+    ties = people.ties(connection)  # those kept apart stay so when either is registered again
+    known = {other: ties.get(frozenset((new.fingerprint, other)), (True, 0)) for other in shared}
+    return {other: count for other, count in shared.items() if known[other][0]}
 
 
-def check_declared(
-    connection: sqlite3.Connection,
-    name: str,
-    marks: Sequence[str],
-    private: bool,
-    cap: Cap | None,
-    person_column: str | None,
-) -> None:
+def _keep_apart(connection: sqlite3.Connection, new: Newcomer) -> None:
+    """Write down why records that occur in other data sets too are of other people."""
+    others = {
+        other
+        for some in (new.records, new.held_out)
+        for table in (people.PRIVATE, people.PUBLIC)
+        for other in people.overlaps(connection, some, new.fingerprint, table)
+    }
+    unknown = people.without_digests(connection, new.fingerprint)
+    if others or unknown or people.common(new.records, new.held_out):
+        called = ", ".join(filter(None, [people.names(connection, others), *unknown])) or new.name
+        separate(connection, new.fingerprint, new.name, others, called, new.separate, new.signature)
+
+
+def _check_declared(connection: sqlite3.Connection, new: Newcomer, rows: Sequence[LedgerRow]) -> None:
     """Refuse what does not agree with what is known of a name and of records that share a budget."""
-    taken = connection.execute("SELECT fingerprint FROM data WHERE name = ?", [name]).fetchone()
-    if taken is not None and taken["fingerprint"] != marks[0]:
-        raise ValueError(f"another data set is called {name}: choose another name, or remove that one")
-    rows = people.pool_rows(connection, marks)
+    taken = connection.execute("SELECT fingerprint FROM data WHERE name = ?", [new.name]).fetchone()
+    if taken is not None and taken["fingerprint"] != new.fingerprint:
+        raise ValueError(f"another data set is called {new.name}: choose another name, or remove that one")
     declared = {(row.fingerprint, row.data): row.content for row in rows if row.kind == "data"}  # as of last
-    others = {row["name"] for row in connection.execute("SELECT name FROM data WHERE name != ?", [name])}
+    others = {row["name"] for row in connection.execute("SELECT name FROM data WHERE name != ?", [new.name])}
     counted = {use.run for use in budget.uses(rows) if use.events}
     used = {(row.fingerprint, row.data) for row in rows if row.run in counted}
     for (fingerprint, known_as), content in declared.items():
-        if content["private"] != private:
+        if content["private"] != new.private:
             before, now = ("private", "public") if content["private"] else ("public", "private")
             raise ValueError(
                 f"these records were registered as {before} under the name {known_as}, so they cannot be "
                 f"{now}: what was released from public records was not counted"
             )
         column = content.get("person_column")
-        same_unit = (
-            column == person_column if fingerprint == marks[0] else bool(column) == bool(person_column)
-        )
-        if private and not same_unit and (known_as in others or (fingerprint, known_as) in used):
-            raise ValueError(
-                f"these records were registered {_by(column)} under the name {known_as}, so they cannot be "
-                f"registered {_by(person_column)}: one budget cannot count for both"
+        binding = known_as in others or (fingerprint, known_as) in used
+        if new.private and binding and column != new.person_column:
+            same = fingerprint == new.fingerprint
+            start = "these records" if same else "some of these records"
+            sentence = (
+                f"{start} are protected {_by(column)} in {known_as}, so they cannot be protected "
+                f"{_by(new.person_column)} here: one budget cannot count for both"
             )
+            raise ValueError(sentence) if same else KnownPeople(sentence)
+
+
+def _check_cap(new: Newcomer, rows: Sequence[LedgerRow]) -> None:
     known = budget.cap_of(rows)
-    if private and cap is None and known is None:
-        raise ValueError(f"the private data set {name} needs a cap on its ε and δ")
-    if cap is not None and (not private or known not in (None, cap)):
+    if new.private and new.cap is None and known is None:
+        raise ValueError(f"the private data set {new.name} needs a cap on its ε and δ")
+    if new.cap is not None and (not new.private or known not in (None, new.cap)):
         reason = (
             f"they share a cap of ε = {known.epsilon:g}, δ = {rounding.brief(known.delta)}"
             if known
@@ -83,87 +252,31 @@ def check_declared(
         raise ValueError(f"a cap cannot be given with these records: {reason}")
 
 
-def link(
-    connection: sqlite3.Connection,
-    fingerprint: str,
-    name: str,
-    shared: Mapping[str, int],
-    signature: Mapping[str, str],
-) -> None:
-    """Join the pools of records that share people; of several caps, the smallest ε and δ hold."""
-    members = people.pool(connection, fingerprint)
-    joining = {other: count for other, count in shared.items() if other not in members}
-    if not joining:
-        return
-    caps = [budget.cap_of(people.pool_rows(connection, [one])) for one in (fingerprint, *joining)]
-    known = [cap for cap in caps if cap is not None]
-    overlaps = {people.names(connection, [other]): count for other, count in joining.items()}
-    content = {"with": sorted(joining), "overlaps": overlaps, **signature}
-    chain.append(connection, "link", fingerprint, name, content)
-    strictest = Cap(min(cap.epsilon for cap in known), min(cap.delta for cap in known))
-    if any(cap != strictest for cap in known):
-        declaration.append_cap(connection, fingerprint, name, strictest, signature)
-
-
-def keep_apart(
-    connection: sqlite3.Connection,
-    fingerprint: str,
-    name: str,
-    digests: Sequence[Digests],
-    reason: str,
-    signature: Mapping[str, str],
-) -> None:
-    """Write down why records that occur in other data sets too are of other people."""
-    others = {
-        other
-        for some in digests
-        for table in (people.PRIVATE, people.PUBLIC)
-        for other in people.overlaps(connection, some, fingerprint, table)
-    }
-    unknown = people.without_digests(connection, fingerprint)
-    if others or unknown or people.common(*digests):
-        apart = ", ".join(filter(None, [people.names(connection, others), *unknown]))
-        content = {"from": apart or name, "why": reason.strip(), **signature}
-        chain.append(connection, "separate", fingerprint, name, content)
-
-
-def overlap_sentences(rows: Sequence[LedgerRow]) -> list[str]:
-    """Say with which data sets records share their budget: for the steward alone, since it counts people."""
-    return [
-        f"{count:,} rows or persons of {row.data} occur in {other} too: they share one cap and one spend."
-        for row in rows
-        if row.kind == "link"
-        for other, count in row.content["overlaps"].items()
-    ]
-
-
-def separations(rows: Sequence[LedgerRow]) -> list[str]:
-    """Say from which data sets records were kept apart although they share rows, by whom and why."""
-    return [
-        f"{row.data} was kept apart from {row.content['from']} by {row.content['by']}, although they share "
-        f"rows: {row.content['why']}"
-        for row in rows
-        if row.kind == "separate"
-    ]
-
-
 def _by(person_column: str | None) -> str:
-    return f"with the person column {person_column}" if person_column else "without a person column"
+    return f"by {person_column}" if person_column else "record by record"
+
+
+def _counted(connection: sqlite3.Connection, counts: Mapping[str, int]) -> str:
+    """Name a few data sets, with how many rows or persons each shares."""
+    most = sorted((-count, people.names(connection, [other])) for other, count in counts.items())
+    named = [f"{name} ({-less:,})" for less, name in most[:_MOST_NAMED]]
+    more = len(counts) - _MOST_NAMED
+    return ", ".join(named) + (f" and {more} more" if more > 0 else "")
 
 
 def _refuse(
-    counts: Mapping[str, int], what: str, connection: sqlite3.Connection, private: bool = False
+    counts: Mapping[str, int], what: str, connection: sqlite3.Connection, *, private: bool = False
 ) -> None:
     if not counts:
         return
     where = people.names(connection, counts) or "the private file itself"
     start = f"{max(counts.values()):,} rows or persons of these {what} are"
     if private:
-        raise ValueError(
+        raise KnownPeople(
             f"{start} public or held out in {where}, so they cannot be private: what was computed from them "
             "there was not counted"
         )
-    raise ValueError(
+    raise KnownPeople(
         f"{start} private in {where}, so they cannot be public: what is computed from them would not be "
         "counted"
     )

@@ -33,6 +33,8 @@ class DataRow:
         What one record is of, and so what is protected, e.g. "one patient".
     person_column
         Column that names each row's person, None where each row is a record of its own.
+    person_namespace
+        Study whose identifiers they are: equal ones of other studies are other people.
     """
 
     name: str
@@ -45,6 +47,7 @@ class DataRow:
     has_test: bool
     created: float | None
     person_column: str | None = None
+    person_namespace: str | None = None
 
 
 @dataclass(frozen=True)

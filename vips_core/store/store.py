@@ -10,20 +10,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from vips_core.data import Sharded
 from vips_core.privacy.events import SampledGaussian
-from vips_core.store import budget, declaration, people
+from vips_core.store import budget, declaration
 from vips_core.store import ledger_chain as chain
 from vips_core.store.database import insert
-from vips_core.store.datasets import DataSets
 from vips_core.store.ledger_chain import LedgerRow
-from vips_core.store.people import Sources
 from vips_core.store.rows import CANCELLED, QUEUED, RUNNING, DataRow, NewRun, RunRow, run_row, versions
+from vips_core.store.sharing import SharedBudgets
 
 _REFUSED = "no run may use registered data"
 
 
-class Store(DataSets):
+class Store(SharedBudgets):
     """Data sets, their budgets and ledger, and runs, in one folder that many processes share.
 
     Parameters
@@ -41,14 +39,6 @@ class Store(DataSets):
     >>> store.database.close()
     >>> folder.cleanup()
     """
-
-    def write_people(self, data: Sharded, sources: Sources) -> None:
-        """Write beside shards who is in them, as digests that only this store can compare."""
-        people.write_beside(data, sources.digests(self._key())[0], self._key())
-
-    def people_beside(self, data: Sharded) -> Sources:
-        """Return what `write_people` of this store wrote beside shards; `ValueError` where it did not."""
-        return Sources(known=people.read_beside(data, self._key()))
 
     def queue(self, run: NewRun, *, held: bool = False) -> str:
         """Add a run to those that wait, and return its name.
@@ -128,6 +118,7 @@ class Store(DataSets):
             has_test=False,
             created=None,
             person_column=declared.get("person_column"),
+            person_namespace=declared.get("person_namespace"),
         )
 
     def ledger_of(self, run: RunRow) -> list[LedgerRow]:

@@ -236,7 +236,7 @@ class TrainedBehindTheWall:
         return None
 
 
-def protected_unit(task: Task, person: str | None) -> str:
+def protected_unit(task: Task, person: str | None, namespace: str | None = None) -> str:
     """Return what the guarantee is about: what the code enforces, whatever a steward calls it.
 
     Parameters
@@ -245,6 +245,8 @@ def protected_unit(task: Task, person: str | None) -> str:
         Of the records.
     person
         The column (or array) that names the person; None where there is none.
+    namespace
+        The study whose identifiers these are; None where they mean the same person in all data sets.
 
     Examples
     --------
@@ -253,8 +255,13 @@ def protected_unit(task: Task, person: str | None) -> str:
     'one row of the file'
     >>> protected_unit(RISK, "patient")
     'one person (all rows with the same value of patient)'
+    >>> protected_unit(RISK, "patient", "trial 7")
+    'one person (all rows with the same value of patient, as numbered in trial 7)'
     """
-    return task.unit if person is None else f"one person (all {task.record}s with the same value of {person})"
+    if person is None:
+        return task.unit
+    study = "" if namespace is None else f", as numbered in {namespace}"
+    return f"one person (all {task.record}s with the same value of {person}{study})"
 
 
 def by_name(*scores: Score) -> Mapping[str, Score]:

@@ -9,7 +9,7 @@ from dashboard.components.charts import chart
 from dashboard.components.formats import brief
 from dashboard.components.layout import card, metric
 from dashboard.components.tables import by_width, csv_button
-from dashboard.views.runs import charts, tables, text
+from dashboard.views.runs import charts, separation, tables, text
 from vips_core.store.budget import Cap
 from vips_core.store.rows import DataRow
 
@@ -62,6 +62,7 @@ def _budget(row: DataRow) -> None:
         st.markdown(text.NOTHING_RELEASED)
     with st.expander("Change the cap", type="compact"):
         _cap_form(row, budget.cap)
+    separation.show(row)
 
 
 def _cap_form(row: DataRow, cap: Cap) -> None:

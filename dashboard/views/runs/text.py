@@ -30,6 +30,11 @@ ADAPTIVITY = (
     "more than the ε of the same releases planned as a whole. The difference is the price of adaptivity."
 )
 REASON_HELP = "Kept in the ledger with the cap. Needed where δ is above 1/(10·N)."
+SEPARATION_CAPTION = (
+    "For data sets that share a budget although their people are others, for instance because two studies "
+    "number from 1. Possible until a run is counted for both. Your name and the reason go into the ledger "
+    "and into every report."
+)
 NOTHING_RELEASED = "Nothing was released yet."
 
 

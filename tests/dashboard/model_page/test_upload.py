@@ -217,9 +217,65 @@ def test_the_same_people_are_found_in_another_upload():
     at.segmented_control(key="protection").set_value("Public")
     checked(at.run())
     assert "5 rows or persons of these records are private in first" in errors(add(at))[0]
-    add(uploaded("second", letters[:5]))
+    at = add(uploaded("second", letters[:5]))
+    assert not errors(at)
+    assert "Some rows or persons of these records also occur in first \\(5\\), so" in at.warning[-1].value
+    assert [row.name for row in stored.store().data_sets() if row.created] == ["first"]
+    assert at.radio(key="same-people").options == ["Yes: share one budget", "No: other people"]
+    at = add(at)  # without an answer
+    assert at.radio(key="same-people").value is None
+    checked(at.radio(key="same-people").set_value("Yes: share one budget").run())
+    add(at)
     (sentence,) = stored.store().overlap_sentences("second")
     assert sentence.startswith("5 rows or persons of second occur in first too")
+
+
+def test_an_answer_about_known_people_holds_for_the_files_it_was_given_for():
+    """Issue 32: what was said of one file must not merge another."""
+    letters = [f"letter {number} of peace and war" for number in range(12)]
+    for name, lines in (("first", letters[:4]), ("second", letters[4:8])):
+        at = attach(form(), ("d.txt", "\n".join(lines).encode(), "text/plain"))
+        at.text_input(key="data-name").set_value(name)
+        at.number_input(key="cap-delta").set_value(1e-3)
+        add(at)
+    at = attach(form(), ("d.txt", "\n".join(letters[3:4]).encode(), "text/plain"))
+    at.text_input(key="data-name").set_value("third")
+    at.number_input(key="cap-delta").set_value(1e-3)
+    add(at)
+    checked(at.radio(key="same-people").set_value("Yes: share one budget").run())
+    at = attach(at, ("d.txt", "\n".join(letters[4:5]).encode(), "text/plain"))
+    assert "same-people" not in [radio.key for radio in at.radio]
+    add(at)
+    assert "in second \\(1\\)" in at.warning[-1].value
+    assert at.radio(key="same-people").value is None
+    assert [row.name for row in stored.store().data_sets() if row.created] == ["first", "second"]
+    checked(at.radio(key="same-people").set_value("No: other people").run())
+    assert errors(add(at)) == ["Say why they are other people"]
+    at.text_input(key="separate").set_value("greetings that everyone writes")
+    add(at)
+    assert "greetings that everyone writes" in stored.store().separations("third")[0]
+    assert stored.store().linked("third") == []
+
+
+def test_another_study_with_the_same_identifiers():
+    for name, words in (("north", b"peace"), ("south", b"war")):
+        lines = [b"author,text", *(b"%d,%s" % (number % 5, words) for number in range(9))]
+        at = attach(form(), ("d.csv", b"\n".join(lines), "text/csv"))
+        checked(at.selectbox(key="person").set_value("author").run())
+        at.text_input(key="data-name").set_value(name)
+        at.number_input(key="cap-delta").set_value(1e-3)
+        add(at)
+    assert "also occur in north \\(5\\)" in at.warning[-1].value
+    options = ["Yes: share one budget", "No: other people", "No: another study with the same identifiers"]
+    assert at.radio(key="same-people").options == options
+    checked(at.radio(key="same-people").set_value(options[2]).run())
+    assert errors(add(at)) == ["Name the study that numbers these people"]
+    at.text_input(key="study").set_value("South trial")
+    add(at)
+    row = stored.store().data_row("south")
+    assert row.person_namespace == "South trial"
+    assert row.unit == "one person (all documents with the same value of author, as numbered in South trial)"
+    assert stored.store().linked("south") == []
 
 
 def test_what_was_public_cannot_be_private_in_another_upload():
@@ -233,6 +289,11 @@ def test_what_was_public_cannot_be_private_in_another_upload():
         at.text_input(key="data-name").set_value(name)
         add(at)
     assert "2 rows or persons of these records are public or held out in first" in errors(at)[0]
+    assert at.radio(key="same-people").options == ["No: other people"]
+    checked(at.radio(key="same-people").set_value("No: other people").run())
+    at.text_input(key="separate").set_value("printed in the newspaper")
+    add(at)
+    assert "kept apart from first" in stored.store().separations("second")[0]
 
 
 def test_a_column_that_names_the_person():

@@ -16,6 +16,7 @@ from vips_core.jobs.request import Request
 from vips_core.jobs.submission import submit
 from vips_core.reports import report
 from vips_core.store.budget import Cap
+from vips_core.store.people import Sources
 from vips_core.store.store import Store
 from vips_core.sweeps.grid import Sweep
 from vips_core.tasks import TASKS
@@ -247,6 +248,27 @@ def test_one_budget_under_two_names(store):
     assert not at.exception
     sentence = "secret again holds the same records as secret: they share one cap and one spend."
     assert sentence in texts(at).replace("\\", "")
+
+
+def test_data_sets_that_share_a_budget_by_mistake_are_separated(store):
+    """Issue 32: two studies that number people from 1 could not be told apart any more."""
+    for name, seed in (("north", 41), ("south", 42)):
+        sources = Sources([name.encode()], [b"1", b"2"])
+        cap = Cap(3.0, 1e-4) if name == "north" else None
+        store.add_data(name, rows(300, seed), cap=cap, unit="x", sources=sources, share_budget=True)
+    at = page(part="budgets")
+    keys = [button.key for button in at.button if button.key.startswith("separate:")]
+    assert keys == ["separate:north", "separate:south"]
+    checked(button(at, "separate:south").click().run())
+    assert "separated with a name and a reason" in at.error[0].value
+    at.text_input(key="separate-by:south").set_value("Ada")
+    at.text_input(key="separate-reason:south").set_value("both studies number from 1")
+    checked(button(at, "separate:south").click().run())
+    assert not at.error
+    assert store.linked("south") == []
+    assert store.data_row("south").cap == Cap(3.0, 1e-4)
+    assert "both studies number from 1" in store.separations("south")[0]
+    assert not [button for button in at.button if button.key.startswith("separate:")]
 
 
 def test_budget_over_time_has_the_cap(store):
