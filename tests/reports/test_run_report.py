@@ -97,7 +97,7 @@ def test_runs_without_noise_or_ledger_say_so(store):
 def test_sampled_batches_are_described(store):
     html = text_of(report.html_for_run(store, worked(store, method="sgd", epsilon=1.0, batch=30, seed=1)))
     assert "Poisson batches, each record in each batch independently with probability q = 0.1" in html
-    mu = re.search(r"with μ = ([\d.]+) \(Gaussian DP for δ ≥ 1e-10, regret [\d.]+\), for replacing", html)
+    mu = re.search(r"and with μ = ([\d.]+) \(Gaussian DP for δ ≥ 1e-10, regret [\d.]+\), for replacing", html)
     assert html.count(f"μ = {mu[1]} (Gaussian DP") == 2  # where ε is, and in the guarantee
     epsilon, delta = re.search(r"with ε = ([\d.]+) and δ = ([\de.-]+)", html).groups()
     assert gaussian.epsilon(float(mu[1]), float(delta)) >= 0.999 * float(epsilon)
