@@ -15,6 +15,7 @@ from vips_core.audits.run_attack import OneRunAudit
 from vips_core.audits.verdict import FALSE, TRUE, Verdict, roc
 from vips_core.jobs import worker
 from vips_core.privacy.ledger import Ledger
+from vips_core.privacy.plan import PrivacyPlan
 from vips_core.privacy.tradeoff import AttackRisk
 from vips_core.reports import report
 from vips_core.reports.audit_report import attack_figure
@@ -163,6 +164,8 @@ def test_the_report_of_an_audit(store, tmp_path):
     row = audited(store)
     report.write_run(store, row.id, tmp_path)
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    plan = json.loads((tmp_path / "audit.json").read_text(encoding="utf-8"))["plan"]
+    assert PrivacyPlan(**plan).risk().gaussian_claim() in page
     assert "did not refute the claim" in page
     assert "verified" not in page.split("<script")[0]
     assert {path.name for path in tmp_path.iterdir()} == {

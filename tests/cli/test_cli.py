@@ -26,6 +26,7 @@ def test_plan_as_table(capsys):
     assert "Moments                          1.64511" in printed.out
     assert "PLD" in printed.out
     assert "Of 100 people who did take part" in printed.out
+    assert "μ = 0.4355 (Gaussian DP for δ ≥ 1e-10, regret 0.046)" in printed.out
     assert "Efficiency 61%" in printed.out
     assert "Choose δ well below 1/N" in printed.out
 
@@ -50,6 +51,9 @@ def test_plan_as_json(capsys):
     assert content["epsilon"]["gaussian"] is None
     assert content["efficiency"] == pytest.approx(0.61, abs=0.01)
     assert 0.01 < content["risk"]["tpr_at_fpr_1%"] < 0.03
+    assert content["risk"]["gaussian_mu"] == pytest.approx(0.4355, abs=1e-4)
+    assert content["risk"]["gaussian_regret"] == pytest.approx(0.0457, abs=1e-4)
+    assert content["risk"]["gaussian_delta"] == 1e-10
 
 
 def test_plan_for_a_target(capsys):
@@ -88,6 +92,7 @@ def test_plan_without_noise(capsys):
     assert code == 0
     assert set(content["epsilon"].values()) == {None}
     assert "no privacy guarantee" in content["reasons"]["pld"]
+    assert content["risk"]["gaussian_mu"] is None
 
 
 @pytest.mark.parametrize(

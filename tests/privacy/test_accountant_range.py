@@ -3,6 +3,7 @@
 import math
 import time
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,6 +14,7 @@ from tests.privacy import reference
 from vips_core.privacy import accountants, gaussian, moments
 from vips_core.privacy.accountants import ACCOUNTANTS
 from vips_core.privacy.events import SampledGaussian, fewer
+from vips_core.privacy.moment_kernels import log_moment
 from vips_core.privacy.tradeoff import AttackRisk
 
 
@@ -58,6 +60,32 @@ def test_the_ends_of_the_range_and_beyond(name, delta, noise):
         for count in (1, 10**7, 10**15):
             value = accountants.account([SampledGaussian(rate, noise, count)], delta, name).epsilon
             assert value is None or value >= 0
+
+
+@pytest.mark.parametrize("rate", [1e-9, 1e-6, 1e-3])
+@pytest.mark.parametrize("noise", [0.5, 1.0, 20.0])
+@pytest.mark.parametrize("order", [1.0001, 1.3, 2.0, 3.0, 7.5, 16.0])
+def test_moments_of_small_rates_are_not_below_the_truth(rate, noise, order):
+    truth = reference.true_log_moment(rate, noise, order)
+    above = moments.renyi_divergence([SampledGaussian(rate, noise)], order) * (mpmath.mpf(order) - 1) / truth
+    assert 0 <= above - 1 < 1e-9
+    if order == int(order):
+        assert 0 <= log_moment(rate, noise, int(order) - 1) / truth - 1 < 1e-9
+
+
+@pytest.mark.parametrize("order", [1.0001, 1.5, 5.0, 40.0, 3000.0, 4e4])
+def test_a_small_epsilon_by_rdp_is_not_below_the_truth(order):
+    """Where the terms of the conversion cancel, rounding made ε too small: by 6e-6 of it, and by more."""
+    with mpmath.workdps(40):
+        whole = mpmath.mpf(order)
+        no_epsilon = float((whole - 1) ** (whole - 1) / whole**whole)  # δ at which the terms cancel
+        for far in (1e-16, 1e-14, 1e-12, 1e-10, 1e-5, 1.0):
+            for divergence in (0.0, 1e-20, 1e-12, 1e-7):
+                delta = mpmath.mpf(float(no_epsilon * (1 - far / 2)))
+                truth = divergence + mpmath.log1p(-1 / whole) - mpmath.log(delta * whole) / (whole - 1)
+                value = moments.rdp_to_epsilon(order, divergence, float(delta))
+                assert value >= truth
+                assert value <= max(0, truth) + 1e-14 * (1 + 1 / (whole - 1)) + 1e-14 * truth
 
 
 def test_what_cannot_be_computed_is_infinite(monkeypatch):

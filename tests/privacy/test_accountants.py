@@ -151,8 +151,8 @@ def test_moments_search_finds_the_best_order():
             (steps * log_moment(rate, noise, lam) + math.log(1e5)) / lam for lam in range(1, MAX_LAMBDA + 1)
         ]
         found, order = moments.epsilon([SampledGaussian(rate, noise, steps)], 1e-5)
-        assert found == min(every)
-        assert every[order - 1] == found
+        assert every[order - 1] == min(every)
+        assert 0 <= found / min(every) - 1 < 1e-13  # rounded up
 
 
 @pytest.mark.parametrize("noise", [0.3, 1.0, 1000.0])

@@ -12,6 +12,7 @@ from vips_core.jobs.submission import submit
 from vips_core.privacy.accountants import stated
 from vips_core.privacy.ledger import Ledger
 from vips_core.privacy.plan import PrivacyPlan
+from vips_core.privacy.tradeoff import AttackRisk
 from vips_core.reports import registry, report
 from vips_core.reports.run_facts import gather
 from vips_core.store.budget import Cap
@@ -59,6 +60,9 @@ def test_a_private_run_has_a_draft_with_the_registrys_keys(store, tmp_path):
     ledger = Ledger.from_json((tmp_path / "ledger.json").read_text(encoding="utf-8"))
     assert loss["privacy_parameters"]["delta"] == 1e-3
     assert loss["privacy_parameters"]["epsilon"] == float(stated(ledger.epsilon(1e-3, "gaussian")))
+    claim = AttackRisk(ledger.events(), 1e-3).gaussian_claim()
+    assert "for every δ, regret 0)" in claim
+    assert f"All releases together have {claim}." in loss["privacy_parameters_details"]
     assert loss["privacy_unit"] in loss["privacy_unit_details"]
     assert f"{ledger.entries[0].noise_multiplier:.4g}" in deployment["implementation"]["mechanisms"]
     assert deployment["dp_variant"]["variant_name"] == "Approximate DP"
@@ -94,10 +98,9 @@ def test_a_run_that_was_stopped_is_stated_as_a_whole(store):
     facts = gather(store, worked(store, data="claimed", epsilon=0.2))
     plan = facts.result["plan"] | {"steps": 2 * facts.ledger.steps}
     stopped = replace(facts, result={**facts.result, "plan": plan})
-    of_all, of_part = (
-        yaml.safe_load(registry.draft(run))["deployment"]["privacy_loss"]["privacy_parameters"]["epsilon"]
-        for run in (stopped, facts)
-    )
+    losses = [yaml.safe_load(registry.draft(run))["deployment"]["privacy_loss"] for run in (stopped, facts)]
+    of_all, of_part = (loss["privacy_parameters"]["epsilon"] for loss in losses)
+    assert PrivacyPlan(**plan).risk().gaussian_claim() in losses[0]["privacy_parameters_details"]
     assert of_part == pytest.approx(0.2, rel=1e-3)
     assert of_all == float(stated(PrivacyPlan(**plan).epsilon())) > 1.3 * of_part
 

@@ -12,6 +12,7 @@ from vips_core.data import LabelledRows
 from vips_core.jobs import worker
 from vips_core.jobs.request import Request
 from vips_core.jobs.submission import submit
+from vips_core.privacy import gaussian
 from vips_core.privacy.accountants import stated
 from vips_core.privacy.ledger import Ledger
 from vips_core.reports import registry, report
@@ -27,6 +28,7 @@ HEADINGS = [
     "Clipping",
     "Accounting",
     "Attack risk",
+    "Gaussian differential privacy",
     "Who is trusted",
     "What was tuned, and on which data",
     "Other runs on the same data",
@@ -44,7 +46,8 @@ def test_a_report_states_the_whole_guarantee(folder):
     assert "for replacing one record, one &lt;b&gt;row&lt;/b&gt;, by nothing" in html
     assert ledger.steps == 4
     assert "4 releases on all records (q = 1)." in html
-    assert f"μ = {stated(2 / ledger.entries[0].noise_multiplier)}, from which δ follows for every ε" in html
+    mu = stated(2 / ledger.entries[0].noise_multiplier)
+    assert html.count(f"μ = {mu} (Gaussian DP for every δ, regret 0)") == 2
     assert "Saved as config.toml, it gives this run again." in html
     assert f"{ledger.entries[0].noise_multiplier:.4g}" in html
     for block in ledger.entries[0].blocks:
@@ -94,7 +97,10 @@ def test_runs_without_noise_or_ledger_say_so(store):
 def test_sampled_batches_are_described(store):
     html = text_of(report.html_for_run(store, worked(store, method="sgd", epsilon=1.0, batch=30, seed=1)))
     assert "Poisson batches, each record in each batch independently with probability q = 0.1" in html
-    assert "Gaussian DP" not in html
+    mu = re.search(r"and with μ = ([\d.]+) \(Gaussian DP for δ ≥ 1e-10, regret [\d.]+\), for replacing", html)
+    assert html.count(f"μ = {mu[1]} (Gaussian DP") == 2  # where ε is, and in the guarantee
+    epsilon, delta = re.search(r"with ε = ([\d.]+) and δ = ([\de.-]+)", html).groups()
+    assert gaussian.epsilon(float(mu[1]), float(delta)) >= 0.999 * float(epsilon)
 
 
 def test_a_run_that_left_nothing_claims_nothing(store):

@@ -73,7 +73,7 @@ def _check(options: argparse.Namespace) -> None:
     ledger = Ledger.from_json(options.file.read_text(encoding="utf-8"))
     delta = ledger.ideal_delta(options.delta)
     accounts = {name: account(ledger.events(), delta, name) for name in ACCOUNTANTS}
-    risk = AttackRisk(ledger.events())
+    risk = AttackRisk(ledger.events(), delta)
     if options.json:
         described = {"records": ledger.records, "steps": ledger.steps, "seeded": ledger.seeded}
         print_costs_as_json(ledger=described, accounts=accounts, risk=risk, notes=ledger.cautions())

@@ -145,6 +145,7 @@ def print_risk(risk: AttackRisk) -> None:
     print(
         f"  found at 0.1 / 1 / 5% false alarms: {' / '.join(found)}; advantage {percent_up(risk.advantage)}"
     )
+    print(f"  {risk.gaussian_claim()}")
 
 
 def print_notes(notes: Sequence[str]) -> None:

@@ -61,7 +61,7 @@ class PrivacyFilter:
 
         def no_room(log_excess: float) -> float:
             order = 1 + math.exp(log_excess)
-            return -(epsilon - _conversion(order, delta / 2)) / order
+            return -(epsilon - moments.conversion(order, delta / 2)) / order
 
         widest = (math.log(1e-3), math.log(_LARGEST_ORDER - 1))
         best = scipy.optimize.minimize_scalar(
@@ -109,7 +109,7 @@ class PrivacyFilter:
 
     @property
     def _divergence_room(self) -> float:
-        return max(self.epsilon - _conversion(self.order, self.delta / 2), 0.0) or math.ulp(0.0)
+        return max(self.epsilon - moments.conversion(self.order, self.delta / 2), 0.0) or math.ulp(0.0)
 
 
 def _check_cap(epsilon: float, delta: float) -> None:
@@ -124,8 +124,3 @@ def _all_full(events: Sequence[SampledGaussian]) -> bool:
 def _squared_mu(events: Sequence[SampledGaussian]) -> float:
     """μ² of releases on full batches: Σ 1/σ²."""
     return sum(event.count / event.noise_multiplier**2 for event in events)
-
-
-def _conversion(order: float, delta: float) -> float:
-    """ε − ρ(α) of the improved conversion; smaller than 0 for a large δ."""
-    return math.log1p(-1 / order) - math.log(delta * order) / (order - 1)

@@ -1,4 +1,7 @@
-"""The Gaussian mechanism, exactly: δ(ε), ε(δ) and μ(ε, δ) of Balle and Wang (2018), and zCDP."""
+"""The Gaussian mechanism, exactly: δ(ε), ε(δ) and μ(ε, δ) of Balle and Wang (2018), and zCDP.
+
+And the Gaussian mechanism that bounds another one, with how much it overstates (Gomez et al. 2025).
+"""
 
 import functools
 import math
@@ -7,9 +10,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import erfcx, ndtr
+from scipy.special import erfcx, ndtr, ndtri
 
 Array = npt.NDArray[np.float64]
+
+_ROUNDING = 16 * 2.0**-53  # of a few operations, generously
+_DOUBT = 1e-12  # of a difference of quantiles, none of which is beyond 40
 
 
 def delta(epsilon: npt.ArrayLike, mu: npt.ArrayLike) -> Array:
@@ -42,6 +48,58 @@ def mu(epsilon: float, target_delta: float) -> float:
         upper *= 2
     largest = _bisect(lambda value: delta(epsilon, value) > target_delta, np.array(0.0), np.array(upper))
     return float(largest) * (1 - 1e-12)  # on the private side of the rounding
+
+
+def dominating_mu(epsilons: Array, deltas: Array) -> float:
+    """Least μ whose mechanism is no more private than one with δ(ε) ≤ `deltas`, up to the last of `epsilons`.
+
+    Parameters
+    ----------
+    epsilons, deltas
+        Rising from 0, and upper bounds of δ there, for both directions.
+
+    Returns
+    -------
+    float
+        With δ₀ the last of `deltas`: for every δ ≥ δ₀, ε(δ) is at most that of the Gaussian mechanism; and
+        f(α) ≥ G(α + δ₀) − δ₀ for all α, f and G being the least FNR of a test with FPR α against the two.
+
+    Notes
+    -----
+    Each pair bounds any test of the other mechanism by TPR ≤ δ + e^ε·FPR, a line that counts between its
+    crossings with its neighbours. The Gaussian's TPR, Φ(Φ⁻¹(FPR) + μ), is concave, so that it is above a line
+    between two points if it is at both: the crossings decide. By symmetry those with ε ≥ 0 are enough, up to
+    the diagonal TPR = 1 − FPR. Of these, the ones left of where the Gaussian's tangent has the last slope do
+    not matter for ε up to the last, if only that tangent is above the last line.
+    """
+    steeper, last = np.expm1(epsilons), float(epsilons[-1])
+    at_last = mu(last, float(deltas[-1])) * (1 + 1e-11) + _DOUBT  # on the other side of its rounding
+    # Any falling points will do in place of the crossings: rounding can make this looser, never wrong.
+    crossing = np.maximum.accumulate((np.diff(deltas) / -np.diff(steeper))[::-1])[::-1]
+    crossing = np.clip(crossing, 0.0, (1 - deltas[0]) / 2)
+    lines = deltas[:-1] + steeper[:-1] * crossing, deltas[1:] + steeper[1:] * crossing
+    highest = np.minimum((crossing + np.maximum(*lines)) * (1 + _ROUNDING), 1.0)
+    at_crossing = np.nan_to_num(ndtri(highest) - ndtri(crossing) + _DOUBT, nan=math.inf)
+
+    def reach(mu: float) -> float:
+        """−Φ⁻¹(FPR) where the Gaussian's tangent has the last slope."""
+        return last / mu + mu / 2
+
+    deciding = np.count_nonzero(crossing >= ndtr(-reach(at_last))) + 1
+    least = max(at_last, float(at_crossing[:deciding].max()))
+    return least if reach(least) <= reach(at_last) else max(at_last, float(at_crossing.max()))
+
+
+def regret(epsilons: Array, deltas: Array, mu: float) -> float:
+    """How far at most a Gaussian's trade-off curve G lies below the curve f of a mechanism with these δ(ε).
+
+    It is the least κ with f(α + κ) − κ ≤ G(α) for every α (Kaissis, Kolek, Balle, Hayes and Rueckert 2024).
+    Both are convex, so that it is the largest (δ_G(ε) − δ(ε))/(1 + e^ε) over ε ≥ 0, by Toland's duality along
+    the diagonal. Between two of `epsilons`, f's δ is linear in e^ε and δ_G convex: the largest is at one of
+    them, or beyond the last, where δ is at least 0.
+    """
+    gaps = delta(epsilons, mu) - np.append(deltas[:-1], 0.0)
+    return float(np.maximum(gaps / (1 + np.exp(epsilons)), 0.0).max())
 
 
 def zcdp_epsilon(rho: npt.ArrayLike, target_delta: npt.ArrayLike) -> Array:

@@ -17,7 +17,8 @@ MAX_LAMBDA = 255
 _LOG_FACTORIAL = np.array([math.lgamma(n + 1.0) for n in range(MAX_LAMBDA + 2)])
 _POINTS_PER_STD = 5.0  # of the trapezoid rule, at least
 _MOST_POINTS = 12_000.0  # of the trapezoid rule: about a millisecond
-_SLACK = 1e-10  # relative, above the rounding and the rule's error
+_ROUNDING = 1e-14  # of a sum over some different events
+_SLACK = 1e-10  # relative, above the rule's error and what rounding does to exponents of up to 2·10⁴
 
 
 @njit(nogil=True, cache=True)
@@ -32,7 +33,7 @@ def _log_expm1(x: float) -> float:
 
 @njit(nogil=True, cache=True)
 def log_moment(q: float, noise_multiplier: float, lam: int) -> float:
-    """α(λ) of the paper, for integer λ: log Σₖ C(λ+1, k)(1−q)^{λ+1−k} q^k exp((k² − k)/(2σ²))."""
+    """α(λ) of the paper for integer λ, from above: log Σₖ C(λ+1, k)(1−q)^{λ+1−k} q^k exp((k² − k)/(2σ²))."""
     n = lam + 1
     scale = 0.5 / (noise_multiplier * noise_multiplier)
     if q == 1.0:
@@ -47,7 +48,7 @@ def log_moment(q: float, noise_multiplier: float, lam: int) -> float:
             peak = term
         else:
             total += math.exp(term - peak)
-    return _softplus(peak + math.log(total))
+    return _softplus(peak + math.log(total)) * (1.0 + _SLACK)
 
 
 @njit(nogil=True, cache=True)
@@ -55,7 +56,7 @@ def _moments_ratio(q: Array, noise: Array, count: Array, log_inverse_delta: floa
     total = log_inverse_delta
     for i in range(q.size):
         total += count[i] * log_moment(q[i], noise[i], lam)
-    return total / lam
+    return total / lam * (1.0 + _ROUNDING)
 
 
 @njit(nogil=True, cache=True)

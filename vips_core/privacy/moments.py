@@ -13,6 +13,8 @@ from vips_core.privacy.moment_kernels import MAX_LAMBDA, moments_epsilon, moment
 
 Array = npt.NDArray[np.float64]
 
+_ROUNDING = 8 * 2.0**-53  # of a few operations, generously
+
 
 def epsilon(
     events: Sequence[SampledGaussian], delta: float, max_lambda: int = MAX_LAMBDA
@@ -49,9 +51,19 @@ def renyi_divergence(events: Sequence[SampledGaussian], order: float) -> float:
     return float(sum(e.count * renyi(e.sampling_rate, e.noise_multiplier, order) for e in events))
 
 
+def conversion(order: float, delta: float) -> float:
+    """ε − ρ(α) of the improved conversion (Canonne, Kamath and Steinke 2020, Proposition 12), from above.
+
+    It is below 0 for a large δ. Its terms nearly cancel where ε is small, as it is with a small sampling
+    rate: what rounding may take from each of them is added.
+    """
+    first, second = math.log1p(-1 / order), -math.log(delta * order) / (order - 1)
+    return first + second + _ROUNDING * (abs(first) + abs(second) + 1 / (order - 1))
+
+
 def rdp_to_epsilon(order: float, divergence: float, delta: float) -> float:
-    """The improved conversion (Canonne, Kamath and Steinke 2020, Proposition 12)."""
-    value = divergence + math.log1p(-1 / order) - math.log(delta * order) / (order - 1)
+    """ε of a Rényi divergence, from above."""
+    value = divergence * (1 + _ROUNDING) + conversion(order, delta)
     return math.inf if math.isnan(value) else max(0.0, value)
 
 

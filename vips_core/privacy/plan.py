@@ -207,7 +207,7 @@ class PrivacyPlan:
 
     def risk(self) -> AttackRisk:
         """What an attacker who wants to know whether one person took part can do at best."""
-        return AttackRisk(self.events())
+        return AttackRisk(self.events(), self.delta)
 
     def warnings(self) -> list[str]:
         """Plain words for settings that weaken or void the guarantee."""

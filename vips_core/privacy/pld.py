@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import scipy  # its parts load when they are used
+from numba import njit
 from scipy.special import ndtri
 
 from vips_core.privacy import gaussian, moments
@@ -45,17 +46,34 @@ def epsilon(events: Sequence[SampledGaussian], delta: float) -> float:
 
 
 def deltas(events: Sequence[SampledGaussian], epsilons: Array) -> Array:
-    """δ at each ε ≥ 0: from above, by 1e-10 for a few steps and 1e-4 for ten million."""
+    """δ at each ε from 0 to 600: from above, by 1e-9 for a few steps and 1e-4 for ten million."""
     joined = tuple(join_full_batches(events))
     if len(joined) == 1 and joined[0].sampling_rate == 1:
         return gaussian.delta(epsilons, 1 / joined[0].noise_multiplier)
     if sum(event.count for event in joined) > _MOST_STEPS:
         return np.ones_like(epsilons)
-    directions = [
-        _compose(joined, sketch, _SMALL_DELTA, _TOLERANCE, math.inf, tilt=0.0).deltas(epsilons)
-        for sketch in _sketches(joined, _SMALL_DELTA)
-    ]
-    return np.minimum(np.maximum(*directions), chance_to_be_drawn(joined))
+    directions = _directions(joined, _SMALL_DELTA, tilt=0.0)
+    return np.minimum(np.maximum(*(each.at(epsilons) for each in directions)), chance_to_be_drawn(joined))
+
+
+def tail(events: Sequence[SampledGaussian], least: float) -> tuple[Array, Array]:
+    """ε from 0 to where δ falls to `least`, and δ from above, with digits where it is small.
+
+    Some of the events are sampled. Where rounding keeps δ above `least`, or ε would exceed 600, it ends
+    earlier.
+    """
+    joined = tuple(join_full_batches(events))
+    if sum(event.count for event in joined) > _MOST_STEPS:
+        return np.zeros(1), np.ones(1)
+    directions = _directions(joined, least, _TILT)
+    epsilons = np.linspace(0, max(each.end(least) for each in directions), 2000)
+    delta = np.maximum(*(each.at(epsilons) for each in directions))
+    return epsilons, np.minimum(delta, chance_to_be_drawn(joined))
+
+
+def _directions(events: tuple[SampledGaussian, ...], least: float, tilt: float) -> list["_Profile"]:
+    sketches = _sketches(events, least)
+    return [_compose(events, each, least, _TOLERANCE, math.inf, tilt).profile() for each in sketches]
 
 
 @functools.lru_cache(maxsize=256)
@@ -123,21 +141,54 @@ class _Whole:
         share = (at(cell - 1) - delta) / (at(cell - 1) - at(cell))
         return x - self.spacing + math.log1p(share * math.expm1(self.spacing))
 
-    def deltas(self, epsilons: Array) -> Array:
-        """δ at each ε ≥ 0, without a tilt; 1 below the window. Sums of positive terms from the right."""
+    def profile(self) -> "_Profile":
+        """δ at the cells' losses from 0 on."""
         start = min(max(0, -self.first), self.law.cells - 1)
         x: Array = (self.first + np.arange(start, self.law.cells, dtype=float)) * self.spacing
-        mass = self.law.mass()[start:] * math.exp(self.law.log_scale)
-        discounted, reach = mass.copy(), 1  # Σ mass·e^{−(x − ε)} over the first `reach` losses x ≥ ε
-        while reach < discounted.size:
-            discounted[:-reach] += math.exp(-reach * self.spacing) * discounted[reach:]
-            reach *= 2
-        after = np.append(np.cumsum(discounted[:0:-1])[::-1], 0.0)
-        profile = self.beyond - math.expm1(-self.spacing) * after
-        largest = 700.0  # e^ε is finite
-        return np.interp(
-            np.exp(np.minimum(epsilons, largest)), np.exp(np.minimum(x, largest)), profile, left=1.0
-        )
+        untilt = np.exp(np.minimum(self.law.log_scale - self.theta * x, 600.0))  # e^600 is above 1 anyway
+        excess = _excess_of_each(self.law.mass()[start:] * untilt, self.spacing)
+        return _Profile(x, self.beyond + excess, self.spacing)
+
+
+@dataclass(frozen=True)
+class _Profile:
+    """δ, falling, at losses `spacing` apart: linear in e^ε between them, unknown below the first."""
+
+    losses: Array
+    delta: Array
+    spacing: float
+
+    def at(self, epsilons: Array) -> Array:
+        """δ at each ε from 0 to 600."""
+        last = self.losses.size - 1
+        cell = np.clip(np.floor((epsilons - self.losses[0]) / self.spacing), 0, last).astype(np.int64)
+        beyond = np.clip(epsilons - self.losses[cell], 0.0, self.spacing)
+        drop = self.delta[cell] - self.delta[np.minimum(cell + 1, last)]
+        between = self.delta[cell] - drop * np.expm1(beyond) / math.expm1(min(self.spacing, 700.0))
+        return np.where(epsilons < self.losses[0], 1.0, between)
+
+    def end(self, least: float) -> float:
+        """Loss at which δ has fallen to `least`, at most 600."""
+        cell = min(max(int(np.searchsorted(-self.delta, -least)), 1), self.losses.size - 1)
+        return min(float(self.losses[cell]), 600.0)
+
+
+@njit(nogil=True, cache=True)
+def _excess_of_each(mass: Array, spacing: float) -> Array:
+    """Σ mass·(1 − e^{ε − x}) over the losses x beyond each ε of the grid: a sum from the right, from above.
+
+    With D(ε) = Σ mass·e^{ε − x} over x ≥ ε, one cell to the left it is larger by (1 − e^{−spacing})·D. All
+    terms are positive, so each of the n sums errs by at most 2n roundings, and D by as many.
+    """
+    decay, share = math.exp(-spacing), -math.expm1(-spacing)
+    upwards = 1.0 + 5.0 * mass.size * 2.0**-53
+    out = np.empty(mass.size)
+    discounted, total = 0.0, 0.0
+    for i in range(mass.size - 1, -1, -1):
+        out[i] = total * upwards
+        discounted = mass[i] + decay * discounted
+        total += share * discounted
+    return out
 
 
 def _sketches(events: tuple[SampledGaussian, ...], delta: float) -> tuple[Sum, Sum]:

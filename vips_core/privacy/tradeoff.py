@@ -1,19 +1,21 @@
 """What an attacker can do at best: the trade-off curve of a membership test, from the whole PLD."""
 
 import functools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtri
 
 from vips_core import rounding, validate
-from vips_core.privacy import moments, pld
+from vips_core.privacy import gaussian, moments, pld
 from vips_core.privacy.events import LEAST_NOISE, SampledGaussian, fewer, merge, within_range
 
 Array = npt.NDArray[np.float64]
 
+_LEAST_DELTA = 1e-10  # at which μ holds: below 1/N for all people on earth (as in Gomez et al.'s gdpnum)
 _LARGEST_EPSILON = 600.0  # e^ε must stay finite; beyond, the bounds say nothing that these do not
 
 
@@ -24,18 +26,24 @@ class AttackRisk:
     ----------
     events
         The releases, as accountants see them.
+    delta
+        A δ at which μ has to hold, besides all from 1e-10 on.
 
     Examples
     --------
     >>> risk = AttackRisk([SampledGaussian(sampling_rate=0.05, noise_multiplier=1.24, count=20)])
     >>> round(risk.advantage, 2), float(risk.true_positive_rate(0.01).round(3))
     (0.08, 0.019)
+    >>> round(risk.gaussian_mu, 3), round(risk.gaussian_regret, 3)
+    (0.435, 0.046)
     """
 
-    def __init__(self, events: Sequence[SampledGaussian]) -> None:
+    def __init__(self, events: Sequence[SampledGaussian], delta: float = _LEAST_DELTA) -> None:
         merged = merge(within_range(event) for event in events)
         self._open = any(event.noise_multiplier < LEAST_NOISE for event in merged)
         self._events = () if self._open else tuple(fewer(merged))
+        self._is_one_gaussian = all(event.sampling_rate == 1 for event in self._events)
+        self.gaussian_delta = 0.0 if self._is_one_gaussian else min(delta, _LEAST_DELTA)
 
     @functools.cached_property
     def _profile(self) -> tuple[Array, Array]:
@@ -99,14 +107,38 @@ class AttackRisk:
 
     @functools.cached_property
     def gaussian_mu(self) -> float | None:
-        """μ of the Gaussian-DP curve through the same advantage, where it fits to 0.01; else None."""
+        """Least μ for which one Gaussian release is no more private than these; None without noise.
+
+        For every δ from δ₀ = `gaussian_delta` on, ε(δ) is at most the Gaussian's, and no test has a lower FNR
+        than G(FPR + δ₀) − δ₀ with G(α) = Φ(Φ⁻¹(1 − α) − μ). Full batches are one Gaussian, with δ₀ = 0. With
+        sampling, μ grows slowly as δ₀ falls, and for δ₀ = 0 it would be that of full batches, because a
+        record that happens to be in every batch is hidden no better. That μ is also the answer where δ
+        cannot be computed down to δ₀, or cannot be told from 1 at ε = 0.
+        """
         if self._open:
             return None
-        mu = float(2 * ndtri((1 + min(self.advantage, 1 - 1e-15)) / 2))
-        rates, highest = self.curve()
-        inner = rates[1:-1]
-        misfit = np.abs(ndtr(ndtri(inner) + mu) - highest[1:-1]).max()
-        return mu if misfit <= 0.01 else None
+        of_full_batches = math.sqrt(sum(event.count / event.noise_multiplier**2 for event in self._events))
+        if self._is_one_gaussian or self._whole_profile[1][-1] > self.gaussian_delta:
+            return of_full_batches
+        return min(of_full_batches, gaussian.dominating_mu(*self._whole_profile))
+
+    @functools.cached_property
+    def gaussian_regret(self) -> float | None:
+        """How much `gaussian_mu` overstates: 0 where its trade-off curve is the one computed here.
+
+        It is the least κ such that this curve, moved by κ towards fewer false alarms and fewer misses, is
+        nowhere above the Gaussian's. Up to 0.01, μ alone says nearly all (Gomez et al. 2025).
+        """
+        if self.gaussian_mu is None or self._is_one_gaussian:
+            return None if self._open else 0.0
+        return gaussian.regret(*self._whole_profile, self.gaussian_mu)
+
+    @functools.cached_property
+    def _whole_profile(self) -> tuple[Array, Array]:
+        """ε and δ(ε) down to `gaussian_delta`, with the digits of small δ."""
+        epsilons, small = pld.tail(self._events, self.gaussian_delta)
+        all_epsilons, delta = self._profile  # convex in e^ε, so that the chord is an upper bound too
+        return epsilons, np.minimum(small, np.interp(np.expm1(epsilons), np.expm1(all_epsilons), delta))
 
     def summary(self) -> dict[str, float | None]:
         """Return the numbers that a steward asks for."""
@@ -116,7 +148,18 @@ class AttackRisk:
             "advantage": self.advantage,
             "posterior_from_half": self.posterior(0.5),
             "gaussian_mu": self.gaussian_mu,
+            "gaussian_regret": self.gaussian_regret,
+            "gaussian_delta": self.gaussian_delta,
         }
+
+    def gaussian_claim(self) -> str:
+        """Return μ with its regret and where it holds, rounded up."""
+        if self.gaussian_mu is None or self.gaussian_regret is None:
+            return "no μ (a release without noise is not Gaussian DP)"
+        least = rounding.brief(rounding.up(self.gaussian_delta, 3))
+        deltas = f"δ ≥ {least}" if self.gaussian_delta else "every δ"
+        regret = rounding.up(self.gaussian_regret, 2)
+        return f"μ = {rounding.up(self.gaussian_mu):g} (Gaussian DP for {deltas}, regret {regret:g})"
 
     def sentence(self, unit: str | None = None) -> str:
         """Return the risk in plain words, for people or for another unit, such as "one document"."""

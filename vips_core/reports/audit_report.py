@@ -8,6 +8,7 @@ from vips_core import rounding
 from vips_core.audits import job
 from vips_core.audits.verdict import CLAIMED, FALSE, NEVER_PROVES, TRUE, WALL, Verdict
 from vips_core.privacy.accountants import stated
+from vips_core.privacy.plan import PrivacyPlan
 from vips_core.reports import bundle, page
 from vips_core.reports.exhibits import Exhibit
 from vips_core.reports.figures import BLUE, GREY, RATES, VERMILION, Figure, figure, log_axis
@@ -77,6 +78,7 @@ def verdict_table(verdict: Verdict) -> "pd.DataFrame":
         "Measured over claimed": "–" if verdict.ratio is None else f"{verdict.ratio:.1%}",
         "Confidence": f"{verdict.confidence * 100:g}%",
         f"ε of the whole plan at δ = {rounding.brief(verdict.delta)}": stated(verdict.run_epsilon),
+        "μ of the whole plan": PrivacyPlan(**verdict.plan).risk().gaussian_claim(),
         "Attacked": f"{verdict.attempts:,} {verdict.unit}",
     }
     return pd.DataFrame({"Quantity": list(rows), "Value": list(rows.values())})

@@ -1,13 +1,11 @@
 """The numbers of a run's guarantee, from what was really released; the words are in `templates`."""
 
-import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from vips_core import rounding
 from vips_core.privacy.accountants import ACCOUNTANTS, Account, account
-from vips_core.privacy.events import SampledGaussian
 from vips_core.privacy.ledger import Ledger
 from vips_core.privacy.tradeoff import AttackRisk
 
@@ -29,21 +27,13 @@ def numbers(ledger: Ledger | None, delta: float) -> dict[str, Any]:
         batches[entry.sampling_rate, entry.sampling] += entry.count
     return {
         "batches": batches,
-        "gaussian_mu": _gaussian_mu(events),
         "best_epsilon": epsilon,
         "best_accountant": accountant,
         "account_table": account_table(accounts),
         "block_table": block_table(ledger),
         "noise_multipliers": sorted({entry.noise_multiplier for entry in ledger}),
-        "attack_risk": AttackRisk(events),
+        "attack_risk": AttackRisk(events, ideal_delta),
     }
-
-
-def _gaussian_mu(events: Sequence[SampledGaussian]) -> float | None:
-    """Return μ of noisy full batches, which are one Gaussian; None of others."""
-    if any(event.sampling_rate < 1 or event.noise_multiplier == 0 for event in events):
-        return None
-    return math.sqrt(sum(event.count / event.noise_multiplier**2 for event in events))
 
 
 def best_account(accounts: Mapping[str, Account]) -> tuple[float, str]:

@@ -14,8 +14,8 @@ TO_FILL_IN = "TO FILL IN"
 def draft(facts: RunFacts) -> str | None:
     """Return a record in the registry's YAML; None of a run that claims nothing about private records.
 
-    What only people know is marked as to be filled in. ε is that of the whole run also where it was stopped:
-    whoever stopped it may have looked before.
+    What only people know is marked as to be filled in. ε, μ and attack risk are those of the whole run also
+    where it was stopped: whoever stopped it may have looked before.
 
     Parameters
     ----------
@@ -30,12 +30,13 @@ def draft(facts: RunFacts) -> str | None:
     if not facts.data.private or facts.ledger is None or facts.result is None:
         return None
     numbers, plan = guarantee.numbers(facts.ledger, facts.delta), PrivacyPlan(**facts.result["plan"])
-    epsilon = plan.epsilon() if facts.ledger.steps < plan.steps else numbers["best_epsilon"]
+    if facts.ledger.steps < plan.steps:
+        numbers |= {"best_epsilon": plan.epsilon(), "attack_risk": plan.risk()}
     return page.render(
         "registry.yaml.j2",
         facts=facts,
         day=time.strftime("%Y-%m-%d", time.gmtime(facts.row.ended or facts.row.created)),
-        epsilon=_decimal(rounding.up(epsilon)),
+        epsilon=_decimal(rounding.up(numbers["best_epsilon"])),
         delta=_decimal(facts.delta),
         to_fill_in=TO_FILL_IN,
         **numbers,

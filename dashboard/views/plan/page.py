@@ -42,7 +42,7 @@ def _results(plan: PrivacyPlan, inputs: PlanInputs, later: Later) -> None:
     outlook = data.outlook(plan)
     sections.headline(outlook.price, inputs)
     sections.cautions(data.cautions(outlook.price))
-    sections.every_accountant(plan)
+    sections.every_accountant(outlook.price)
     sections.attack_risk(outlook, inputs)
     left, right = st.columns(2, gap="medium")
     with left:

@@ -40,11 +40,11 @@ def cautions(sentences: Sequence[str]) -> None:
             st.warning(sentence, icon=":material/warning:")
 
 
-def every_accountant(plan: PrivacyPlan) -> None:
-    """Show ε by every accountant and why they differ, when asked for."""
+def every_accountant(item: Price) -> None:
+    """Show ε by every accountant and why they differ, and μ, when asked for."""
     folded = st.expander("Every accountant, and why they differ", key="accountants", on_change="rerun")
     if folded.open:
-        table = tables.accounts_table(data.all_accounts(plan))
+        table = tables.accounts_table(data.all_accounts(item.plan))
         with folded:
             st.caption(text.ACCOUNTANTS_CAPTION)
             dots, rows = st.columns([2, 3], gap="medium")
@@ -55,6 +55,7 @@ def every_accountant(plan: PrivacyPlan) -> None:
             with rows:
                 text_table(tables.readable_accounts(table))
             st.caption(FEW_STEPS)
+            st.caption(text.gaussian(item.risk))
 
 
 def trajectories(curves: Mapping[str, tuple[Array, Array]], budget: float | None) -> None:

@@ -72,6 +72,15 @@ def attack_numbers(outlook: Outlook) -> list[tuple[str, str]]:
     return [(label, rounding.percent_up(share)) for label, share in zip(labels, shares, strict=True)]
 
 
+def gaussian(risk: AttackRisk) -> str:
+    """Say which Gaussian release is no more private than the plan."""
+    return (
+        f"For other δ, all releases together have {risk.gaussian_claim()}: at each such δ, ε is at most that "
+        "of one Gaussian release whose signal is μ times its noise. The regret says how much that overstates "
+        "the attack curve below: 0 is exact, up to 0.01 is close."
+    )
+
+
 def posterior(risk: AttackRisk, prior: float) -> str:
     """Say what a positive test does to the attacker's belief."""
     return (

@@ -19,8 +19,11 @@ def test_headline_and_accountants_are_the_core_s():
     assert shown["ε by moments"] == at_most(PLAN.epsilon("moments"))
     assert shown["ε by strong composition"] == at_most(PLAN.epsilon("strong"))
     assert shown["ε by PLD, the tightest accountant"] == at_most(PLAN.epsilon("pld"))
+    claim = PLAN.risk().gaussian_claim()
+    assert claim not in texts(at)
     at.session_state["accountants"] = True
     table = settled(checked(at.run())).table[0].value
+    assert claim in texts(at)
     expected = PLAN.epsilons()
     for name, accountant in ACCOUNTANTS.items():
         row = table[table["Accountant"] == accountant.label].iloc[0]
