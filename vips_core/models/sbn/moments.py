@@ -33,7 +33,7 @@ import numpy as np
 
 from vips_core.data import BinaryRows
 from vips_core.kernels.exact import cut, lowered, square_step
-from vips_core.kernels.pool import Array, grouped_sums, one_blas_thread
+from vips_core.kernels.pool import Array, grouped_sums
 from vips_core.kernels.rows import row_sums
 from vips_core.kernels.symmetric import from_triangles, symmetrised, triangles
 from vips_core.models.base import Block, FloatArray, Released
@@ -148,8 +148,7 @@ class Moments:
         )
         # A fit takes longer than a small step, so that fits become rarer.
         if step + 1 == params.steps or step & (step + 1) == 0:
-            with one_blas_thread():
-                return self._fitted(params)
+            return self._fitted(params)
         return params
 
     def recommend(self, *, records: int, epsilon: float, delta: float, epochs: float) -> PrivacyPlan:

@@ -32,7 +32,7 @@ import numpy.typing as npt
 from vips_core.data import BinaryRows
 from vips_core.kernels.exact import cut, factor_steps, left_bits, left_factor, lowered, right_factor
 from vips_core.kernels.polya_gamma import pg_means
-from vips_core.kernels.pool import Array, grouped_sums, one_blas_thread
+from vips_core.kernels.pool import Array, grouped_sums
 from vips_core.kernels.symmetric import from_triangles, packed_size, triangle_scale
 from vips_core.models.base import Block, Released
 from vips_core.models.sbn.kernels import second_moments, settle_each, settle_shared
@@ -189,11 +189,10 @@ class Paper:
         rate = 1.0 if step == 0 or exact else float((DELAY + step) ** -FORGETTING)
         for name, (low, high) in RANGES.items():
             np.clip(new[name], low, high, out=new[name])
-        with one_blas_thread():
-            if noisy:
-                new["gram"] = floored(new["gram"], self.hidden)
-            averaged = {name: (1 - rate) * getattr(params, name) + rate * new[name] for name in RANGES}
-            return self._posteriors(params, averaged)
+        if noisy:
+            new["gram"] = floored(new["gram"], self.hidden)
+        averaged = {name: (1 - rate) * getattr(params, name) + rate * new[name] for name in RANGES}
+        return self._posteriors(params, averaged)
 
     def recommend(self, *, records: int, epsilon: float, delta: float, epochs: float) -> PrivacyPlan:
         """Keep the paper's batch size."""

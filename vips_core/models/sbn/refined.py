@@ -35,7 +35,7 @@ import numpy as np
 
 from vips_core.data import BinaryRows
 from vips_core.kernels.exact import cut, lowered, right_factor, square_step
-from vips_core.kernels.pool import Array, grouped_sums, one_blas_thread
+from vips_core.kernels.pool import Array, grouped_sums
 from vips_core.kernels.rows import row_sums
 from vips_core.kernels.symmetric import symmetrised
 from vips_core.models.base import Block, FloatArray, Released
@@ -152,8 +152,7 @@ class Refined:
             cross_std=float(np.hypot((1 - rate) * params.cross_std, rate * noise["cross"])),
             second_std=float(np.hypot((1 - rate) * params.second_std, rate * noise["second"])),
         )
-        with one_blas_thread():
-            return self._regress(_recentred(params))
+        return self._regress(_recentred(params))
 
     def recommend(self, *, records: int, epsilon: float, delta: float, epochs: float) -> PrivacyPlan:
         """Take 12 steps on batches as large as the compute allows.
