@@ -1,9 +1,10 @@
 """Threads for kernels: fixed chunks, results in chunk order, the same bits for any thread count."""
 
 import functools
+import itertools
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
@@ -89,19 +90,20 @@ class _OneBlasThread:
 
     def __init__(self) -> None:
         self._lock, self._holders = threading.Lock(), 0
-        self._limit: Any = None
+        self._before: list[int] = []
 
     def __enter__(self) -> None:
         with self._lock:
             if self._holders == 0:
-                self._limit = _blas().limit(limits=1, user_api="blas")
+                self._before = [library.num_threads for library in _blas()]
+                _set_blas_threads(itertools.repeat(1))
             self._holders += 1
 
     def __exit__(self, *error: object) -> None:
         with self._lock:
             self._holders -= 1
             if self._holders == 0:
-                self._limit.restore_original_limits()
+                _set_blas_threads(self._before)
 
 
 _ONE_BLAS_THREAD = _OneBlasThread()
@@ -113,11 +115,21 @@ def one_blas_thread() -> AbstractContextManager[None]:
 
 
 @functools.cache
-def _blas() -> ThreadpoolController:
+def _blas() -> list[Any]:
     """Find the libraries once: a search takes milliseconds."""
     import scipy.linalg  # noqa: F401 (SciPy has a BLAS of its own, which is found only when it is loaded)
 
-    return ThreadpoolController()
+    return list(ThreadpoolController().select(user_api="blas").lib_controllers)
+
+
+def _set_blas_threads(threads: Iterable[int]) -> None:
+    """Set the threads of each library, whoever asks.
+
+    Later versions of threadpoolctl listen to one thread of a process only, and say nothing to others: they
+    would neither get the limit nor take it back.
+    """
+    for library, number in zip(_blas(), threads, strict=False):
+        getattr(library, "_real_set_num_threads", library.set_num_threads)(number)
 
 
 def grouped_sums(
