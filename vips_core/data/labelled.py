@@ -22,7 +22,7 @@ from vips_core.data.records import (
 )
 from vips_core.kernels.exact import lowered
 
-_LEAST_BOUND, _MOST_BOUND = 1e-100, 1e100  # squares of what is near them neither vanish nor overflow
+LEAST_BOUND, MOST_BOUND = 1e-100, 1e100  # squares of what is near them neither vanish nor overflow
 _MISSING = " missing"  # what `from_frame` adds to a column's name for its indicator's; nothing is told by it
 
 MissingPairs = tuple[tuple[int, int], ...]
@@ -69,7 +69,7 @@ class LabelledRows(RowsOfPersons):
 
     def __post_init__(self) -> None:
         names = unique_names(self.feature_names, "feature_names")
-        bound = validate.number("norm_bound", self.norm_bound, low=_LEAST_BOUND, high=_MOST_BOUND)
+        bound = validate.number("norm_bound", self.norm_bound, low=LEAST_BOUND, high=MOST_BOUND)
         pairs = checked_missing_pairs(self.missing_pairs, len(names))
         x = sparse_rows(self.x) if sparse.issparse(self.x) else numbers(self.x, "x")
         y = whole_numbers(numbers(self.y, "labels"), "labels", np.uint8, high=1)
