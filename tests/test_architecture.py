@@ -23,9 +23,9 @@ LAYERS = (
     "vips_core.rounding",
     "vips_core.validate",
     "vips_core.toml",
+    "vips_core.kernels",
     "vips_core.data",
     "sample_data",
-    "vips_core.kernels",
     "vips_core.privacy",
     "vips_core.engines",
     "vips_core.privacy.wall",  # has engines sum on its behalf

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from vips_core import Block, Raw
-from vips_core.kernels.exact import SLACK, cut
+from vips_core.kernels.exact import cut, lowered
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,8 @@ class BetaBernoulli:
 
     def e_step(self, params, batch, blocks):
         y = batch.unpack(np.float64)
-        scale = np.minimum(1, SLACK * blocks["on"].bound / np.maximum(np.linalg.norm(y, axis=1), 1e-12))
+        bound = lowered(blocks["on"].bound, cells=self.pixels)
+        scale = np.minimum(1, bound / np.maximum(np.linalg.norm(y, axis=1), 1e-12))
         on = cut(scale[:, None] * y, blocks["on"].grid).sum(axis=0)
         return Raw({"on": on, "images": np.array([float(len(batch))])})
 

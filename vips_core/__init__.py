@@ -6,7 +6,7 @@ from vips_core.data import BinaryRows, Corpus, LabelledRows, Sharded
 from vips_core.fit import Fit, Progress, fit, load, recommend
 from vips_core.jobs.registered import fit_registered
 from vips_core.kernels import compiled
-from vips_core.kernels.exact import SLACK, cut
+from vips_core.kernels.exact import cut, lowered
 from vips_core.metrics import (
     auc,
     calibration,
@@ -38,7 +38,6 @@ __all__ = [
     "ACCOUNTANTS",
     "LDA",
     "SBN",
-    "SLACK",
     "AttackRisk",
     "BayesianLogistic",
     "BinaryRows",
@@ -64,6 +63,7 @@ __all__ = [
     "fit_registered",
     "infer_topics",
     "load",
+    "lowered",
     "match_topics",
     "measured_topics",
     "npmi_coherence",

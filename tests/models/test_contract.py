@@ -4,12 +4,14 @@ import functools
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 from scipy import sparse
 
+import sample_data
 import vips_core as vips
 from sample_data import generate
 from tests.toy import BetaBernoulli, coin_flips
@@ -20,6 +22,7 @@ from vips_core.kernels.pool import thread_count
 from vips_core.models.check import check_model
 from vips_core.privacy.noise import Randomness
 from vips_core.privacy.wall import blocks_with_noise, release
+from vips_core.tasks import GRADIENT_DESCENT, IMAGES, PAPER, REFINED, RISK, TOPICS
 
 
 @dataclass(frozen=True)
@@ -140,6 +143,53 @@ CONFIGURATIONS = [
 ALL = pytest.mark.parametrize("case", CONFIGURATIONS, ids=lambda case: case.name)
 
 
+@functools.cache
+def survey():
+    rows = sample_data.load("nhanes-stroke")
+    return rows[np.arange(len(rows)) < 200]
+
+
+@functools.cache
+def thumbnails():
+    """Digits of 10 × 10 pixels, a size at which some kernels of BLAS add up rows in several ways."""
+    images = drawings().unpack(np.uint8).reshape(-1, 28, 28)[:, 4:24:2, 4:24:2]
+    return vips.BinaryRows.from_images(images, threshold=0.5)
+
+
+@functools.cache
+def table(columns):
+    rng = np.random.default_rng(columns)
+    x = rng.normal(size=(150, columns))
+    return vips.LabelledRows(x, x[:, 0] > 0, [f"x{j}" for j in range(columns)], columns**0.5)
+
+
+def by_default(task, method, data):
+    values = {name: option.default for name, option in task.options.items()}
+    return task.model(method, values, data())
+
+
+def of_table(columns, method):
+    return regression(table(columns), method)
+
+
+SIZES = [
+    *(
+        Configuration(f"{task.name} {method}, by default", partial(by_default, task, method, data), data)
+        for task, data in ((TOPICS, documents), (RISK, survey), (IMAGES, drawings))
+        for method in (REFINED, PAPER, *([GRADIENT_DESCENT] if task is RISK else []))
+    ),
+    *(
+        Configuration(f"sbn paper, K = {k}", partial(vips.SBN, 100, k, (10, 10), "paper"), thumbnails)
+        for k in (7, 10, 20)
+    ),
+    *(
+        Configuration(f"logistic {method}, d = {d}", partial(of_table, d, method), partial(table, d))
+        for d in (5, 40, 100, 333)
+        for method in ("refined", "paper")
+    ),
+]
+
+
 def plan_for(data, steps=4, noise=1.0):
     return vips.PrivacyPlan(
         records=len(data),
@@ -153,6 +203,11 @@ def plan_for(data, steps=4, noise=1.0):
 @ALL
 def test_the_contract_is_kept(case):
     check_model(case.model(), case.data(), plan_for(case.data()))
+
+
+@pytest.mark.parametrize("case", SIZES, ids=lambda case: case.name)
+def test_the_contract_is_kept_at_the_sizes_that_people_use(case):
+    check_model(case.model(), case.data(), plan_for(case.data(), steps=3), trials=4)
 
 
 def leave_nan_in_memory():

@@ -25,6 +25,7 @@ from scipy.special import expit
 
 from vips_core import validate
 from vips_core.data import LabelledRows
+from vips_core.kernels.exact import lowered
 from vips_core.models.base import FloatArray
 from vips_core.models.logistic.statistics import norms
 
@@ -99,7 +100,7 @@ def fit_objective_perturbation(
     budget, extra = noise_budget(n, penalty, epsilon, several_rows=rows.persons is not None)
     direction = rng.standard_normal(d)
     noise = rng.gamma(d, 2 / budget) * direction / np.linalg.norm(direction)
-    scale = 1 / np.maximum(norms(rows.x), radius)
+    scale = lowered(1.0, cells=d) / np.maximum(norms(rows.x), radius)
     x = sparse.diags_array(scale) @ rows.x if sparse.issparse(rows.x) else rows.x * scale[:, None]
     sign, row_weights = 2.0 * rows.y - 1.0, rows.row_weights
     ridge = penalty + extra

@@ -20,9 +20,9 @@ from vips_core.data.records import (
     unique_names,
     whole_numbers,
 )
+from vips_core.kernels.exact import lowered
 
-_BELOW = 1 - 2.0**-40
-_LEAST_BOUND, _MOST_BOUND = 1e-100, 1e100  # squares of what is near them neither vanish nor overflow
+LEAST_BOUND, MOST_BOUND = 1e-100, 1e100  # squares of what is near them neither vanish nor overflow
 _MISSING = " missing"  # what `from_frame` adds to a column's name for its indicator's; nothing is told by it
 
 MissingPairs = tuple[tuple[int, int], ...]
@@ -69,7 +69,7 @@ class LabelledRows(RowsOfPersons):
 
     def __post_init__(self) -> None:
         names = unique_names(self.feature_names, "feature_names")
-        bound = validate.number("norm_bound", self.norm_bound, low=_LEAST_BOUND, high=_MOST_BOUND)
+        bound = validate.number("norm_bound", self.norm_bound, low=LEAST_BOUND, high=MOST_BOUND)
         pairs = checked_missing_pairs(self.missing_pairs, len(names))
         x = sparse_rows(self.x) if sparse.issparse(self.x) else numbers(self.x, "x")
         y = whole_numbers(numbers(self.y, "labels"), "labels", np.uint8, high=1)
@@ -275,6 +275,9 @@ def _bounded(x: Any, bound: float) -> Any:
         raise ValueError(f"x must be finite, got a row of norm {norms[~np.isfinite(norms)][0]}")
     if (norms > bound).any():
         # Somewhat below the bound, so that rows that were scaled down once stay as they are for ever.
-        scale = np.where(norms > bound, _BELOW * bound / np.maximum(norms, bound), 1.0)
-        x = sparse.csr_array(sparse.diags_array(scale) @ x) if sparse.issparse(x) else x * scale[:, None]
+        scale = np.where(norms > bound, lowered(bound, x.shape[1]) / np.maximum(norms, bound), 1.0)
+        if sparse.issparse(x):
+            x.data *= np.repeat(scale, np.diff(x.indptr))  # in place: the cells of all rows keep their order
+        else:
+            x *= scale[:, None]
     return frozen(x)

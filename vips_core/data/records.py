@@ -168,7 +168,7 @@ def numbers(values: Any, what: str) -> NDArray[np.float64]:
         if isinstance(values, np.ma.MaskedArray):
             values = np.ma.filled(values.astype(np.float64), np.nan)
         plain = values.to_numpy(np.float64, na_value=np.nan) if hasattr(values, "to_numpy") else values
-        return np.array(plain, dtype=np.float64)
+        return np.array(plain, dtype=np.float64, order="C")  # kernels add up rows of other orders otherwise
     except (TypeError, ValueError, OverflowError):  # a whole number may be larger than any float
         raise ValueError(f"{what} must be numbers{_first_wrong(values)}") from None
 

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from vips_core.data.sharded import Sharded
+from vips_core.kernels.pool import one_blas_thread
 from vips_core.privacy.blocks import Block, FloatArray, Raw
 from vips_core.privacy.sampling import Batch
 
@@ -33,7 +34,8 @@ class StepSums:
     def over(self, records: Any, start: int = 0) -> Sums:
         """Return the sums over those of some records who take part; `start` is the number of the first."""
         chosen = records[self.batch.mask(start, start + len(records))]
-        raw = self.model.e_step(self.params, chosen, self.blocks)
+        with one_blas_thread():  # models sum in threads of their own; several of BLAS in each wait for a core
+            raw = self.model.e_step(self.params, chosen, self.blocks)
         _check_raw(raw, self.blocks)
         sums: Sums = raw.sums
         return sums

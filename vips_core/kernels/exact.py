@@ -6,6 +6,10 @@ one record moves it by its own share and nothing else. Cutting is towards 0: no 
 
 A product of two factors is exact in the same way when each factor is cut to its own step and the product of
 the steps is the grid. That serves sums which BLAS computes: its order and its fused operations do not matter.
+
+So do the products that a record's own share comes from: BLAS adds up the cells of a row in an order that may
+depend on where the row stands, on its neighbours and on the processor. With `left_factor` and `right_factor`
+all orders give the same bits.
 """
 
 import math
@@ -15,7 +19,41 @@ import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
 
-SLACK = 1 - 2.0**-40  # rounding while a norm is computed must not lift a record above its bound
+_EXACT_BITS = 52  # of a sum that is exact in double precision, with one to spare for rounding up
+_ROUNDING = 2.0**-53  # the largest relative error of one operation in double precision
+_OPERATIONS = 64  # that follow a norm on the way to a cell of a share, at most; ours are fewer than 32
+
+
+def lowered(bound: float, cells: int) -> float:
+    """Return a bound for norms as computed, under which the norms of shares are within `bound`.
+
+    Let u = 2⁻⁵³ and S be the sum of the squares of m cells. Every square and every addition loses a factor of
+    1 − u at most, and all terms are positive: in any order, with fused operations or without, what is
+    computed is at least S(1 − u)^m. The root, the quotient that scales a share, and its products with weights
+    and cells are fewer than 32 operations, each of which adds a factor of 1 + u at most; cutting lifts
+    nothing. So a share that is scaled to the norm L as computed has a norm of at most L(1 + u)³²(1 − u)⁻ᵐ,
+    also where L bounds the square of what is computed. For m ≤ 2²⁸ that is below L(1 + (m + 48)u), and so
+    below `bound` for L = bound·(1 − (m + 64)u).
+
+    Parameters
+    ----------
+    bound
+        Norm that no share may exceed.
+    cells
+        m, how many cells a norm is computed from, at most; 0 where none is computed, but shares are bounded
+        by a formula.
+
+    Returns
+    -------
+    float
+        Slightly less than `bound`.
+
+    Examples
+    --------
+    >>> 1 - lowered(1.0, cells=960) == 2.0**-43
+    True
+    """
+    return bound * (1 - (cells + _OPERATIONS) * _ROUNDING)
 
 
 def cut(values: npt.NDArray[np.floating], step: float) -> Array:
@@ -73,6 +111,58 @@ def square_step(grid: float) -> float:
     True
     """
     return math.ldexp(1.0, -(-_exponent(grid) // 2))
+
+
+def left_bits(terms: int) -> int:
+    """Return the bits of the left factor's cells for which both factors of an exact product round alike.
+
+    Rounding takes 2^−bits of the largest cell from the left factor and 2^(bits − 52) of a column's sum from
+    the right one. A column's sum is about `terms` times its cells, so that the right one gets more bits.
+
+    Examples
+    --------
+    >>> left_bits(1), left_bits(4096)
+    (26, 20)
+    """
+    return round(_EXACT_BITS / 2 - math.log2(terms) / 2)
+
+
+def left_factor(values: npt.NDArray[np.floating], largest: float, bits: int) -> Array:
+    """Return values of at most `largest`, a power of two, rounded to multiples of its 2^−bits.
+
+    Examples
+    --------
+    >>> left_factor(np.array([0.3, 0.2]), 0.5, bits=2)
+    array([0.25, 0.25])
+    """
+    step = math.ldexp(largest, -bits)
+    return np.asarray(np.rint(np.multiply(values, 1 / step)) * step, np.float64)
+
+
+def right_factor(matrix: npt.NDArray[np.floating], bits: int) -> Array:
+    """Return a matrix whose products with rows of `bits` bits are exact, in any order of their terms.
+
+    Each column is rounded to multiples of a power of two, of which its absolute values sum up to at most
+    2^(52 − bits), and to less than 2^(53 − bits) when each is rounded up. A row of a left factor has whole
+    numbers up to 2^bits, times a power of two. So every partial sum of a product is a whole number of at most
+    2⁵³ times both powers, which double precision holds.
+
+    Parameters
+    ----------
+    matrix
+        Terms × columns, at most 2^(53 − bits) terms.
+    bits
+        Of the left factor.
+
+    Examples
+    --------
+    >>> right_factor(np.array([[1.0], [1 / 3]]), bits=50)
+    array([[1. ],
+           [0.5]])
+    """
+    _, above = np.frexp(np.abs(matrix).sum(axis=0))
+    exponents = above - (_EXACT_BITS - bits)
+    return np.asarray(np.ldexp(np.rint(np.ldexp(matrix, -exponents)), exponents), np.float64)
 
 
 def _exponent(grid: float) -> int:

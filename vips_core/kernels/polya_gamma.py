@@ -6,8 +6,9 @@ from numba import njit
 
 from vips_core.kernels.special import logistic_tail
 
+Array = npt.NDArray[np.float64]
+
 _SERIES_BELOW = 1e-2  # there, the first dropped term of the series is about 2e-16
-_LEAST = 1e-30  # there, tanh(x)/x is 1 in any precision
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -19,8 +20,14 @@ def pg_mean(c: float) -> float:
     return near if size < _SERIES_BELOW else far
 
 
-def pg_means(c: npt.NDArray[np.floating]) -> npt.NDArray[np.floating]:
-    """`pg_mean` of an array, in its own precision."""
-    half = np.maximum(0.5 * np.abs(c), _LEAST)
-    means: npt.NDArray[np.floating] = 0.25 * (np.tanh(half) / half)
+def pg_means(c: Array) -> Array:
+    """`pg_mean` of an array; that of a number does not depend on where it stands, unlike NumPy's tanh."""
+    means = np.empty(c.shape)
+    _fill_means(np.ascontiguousarray(c).reshape(-1), means.reshape(-1))
     return means
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _fill_means(c: Array, means: Array) -> None:
+    for i in range(c.size):
+        means[i] = pg_mean(c[i])

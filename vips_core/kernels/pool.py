@@ -1,8 +1,10 @@
 """Threads for kernels: fixed chunks, results in chunk order, the same bits for any thread count."""
 
 import functools
+import itertools
 import os
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
@@ -68,26 +70,66 @@ def map_chunks(function: Callable[[int, int], Result], items: int, chunk: int) -
     """Call ``function(start, stop)`` on consecutive chunks of ``range(items)``, in threads.
 
     The chunks depend on ``items`` and ``chunk`` only, and results come back in their order, so that a
-    reduction over them gives the same bits whatever the number of threads.
+    reduction over them gives the same bits whatever the number of threads. BLAS has one thread meanwhile.
     """
     bounds = [(start, min(start + chunk, items)) for start in range(0, items, chunk)]
     threads = min(thread_count(), len(bounds))
-    if threads <= 1:
-        return [function(start, stop) for start, stop in bounds]
-    with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(lambda pair: function(*pair), bounds))
+    with one_blas_thread():
+        if threads <= 1:
+            return [function(start, stop) for start, stop in bounds]
+        with ThreadPoolExecutor(threads) as pool:
+            return list(pool.map(lambda pair: function(*pair), bounds))
 
 
-def one_blas_thread() -> AbstractContextManager[Any]:
+class _OneBlasThread:
+    """A limit that any number of threads may hold at a time: the first sets it, the last takes it back.
+
+    BLAS has one number of threads for the whole process. If every holder set back what it had found, two that
+    overlap would leave BLAS at one thread for good, or take the limit from under each other.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._holders = threading.Lock(), 0
+        self._before: list[int] = []
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._holders == 0:
+                self._before = [library.num_threads for library in _blas()]
+                _set_blas_threads(itertools.repeat(1))
+            self._holders += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._holders -= 1
+            if self._holders == 0:
+                _set_blas_threads(self._before)
+
+
+_ONE_BLAS_THREAD = _OneBlasThread()
+
+
+def one_blas_thread() -> AbstractContextManager[None]:
     """Keep BLAS to one thread: threads of ours are enough, and its bits then depend on nothing else."""
-    limits: AbstractContextManager[Any] = _blas().limit(limits=1, user_api="blas")
-    return limits
+    return _ONE_BLAS_THREAD
 
 
 @functools.cache
-def _blas() -> ThreadpoolController:
+def _blas() -> list[Any]:
     """Find the libraries once: a search takes milliseconds."""
-    return ThreadpoolController()
+    import scipy.linalg  # noqa: F401 (SciPy has a BLAS of its own, which is found only when it is loaded)
+
+    return list(ThreadpoolController().select(user_api="blas").lib_controllers)
+
+
+def _set_blas_threads(threads: Iterable[int]) -> None:
+    """Set the threads of each library, whoever asks.
+
+    Later versions of threadpoolctl listen to one thread of a process only, and say nothing to others: they
+    would neither get the limit nor take it back.
+    """
+    for library, number in zip(_blas(), threads, strict=False):
+        getattr(library, "_real_set_num_threads", library.set_num_threads)(number)
 
 
 def grouped_sums(
@@ -110,10 +152,9 @@ def grouped_sums(
         return sums
 
     sums = zeros()
-    with one_blas_thread():
-        for group in map_chunks(group_sums, items, chunk * max(1, -(-items // (chunk * GROUPS)))):
-            for total, added in zip(sums, group, strict=True):
-                total += added
+    for group in map_chunks(group_sums, items, chunk * max(1, -(-items // (chunk * GROUPS)))):
+        for total, added in zip(sums, group, strict=True):
+            total += added
     return sums
 
 
@@ -121,6 +162,5 @@ def concatenated(
     chunk_rows: Callable[[int, int], tuple[Array, ...]], items: int, chunk: int
 ) -> tuple[Array, ...]:
     """Compute rows `start` to `stop` of some arrays chunk by chunk, in threads, and join them."""
-    with one_blas_thread():
-        chunks = map_chunks(chunk_rows, items, chunk)
+    chunks = map_chunks(chunk_rows, items, chunk)
     return tuple(np.concatenate(rows) for rows in zip(*chunks, strict=True))

@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vips_core.data import BinaryRows
-from vips_core.kernels.pool import map_chunks, one_blas_thread
+from vips_core.kernels.pool import map_chunks
 from vips_core.models.sbn.model import SBN, Params
 
 CHUNK = 256
@@ -53,7 +53,6 @@ def scores(model: SBN, params: Params, rows: BinaryRows) -> tuple[float, float]:
         likelihood = np.log(np.maximum(of_truth, np.finfo(np.float64).tiny)).sum()
         return int(((probability >= 0.5) == ink).sum()), float(likelihood)
 
-    with one_blas_thread():
-        sums = map_chunks(chunk_sums, rows.row_count, CHUNK)
+    sums = map_chunks(chunk_sums, rows.row_count, CHUNK)
     right, likelihood = (sum(column) for column in zip(*sums, strict=True))
     return right / (rows.row_count * model.pixels), likelihood / rows.row_count

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar
 import numpy as np
 
 from vips_core import validate
+from vips_core.kernels.pool import one_blas_thread
 from vips_core.privacy.blocks import Block, Data, DataIn, FloatArray, Measured, Raw, Released
 from vips_core.privacy.plan import PrivacyPlan
 
@@ -97,7 +98,11 @@ class Variant(Protocol[Params, DataIn]):
 
 
 class VariantModel(Generic[Params, DataIn]):
-    """The answers of a model to the loop, given by the variant that its `method` names."""
+    """The answers of a model to the loop, given by the variant that its `method` names.
+
+    BLAS has one thread meanwhile, in E-steps by the engine: with others it rounds otherwise, and a seeded run
+    has the same bits on any machine.
+    """
 
     VARIANTS: ClassVar[Mapping[str, Callable[[Any], Any]]]
     method: str
@@ -105,7 +110,8 @@ class VariantModel(Generic[Params, DataIn]):
     @functools.cached_property
     def variant(self) -> Variant[Params, DataIn]:
         """The variant, made from the model's settings."""
-        chosen: Variant[Params, DataIn] = self.VARIANTS[self.method](self)
+        with one_blas_thread():
+            chosen: Variant[Params, DataIn] = self.VARIANTS[self.method](self)
         return chosen
 
     def check(self, data: DataIn) -> None:
@@ -114,7 +120,8 @@ class VariantModel(Generic[Params, DataIn]):
 
     def init(self, plan: PrivacyPlan, rng: np.random.Generator) -> Params:
         """Parameters before the first step; they do not depend on the records."""
-        return self.variant.init(plan, rng)
+        with one_blas_thread():
+            return self.variant.init(plan, rng)
 
     def blocks(self, plan: PrivacyPlan, step: int) -> Mapping[str, Block]:
         """Return the statistics that step `step` (from 0) releases; public quantities decide."""
@@ -127,7 +134,8 @@ class VariantModel(Generic[Params, DataIn]):
 
     def m_step(self, params: Params, released: Released, step: int) -> Params:
         """Parameters after one release."""
-        return self.variant.update(params, released, step)
+        with one_blas_thread():
+            return self.variant.update(params, released, step)
 
     def recommend(self, *, records: int, epsilon: float, delta: float, epochs: float) -> PrivacyPlan:
         """Return the plan to use within a compute of `epochs` passes; public quantities only.

@@ -242,7 +242,9 @@ def test_noise_far_above_the_sums_leaves_the_prior_and_no_error(records, noise):
     ("make", "sentence"),
     [
         (lambda: BayesianLogistic(()), "features must be at least one name"),
-        (lambda: BayesianLogistic(("a",), 0.0), "norm_bound must be a number above 0, got 0.0"),
+        (lambda: BayesianLogistic(("a",), 0.0), "norm_bound must be a number of at least 1e-100 .*, got 0.0"),
+        (lambda: BayesianLogistic(("a",), 1e-160), "norm_bound must be a number of .*, got 1e-160"),
+        (lambda: BayesianLogistic(("a",), radius=1e-160), "radius must be a number of .*, got 1e-160"),
         (lambda: BayesianLogistic(("a",), method="best"), "method must be one of refined, paper, got 'best'"),
         (
             lambda: BayesianLogistic(("a",), radius=2.0),

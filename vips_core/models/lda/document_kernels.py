@@ -183,7 +183,8 @@ def add_documents(
                 value[u] = weighted / found[u]
                 whole += value[u]
             scale = 1.0
-            if most_square > bound * bound:  # otherwise even φ of 0 and 1 only would be within the bound
+            # Otherwise even φ of 0 and 1 only would be within the bound, whose sums are 1 but for rounding.
+            if most_square * (1 + topics * ROUNDING) > bound * bound:
                 all_squares(local, padded, width, theta, room[1], active, found, square)
                 norm_square = 0.0
                 for u in range(used):

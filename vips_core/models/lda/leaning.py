@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from vips_core.data.english import word_vectors
-from vips_core.kernels.pool import Array, map_chunks, one_blas_thread
+from vips_core.kernels.pool import Array, map_chunks
 
 LARGEST_LOG = 6.0  # of a ratio
 LONGEST_STEP = 1.0  # of the logarithm of a ratio
@@ -40,8 +40,7 @@ class Leaning:
 
     def ratios(self, features: Array) -> Array:
         """Return r_kv of words with these features."""
-        with one_blas_thread():
-            return _ratios(self.slopes, features)
+        return _ratios(self.slopes, features)
 
 
 def no_leaning(topics: int, features: Array) -> Leaning:
@@ -91,8 +90,7 @@ def _improved(leaning: Leaning, cells: Array, noise: Array, features: Array) -> 
         slopes, own_noise = leaning.slopes[topic], noise[topic]
         return _newton(slopes, cells[topic], own_noise, features, precision, leaning.cell_variance)
 
-    with one_blas_thread():
-        slopes, squares, excess, scale = zip(*map_chunks(newton, topics, 1), strict=True)
+    slopes, squares, excess, scale = zip(*map_chunks(newton, topics, 1), strict=True)
     slope_variance = sum(squares) / (topics * (length - 1)) if length > 1 else leaning.slope_variance
     cell_variance = min(max(sum(excess) / sum(scale), LEAST_CELL_VARIANCE), LARGEST_CELL_VARIANCE)
     return Leaning(np.stack(slopes), slope_variance, cell_variance)

@@ -31,6 +31,7 @@ from scipy import sparse
 
 from vips_core.data import LabelledRows
 from vips_core.data.records import frozen
+from vips_core.kernels.exact import lowered
 from vips_core.kernels.pool import map_chunks
 from vips_core.models.base import Block, FloatArray
 from vips_core.models.logistic import kernels, statistics
@@ -63,7 +64,9 @@ class Coordinates:
         if sparse.issparse(x):
             columns, indicators = self.missing.T
             shifts = (self.centre[columns], (indicators, columns))
-            return sparse.csr_array(x + x @ sparse.csr_array(shifts, (x.shape[1], x.shape[1])))
+            added = x @ sparse.csr_array(shifts, (x.shape[1], x.shape[1]))
+            added.sort_indices()  # otherwise the order of a row's cells depends on what other rows miss
+            return sparse.csr_array(x + added)
         rows = x.copy()
         kernels.fill_missing(x, self.missing, self.centre, rows)
         return frozen(rows)
@@ -94,7 +97,7 @@ def moment_sums(batch: LabelledRows, norm_bound: float, block: Block) -> FloatAr
     min(x², |x|) is the square for values in [−1, 1] and never longer than x.
     """
     x, y, row_weights = batch.x, batch.y.astype(np.float64), batch.row_weights
-    per_unit = 1 / unit(norm_bound, x.shape[1])
+    per_unit, bound = 1 / unit(norm_bound, x.shape[1]), lowered(block.bound, cells=2 * x.shape[1] + 1)
 
     def chunk_sums(start: int, stop: int) -> FloatArray:
         rows = x[start:stop] * per_unit
@@ -104,7 +107,7 @@ def moment_sums(batch: LabelledRows, norm_bound: float, block: Block) -> FloatAr
         else:
             squares = np.minimum(rows**2, np.abs(rows))
         norm = np.sqrt(statistics.norms(rows) ** 2 + statistics.norms(squares) ** 2 + block.bound**2)
-        weight = row_weights[start:stop] * statistics.at_most(block.bound, norm)
+        weight = row_weights[start:stop] * statistics.at_most(bound, norm)
         labels = np.column_stack([1 - y[start:stop], y[start:stop]])
         sums = (statistics.row_sum(columns, weight, block.grid) for columns in (rows, squares))
         return np.concatenate([*sums, statistics.row_sum(labels, weight * block.bound, block.grid)])

@@ -33,6 +33,19 @@ def norm_and_product(row: Array, point: Array) -> tuple[float, float]:
 
 
 @njit(nogil=True, cache=True)
+def write_left_factor(x: Array, bits: int, out: Array) -> None:
+    """Write each row as whole numbers of at most 2^bits times a power of two, the smallest that will do."""
+    for i in range(x.shape[0]):
+        largest = 0.0
+        for j in range(x.shape[1]):
+            largest = max(largest, abs(x[i, j]))
+        exponent = math.frexp(largest)[1] - bits
+        scale, step = math.ldexp(1.0, -exponent), math.ldexp(1.0, exponent)
+        for j in range(x.shape[1]):
+            out[i, j] = np.rint(x[i, j] * scale) * step
+
+
+@njit(nogil=True, cache=True)
 def fill_missing(x: Array, missing: Indices, centre: Array, out: Array) -> None:
     """Add the centres of columns to `out` where their indicators in `x` are 1."""
     for i in range(x.shape[0]):
@@ -191,7 +204,7 @@ def add_sparse_shares(
             z[k] *= common_scale[k]
             square += z[k] * z[k]
             psi += z[k] * common_slopes[k]
-        if not abs(psi) < LARGEST:
+        if not (abs(psi) < LARGEST and square < LARGEST):
             continue
         step = grid / row_weights[i]
         residual, gradient, curvature, weight = _weights(y[i], psi, math.sqrt(square), bound, constant, step)

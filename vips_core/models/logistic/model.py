@@ -12,7 +12,7 @@ from scipy.special import expit, ndtri
 
 from vips_core import validate
 from vips_core.data import LabelledRows, Sharded
-from vips_core.data.labelled import MissingPairs, checked_missing_pairs
+from vips_core.data.labelled import LEAST_BOUND, MOST_BOUND, MissingPairs, checked_missing_pairs
 from vips_core.models.base import Fitted, FloatArray, Method, VariantModel
 from vips_core.models.logistic import posterior
 from vips_core.models.logistic.paper import Paper
@@ -74,9 +74,9 @@ class BayesianLogistic(VariantModel[LogisticState, LabelledRows]):
         if not self.features or not all(isinstance(name, str) for name in self.features):
             raise ValueError(f"features must be at least one name, got {self.features!r}")
         validate.one_of("method", self.method, VARIANTS)
-        validate.positive("norm_bound", self.norm_bound)
+        validate.number("norm_bound", self.norm_bound, low=LEAST_BOUND, high=MOST_BOUND)
         if self.radius is not None:
-            validate.positive("radius", self.radius, high=self.norm_bound)
+            validate.number("radius", self.radius, low=LEAST_BOUND, high=self.norm_bound)
         validate.positive("prior_shape", self.prior_shape)
         validate.positive("prior_rate", self.prior_rate)
         if self.missing_pairs is not None:

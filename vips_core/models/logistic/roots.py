@@ -95,6 +95,7 @@ def _write_centred(row: Array, centre: Array, scale: Array, factor: float, out: 
 def write_polya_gamma_roots(
     x: Array,
     products: Array,
+    mean: Array,
     y: Array,
     row_weights: Array,
     bounds: tuple[float, float],
@@ -103,14 +104,16 @@ def write_polya_gamma_roots(
     linear: Array,
     out: Array,
 ) -> None:
-    """Add (y − ½)x to `linear` and write √⟨ξ⟩·x, both in whole steps; c² is the product of x and `products`.
+    """Add (y − ½)x to `linear` and write √⟨ξ⟩·x, both in whole steps; c² = xᵀ`products` + (xᵀ`mean`)².
 
     `bounds` are those of the two shares.
     """
     n = x.shape[0]
     norm, form, factors, roots = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     for i in range(n):
-        norm[i], form[i] = norm_and_product(x[i], products[i])
+        norm[i], spread = norm_and_product(x[i], products[i])
+        psi = norm_and_product(x[i], mean)[1]
+        form[i] = spread + psi * psi
     _fill_polya_gamma_factors(norm, form, y, row_weights, bounds, grid, step, factors, roots)
     for i in range(n):
         _add_and_write(x[i], factors[i], roots[i], linear, out[i])

@@ -4,7 +4,7 @@ import numpy as np
 from scipy import sparse
 
 from vips_core.data import LabelledRows
-from vips_core.kernels.exact import SLACK, square_step
+from vips_core.kernels.exact import lowered, square_step
 from vips_core.kernels.pool import map_chunks
 from vips_core.models.base import Block, FloatArray
 from vips_core.models.logistic import kernels, roots, statistics
@@ -18,7 +18,7 @@ def gradient_and_diagonal(
     x, y, row_weights = batch.x, batch.y.astype(np.float64), batch.row_weights
     if sparse.issparse(x):
         x = where.filled(x)
-    columns, bound = (where.centre, where.scale, 1 / where.reach), block.bound * SLACK
+    columns, bound = (where.centre, where.scale, 1 / where.reach), lowered(block.bound, cells=len(point))
     missing = np.zeros((0, 2), np.int64) if where.missing is None else where.missing
     common = np.flatnonzero(where.centre)
     place = np.full(x.shape[1], -1)
@@ -52,7 +52,8 @@ def gradient_and_diagonal(
 
 def curvature(batch: LabelledRows, where: Coordinates, point: FloatArray, block: Block) -> FloatArray:
     """Sum 4w²p(1−p)zzᵀ over records."""
-    x, row_weights, bound, step = batch.x, batch.row_weights, block.bound * SLACK, square_step(block.grid)
+    x, row_weights, step = batch.x, batch.row_weights, square_step(block.grid)
+    bound = lowered(block.bound, cells=len(point))
 
     def chunk_sums(start: int, stop: int) -> FloatArray:
         total, out = np.zeros(block.shape, order="F"), np.empty((statistics.ROWS, len(point)))

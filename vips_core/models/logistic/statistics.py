@@ -5,6 +5,9 @@ that the weighted estimating equation Σ w(y − σ(xᵀm))x = 0 keeps the coeff
 to the block's grid, so that sums are exact. A curvature is released as the whole matrix; the average of its
 two triangles has as much noise as a packed triangle would have.
 
+A row's share depends on that row alone: what BLAS computes of a row is exact (`vips_core.kernels.exact`), and
+the rest is computed row by row. Bounds are lowered by what rounding hides of a norm of so many columns.
+
 Where a record is a person with several rows, each row's share is multiplied by one over their number
 (`row_weights`) before it is cut: the average of shares within a bound is within it.
 
@@ -26,9 +29,10 @@ from scipy import sparse
 from scipy.special import expit
 
 from vips_core.data import LabelledRows
-from vips_core.kernels.exact import SLACK, cut, square_step
+from vips_core.kernels.exact import cut, left_bits, lowered, right_factor, square_step
 from vips_core.kernels.polya_gamma import pg_means
 from vips_core.kernels.pool import map_chunks
+from vips_core.kernels.rows import row_sums
 from vips_core.models.base import Block, FloatArray
 from vips_core.models.logistic import kernels, roots
 
@@ -49,27 +53,31 @@ def polya_gamma_sums(
     batch: LabelledRows, mean: FloatArray, covariance: FloatArray, blocks: Mapping[str, Block]
 ) -> dict[str, FloatArray]:
     """Σ (y − ½)x and Σ ⟨ξ⟩xxᵀ, where ξ ~ PG(1, c) and c² = xᵀ(Σ + mmᵀ)x (Algorithm 5)."""
-    x, y, row_weights = batch.x, batch.y.astype(np.float64), batch.row_weights
-    matrix, d = covariance + np.outer(mean, mean), x.shape[1]
+    x, y, row_weights, d = batch.x, batch.y.astype(np.float64), batch.row_weights, batch.x.shape[1]
     linear, curvature = blocks["linear"], blocks["curvature"]
+    bounds = lowered(linear.bound, cells=d), lowered(curvature.bound, cells=d)
     if sparse.issparse(x):
-        norm, xi = norms(x), pg_means(np.sqrt(quadratic_forms(x, matrix)))
-        factors = row_weights * (y - 0.5) * at_most(linear.bound, 0.5 * norm)
-        within = at_most(curvature.bound, 0.25 * norm**2)
+        norm, xi = norms(x), pg_means(np.sqrt(quadratic_forms(x, covariance + np.outer(mean, mean))))
+        factors = row_weights * (y - 0.5) * at_most(bounds[0], 0.5 * norm)
+        within = at_most(bounds[1], 0.25 * norm**2)
         return {
             "linear": row_sum(x, factors, linear.grid),
             "curvature": gram(x, row_weights * xi * within, curvature.grid),
         }
-    bounds, step = (linear.bound * SLACK, curvature.bound * SLACK), square_step(curvature.grid)
+    step, bits = square_step(curvature.grid), left_bits(d)
+    factor = right_factor(covariance, bits)
 
     def chunk_sums(start: int, stop: int) -> tuple[FloatArray, FloatArray]:
         steps, total, out = np.zeros(d), np.zeros((d, d), order="F"), np.empty((ROWS, d))
+        rounded = np.empty((ROWS, d))
         for first in range(start, stop, ROWS):
             last = min(first + ROWS, stop)
-            rows, written = x[first:last], out[: last - first]
+            rows, written, left = x[first:last], out[: last - first], rounded[: last - first]
+            kernels.write_left_factor(rows, bits, left)
             roots.write_polya_gamma_roots(
                 rows,
-                padded_product(rows, matrix),
+                left @ factor,
+                mean,
                 y[first:last],
                 row_weights[first:last],
                 bounds,
@@ -91,12 +99,13 @@ def polya_gamma_sums(
 def clipped_gradient(batch: LabelledRows, point: FloatArray, block: Block) -> FloatArray:
     """Σ of each row's gradient (y − p)x, scaled down to the block's bound where it is longer (DP-SGD)."""
     x, y, row_weights = batch.x, batch.y.astype(np.float64), batch.row_weights
+    bound = lowered(block.bound, cells=x.shape[1])
     if sparse.issparse(x):
         residual = y - expit(x @ point)
-        within = at_most(block.bound, np.abs(residual) * norms(x))
+        within = at_most(bound, np.abs(residual) * norms(x))
         return row_sum(x, row_weights * residual * within, block.grid)
     steps = np.zeros(x.shape[1])
-    kernels.add_clipped_gradients(x, y, row_weights, point, block.bound * SLACK, block.grid, steps)
+    kernels.add_clipped_gradients(x, y, row_weights, point, bound, block.grid, steps)
     return steps * block.grid
 
 
@@ -111,23 +120,18 @@ def row_sum(x: Any, factors: FloatArray, grid: float) -> FloatArray:
 
 
 def quadratic_forms(x: Any, matrix: FloatArray) -> FloatArray:
-    """Return xᵀAx of every row; dense ones in chunks, so that no second n × d array is made."""
+    """Return xᵀAx of every row; dense ones in chunks, so that no second n × d array is made.
+
+    Of a dense row the last bits may depend on its neighbours: this is for predictions, not for shares.
+    """
     forms = np.empty(x.shape[0])
     if sparse.issparse(x):
         kernels.sparse_quadratic_forms(x.data, x.indices, x.indptr, matrix, forms)
     else:
         for start in range(0, len(forms), ROWS):
             rows = x[start : start + ROWS]
-            products = padded_product(rows, matrix)[: len(rows)]
-            forms[start : start + ROWS] = np.einsum("ij,ij->i", products, rows)
+            forms[start : start + ROWS] = row_sums((rows @ matrix) * rows)
     return np.maximum(forms, 0.0)
-
-
-def padded_product(rows: FloatArray, matrix: FloatArray) -> FloatArray:
-    """Return the product of at most `ROWS` rows with a matrix, by which BLAS treats every row alike."""
-    if len(rows) < ROWS:
-        rows = np.concatenate([rows, np.zeros((ROWS - len(rows), rows.shape[1]))])
-    return np.asarray(rows @ matrix)
 
 
 def squares(x: Any) -> Any:
@@ -140,12 +144,12 @@ def norms(x: Any) -> FloatArray:
     if sparse.issparse(x):
         cells = sparse.csr_array((x.data**2, x.indices, x.indptr), shape=x.shape)
         return np.sqrt(np.asarray(cells.sum(axis=1), np.float64).ravel())
-    return np.asarray(np.sqrt(np.einsum("ij,ij->i", x, x)))
+    return np.sqrt(row_sums(x**2))
 
 
 def at_most(bound: float, norm: FloatArray) -> FloatArray:
-    """Factors that scale vectors of these norms down to `bound`, about 1 where they are short enough."""
-    return np.asarray(bound * SLACK / np.maximum(norm, bound))
+    """Factors that scale vectors of these norms down to `bound`, 1 where they are short enough."""
+    return np.asarray(bound / np.maximum(norm, bound))
 
 
 def gram(x: Any, coefficient: FloatArray, grid: float) -> FloatArray:

@@ -15,7 +15,6 @@ import numpy as np
 from numba import njit
 
 from vips_core.kernels.pool import Array
-from vips_core.privacy.blocks import FloatArray
 
 
 @njit(nogil=True, cache=True)
@@ -53,7 +52,7 @@ def settle_shared(field: Array, gram: Array, mu: Array, sweeps: int, tolerance: 
 
 
 @njit(nogil=True, cache=True)
-def settle_each(field: Array, triangles: FloatArray, mu: Array, sweeps: int, tolerance: float) -> None:
+def settle_each(field: Array, triangles: Array, mu: Array, sweeps: int, tolerance: float) -> None:
     """Update every image's hidden units under its own Gram matrix, given as upper triangles by rows."""
     images, units = field.shape
     gram = np.empty((units, units))
@@ -68,7 +67,19 @@ def settle_each(field: Array, triangles: FloatArray, mu: Array, sweeps: int, tol
 
 
 @njit(nogil=True, cache=True)
-def second_moments(mu: Array, out: FloatArray) -> None:
+def weighted_products(left: Array, factors: Array, right: Array) -> Array:
+    """Return Σ_j factor_j·left_j·right_jᵀ over rows, added up in their order."""
+    total = np.zeros((left.shape[1], right.shape[1]))
+    for j in range(left.shape[0]):
+        for k in range(left.shape[1]):
+            factor = factors[j] * left[j, k]
+            for other in range(right.shape[1]):
+                total[k, other] += factor * right[j, other]
+    return total
+
+
+@njit(nogil=True, cache=True)
+def second_moments(mu: Array, out: Array) -> None:
     """Fill `out` with the upper triangles of ⟨zzᵀ⟩ = μμᵀ + diag(μ(1 − μ)), whose diagonal is μ (z² = z)."""
     images, units = mu.shape
     for n in range(images):

@@ -32,8 +32,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from vips_core.data import BinaryRows
-from vips_core.kernels.exact import SLACK, cut, square_step
-from vips_core.kernels.pool import Array, grouped_sums, one_blas_thread
+from vips_core.kernels.exact import cut, lowered, square_step
+from vips_core.kernels.pool import Array, grouped_sums
+from vips_core.kernels.rows import row_sums
 from vips_core.kernels.symmetric import from_triangles, symmetrised, triangles
 from vips_core.models.base import Block, FloatArray, Released
 from vips_core.models.sbn.kernels import settle_shared
@@ -115,11 +116,12 @@ class Moments:
         if "pixels" in blocks:
             return {"pixels": centred_pixel_sums(batch, blocks["pixels"])}
         block, row_weights, unit = blocks["second"], batch.row_weights, self._unit(params.steps)
+        bound = lowered(block.bound, cells=self.pixels + 1)
 
         def chunk_sums(start: int, stop: int) -> tuple[Array]:
             residuals = np.full((stop - start, self.pixels + 1), unit)
             residuals[:, 1:] = batch.unpack(np.float64, slice(start, stop)) - params.pixel_centre
-            within = SLACK * np.minimum(1, block.bound / (residuals**2).sum(axis=1))
+            within = np.minimum(1, bound / row_sums(residuals**2))
             residuals *= np.sqrt(row_weights[start:stop] * within)[:, None]
             roots = cut(residuals, square_step(block.grid))
             return (roots.T @ roots,)
@@ -146,8 +148,7 @@ class Moments:
         )
         # A fit takes longer than a small step, so that fits become rarer.
         if step + 1 == params.steps or step & (step + 1) == 0:
-            with one_blas_thread():
-                return self._fitted(params)
+            return self._fitted(params)
         return params
 
     def recommend(self, *, records: int, epsilon: float, delta: float, epochs: float) -> PrivacyPlan:

@@ -16,6 +16,9 @@ A, C, D, F, G        hidden, pixels, (K,), (J,), (J,), (J, K), (J, K(K+1)/2): Ap
 E = ⟨ξ⁰⟩⟨z⟩ᵀ is the diagonal of G and is not released; B = ⟨ξ¹⟩ is a function of the private b alone.
 Every image is bounded as it is: no clipping. With these worst-case bounds the noise on G exceeds its signal
 in every step, which is the weakness of the paper's variant and the reason for the refined one.
+
+What BLAS computes of an image is exact (`vips_core.kernels.exact`), with factors that are rounded once a
+step, and the rest is computed image by image: an image's share does not depend on its neighbours.
 """
 
 import functools
@@ -27,11 +30,11 @@ import numpy as np
 import numpy.typing as npt
 
 from vips_core.data import BinaryRows
-from vips_core.kernels.exact import cut, factor_steps
+from vips_core.kernels.exact import cut, factor_steps, left_bits, left_factor, lowered, right_factor
 from vips_core.kernels.polya_gamma import pg_means
-from vips_core.kernels.pool import Array, grouped_sums, one_blas_thread
+from vips_core.kernels.pool import Array, grouped_sums
 from vips_core.kernels.symmetric import from_triangles, packed_size, triangle_scale
-from vips_core.models.base import Block, FloatArray, Released
+from vips_core.models.base import Block, Released
 from vips_core.models.sbn.kernels import second_moments, settle_each, settle_shared
 from vips_core.models.sbn.pixel_matrices import floored, weight_posteriors
 from vips_core.models.sbn.pixels import centred_pixel_sums
@@ -43,7 +46,6 @@ if TYPE_CHECKING:
 
 BATCH = 1600
 CHUNK = 256
-ALIKE = 128  # images whose posteriors BLAS computes together; fewer are padded, so that it treats all alike
 ROUNDS = 2
 SWEEPS = 10
 TOLERANCE = 0.01
@@ -82,17 +84,31 @@ class PaperParams:
     logit_gain: float = 1.0
 
     @functools.cached_property
+    def image_factors(self) -> Array:
+        """Factors of y − ½ in d of `kernels`: ⟨W⟩."""
+        return right_factor(self.weights, 0)
+
+    @functools.cached_property
     def square_factors(self) -> Array:
         """Factors of ⟨zzᵀ⟩ in ⟨(wᵀz + c)²⟩: pairs off the diagonal twice; 2⟨c⟩⟨w⟩ joins ⟨w²⟩ (z² = z)."""
         hidden = self.weights.shape[1]
         factors = self.weight_pairs * triangle_scale(hidden) ** 2
         factors[:, _diagonal(hidden)] += 2 * self.pixel_bias[:, None] * self.weights
-        return factors
+        return right_factor(factors.T, left_bits(packed_size(hidden)))
 
     @functools.cached_property
-    def single_pairs(self) -> tuple[FloatArray, FloatArray]:
-        """`weight_pairs` and `square_factors` in single precision."""
-        return self.weight_pairs.astype(np.float32), self.square_factors.astype(np.float32)
+    def xi_factors(self) -> tuple[Array, Array]:
+        """Factors of ⟨ξ⁰⟩ in d and in its Gram matrix: ⟨c⟩⟨W⟩ and `weight_pairs`."""
+        bits = left_bits(len(self.weights))
+        biased = self.pixel_bias[:, None] * self.weights
+        return right_factor(biased, bits), right_factor(self.weight_pairs, bits)
+
+    @functools.cached_property
+    def first_round(self) -> tuple[Array, Array]:
+        """What ⟨ξ⁰⟩ of ⟨z⟩ = ½ adds to d, and its Gram matrix: all images start from these."""
+        hidden = self.weights.shape[1]
+        biased, gram = _of_xi(self, _xi(self, _pairs(np.full((1, hidden), 0.5))))
+        return biased, from_triangles(gram[0], hidden)
 
 
 class Paper:
@@ -142,7 +158,7 @@ class Paper:
         grid = {name: block.grid for name, block in blocks.items()}
         xi_step, pair_step = factor_steps(grid["gram"], 0.25, 1.0)
         scale = triangle_scale(self.hidden)
-        row_weights = batch.row_weights[:, None]
+        row_weights = lowered(1.0, cells=0) * batch.row_weights[:, None]
 
         def chunk_sums(start: int, stop: int) -> tuple[Array, ...]:
             images, weights = batch.unpack(np.float64, slice(start, stop)), row_weights[start:stop]
@@ -173,11 +189,10 @@ class Paper:
         rate = 1.0 if step == 0 or exact else float((DELAY + step) ** -FORGETTING)
         for name, (low, high) in RANGES.items():
             np.clip(new[name], low, high, out=new[name])
-        with one_blas_thread():
-            if noisy:
-                new["gram"] = floored(new["gram"], self.hidden)
-            averaged = {name: (1 - rate) * getattr(params, name) + rate * new[name] for name in RANGES}
-            return self._posteriors(params, averaged)
+        if noisy:
+            new["gram"] = floored(new["gram"], self.hidden)
+        averaged = {name: (1 - rate) * getattr(params, name) + rate * new[name] for name in RANGES}
+        return self._posteriors(params, averaged)
 
     def recommend(self, *, records: int, epsilon: float, delta: float, epochs: float) -> PrivacyPlan:
         """Keep the paper's batch size."""
@@ -228,48 +243,46 @@ class Paper:
     @staticmethod
     def latents(params: PaperParams, images: Array) -> Array:
         """Return ⟨z⟩ of each image."""
-        return _settled(params, images)[: len(images)]
+        return _settled(params, images)
 
 
 def _posterior(params: PaperParams, images: Array) -> tuple[Array, Array, Array]:
     """⟨z⟩, ⟨zzᵀ⟩ and ⟨ξ⁰⟩ of each image, from ⟨z⟩ = ½: rounds of ξ⁰ and z, and ξ⁰ once more."""
     mu = _settled(params, images)
-    pairs, xi = np.empty((len(mu), params.weight_pairs.shape[1])), np.empty((len(mu), images.shape[1]))
-    for start in range(0, len(mu), ALIKE):
-        alike = slice(start, start + ALIKE)
-        xi[alike] = _xi(mu[alike], pairs[alike], params.square_factors, params.bias_square)
-    return mu[: len(images)], pairs[: len(images)], xi[: len(images)]
+    pairs = _pairs(mu)
+    return mu, pairs, _xi(params, pairs)
 
 
 def _settled(params: PaperParams, images: Array) -> Array:
-    """⟨z⟩ of each image, and of the padding behind them.
-
-    The first round starts from the same ⟨z⟩, and so has the same ξ⁰ and Σ_j⟨ξ⁰_j w_j w_jᵀ⟩, for all images.
-    What is settled to `TOLERANCE` needs ξ⁰ in single precision only, which is twice as fast.
-    """
-    pixels, hidden = params.weights.shape
-    centred = np.concatenate([images, np.zeros((-len(images) % ALIKE, pixels))]) - 0.5
-    weight_pairs, square_factors = params.single_pairs
-    bias_square = params.bias_square.astype(np.float32)
-    biased = (params.pixel_bias[:, None] * params.weights).astype(np.float32)
-    mu, pairs = np.full((len(centred), hidden), 0.5), np.empty((ALIKE, weight_pairs.shape[1]), np.float32)
-    first_xi = _xi(mu[:1], pairs[:1], square_factors, bias_square)
-    first_gram = from_triangles(first_xi[0] @ weight_pairs, hidden)
-    for start in range(0, len(mu), ALIKE):
-        alike = slice(start, start + ALIKE)
-        field = centred[alike] @ params.weights + params.hidden_logit  # of `kernels`, but for ξ⁰
-        settle_shared(field - first_xi @ biased, first_gram, mu[alike], SWEEPS, TOLERANCE)
-        for _ in range(1, ROUNDS):
-            xi = _xi(mu[alike], pairs, square_factors, bias_square)
-            settle_each(field - xi @ biased, xi @ weight_pairs, mu[alike], SWEEPS, TOLERANCE)
+    """⟨z⟩ of each image."""
+    mu = np.full((len(images), params.weights.shape[1]), 0.5)
+    field = (images - 0.5) @ params.image_factors + params.hidden_logit  # of `kernels`, but for ξ⁰
+    biased, gram = params.first_round
+    settle_shared(field - biased, gram, mu, SWEEPS, TOLERANCE)
+    for _ in range(1, ROUNDS):
+        biased, grams = _of_xi(params, _xi(params, _pairs(mu)))
+        settle_each(field - biased, grams, mu, SWEEPS, TOLERANCE)
     return mu
 
 
-def _xi(mu: Array, pairs: FloatArray, square_factors: FloatArray, bias_square: FloatArray) -> FloatArray:
-    """⟨ξ⁰⟩ of some images given ⟨z⟩; ⟨zzᵀ⟩ is written into `pairs`."""
+def _pairs(mu: Array) -> Array:
+    """⟨zzᵀ⟩ of each image."""
+    pairs = np.empty((len(mu), packed_size(mu.shape[1])))
     second_moments(mu, pairs)
-    square = pairs @ square_factors.T + bias_square
+    return pairs
+
+
+def _xi(params: PaperParams, pairs: Array) -> Array:
+    """⟨ξ⁰⟩ of each image given ⟨zzᵀ⟩."""
+    square = left_factor(pairs, 1.0, left_bits(pairs.shape[1])) @ params.square_factors + params.bias_square
     return pg_means(np.sqrt(np.maximum(square, 0)))
+
+
+def _of_xi(params: PaperParams, xi: Array) -> tuple[Array, Array]:
+    """Return what ⟨ξ⁰⟩ takes from d of `kernels`, and the Gram matrix as an upper triangle, of each image."""
+    biased, pairs = params.xi_factors
+    rounded = left_factor(xi, 0.25, left_bits(xi.shape[1]))
+    return rounded @ biased, rounded @ pairs
 
 
 def _diagonal(hidden: int) -> npt.NDArray[np.bool_]:

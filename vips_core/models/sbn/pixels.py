@@ -3,7 +3,7 @@
 import numpy as np
 
 from vips_core.data import BinaryRows
-from vips_core.kernels.exact import cut
+from vips_core.kernels.exact import cut, lowered
 from vips_core.kernels.pool import Array, grouped_sums
 from vips_core.models.base import Block
 
@@ -12,7 +12,7 @@ CHUNK = 512
 
 def centred_pixel_sums(batch: BinaryRows, block: Block) -> Array:
     """Return Σ(y − ½), where ½, over the number of images of a person, is cut to the block's grid."""
-    halves = cut(0.5 * batch.row_weights, block.grid)
+    halves = cut(lowered(0.5, cells=0) * batch.row_weights, block.grid)
 
     def chunk_sums(start: int, stop: int) -> tuple[Array]:
         return (halves[start:stop] @ (2 * batch.unpack(np.float64, slice(start, stop)) - 1),)

@@ -27,18 +27,19 @@ Wiener filter in the DCT basis, doing without the mean image (.957 instead of .9
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from vips_core.data import BinaryRows
-from vips_core.kernels.exact import SLACK, cut, square_step
-from vips_core.kernels.pool import Array, grouped_sums, one_blas_thread
+from vips_core.kernels.exact import cut, lowered, right_factor, square_step
+from vips_core.kernels.pool import Array, grouped_sums
+from vips_core.kernels.rows import row_sums
 from vips_core.kernels.symmetric import symmetrised
 from vips_core.models.base import Block, FloatArray, Released
-from vips_core.models.sbn.kernels import settle_shared
+from vips_core.models.sbn.kernels import settle_shared, weighted_products
 from vips_core.models.sbn.pixels import centred_pixel_sums
 from vips_core.models.sbn.wiener import filtered
 from vips_core.privacy.plan import PrivacyPlan
@@ -57,7 +58,6 @@ SECOND_SHARE = 0.4
 FORGETTING = 0.7  # κ: the newest statistics weigh t^−κ
 MEAN_RANGE = (0.002, 0.998)
 CENTRE_STEP = 2.0**-10
-WEIGHT_BITS = 30
 START_SCALE = 0.2
 LOGIT_GAIN = 3.0  # a tangent at 0 flattens logits; 2.5 to 3.5 fit held-out digits about equally well
 
@@ -124,11 +124,12 @@ class Refined:
         """Return the sums over the batch of the mean image, or of both clipped blocks."""
         if "pixels" in blocks:
             return {"pixels": centred_pixel_sums(batch, blocks["pixels"])}
-        row_weights = batch.row_weights
+        row_weights, hidden_units = batch.row_weights, _hidden_units(params)
 
         def chunk_sums(start: int, stop: int) -> tuple[Array, Array]:
             images, weights = batch.unpack(np.float64, slice(start, stop)), row_weights[start:stop]
-            return _clipped_sums(params, images, weights, blocks["cross"], blocks["second"])
+            mu = hidden_units(images)
+            return _clipped_sums(params, images, mu, weights, blocks["cross"], blocks["second"])
 
         def zeros() -> tuple[Array, Array]:
             return np.zeros_like(params.cross), np.zeros_like(params.second)
@@ -151,8 +152,7 @@ class Refined:
             cross_std=float(np.hypot((1 - rate) * params.cross_std, rate * noise["cross"])),
             second_std=float(np.hypot((1 - rate) * params.second_std, rate * noise["second"])),
         )
-        with one_blas_thread():
-            return self._regress(_recentred(params))
+        return self._regress(_recentred(params))
 
     def recommend(self, *, records: int, epsilon: float, delta: float, epochs: float) -> PrivacyPlan:
         """Take 12 steps on batches as large as the compute allows.
@@ -183,31 +183,46 @@ class Refined:
     @staticmethod
     def latents(params: RefinedParams, images: Array) -> Array:
         """⟨z⟩ of each image, from ½, under ⟨ξ⟩ = ¼: the Gram matrix is the same for every image."""
-        # Weights on a grid make the product exact: an image's hidden units do not depend on its neighbours.
-        weights = np.ldexp(np.rint(np.ldexp(params.weights, WEIGHT_BITS)), -WEIGHT_BITS)
-        field = images @ weights + (params.hidden_logit - (0.5 + CURVATURE * params.pixel_bias) @ weights)
-        mu = np.full((len(images), weights.shape[1]), 0.5)
-        settle_shared(field, CURVATURE * weights.T @ weights, mu, SWEEPS, TOLERANCE)
+        return _hidden_units(params)(images)
+
+
+def _hidden_units(params: RefinedParams) -> Callable[[Array], Array]:
+    """Return a function of images to ⟨z⟩; an image's hidden units do not depend on its neighbours.
+
+    The product with images is exact. The same numbers for all images are computed once, and not by BLAS,
+    which may round otherwise when it is asked again.
+    """
+    weights, hidden = right_factor(params.weights, 0), params.weights.shape[1]
+    quarters = np.full(len(weights), CURVATURE)
+    gram = weighted_products(weights, quarters, weights)
+    centre = weighted_products(weights, 0.5 + CURVATURE * params.pixel_bias, np.ones((len(weights), 1)))[:, 0]
+
+    def hidden_units(images: Array) -> Array:
+        mu = np.full((len(images), hidden), 0.5)
+        field = images @ weights + (params.hidden_logit - centre)
+        settle_shared(field, gram, mu, SWEEPS, TOLERANCE)
         return mu
+
+    return hidden_units
 
 
 def _clipped_sums(
-    params: RefinedParams, images: Array, row_weights: Array, cross: Block, second: Block
+    params: RefinedParams, images: Array, mu: Array, row_weights: Array, cross: Block, second: Block
 ) -> tuple[Array, Array]:
     """Exact sums of both blocks over a chunk, each image weighted so that neither block exceeds its bound.
 
     Residuals are multiples of CENTRE_STEP, as the centre is; hidden units are cut so that products are on
     the grid.
     """
-    mu = Refined.latents(params, images)
     residual = images - params.pixel_centre
     units = np.column_stack([np.ones(len(mu)), mu - params.hidden_centre])
     variance = mu * (1 - mu)
-    square = (units**2).sum(axis=1)
-    cross_norm = np.sqrt((residual**2).sum(axis=1) * square)
+    square = row_sums(units**2)
+    cross_norm = np.sqrt(row_sums(residual**2) * square)
     # ‖z̃z̃ᵀ + diag(0, v)‖² with v the variances
-    second_norm = np.sqrt(square**2 + (variance * (2 * units[:, 1:] ** 2 + variance)).sum(axis=1))
-    within = SLACK * np.minimum(1, np.minimum(cross.bound / cross_norm, second.bound / second_norm))
+    second_norm = np.sqrt(square**2 + row_sums(variance * (2 * units[:, 1:] ** 2 + variance)))
+    bounds = [lowered(block.bound, cells=images.shape[1] + units.shape[1]) for block in (cross, second)]
+    within = np.minimum(1, np.minimum(bounds[0] / cross_norm, bounds[1] / second_norm))
     weight = row_weights * within
     weighted = cut(units * weight[:, None], cross.grid / CENTRE_STEP)
     roots = cut(units * np.sqrt(weight)[:, None], square_step(second.grid))
