@@ -2,9 +2,10 @@
 
 python -m tests.benchmarks.page_ends [--visits learn plan …] [--walks 5] [--seed 0]
 
-Values come from the address, one at a time, numbers also in pairs, and from the page's controls, one at a time and in
-walks from one to the next. What is beyond the ends has to be refused in a sentence. Buttons that train are not
-pressed. Each fault is printed with what leads to it; `tests/dashboard/test_page_ends.py` takes a sample.
+Values come from the address, one at a time and, of numbers, in pairs, and from the page's controls, one at a
+time and in walks from one to the next. What is beyond the ends has to be refused in a sentence. Buttons that
+train are not pressed. Each fault is printed with what leads to it. A sample is in the suite, in
+`tests/dashboard/test_page_ends.py`.
 """
 
 import argparse
@@ -51,9 +52,7 @@ PATIENCE = 60.0  # seconds in which a page has to come to rest
 LONGEST = 300  # characters of a sentence
 CONTROLS = ("slider", "select_slider", "number_input", "selectbox", "radio", "checkbox", "toggle")
 CONTROLS += ("multiselect", "button_group", "text_input", "text_area", "button")
-ACTIONS = re.compile(
-    "ask|train|example|start-|submit|cancel|delete|resume|pin"
-)  # buttons that are not pressed
+NOT_PRESSED = re.compile("ask|train|example|start-|submit|cancel|delete|resume|pin")  # buttons that act
 TYPED = ("", "nonsense", "0", "1e999, nan", "ä" * 5000)
 NO_NUMBERS = ("nan", "inf", "-inf", "1e999", "nonsense", "0x10", "9" * 400)
 NO_WORDS = ("nonsense!", "\x00", "x" * 500)
@@ -111,7 +110,7 @@ def rested(at):
 
 
 def faults(at):
-    """Return what is wrong with a page: exceptions, numbers that are none, axes without ends, long sentences."""
+    """Return what is wrong with a page: exceptions, numbers that are none, axes without ends, long errors."""
     found = [f"{error.message} in {_place(error.stack_trace)}" for error in at.exception]
     shown = [str(item.value) for item in (*at.metric, *at.markdown, *at.caption, *at.info, *at.warning)]
     found += [f"shows {text[:200]!r}" for text in shown if re.search(r"\bnan\b|\bNone\b", text)]
@@ -161,8 +160,7 @@ def controls(at):
         _identity(widget): _settings(widget)
         for kind in CONTROLS
         for widget in at.get(kind)
-        if not getattr(widget, "disabled", False)
-        and not (kind == "button" and ACTIONS.match(widget.key or ""))
+        if not widget.disabled and not (kind == "button" and NOT_PRESSED.match(widget.key or ""))
     }
 
 
@@ -331,8 +329,8 @@ def furnish(store):
 def nothing_trains():
     """Let no process start, and no page follow a run that nobody does."""
     with (
-        mock.patch.object(supervisor, "start", lambda store: []),
-        mock.patch.object(live_runs, "follow", lambda runs, **rest: None),
+        mock.patch.object(supervisor, "start", return_value=[]),
+        mock.patch.object(live_runs, "follow", return_value=None),
     ):
         yield
 

@@ -89,12 +89,11 @@ def _explanation(last: Mapping[str, float], plan: PrivacyPlan, by_moments: tuple
     single, exact = (plan.replace(steps=1).epsilon(name) for name in ("moments", "basic"))
     return (
         f"After {plan.steps:,} steps the tightest ε is **{at_most(last['pld'])}**, "
-        f"{_beside_the_sum(last['pld'], last['basic'])}. Basic and strong composition know one pair (ε, δ) of each step, with a "
-        "part of δ for each, and assume the worst. Moments keep a curve for each step, and losses that are "
-        f"seldom large average out. PLD keeps the whole distribution. Of a single step, moments "
-        f"say {at_most(single)} and basic {at_most(exact)}: turning a curve into one ε (equation 4) wastes a "
-        "little, once. "
-        f"{_crossing(plan, by_moments)}"
+        f"{_beside_the_sum(last['pld'], last['basic'])}. Basic and strong composition know one pair (ε, δ) "
+        "of each step, with a part of δ for each, and assume the worst. Moments keep a curve for each step, "
+        "and losses that are seldom large average out. PLD keeps the whole distribution. Of a single step, "
+        f"moments say {at_most(single)} and basic {at_most(exact)}: turning a curve into one ε (equation 4) "
+        f"wastes a little, once. {_crossing(plan, by_moments)}"
     )
 
 
