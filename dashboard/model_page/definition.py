@@ -31,7 +31,7 @@ RUNS = Text("runs", None, r"[0-9a-f]{8}", several=True)
 EXAMPLE = Text("example", None, "1")
 UPLOAD = Text("upload", None, "1")
 SAME_TRAINING = (
-    "With σ given, strong composition trains as VIPS, as published, does: only the accounting differs."
+    "With σ given, strong composition trains exactly like “VIPS, as published”: only the accounting differs."
 )
 
 

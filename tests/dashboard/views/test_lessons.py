@@ -64,6 +64,7 @@ def test_nothing_spent_is_said_and_drawn_at_the_foot():
     shown = outcome("composition", composition_noise=100.0, composition_q=1e-4, composition_steps=2)
     assert {dict(shown.numbers)[name] for name in ("ε, Basic composition", "ε, PLD")} == {"0"}
     assert "the tightest ε is **0**, as is the sum: δ = 1e-5 alone covers all" in shown.explanation
+    assert shown.explanation.endswith("Here moments lie above basic to the last step.")
     shown = outcome("subsampling", subsampling_noise=100.0, subsampling_q=1e-3, subsampling_steps=1)
     assert dict(shown.numbers)["ε at this q"] == "0"
     (here, *_) = [trace for trace in shown.figure["data"] if trace["name"] == "Here"]

@@ -112,6 +112,8 @@ def _crossing(plan: PrivacyPlan, by_moments: tuple[Array, Array]) -> str:
     ]
     if not above:
         return "Here moments are never above basic."
+    if max(above) == plan.steps:
+        return "Here moments lie above basic to the last step."
     return f"So moments lie above basic up to T = {max(above):,}, and far below after that."
 
 
