@@ -233,11 +233,12 @@ def looks(visit, rng, walks):
 
 def sample(visit, rng, most):
     """Return few looks: all values at ends in turn, then all beyond them, and a walk over the controls."""
-    for first in (0, 1):
+    for first in (0, 1) if visit.values else ():
         more = {name: texts[-(place % 2)] for place, (name, texts) in enumerate(_visible(visit), first)}
         yield more, lambda more=more: faults(visit.open(**more))
     wrong = {value.name: rng.choice(beyond(value)) for value in visit.values}
-    yield wrong, lambda: refused(visit, wrong)
+    if wrong:
+        yield wrong, lambda: refused(visit, wrong)
     yield _walk_of(visit, rng, most)
 
 
@@ -277,6 +278,8 @@ def visits(store):
         found[f"plan of noise by {by}"] = Visit("plan", plan.PARAMETERS, {"solve": "sigma", "by": by})
     for solve in ("s", "epochs"):
         found[f"plan of {solve}"] = Visit("plan", plan.PARAMETERS, {"solve": solve})
+    for step in steps["guide"]:
+        found[f"plan guided, question {step}"] = Visit("plan", address={"guide": step})
     for name, page in (("topics", TOPICS), ("risk", RISK), ("images", IMAGES)):
         data, methods = MODELS[page.task.name]["data"], page.task.methods
         values = tuple(value for value in page.parameters if value.name not in ("example", "runs", "data"))
@@ -285,6 +288,7 @@ def visits(store):
         found[name] = Visit(name, values, {"data": data}, words)
         found[f"{name} by noise"] = Visit(name, values, {"data": data, "noise": 2}, words)
         found[f"{name} in private"] = Visit(name, values, {"data": f"{data} secret"}, words)
+        found[f"{name} of own data"] = Visit(name, address={"data": data, "upload": 1})
         shown = {"data": data, "runs": ",".join(fits[page.task.name])}
         found[f"{name} with results"] = Visit(name, values, shown, words)
     words = {"sweep": (*frontier.SHIPPED, sweep), "epsilons": ("0", "9999", "0.000001", "1,1,2")}
