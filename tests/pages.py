@@ -18,7 +18,12 @@ def opened(at, **address):
 
 def view(name, **address):
     """Open a page of the app alone, by an address with these values."""
-    return opened(AppTest.from_function(_show, args=(name,), default_timeout=60), **address)
+    return opened(unopened(name), **address)
+
+
+def unopened(name):
+    """A page of the app alone, before its first run."""
+    return AppTest.from_function(_show, args=(name,), default_timeout=60)
 
 
 def _show(name):

@@ -11,12 +11,13 @@ from dashboard.components.bounds import at_most
 from dashboard.components.formats import brief, number
 from dashboard.components.price import Price
 from dashboard.components.tables import text_table
-from dashboard.model_page.definition import ModelPage
+from dashboard.model_page.definition import SAME_TRAINING, ModelPage
 from dashboard.model_page.offer import Offer, foresee_example
 from vips_core import ACCOUNTANTS
 from vips_core.store.budget import percent
 from vips_core.store.forecast import Forecast
 from vips_core.store.rows import FAILED, DataRow, RunRow
+from vips_core.tasks import STRONG
 
 _HOW_TO_BEGIN = (
     "Choose data, methods and a plan, then **Train**. Training runs in the background: this page shows how "
@@ -124,6 +125,8 @@ def _details(page: ModelPage, row: DataRow, offer: Offer) -> None:
     method, item = next(iter(offer.prices.items()))
     st.markdown(_sentence(page.labels[method], row, item))
     price.same_noise(item)
+    if STRONG in offer.prices and state.get("noise") is not None:
+        st.caption(_both_charges(offer.prices[STRONG]))
     st.markdown(item.risk.sentence(layout.plain(row.unit)))
     if offer.forecast is not None:  # beside the inputs too, which a narrow window hides
         _budget(offer.forecast)
@@ -150,6 +153,12 @@ def _sentence(label: str, row: DataRow, item: Price) -> str:
         f"at δ = {brief(plan.delta)} by {ACCOUNTANTS[item.tightest].label}, the tightest accountant. "
         f"Protected is {layout.plain(row.unit)}."
     )
+
+
+def _both_charges(item: Price) -> str:
+    """Say what strong composition charges for given noise, and what PLD does."""
+    strong, pld = (at_most(item.epsilon(name)) for name in ("strong", "pld"))
+    return f"{SAME_TRAINING} Strong composition charges ε = {strong}, PLD {pld}."
 
 
 def _table(page: ModelPage, offer: Offer) -> pd.DataFrame:

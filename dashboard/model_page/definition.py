@@ -30,6 +30,9 @@ PLANNED = Number("n", "Records N", None, 1, 10**9, "Of the plan that the values 
 RUNS = Text("runs", None, r"[0-9a-f]{8}", several=True)
 EXAMPLE = Text("example", None, "1")
 UPLOAD = Text("upload", None, "1")
+SAME_TRAINING = (
+    "With σ given, strong composition trains exactly like “VIPS, as published”: only the accounting differs."
+)
 
 
 def method_choice(name: str, label: str, task: Task, help: str) -> Choice:

@@ -12,9 +12,14 @@ from dashboard.components import layout
 from dashboard.components.bounds import at_most
 from dashboard.components.formats import brief, signed
 from dashboard.components.tables import csv_button, text_table
-from dashboard.model_page.definition import ModelPage
+from dashboard.model_page.definition import SAME_TRAINING, ModelPage
 from dashboard.stored import Finished
 from vips_core.tasks import STRONG
+
+_EXTRA_NOISE = (
+    "Strong composition takes the noise that it asks for at the target ε. Tighter accountants find that less "
+    "was spent: the extra noise was unnecessary."
+)
 
 
 def show(page: ModelPage, done: Mapping[str, Finished]) -> None:
@@ -29,10 +34,7 @@ def show(page: ModelPage, done: Mapping[str, Finished]) -> None:
             "held-out records, which are public; training records are never scored."
         )
         if STRONG in done:
-            st.caption(
-                "Strong composition takes the noise that it asks for at the target ε. Tighter accountants "
-                "find that less was spent: the extra noise was unnecessary."
-            )
+            st.caption(SAME_TRAINING if done[STRONG].request.get("epsilon") is None else _EXTRA_NOISE)
         csv_button(table, "summary")
         st.page_link(
             pages.page("runs"),
@@ -64,6 +66,7 @@ def spent_table(page: ModelPage, done: Mapping[str, Finished]) -> pd.DataFrame:
                 "Target ε": item.request.get("epsilon") or math.nan,
                 "Spent ε, tight": math.inf if tight is None else tight,
                 "Spent ε, moments": math.inf if tight is None else spent.get("moments"),
+                "Spent ε, strong composition": math.inf if tight is None else spent.get("strong"),
                 "δ": plan["delta"] if item.request.private else math.nan,
                 "Noise σ": plan["noise_multiplier"],
                 "Batch S": plan["expected_batch"],
@@ -80,6 +83,7 @@ def readable(spent: pd.DataFrame) -> pd.DataFrame:
     writers: dict[str, Callable[[Any], str]] = {
         "Spent ε, tight": at_most,
         "Spent ε, moments": at_most,
+        "Spent ε, strong composition": at_most,
         "Batch S": _counted,
         "Steps": _counted,
         "δ": lambda value: "–" if pd.isna(value) else brief(value),

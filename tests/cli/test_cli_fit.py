@@ -204,6 +204,24 @@ def test_risk_from_csv_by_every_method(capsys, tmp_path, survey, method):
         assert result["held_out"]["AUC"] > 0.8
 
 
+def test_noise_trains_the_same_model_by_strong_composition(capsys, tmp_path):
+    shared = ["--data", "nhanes-stroke", "--noise", 2, "--batch", 400, "--delta", "1e-5", "--epochs", 1]
+    results, means = [], []
+    for method in ("paper", "strong"):
+        out = tmp_path / method
+        arguments = ["fit", "logistic", *shared, "--seed", 0, "--method", method, "--out", out, "--json"]
+        code, printed = run(capsys, *arguments)
+        assert code == 0, printed.err
+        results.append(json.loads(printed.out))
+        with np.load(out / "params.npz", allow_pickle=False) as params:
+            means.append(params["mean"])
+    assert (means[0] == means[1]).all()
+    paper, strong = results
+    assert {**paper, "method": "strong"} == strong
+    assert strong["epsilon"]["strong"] == pytest.approx(audited(capsys, out)["strong"])
+    assert strong["epsilon"]["strong"] > strong["epsilon"]["pld"]
+
+
 def test_without_noise_and_by_another_accountant(capsys, tmp_path, counts_file):
     shared = [
         "fit",
@@ -221,7 +239,7 @@ def test_without_noise_and_by_another_accountant(capsys, tmp_path, counts_file):
     ]
     code, printed = run(capsys, *shared, "--noise", 0, "--out", tmp_path / "open")
     assert code == 0, printed.err
-    assert json.loads(printed.out)["epsilon"] == {"moments": None, "pld": None}
+    assert json.loads(printed.out)["epsilon"] == {"moments": None, "strong": None, "pld": None}
     assert "no privacy guarantee" in " ".join(json.loads(printed.out)["cautions"])
     code, printed = run(
         capsys,

@@ -18,7 +18,7 @@ def tables(draw):
     task = TASKS[model]
     method = draw(st.sampled_from([name for name in task.methods if name != "non-private"]))
     table = {"model": model, "method": method, "data": draw(names), "delta": draw(st.floats(1e-12, 0.1))}
-    by_noise = method not in ("strong", "perm") and draw(st.booleans())
+    by_noise = method != "perm" and draw(st.booleans())
     table["noise" if by_noise else "epsilon"] = draw(st.floats(1e-3, 100))
     for name, option in {**SPENDING, **task.options}.items():
         if option.kind is int and draw(st.booleans()):

@@ -45,6 +45,24 @@ def test_the_plan_is_stored_with_the_run_and_trained_with(store, derived):
     assert PrivacyPlan(**result["plan"]) == plan
 
 
+def test_noise_given_to_strong_composition_is_the_papers_run_and_takes_the_same_budget(store):
+    """What is released takes budget, whatever the method's accountant charges for it."""
+    taken = []
+    for method in ("paper", "strong"):
+        run = submit(store, request(method=method, batch=20))
+        reserve = store.ledger("flips")[-1]
+        taken.append((Store().run(run).plan, reserve.content["events"]))
+        worker.work(store, run)
+    assert taken[0] == taken[1]
+    settled = [row.content["events"] for row in store.ledger("flips") if row.kind == "settle"]
+    assert settled[0] == settled[1]
+    result = json.loads((store.folder(run) / execution.RESULT).read_text())
+    plan = taken[0][0]
+    assert plan.noise_multiplier == 20.0
+    assert result["epsilon"]["strong"] == pytest.approx(plan.epsilon("strong"))
+    assert store.run(run).epsilon == result["epsilon"]["pld"] < result["epsilon"]["strong"]
+
+
 @pytest.mark.parametrize("words", [[[0, 0]], [[1, 0], [0, 1], [0, 0]]])
 def test_held_out_documents_that_cannot_be_scored_are_refused_before_anything_is_spent(home, words):
     """They were found after the first release, which then counted."""

@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.sweeps import without_failure
+from tests.sweeps import BASE, without_failure
 from vips_core.privacy.plan import PrivacyPlan
 from vips_core.sweeps import results
+from vips_core.sweeps.cells import cells_of, run_cell
 from vips_core.sweeps.grid import Sweep
 
 
@@ -28,6 +29,19 @@ def test_the_frame_is_tidy(executed):
     assert sampled["epsilon"] == pytest.approx(plan.epsilon("pld"))  # from the ledger, not from the request
     ledgers = [item["ledger"]["records"] for item in results.ledgers(definition, store)]
     assert ledgers == [300] * 10
+
+
+def test_noise_costs_what_the_methods_accountant_charges(home):
+    definition = Sweep.from_mapping(BASE | {"method": ["paper", "strong"], "noise": 4.0, "batch": 30})
+    place = cells_of(definition, home)
+    for cell in definition.cells():
+        assert run_cell(str(home.home), place, cell.to_mapping(), False) is None
+    found = results.frame(definition, home)
+    paper, strong = (found[found["method"] == method].reset_index() for method in ("paper", "strong"))
+    plan = PrivacyPlan(records=300, expected_batch=30, epochs=2, noise_multiplier=4.0, delta=1e-3)
+    assert paper["epsilon"].to_numpy() == pytest.approx(plan.epsilon("pld"))
+    assert strong["epsilon"].to_numpy() == pytest.approx(plan.epsilon("strong"))
+    assert (paper["value"] == strong["value"]).all()
 
 
 def test_traces_are_of_kept_cells(executed):

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 PURE = "ε is for replacing one record, at δ = 0, and has no ledger: it is proved as a whole."
-REPORTED = ("moments", "pld")  # accountants in a result
+REPORTED = ("moments", "strong", "pld")  # accountants in a result
 WATCHES = 20  # scores that are taken while training, at most
 LEDGER, PARAMETERS, SETTINGS = saved.LEDGER, saved.PARAMETERS, saved.SETTINGS
 RESULT, SUMMARY = "result.json", "summary.txt"

@@ -22,6 +22,7 @@ Figure = dict[str, Any]
 BLUE, VERMILION, GREEN, PURPLE, GREY = "#1F83C4", "#D55E00", "#009E73", "#B8629B", "#7F8A95"
 OCHRE = "#A87900"
 HEIGHT = 400
+FOOT = 1e-6  # least ε on a logarithmic axis, which has no place for 0
 CLEAR = "rgba(0,0,0,0)"
 # At the head of the figure: one that hangs on the plot stays where it was when the window is resized.
 _LEGEND = {"orientation": "h", "x": 0, "yref": "container", "y": 1, "yanchor": "top"}
@@ -103,6 +104,30 @@ def log_axis(title: str, low: float, high: float) -> dict[str, Any]:
         "tickvals": ticks,
         "ticktext": [_tick(tick) for tick in ticks],
     }
+
+
+def log_ends(epsilons: npt.ArrayLike, room: float) -> tuple[float, float]:
+    """Return the ends of a logarithmic axis for these ε, with room on both sides.
+
+    Parameters
+    ----------
+    epsilons
+        At least one; those below `FOOT`, 0 among them, are drawn there.
+    room
+        Decades.
+
+    Returns
+    -------
+    tuple of float
+        Logarithms, for `log_axis`.
+
+    Examples
+    --------
+    >>> log_ends([0.0, 0.1, 10.0], 0.5)
+    (-6.5, 1.5)
+    """
+    logs = np.log10(np.maximum(epsilons, FOOT))
+    return float(logs.min()) - room, float(logs.max()) + room
 
 
 def _tick(value: float) -> str:

@@ -125,9 +125,10 @@ class _KnownCell:
 
     @property
     def epsilon(self) -> float | None:
-        """What the method claims: its target, or where the noise was given, PLD of its releases."""
+        """What the method claims: its target, or ε of its releases where the noise was given."""
         target: float | None = self.request.get("epsilon")
-        spent: float | None = self.content["epsilon"].get("pld")
+        own = self.request.task.methods[self.request.method].accountant
+        spent: float | None = self.content["epsilon"].get(own or "pld")
         return spent if target is None else target
 
     def settings(self) -> dict[str, Any]:

@@ -14,7 +14,7 @@ TOP = 10  # words of a topic, or coefficients, in a text
 WATCHED = 500  # held-out records that are scored while training
 REFINED, PAPER = "refined", "paper"
 NON_PRIVATE = "non-private"  # the refined variant without noise
-STRONG = "strong"  # the paper's variant, with the noise that strong composition asks for
+STRONG = "strong"  # the paper's variant, its ε and noise related by strong composition
 
 Variant = Literal["refined", "paper"]
 
@@ -30,7 +30,7 @@ class Method:
     variant
         Of the model.
     accountant
-        The one that always calibrates its noise; None where the request chooses.
+        The one that always relates its ε and its noise; None where the request chooses.
     refused_options
         Options that cannot be given with it, each with the reason.
     ignored_options
@@ -206,7 +206,6 @@ ON_THE_WALL = (
         "Strong composition",
         variant="paper",
         accountant="strong",
-        refused_options={"noise": "which derives it from epsilon"},
         ignored_options=("accountant",),
     ),
     Method(

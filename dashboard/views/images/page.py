@@ -8,7 +8,7 @@ from dashboard.components.tables import table_twin
 from dashboard.model_page import page as model_page
 from dashboard.stored import DataSet, Finished
 from dashboard.views.images import data, own_image, pixels, text
-from dashboard.views.images.definition import PAGE, UNITS
+from dashboard.views.images.definition import PAGE, SAMPLE, UNITS
 from vips_core import BinaryRows
 
 
@@ -79,10 +79,10 @@ def _method_of_units(runs: dict[str, Finished]) -> str:
 
 def _samples(runs: dict[str, Finished]) -> None:
     with card("Samples", text.SAMPLES_CAPTION):
-        rows = data.samples(runs, state.get("drawn"))
+        rows = data.samples(runs, state.get(SAMPLE.name))
         st.html(pixels.table(rows))
         with st.container(horizontal=True):
-            again = state.sets("drawn", state.get("drawn") + 1)
+            again = state.sets(SAMPLE.name, state.get(SAMPLE.name) % int(SAMPLE.high) + 1)
             st.button("Draw others", icon=":material/casino:", on_click=again)
             _png_button(rows, "samples")
 

@@ -13,6 +13,7 @@ from dashboard.views.plan.data import Gain, Surface
 from vips_core import ACCOUNTANTS, rounding
 from vips_core.reports.figures import (
     BLUE,
+    FOOT,
     GREEN,
     GREY,
     NO_LEGEND,
@@ -22,18 +23,20 @@ from vips_core.reports.figures import (
     Figure,
     figure,
     log_axis,
+    log_ends,
 )
 from vips_core.reports.traces import markers, note
 
 _LINES = {"moments": (BLUE, "solid"), "strong": (VERMILION, "dash"), "pld": (GREEN, "dot")}
 
-_DECADES_FOR_LOG = 1.0
+_DECADES_FOR_LOG = 1.2  # of an axis
+_LEAST_SPAN = 0.1  # decades of an axis, where one batch size alone is possible
 
 
 def accountants_dots(labels: Sequence[str], epsilons: Sequence[float]) -> Figure:
     """ε on a logarithmic axis where it is known, a dot for each accountant; the first two in colour."""
     known = [(label, value) for label, value in zip(labels, epsilons, strict=True) if math.isfinite(value)]
-    shown = [max(value, 1e-6) for _, value in known]
+    shown = [max(value, FOOT) for _, value in known]
     low, high = math.log10(min(shown)), math.log10(max(shown))
     room = max(high - low, 0.5)
     dots = markers("", shown, [label for label, _ in known], BLUE, hover="%{y}: ε = %{text}") | {
@@ -69,9 +72,9 @@ def epsilon_over_steps(curves: Mapping[str, tuple[Array, Array]], budget: float 
         for label, steps, epsilons, colour, dash in lines
     ]
     spent = np.concatenate([epsilons for _, _, epsilons, _, _ in lines])
-    low, high = np.log10(np.clip([spent.min(), spent.max()], 1e-6, None))
+    low, high = log_ends(spent, 0.1)
     spans = high - low > _DECADES_FOR_LOG
-    y = log_axis("ε (log scale)", low - 0.1, high + 0.1) if spans else {"title": {"text": "ε"}}
+    y = log_axis("ε (log scale)", low, high) if spans else {"title": {"text": "ε"}}
     x = {"title": {"text": "Iterations"}, "rangemode": "tozero"}
     return figure(traces, x, {"rangemode": "tozero", **y}, hovermode="x unified")
 
@@ -105,7 +108,8 @@ def epsilon_surface(surface: Surface, plan: tuple[float, float, float]) -> Figur
         "unselected": {"marker": {"opacity": 1}},
     }
     x = log_axis("Noise σ (log scale)", *np.log10(surface.noise[[0, -1]]))
-    y = log_axis("Batch size S (log scale)", *np.log10(surface.batches[[0, -1]]))
+    least, largest = np.log10(surface.batches[[0, -1]])
+    y = log_axis("Batch size S (log scale)", least, max(largest, least + _LEAST_SPAN))
     labels = _level_labels(surface.noise, surface.batches, logs)
     layers = [heat, equal, cells, here]
     return figure(layers, x, y, showlegend=False, margin=NO_LEGEND, annotations=labels, hovermode="closest")

@@ -191,6 +191,8 @@ def test_samples_are_drawn_anew_and_restored_by_the_address(shared):
     assert address(at)["drawn"] == "2"
     assert markup(at) != before
     assert markup(page([shared[1]["refined"]], drawn=2)) == markup(at)
+    at = page([shared[1]["refined"]], drawn=10**6)  # the last that an address may hold
+    assert address(checked(button(at, "Draw others").click().run()))["drawn"] == "1"
 
 
 def test_private_images_are_never_shown(shared):

@@ -2,6 +2,7 @@
 
 import ast
 import html
+import itertools
 import math
 import re
 import sys
@@ -15,6 +16,7 @@ from scipy.stats import norm
 import dashboard
 from dashboard.background import Later
 from dashboard.components.bounds import at_most
+from dashboard.state import Number
 from dashboard.views.learn import handout, lessons
 from dashboard.views.learn.lessons import (
     attack,
@@ -39,6 +41,35 @@ def right_answer(lesson):
 def test_names_in_the_address_belong_to_one_lesson(lesson):
     for parameter in lessons.LESSONS[lesson].state:
         assert parameter.name.startswith(f"{lesson}_")
+
+
+@pytest.mark.parametrize("lesson", lessons.LESSONS)
+def test_every_corner_of_a_lesson_has_numbers_and_a_chart(lesson):
+    """Values come from the address too, so that all ends of ranges meet each other."""
+    parameters = lessons.LESSONS[lesson].parameters
+    ends = [(p.low, p.high) if isinstance(p, Number) else tuple(p.options) for p in parameters]
+    for corner in itertools.product(*ends):
+        shown = outcome(lesson, **{p.name: end for p, end in zip(parameters, corner, strict=True)})
+        said = " ".join([*(value for _, value in shown.numbers), shown.explanation])
+        assert not re.search(r"\bnan\b|\bNone\b", said), corner
+        layouts = [shown.figure["layout"], *(frame.get("layout", {}) for frame in shown.figure["frames"])]
+        for name, part in itertools.chain(*(layout.items() for layout in layouts)):
+            if "axis" in name and "range" in part:
+                assert np.isfinite(part["range"]).all(), (corner, name)
+                assert part["range"][0] != part["range"][1], (corner, name)
+
+
+def test_nothing_spent_is_said_and_drawn_at_the_foot():
+    """With so much noise and such small batches δ alone covers what is revealed: ε is 0."""
+    shown = outcome("composition", composition_noise=100.0, composition_q=1e-4, composition_steps=2)
+    assert {dict(shown.numbers)[name] for name in ("ε, Basic composition", "ε, PLD")} == {"0"}
+    assert "the tightest ε is **0**, as is the sum: δ = 1e-5 alone covers all" in shown.explanation
+    assert shown.explanation.endswith("Here moments lie above basic to the last step.")
+    shown = outcome("subsampling", subsampling_noise=100.0, subsampling_q=1e-3, subsampling_steps=1)
+    assert dict(shown.numbers)["ε at this q"] == "0"
+    (here, *_) = [trace for trace in shown.figure["data"] if trace["name"] == "Here"]
+    low, high = shown.figure["layout"]["yaxis"]["range"]
+    assert low < math.log10(here["y"][0]) < high
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-5), (0.2, 1e-3), (4.0, 1e-7)])

@@ -9,11 +9,12 @@ import pandas as pd
 from dashboard.background import Later
 from dashboard.components.bounds import at_most
 from dashboard.components.charts import WAITING
+from dashboard.components.formats import brief
 from dashboard.views.learn.lessons import controls
 from dashboard.views.learn.lessons.base import Outcome, lesson
 from dashboard.views.learn.lessons.figures import LEGEND_BELOW, figure, swept
 from vips_core import ACCOUNTANTS, PrivacyPlan, rounding
-from vips_core.reports.figures import BLUE, GREEN, PURPLE, VERMILION, Array, Figure, log_axis
+from vips_core.reports.figures import BLUE, FOOT, GREEN, PURPLE, VERMILION, Array, Figure, log_axis, log_ends
 from vips_core.reports.traces import line
 
 STYLES = {
@@ -45,10 +46,9 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
     last = {name: float(epsilons[-1]) for name, (_, epsilons) in curves.items()}
     shown = {name: points_of for name, points_of in curves.items() if revealed or name == "basic"}
     ends = [end for _, epsilons in curves.values() for end in epsilons[[0, -1]]]
-    spread = np.log10(np.clip(ends, 1e-6, None))
     axes = (
         log_axis("Steps T (log scale)", -0.06, float(np.log10(plan.steps)) + 0.08),
-        log_axis("ε (log scale)", float(spread.min()) - 0.15, float(spread.max()) + 0.15),
+        log_axis("ε (log scale)", *log_ends(ends, 0.15)),
     )
 
     def until(last: float) -> Figure:
@@ -70,8 +70,8 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
 def _trace(name: str, steps: Array, epsilons: Array) -> dict[str, Any]:
     colour, dash, _ = STYLES[name]
     mode = "lines+markers" if name == "pld" else "lines"
-    hover = "T = %{x:,}: ε = %{y:.4g}"
-    return line(ACCOUNTANTS[name].label, steps, rounding.each_up(epsilons), colour, dash, hover, mode=mode)
+    hover, drawn = "T = %{x:,}: ε = %{y:.4g}", rounding.each_up(np.maximum(epsilons, FOOT))
+    return line(ACCOUNTANTS[name].label, steps, drawn, colour, dash, hover, mode=mode)
 
 
 def _table(curves: Mapping[str, tuple[Array, Array]]) -> pd.DataFrame:
@@ -86,17 +86,21 @@ def _table(curves: Mapping[str, tuple[Array, Array]]) -> pd.DataFrame:
 def _explanation(last: Mapping[str, float], plan: PrivacyPlan, by_moments: tuple[Array, Array]) -> str:
     if "pld" not in last:
         return WAITING
-    best, share = last["pld"], last["pld"] / last["basic"]
     single, exact = (plan.replace(steps=1).epsilon(name) for name in ("moments", "basic"))
     return (
-        f"After {plan.steps:,} steps the tightest ε is **{at_most(best)}**, {share:.1%} of the sum "
-        f"{at_most(last['basic'])}. Basic and strong composition know one pair (ε, δ) of each step, with a "
-        "part of δ for each, and assume the worst. Moments keep a curve for each step, and losses that are "
-        f"seldom large average out. PLD keeps the whole distribution. Of a single step, moments "
-        f"say {at_most(single)} and basic {at_most(exact)}: turning a curve into one ε (equation 4) wastes a "
-        "little, once. "
-        f"{_crossing(plan, by_moments)}"
+        f"After {plan.steps:,} steps the tightest ε is **{at_most(last['pld'])}**, "
+        f"{_beside_the_sum(last['pld'], last['basic'])}. Basic and strong composition know one pair (ε, δ) "
+        "of each step, with a part of δ for each, and assume the worst. Moments keep a curve for each step, "
+        "and losses that are seldom large average out. PLD keeps the whole distribution. Of a single step, "
+        f"moments say {at_most(single)} and basic {at_most(exact)}: turning a curve into one ε (equation 4) "
+        f"wastes a little, once. {_crossing(plan, by_moments)}"
     )
+
+
+def _beside_the_sum(best: float, basic: float) -> str:
+    if basic == 0:
+        return f"as is the sum: δ = {brief(DELTA)} alone covers all that these steps reveal"
+    return f"{best / basic:.1%} of the sum {at_most(basic)}"
 
 
 def _crossing(plan: PrivacyPlan, by_moments: tuple[Array, Array]) -> str:
@@ -108,6 +112,8 @@ def _crossing(plan: PrivacyPlan, by_moments: tuple[Array, Array]) -> str:
     ]
     if not above:
         return "Here moments are never above basic."
+    if max(above) == plan.steps:
+        return "Here moments lie above basic to the last step."
     return f"So moments lie above basic up to T = {max(above):,}, and far below after that."
 
 

@@ -14,7 +14,7 @@ from dashboard.views.learn.lessons import controls
 from dashboard.views.learn.lessons.base import Outcome, lesson
 from dashboard.views.learn.lessons.figures import point, side_by_side, swept
 from vips_core import rounding
-from vips_core.reports.figures import BLUE, GREEN, GREY, Array, Figure, log_axis
+from vips_core.reports.figures import BLUE, FOOT, GREEN, GREY, Array, Figure, log_axis, log_ends
 from vips_core.reports.traces import line
 
 LEAST_RATE = 1e-3
@@ -73,11 +73,11 @@ def _played(grid: Sampled, rate: float, here: tuple[float, float], revealed: boo
 
 
 def _figure(grid: Sampled, rate: float, epsilon: float, efficiency: float, revealed: bool) -> Figure:
-    logs = np.log10(grid.epsilons)
     q_axis = log_axis("Sampling rate q (log scale)", np.log10(LEAST_RATE) - 0.08, 0.08)
+    drawn = rounding.each_up(np.maximum(grid.epsilons, FOOT))
     saved = [
-        line("ε", grid.rates, rounding.each_up(grid.epsilons), BLUE, "solid", "q = %{x:.3g}: ε = %{y:.4g}"),
-        point("Here", rate, epsilon, f"here: ε = {at_most(epsilon)}"),
+        line("ε", grid.rates, drawn, BLUE, "solid", "q = %{x:.3g}: ε = %{y:.4g}"),
+        point("Here", rate, max(epsilon, FOOT), f"here: ε = {at_most(epsilon)}"),
     ]
     cost = [
         line("Full batches", [LEAST_RATE, 1], [1, 1], GREY, "dash"),
@@ -89,7 +89,7 @@ def _figure(grid: Sampled, rate: float, epsilon: float, efficiency: float, revea
         cost if revealed else cost[:1],
         (
             q_axis,
-            log_axis("ε by PLD (log scale)", float(logs.min()) - 0.1, float(logs.max()) + 0.1),
+            log_axis("ε by PLD (log scale)", *log_ends(grid.epsilons, 0.1)),
             q_axis,
             {"title": {"text": "Efficiency"}, "range": [0, 1.08], "tickformat": ".0%"},
         ),
