@@ -160,10 +160,12 @@ def test_the_ledger_is_shown_and_verified(capsys, home, survey):
     run_json(capsys, "data", "add", "logistic", *survey, "--epsilon", 10, "--delta", 1e-5)
     run(capsys, "fit", "logistic", "--data", *survey, *SPEND)
     rows = run_json(capsys, "ledger", "show", "--data", "people")
-    assert [row["kind"] for row in rows] == ["data", "people", "cap", "reserve", "settle"]
+    kinds = ["data", "people", "cap", "reserve", *["announce"] * 16, "settle"]
+    assert [row["kind"] for row in rows] == kinds
     text = run(capsys, "ledger", "show")[1].out
     assert "ε = 10 at δ = 1e-5" in text
     assert "60 records, private" in text
+    assert "at most 16 releases so far" in text
     code, printed = run(capsys, "ledger", "verify")
     assert (code, rows[-1]["hash"] in printed.out) == (0, True)
     with sqlite3.connect(home / "store.db") as connection:

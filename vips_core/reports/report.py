@@ -42,6 +42,7 @@ def zip_for_run(store: Store, run_id: str) -> bytes:
 
 
 def _files(store: Store, run_id: str) -> bundle.Files:
+    store.require_whole("no report may be written")  # also of a public run: its table can be edited
     row = store.run(run_id)
     if row.kind == SWEEP:
         sweep = Sweep.from_mapping(row.request)
