@@ -178,6 +178,37 @@ def test_the_ledger_is_shown_and_verified(capsys, home, survey):
     assert (code, json.loads(printed.out)["whole"]) == (2, False)
 
 
+def test_a_cap_that_was_set_after_a_run_is_not_said_to_have_held(capsys, tmp_path, home, registered):
+    """Issue 32, finding 7, as somebody would try it."""
+    run_json(capsys, "fit", "logistic", "--data", "people", *SPEND)
+    (row,) = run_json(capsys, "runs", "list")
+    smaller = ["data", "budget", "people", "--epsilon", 0.1, "--delta", 1e-5]
+    code, printed = run(capsys, *smaller)
+    assert (code, printed.err) == (
+        2,
+        "vips-explorer data: a cap that is changed after a run needs a name and a reason: by and reason must "
+        "be given\n",
+    )
+    run_json(capsys, *smaller, "--by", "Eve", "--reason", "looks better")
+    assert run_json(capsys, "runs", "show", row["id"])["cap"] == {"epsilon": 10, "delta": 1e-5}
+    assert (
+        "Cap when it was reserved: ε = 10 at δ = 1e-5, by Ada\n"
+        in run(capsys, "runs", "show", row["id"])[1].out
+    )
+    export = ["runs", "export", row["id"], "--out", tmp_path / "report"]
+    assert run(capsys, *export)[0] == 0
+    html = " ".join((tmp_path / "report" / "report.html").read_text(encoding="utf-8").split())
+    assert "the cap of all runs together was ε = 10 at δ = 1e-5" in html
+    assert "looks better" in html
+    with contextlib.closing(sqlite3.connect(home / "store.db")) as connection, connection:
+        connection.execute("DROP TRIGGER ledger_is_not_changed")
+        connection.execute("UPDATE ledger SET content = replace(content, '10.0', '0.1') WHERE kind = 'cap'")
+    export[-1] = tmp_path / "forged"
+    code, printed = run(capsys, *export)
+    assert (code, printed.err.count("\n"), export[-1].exists()) == (2, 1, False)
+    assert "no report may be written while the ledger is not whole: Row 3 of the ledger" in printed.err
+
+
 def test_a_read_only_store_is_listed_shown_verified_and_exported(
     capsys, tmp_path, home, registered, monkeypatch
 ):

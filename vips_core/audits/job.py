@@ -9,6 +9,7 @@ import numpy as np
 
 from vips_core.audits.attacks import OneRunAudit, WallAudit, attack_one_run, attack_the_wall, strongest
 from vips_core.audits.verdict import RUN, WALL, Verdict, roc, verdict
+from vips_core.csv_text import to_csv
 from vips_core.jobs import execution
 from vips_core.jobs.execution import Prepared
 from vips_core.jobs.lifecycle import RunInHand
@@ -162,7 +163,7 @@ def run_audit(run: RunInHand, on_step: OnStep | None) -> None:
     said = verdict(attacked, prepared.plan, confidence)
     folder = run.store.folder(run.id)
     (folder / VERDICT).write_text(said.to_json(), encoding="utf-8")
-    roc(attacked, confidence).to_csv(folder / ROC, index=False)
+    (folder / ROC).write_bytes(to_csv(roc(attacked, confidence)))
     run.advance(progress.done, 0)
     run.finish(CANCELLED if progress.stopped else DONE, (), epsilon=said.claimed)
 

@@ -13,6 +13,7 @@ from vips_core.cli.fit import print_result
 from vips_core.cli.terminal import add_json, answer, print_json
 from vips_core.jobs import execution, lifecycle
 from vips_core.privacy.accountants import stated
+from vips_core.store import caps
 from vips_core.store.rows import AUDIT, STATUSES, SWEEP, RunRow
 from vips_core.store.store import Store
 from vips_core.tasks import TASKS
@@ -60,12 +61,16 @@ def _show(options: argparse.Namespace) -> None:
     row, folder = store.run(options.run_id), store.folder(options.run_id)
     file = folder / (job.VERDICT if row.kind == AUDIT else execution.RESULT)
     result = json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
+    held = caps.held(store.ledger_of(row), row.id)
     if options.json:
-        print_json(asdict(row) | {"folder": str(folder), "result": result})
+        cap = None if held is None else asdict(caps.cap(held))
+        print_json(asdict(row) | {"cap": cap, "folder": str(folder), "result": result})
         return
     print(
         f"Run {row.id}: {_what(row)}, {row.status}, step {row.step} of {row.steps}, ε = {stated(row.epsilon)}"
     )
+    if held is not None:
+        print(f"Cap when it was reserved: {held.describe()}")
     if row.error:
         print(f"Error: {row.error}")
     for name, value in row.request.items():

@@ -4,11 +4,12 @@ import dataclasses
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from vips_core import saved
+from vips_core.csv_text import to_csv
 from vips_core.data import check_alike, kind_of
 from vips_core.engines.cluster import Cluster
 from vips_core.fit import Fit, Progress, fit
@@ -21,9 +22,6 @@ from vips_core.privacy.plan import PrivacyPlan
 from vips_core.readers import DataSet
 from vips_core.rounding import brief
 from vips_core.tasks import Report, Task
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 PURE = "ε is for replacing one record, at δ = 0, and has no ledger: it is proved as a whole."
 REPORTED = ("moments", "pld")  # accountants in a result
@@ -83,13 +81,6 @@ def published_files(task: Task, folder: Path) -> list[Path]:
     return [folder / name for name in names if (folder / name).exists()]
 
 
-def read_table(file: Path) -> "pd.DataFrame":
-    """Return a table that a run left; words such as "null" and "nan" stay words."""
-    import pandas as pd
-
-    return pd.read_csv(file, keep_default_na=False, na_values=[""])
-
-
 def run(
     prepared: Prepared, out: Path, on_step: Callable[[Progress[Any]], object] | None = None
 ) -> dict[str, Any]:
@@ -134,7 +125,7 @@ def run(
         cautions += _stopped(prepared, trained.ledger.steps)
         result = _result(prepared, report, trained.ledger.steps, spent, cautions)
     for name, table in report.tables.items():
-        table.to_csv(out / f"{name}.csv", index=False)
+        (out / f"{name}.csv").write_bytes(to_csv(table))
     (out / SUMMARY).write_text(report.text, encoding="utf-8")
     (out / RESULT).write_text(
         json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False), encoding="utf-8"

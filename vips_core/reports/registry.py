@@ -38,6 +38,7 @@ def draft(facts: RunFacts) -> str | None:
         epsilon=_decimal(rounding.up(epsilon)),
         delta=_decimal(facts.delta),
         to_fill_in=TO_FILL_IN,
+        texts=page.PlainTexts(),
         **numbers,
     )
 

@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from vips_core.csv_text import to_csv
 from vips_core.reports import bundle, page, repeat
 from vips_core.reports.exhibits import Exhibit
 from vips_core.store.rows import versions
@@ -47,8 +48,8 @@ def files(sweep: Sweep, store: Store, exhibits: Sequence[Exhibit]) -> bundle.Fil
         **bundle.exhibit_files(exhibits),
     }
     if not frame.empty:
-        published["cells.csv"] = frame.to_csv(index=False).encode()
-        published["summary.csv"] = results.summarise(frame).to_csv(index=False).encode()
+        published["cells.csv"] = to_csv(frame)
+        published["summary.csv"] = to_csv(results.summarise(frame))
     return published
 
 

@@ -4,7 +4,7 @@ A cap is a promise. The one that was made for a run is the last that was set bef
 was set since, and a change that could make the promise look other than it was needs a name and a reason.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from vips_core.store import budget, people
 from vips_core.store.budget import Cap
@@ -35,11 +35,7 @@ def of_run(rows: Sequence[LedgerRow], run: str) -> list[LedgerRow]:
         ]
         return people.connected(reserved.fingerprint, links)
 
-    return [
-        row
-        for row in rows
-        if row.kind == "cap" and row.fingerprint in shared(max(row.number, reserved.number))
-    ]
+    return [row for row in all_set(rows) if row.fingerprint in shared(max(row.number, reserved.number))]
 
 
 def held(rows: Sequence[LedgerRow], run: str) -> LedgerRow | None:
@@ -76,20 +72,9 @@ def check_change(rows: Sequence[LedgerRow], new: Cap, by: str | None, reason: st
         raise ValueError(f"{when} needs a name and a reason: {' and '.join(missing)} must be given")
 
 
-def described(rows: Sequence[LedgerRow]) -> list[Mapping[str, object]]:
-    """Return caps for people and programs: when and for what each was set, ε, δ, by whom and why."""
-    return [
-        {
-            "time": row.time,
-            "data": row.data,
-            "epsilon": row.content["epsilon"],
-            "delta": row.content["delta"],
-            "by": row.content.get("by", ""),
-            "reason": row.content.get("reason", ""),
-        }
-        for row in rows
-        if row.kind == "cap"
-    ]
+def all_set(rows: Sequence[LedgerRow]) -> list[LedgerRow]:
+    """Return the rows of a ledger that set a cap, oldest first."""
+    return [row for row in rows if row.kind == "cap"]
 
 
 def _reservation(rows: Sequence[LedgerRow], run: str) -> LedgerRow | None:

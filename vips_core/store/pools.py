@@ -102,7 +102,8 @@ def link(
     chain.append(connection, "link", fingerprint, name, content)
     strictest = Cap(min(cap.epsilon for cap in known), min(cap.delta for cap in known))
     if any(cap != strictest for cap in known):
-        declaration.append_cap(connection, fingerprint, name, strictest, signature)
+        reason = signature["reason"] or "budgets were joined, and the smallest cap holds"
+        declaration.append_cap(connection, fingerprint, name, strictest, {**signature, "reason": reason})
 
 
 def keep_apart(

@@ -8,9 +8,11 @@ from dashboard.components.bounds import at_least, at_most
 from dashboard.components.charts import chart
 from dashboard.components.formats import brief
 from dashboard.components.layout import card, metric
-from dashboard.components.tables import by_width, csv_button
+from dashboard.components.tables import by_width, csv_button, text_table
 from dashboard.views.runs import charts, tables, text
+from vips_core.store import caps
 from vips_core.store.budget import Cap
+from vips_core.store.database import StoreError
 from vips_core.store.rows import DataRow
 
 
@@ -41,7 +43,11 @@ def _ledger() -> None:
 
 
 def _budget(row: DataRow) -> None:
-    budget = stored.store().budget(row.name)
+    try:
+        budget = stored.store().budget(row.name)
+    except StoreError as problem:
+        layout.problem(str(problem))
+        return
     assert budget.cap is not None  # a private data set cannot be registered without one
     unit = layout.plain(row.unit)
     cap = f"ε = {budget.cap.epsilon:g} at δ = {brief(budget.cap.delta)}"
@@ -60,6 +66,8 @@ def _budget(row: DataRow) -> None:
         chart(charts.budget_over_time(budget), name, alt, lambda: tables.budget_table(budget))
     else:
         st.markdown(text.NOTHING_RELEASED)
+    st.caption(text.CAPS_CAPTION)
+    text_table(tables.caps_table(caps.all_set(stored.store().ledger(row.name))))
     with st.expander("Change the cap", type="compact"):
         _cap_form(row, budget.cap)
 
