@@ -5,6 +5,7 @@ import errno
 import io
 import json
 import os
+import re
 import shutil
 import signal
 import sqlite3
@@ -40,6 +41,32 @@ def test_runs_are_listed_shown_and_exported(capsys, tmp_path, survey):
     with zipfile.ZipFile(tmp_path / "run.zip") as archive:
         assert archive.testzip() is None
         assert len(archive.namelist()) > 3
+
+
+def test_a_method_with_a_proof_of_its_own_has_no_noise_no_delta_and_no_steps(capsys, tmp_path):
+    """Issue 32: it stored and showed a σ and a δ that it never used."""
+    fit = ["fit", "logistic", "--data", "nhanes-stroke", "--method", "perm", "--epsilon", 2, "--seed", 0]
+    code, printed = run(capsys, *fit)
+    assert code == 0, printed.err
+    assert "Answered once, by a proof of its own: ε = 2." in printed.out
+    (row,) = run_json(capsys, "runs", "list")
+    plan = {"records": 4204, "epsilon": 2.0}
+    assert row["plan"] == plan
+    assert (row["status"], row["step"], row["steps"], row["epsilon"]) == ("done", 1, 1, 2)
+    shown = run_json(capsys, "runs", "show", row["id"])
+    assert shown["result"]["plan"] == plan
+    asked = {"model": "logistic", "data": "nhanes-stroke", "method": "perm", "epsilon": 2.0, "seed": 0}
+    assert shown["request"] == asked
+    texts = [printed.out, run(capsys, "runs", "show", row["id"])[1].out, run(capsys, "runs", "list")[1].out]
+    out = tmp_path / "report"
+    assert run(capsys, "runs", "export", row["id"], "--out", out)[0] == 0
+    texts += [file.read_text(encoding="utf-8") for file in out.iterdir() if file.suffix != ".npz"]
+    for text in texts:
+        assert not re.search(
+            "σ = |q = |noise_multiplier|expected_batch|\\bdelta\\b|step 1|δ = (?!0[^.])", text
+        )
+    (again,) = [row for row in run_json(capsys, *fit, "--delta", 1e-5)["plan"].items() if row[0] == "epsilon"]
+    assert again == ("epsilon", 2.0)  # δ may be given, as to methods beside it, and is left out
 
 
 def test_a_queued_run_is_cancelled_and_costs_nothing(capsys, registered, monkeypatch):

@@ -112,6 +112,8 @@ def test_runs_without_noise_or_ledger_say_so(store):
     html = text_of(report.html_for_run(store, worked(store, method="perm", epsilon=1.5, seed=0)))
     assert "ε = 1.5 (and δ = 0) for replacing one record" in html
     assert "Objective perturbation" in html
+    assert "Method perm, done, 2" in html
+    assert not re.search("σ =|q =|delta|Poisson batches, each", html)
 
 
 def test_sampled_batches_are_described(store):

@@ -17,9 +17,11 @@ from vips_core.jobs.request import Request
 from vips_core.jobs.submission import submit
 from vips_core.privacy import accountants
 from vips_core.privacy.filter import PrivacyFilter
+from vips_core.privacy.plan import PurePlan
 from vips_core.store import budget, caps
 from vips_core.store.budget import Cap
 from vips_core.store.people import Sources
+from vips_core.store.rows import NewRun
 from vips_core.store.store import Store
 
 
@@ -242,6 +244,9 @@ def test_private_data_refuse_a_rival_without_ledger(store):
     table = {"model": "logistic", "data": "rows", "method": "perm", "epsilon": 1.0, "delta": DELTA}
     with pytest.raises(ValueError, match="method perm is refused, because its ε is for replacing a record"):
         submit(store, Request.from_mapping(table))
+    with pytest.raises(ValueError, match="rows is private: its cap counts releases at the wall, and this is"):
+        store.queue(NewRun("fit", table, "logistic", "rows", 1, PurePlan(4, 1.0)))
+    assert (store.runs(), store.budget("rows").left_share) == ([], 1)
 
 
 def test_private_data_need_a_cap(store):

@@ -144,7 +144,7 @@ def submit_audit(store: Store, table: Mapping[str, Any], *, held: bool = False) 
         The run's name.
     """
     audit = AuditRequest.from_mapping(table)
-    plan = audit.prepare(store.load(audit.request.data)).plan
+    plan = audit.prepare(store.load(audit.request.data)).wall_plan
     steps = audit.values["releases"] if audit.values["attack"] == WALL else plan.steps
     request = audit.request
     # Without a plan, so that the store refuses private data once more.
@@ -160,7 +160,7 @@ def run_audit(run: RunInHand, on_step: OnStep | None) -> None:
     progress = _Progress(run, on_step)
     attacked = attack(audit, prepared, progress)
     confidence = audit.values["confidence"]
-    said = verdict(attacked, prepared.plan, confidence)
+    said = verdict(attacked, prepared.wall_plan, confidence)
     folder = run.store.folder(run.id)
     (folder / VERDICT).write_text(said.to_json(), encoding="utf-8")
     (folder / ROC).write_bytes(to_csv(roc(attacked, confidence)))
@@ -170,7 +170,7 @@ def run_audit(run: RunInHand, on_step: OnStep | None) -> None:
 
 def attack(audit: AuditRequest, prepared: Prepared, on_attack: Any = None) -> WallAudit | OneRunAudit:
     """Attack the wall, or one run."""
-    model, plan, train, seed = prepared.model, prepared.plan, prepared.data.train, audit.request.seed
+    model, plan, train, seed = prepared.model, prepared.wall_plan, prepared.data.train, audit.request.seed
     if audit.values["attack"] == WALL:
         params = model.init(plan, Randomness.of(seed).derive("start").generator())
         return attack_the_wall(

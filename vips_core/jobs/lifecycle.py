@@ -23,7 +23,7 @@ from vips_core.store.store import Store, end
 
 CLAIM = 60.0  # seconds within which a process that was started for a run has to begin it
 LAUNCHES = 3  # processes that are started for a run that none of them begins
-ANNOUNCEMENTS = 20  # rows of the ledger for one run, at most: a killed one is charged up to 1/20 too much
+BLOCKS = 20  # a killed run is charged at most a 20th of all its releases too much, and at most twice its own
 ROOM_FILE = "room"  # in the folder of a run: holds the place of its results until they are written
 
 
@@ -101,7 +101,7 @@ class RunInHand:
             stop = bool(row["cancel"])
             announced = self._announced
             if not stop and releases > announced:
-                announced = _announce(connection, self.id, releases)
+                announced = _announce(connection, self.id, releases, int(announced))
         if self._announced < announced < math.inf:
             self.store.keep_head()
         self._announced = announced
@@ -190,7 +190,7 @@ def _epsilon(row: sqlite3.Row, released: Sequence[SampledGaussian]) -> float | N
     return budget.cost(released, json.loads(row["request"])["delta"])
 
 
-def _announce(connection: sqlite3.Connection, run_id: str, releases: int) -> float:
+def _announce(connection: sqlite3.Connection, run_id: str, releases: int, before: int) -> float:
     """Write into the ledger that a run may have made so many releases; return how many were announced.
 
     Some more are announced at once, so that a long run does not fill the ledger.
@@ -199,8 +199,8 @@ def _announce(connection: sqlite3.Connection, run_id: str, releases: int) -> flo
     if not rows:  # on public data nothing was reserved
         return math.inf
     total = sum(event.count for event in _events(rows))
-    block = math.ceil(total / ANNOUNCEMENTS)
-    announced = min(total, block * math.ceil(releases / block))
+    ahead = min(2 * before, before + math.ceil(total / BLOCKS))
+    announced = min(total, max(releases, ahead))
     reserve = rows[0]
     content = {"releases": announced}
     chain.append(connection, "announce", reserve["fingerprint"], reserve["data"], content, run_id)

@@ -16,7 +16,6 @@ from vips_core.store.budget import Budget
 from vips_core.store.ledger_chain import LedgerRow
 from vips_core.store.rows import DONE, DataRow, RunRow
 from vips_core.store.store import Store
-from vips_core.tasks import OBJECTIVE_PERTURBATION
 
 
 @dataclass(frozen=True)
@@ -65,13 +64,13 @@ class RunFacts:
 
     @property
     def delta(self) -> float:
-        """The δ of its ε."""
-        return float(self.request.get("delta"))
+        """The δ of its ε, 0 for a method that has none."""
+        return float(self.request.get("delta") or 0)
 
     @property
     def proved_as_a_whole(self) -> bool:
         """Whether the method has a proof of its own, without releases in a ledger."""
-        return self.request.method == OBJECTIVE_PERTURBATION
+        return self.request.task.methods[self.request.method].is_pure
 
     @property
     def lost(self) -> bool:

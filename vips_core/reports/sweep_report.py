@@ -32,7 +32,7 @@ def html(sweep: Sweep, store: Store, exhibits: Sequence[Exhibit], frame: "pd.Dat
         summary=None if frame.empty else _summary(frame),
         failure_table=_failure_table(sweep, store),
         unit=store.data_row(sweep.data).unit,
-        deltas=sorted({request.get("delta") for request in requests}),
+        deltas=sorted({request.get("delta") for request in requests} - {None}),
         versions=versions(),
     )
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from vips_core.privacy.plan import PrivacyPlan
+from vips_core.privacy.plan import PrivacyPlan, PurePlan
 from vips_core.store.budget import Cap
 from vips_core.store.database import StoreError
 from vips_core.tasks import TASKS
@@ -85,7 +85,7 @@ class NewRun:
     model: str
     data: str
     steps: int
-    plan: PrivacyPlan | None = None
+    plan: PrivacyPlan | PurePlan | None = None
     accountant: str = "pld"
     seed: int | None = None
 
@@ -121,7 +121,7 @@ class RunRow:
     versions: Mapping[str, str]
     seed: int | None
     pinned: bool
-    plan: PrivacyPlan | None
+    plan: PrivacyPlan | PurePlan | None
 
 
 def run_row(row: sqlite3.Row, scores: list[tuple[int, float]]) -> RunRow:
@@ -129,7 +129,7 @@ def run_row(row: sqlite3.Row, scores: list[tuple[int, float]]) -> RunRow:
     try:
         fields = {name: row[name] for name in RunRow.__dataclass_fields__ if name != "scores"}
         fields |= {name: dict(json.loads(row[name])) for name in ("request", "versions")}
-        plan = None if row["plan"] is None else PrivacyPlan(**json.loads(row["plan"]))
+        plan = None if row["plan"] is None else _plan(json.loads(row["plan"]))
         run = RunRow(**fields | {"pinned": bool(row["pinned"]), "scores": scores, "plan": plan})
         methods = TASKS[run.request["model"]].methods
         if (run.kind != SWEEP and run.request["method"] not in methods) or run.kind not in KINDS:
@@ -137,6 +137,10 @@ def run_row(row: sqlite3.Row, scores: list[tuple[int, float]]) -> RunRow:
         return _typed(run, _RUN_TYPES)
     except (KeyError, TypeError, ValueError):
         raise StoreError("a run in the store is damaged: put back a copy of the store") from None
+
+
+def _plan(values: Mapping[str, Any]) -> PrivacyPlan | PurePlan:
+    return PurePlan(**values) if "epsilon" in values else PrivacyPlan(**values)
 
 
 def data_row(row: sqlite3.Row, cap: Cap | None) -> DataRow:
