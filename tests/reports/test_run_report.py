@@ -94,7 +94,7 @@ def test_a_report_states_the_cap_that_held_and_all_that_were_set(store):
     assert "When this run was reserved, the cap of all runs together was ε = 3 at δ = 0.001, kept by" in html
     assert f"All up to and with this one take {100 * share:.4g}% of it." in html
     assert "The cap was changed since: it is ε = 0.1 at δ = 0.0001 today." in html
-    assert "Everything released or reserved until today takes all of today's cap" in html
+    assert "Everything released or reserved until today takes at least all of today's cap" in html
     caps = html.partition("<h3>Caps so far</h3>")[2].partition("</table>")[0]
     cells = [re.findall("<td[^>]*>(.*?)</td>", row) for row in caps.split("<tr>")[2:]]
     assert [row[1:] for row in cells] == [

@@ -122,6 +122,28 @@ def differences(connection: sqlite3.Connection) -> list[str]:
     return problems
 
 
+def run_differences(connection: sqlite3.Connection) -> list[str]:
+    """Return a sentence for each run on private records whose table row is not what was reserved for it."""
+    statement = (
+        "SELECT runs.*, ledger.fingerprint AS reserved_of, ledger.content FROM runs JOIN ledger "
+        "ON ledger.run = runs.id AND ledger.kind = 'reserve' ORDER BY runs.number"
+    )
+    problems = []
+    for row in connection.execute(statement):
+        seal = request_seal(str(row["request"]))
+        sealed = json.loads(row["content"]).get("request", seal)  # older versions did not seal it
+        if (row["fingerprint"], seal) != (row["reserved_of"], sealed):
+            problems.append(
+                f"Run {row['id']} has another request, or other records, in its table than in the ledger."
+            )
+    return problems
+
+
+def request_seal(request: str) -> str:
+    """Return a hash of what a run was asked for, as it stands in the table of runs."""
+    return hashlib.sha256(request.encode()).hexdigest()[:32]
+
+
 def _as_declared(column: str, value: Any) -> Any:
     return bool(value) if column == "private" else value
 

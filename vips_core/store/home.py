@@ -42,7 +42,8 @@ class Home:
         return self._ledger_problems(connection) or people.problems(connection)
 
     def _ledger_problems(self, connection: sqlite3.Connection) -> list[str]:
-        return chain.verify(connection, self._head_file) or declaration.differences(connection)
+        problems = chain.verify(connection, self._head_file)
+        return problems or [*declaration.differences(connection), *declaration.run_differences(connection)]
 
     def require_whole(self, refused: str) -> None:
         """Refuse something, named as in "no report may be written", while the ledger is not whole."""

@@ -96,7 +96,11 @@ class Store(DataSets):
             raise ValueError(f"the data set {row.name} was replaced just now: try again")
         _check_budget(self._rows(connection, row.fingerprint), run)
         assert isinstance(run.plan, PrivacyPlan)  # `queue` has refused the others
-        content = {"events": budget.to_lists(run.plan.events()), "steps": run.plan.steps}
+        content = {
+            "events": budget.to_lists(run.plan.events()),
+            "steps": run.plan.steps,
+            "request": declaration.request_seal(_request_text(run)),
+        }
         chain.append(connection, "reserve", row.fingerprint, row.name, content, run_id)
 
     def run(self, run_id: str) -> RunRow:
@@ -235,6 +239,10 @@ def _check_budget(rows: Sequence[LedgerRow], run: NewRun) -> None:
         raise ValueError(budget.refusal(run.data, taken, run.plan, cap_filter, run.accountant))
 
 
+def _request_text(run: NewRun) -> str:
+    return json.dumps(run.request, ensure_ascii=False)
+
+
 def _promises(plan: PrivacyPlan | PurePlan | None) -> bool:
     """Whether a plan has a finite ε."""
     return isinstance(plan, PurePlan) or (plan is not None and bool(plan.noise_multiplier))
@@ -245,7 +253,7 @@ def _insert(connection: sqlite3.Connection, run_id: str, run: NewRun, row: DataR
     values = {
         "id": run_id,
         "kind": run.kind,
-        "request": json.dumps(run.request, ensure_ascii=False),
+        "request": _request_text(run),
         "model": run.model,
         "data": run.data,
         "fingerprint": row.fingerprint if row.private else None,
