@@ -168,7 +168,7 @@ def test_a_private_file_is_registered_with_a_cap_and_keeps_it(capsys, tmp_path, 
     assert budget["cap"] == {"epsilon": 10, "delta": 1e-5}
     code, printed = run(capsys, "data", "budget", "people", "--epsilon", 1.2, "--delta", 1e-5)
     assert (code, printed.err.count("\n")) == (2, 1)
-    assert "a cap that is changed after a run needs a name and a reason: by and reason must" in printed.err
+    assert "a cap that is changed after a run needs a name and a reason, got neither" in printed.err
     said = ["--by", "Ada", "--reason", "less is enough"]
     changed = run_json(capsys, "data", "budget", "people", "--epsilon", 1.2, "--delta", 1e-5, *said)
     assert [(cap["epsilon"], cap["by"], cap["reason"]) for cap in changed["caps"]] == [

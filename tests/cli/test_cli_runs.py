@@ -213,8 +213,7 @@ def test_a_cap_that_was_set_after_a_run_is_not_said_to_have_held(capsys, tmp_pat
     code, printed = run(capsys, *smaller)
     assert (code, printed.err) == (
         2,
-        "vips-explorer data: a cap that is changed after a run needs a name and a reason: by and reason must "
-        "be given\n",
+        "vips-explorer data: a cap that is changed after a run needs a name and a reason, got neither\n",
     )
     run_json(capsys, *smaller, "--by", "Eve", "--reason", "looks better")
     assert run_json(capsys, "runs", "show", row["id"])["cap"] == {"epsilon": 10, "delta": 1e-5}

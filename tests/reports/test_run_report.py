@@ -98,7 +98,7 @@ def test_a_report_states_the_cap_that_held_and_all_that_were_set(store):
     caps = html.partition("<h3>Caps so far</h3>")[2].partition("</table>")[0]
     cells = [re.findall("<td[^>]*>(.*?)</td>", row) for row in caps.split("<tr>")[2:]]
     assert [row[1:] for row in cells] == [
-        ["3", "0.001", "Ada", "a &lt;test&gt;", "held"],
+        ["3", "0.001", "Ada", "a &lt;test&gt;", "yes"],
         ["0.1", "0.0001", "Eve", "looks better", ""],
     ]
     composition = registry.draft(gather(store, run_id)).partition("composition: ")[2]

@@ -67,7 +67,7 @@ def _score_table(facts: RunFacts) -> "pd.DataFrame":
 
 
 def _cap_table(facts: RunFacts) -> "pd.DataFrame":
-    """Return all caps of the records, with who set them and why; marked is the one that held for the run."""
+    """Return all caps of the records, with who set them and why; and which held for the run."""
     import pandas as pd
 
     return pd.DataFrame(
@@ -77,7 +77,7 @@ def _cap_table(facts: RunFacts) -> "pd.DataFrame":
             "δ": rounding.brief(row.content["delta"]),
             "by": row.content.get("by"),
             "why": row.content.get("reason") or None,
-            "for this run": "held" if row == facts.held else "",
+            "held": "yes" if row == facts.held else "",
         }
         for row in facts.caps
     )

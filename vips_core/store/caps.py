@@ -66,10 +66,12 @@ def check_change(rows: Sequence[LedgerRow], new: Cap, by: str | None, reason: st
     raised = old is None or new.epsilon > old.epsilon or new.delta > old.delta
     if not raised and not budget.uses(rows):
         return
-    missing = [name for name, text in (("by", by), ("reason", reason)) if not (text or "").strip()]
-    if missing:
-        when = "a larger cap" if raised else "a cap that is changed after a run"
-        raise ValueError(f"{when} needs a name and a reason: {' and '.join(missing)} must be given")
+    named, explained = bool((by or "").strip()), bool(reason.strip())
+    if named and explained:
+        return
+    got = "no reason" if named else "no name" if explained else "neither"
+    when = "a larger cap" if raised else "a cap that is changed after a run"
+    raise ValueError(f"{when} needs a name and a reason, got {got}")
 
 
 def all_set(rows: Sequence[LedgerRow]) -> list[LedgerRow]:

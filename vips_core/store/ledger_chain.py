@@ -86,7 +86,8 @@ class LedgerRow:
             case "separate":
                 return f"separated from {content['from']}: {content['why']}{author}"
             case "announce":
-                return f"at most {content['releases']:,} releases so far"
+                count = content["releases"]
+                return f"at most {count:,} {'release' if count == 1 else 'releases'} so far"
         releases = [
             f"{count:,} × (q = {rate:.4g}, σ = {noise:.5g})" for rate, noise, count in content["events"]
         ]

@@ -76,18 +76,18 @@ def _cap_form(row: DataRow, cap: Cap) -> None:
     key = f"{row.name}:{cap.epsilon}:{cap.delta}"
     st.caption(text.CAP_CAPTION)
     columns = layout.narrow_columns(f"cap-{row.name}", 2)
-    epsilon = columns[0].number_input("Cap on ε", 0.001, 1000.0, float(cap.epsilon), key=f"cap-epsilon:{key}")
-    delta = columns[1].number_input(
-        "δ", 1e-15, 0.1, float(cap.delta), key=f"cap-delta:{key}", format="%e", step=1e-7
-    )
-    by = st.text_input("Your name", max_chars=100, key=f"cap-by:{key}")
-    reason = st.text_input("Why", max_chars=500, key=f"cap-reason:{key}", help=text.REASON_HELP)
-    st.button(
-        "Set the cap", key=f"cap-set:{key}", on_click=_set_cap, args=(row.name, epsilon, delta, by, reason)
-    )
+    columns[0].number_input("Cap on ε", 0.001, 1000.0, float(cap.epsilon), key=f"cap-epsilon:{key}")
+    columns[1].number_input("δ", 1e-15, 0.1, float(cap.delta), key=f"cap-delta:{key}", format="%e", step=1e-7)
+    st.text_input("Your name", max_chars=100, key=f"cap-by:{key}")
+    st.text_input("Why", max_chars=500, key=f"cap-reason:{key}", help=text.REASON_HELP)
+    st.button("Set the cap", key=f"cap-set:{key}", on_click=_set_cap, args=(row.name, key))
 
 
-def _set_cap(name: str, epsilon: float, delta: float, by: str, reason: str) -> None:
+def _set_cap(name: str, key: str) -> None:
+    """Take what stands in the form now: a click may come before the page was drawn with what was typed."""
+    epsilon, delta, by, reason = (
+        st.session_state[f"cap-{value}:{key}"] for value in ("epsilon", "delta", "by", "reason")
+    )
     try:
         stored.store().set_cap(name, Cap(epsilon, delta), by=by.strip() or None, reason=reason)
     except ValueError as problem:
