@@ -20,4 +20,4 @@ with st.container(horizontal=True, key="pages"):  # shown where the bar on top h
 if chosen != ALL["start"]:  # it does so when it has drawn what needs no core
     layout.check_store()
 pages.load_ahead()
-chosen.run()
+layout.draw(chosen.run)

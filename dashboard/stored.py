@@ -15,6 +15,7 @@ import streamlit as st
 
 from dashboard import state
 from vips_core import Fit, PrivacyPlan
+from vips_core.csv_text import from_csv
 from vips_core.jobs import execution, supervisor
 from vips_core.jobs.request import Request
 from vips_core.readers import DataSet
@@ -187,7 +188,7 @@ def _finished(home: str, run_id: str, _records: DataSet) -> Finished:
         model = request.task.model(request.method, request.values, _records.train)
         plan = PrivacyPlan(**result["plan"])  # as it was trained with: calibrating it again takes seconds
         fit = execution.restore(execution.Prepared(request, _records, model, plan), folder)
-    tables = {path.stem: execution.read_table(path) for path in sorted(folder.glob("*.csv"))}
+    tables = {path.stem: from_csv(path) for path in sorted(folder.glob("*.csv"))}
     return Finished(run, request, fit, result, tables, _records)
 
 

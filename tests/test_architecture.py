@@ -23,6 +23,7 @@ LAYERS = (
     "vips_core.rounding",
     "vips_core.validate",
     "vips_core.toml",
+    "vips_core.csv_text",
     "vips_core.kernels",
     "vips_core.data",
     "sample_data",

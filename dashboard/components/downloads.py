@@ -3,10 +3,19 @@
 from dashboard import stored
 from dashboard.components import layout
 from vips_core.reports import report
+from vips_core.store.database import StoreError
 
 
 def buttons(run_id: str) -> None:
-    """Offer the report as one HTML file that opens offline, and as a ZIP with all behind it."""
+    """Offer the report as one HTML file that opens offline, and as a ZIP with all behind it.
+
+    Upon a ledger that is not whole there is none, and the sentence stands where the buttons would.
+    """
+    try:
+        stored.store().require_whole(report.REFUSED)
+    except StoreError as problem:
+        layout.problem(str(problem))
+        return
     layout.download_button(
         "Report",
         lambda: report.html_for_run(stored.store(), run_id).encode(),

@@ -60,6 +60,18 @@ def check_store() -> None:
         st.stop()
 
 
+def draw(page: Callable[[], object]) -> None:
+    """Draw a page; where its store turns out to be damaged or edited, say so in its place."""
+    try:
+        page()
+    except ValueError as error:
+        from vips_core.store.database import StoreError  # here: it loads the core
+
+        if not isinstance(error, StoreError):
+            raise
+        problem(str(error))
+
+
 def protected(unit: str) -> str:
     """Say what results protect: the unit of privacy of their data set."""
     return f"Protected is {plain(unit)}."

@@ -61,7 +61,7 @@ def whole_run(run: RunRow) -> float | None:
     target = run.request.get("epsilon")
     if target is not None and run.request.get("accountant") != "strong_paper":  # which is not proved
         return float(target)
-    return None if run.plan is None else price(run.plan).tightest_epsilon
+    return price(run.plan).tightest_epsilon if isinstance(run.plan, PrivacyPlan) else None
 
 
 def same_noise(item: Price) -> None:

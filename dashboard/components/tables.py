@@ -9,6 +9,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dashboard.components import layout
+from vips_core.csv_text import to_csv
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,4 @@ def text_table(rows: pd.DataFrame) -> None:
 
 def csv_button(rows: pd.DataFrame, name: str) -> None:
     """Offer a table as CSV."""
-    layout.download_button(
-        "Download CSV", lambda: rows.to_csv(index=False).encode(), f"{name}.csv", f"csv:{name}"
-    )
+    layout.download_button("Download CSV", lambda: to_csv(rows), f"{name}.csv", f"csv:{name}")

@@ -67,10 +67,10 @@ def spent_table(page: ModelPage, done: Mapping[str, Finished]) -> pd.DataFrame:
                 "Spent ε, tight": math.inf if tight is None else tight,
                 "Spent ε, moments": math.inf if tight is None else spent.get("moments"),
                 "Spent ε, strong composition": math.inf if tight is None else spent.get("strong"),
-                "δ": plan["delta"] if item.request.private else math.nan,
-                "Noise σ": plan["noise_multiplier"],
-                "Batch S": plan["expected_batch"],
-                "Steps": item.result["releases"],
+                "δ": plan.get("delta", math.nan) if item.request.private else math.nan,
+                "Noise σ": plan.get("noise_multiplier", math.nan),
+                "Batch S": plan.get("expected_batch", math.nan),
+                "Steps": item.result["releases"] if "steps" in plan else math.nan,
                 **{name[:1].upper() + name[1:]: value for name, value in item.result["held_out"].items()},
                 "Run": item.run.id,
             }
@@ -97,4 +97,4 @@ def readable(spent: pd.DataFrame) -> pd.DataFrame:
 
 
 def _counted(value: float) -> str:
-    return f"{value:,.0f}"
+    return "–" if math.isnan(value) else f"{value:,.0f}"

@@ -139,3 +139,29 @@ def test_a_click_on_the_surface_takes_its_values_and_the_plan_goes_on(visit):
     expect(page.get_by_label("Noise σ, exact").first).to_have_value(f"{noise:g}")
     page.get_by_test_id("stMain").get_by_role("link", name="Train a risk model").click()
     expect(page).to_have_url(re.compile(rf"/risk\?.*noise={noise:g}"))
+
+
+def test_a_cap_is_changed_with_a_name_and_a_reason_that_stay_in_view(visit, runs, shelf):
+    page = visit("/runs?part=budgets")
+    card = page.locator('[class*="st-key-narrow-budget-clinic-runs"]').locator(
+        "xpath=ancestor::*[@data-testid='stVerticalBlock'][1]"
+    )
+    card.get_by_text("Change the cap").click()
+    card.get_by_label("Cap on ε").fill("4")
+    card.get_by_label("Your name").fill("Grace")
+    card.get_by_role("button", name="Set the cap").click()
+    expect(page.get_by_text("A larger cap needs a name and a reason, got no reason")).to_be_visible()
+    assert shelf.data_row("clinic-runs").cap == Cap(3.0, 1e-4)
+    card.get_by_role("textbox", name="Why").fill("a second study")
+    card.get_by_role("button", name="Set the cap").click()
+    expect(card.locator("table").get_by_text("a second study")).to_be_visible()
+    assert shelf.data_row("clinic-runs").cap == Cap(4.0, 1e-4)
+
+
+def test_tables_are_downloaded_in_our_way_alone(visit, runs):
+    """Streamlit's own CSV would keep texts that a spreadsheet takes for formulas."""
+    page = visit("/runs?part=budgets")
+    page.get_by_test_id("stDataFrame").hover()
+    expect(page.get_by_role("button", name="Search: The ledger")).to_be_visible()
+    expect(page.get_by_role("button", name="Download as CSV")).to_have_count(0)
+    expect(page.get_by_role("button", name="Download CSV")).to_be_visible()

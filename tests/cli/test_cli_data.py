@@ -289,7 +289,16 @@ def test_a_private_file_is_registered_with_a_cap_and_keeps_it(capsys, tmp_path, 
     budget = run_json(capsys, "data", "budget", "people")
     assert budget["planned_epsilon"] == pytest.approx(1, rel=1e-6)
     assert budget["cap"] == {"epsilon": 10, "delta": 1e-5}
-    changed = run_json(capsys, "data", "budget", "people", "--epsilon", 1.2, "--delta", 1e-5)
+    code, printed = run(capsys, "data", "budget", "people", "--epsilon", 1.2, "--delta", 1e-5)
+    assert (code, printed.err.count("\n")) == (2, 1)
+    assert "a cap that is changed after a run needs a name and a reason, got neither" in printed.err
+    said = ["--by", "Ada", "--reason", "less is enough"]
+    changed = run_json(capsys, "data", "budget", "people", "--epsilon", 1.2, "--delta", 1e-5, *said)
+    assert [(cap["epsilon"], cap["by"], cap["reason"]) for cap in changed["caps"]] == [
+        (10, "Ada", ""),
+        (1.2, "Ada", "less is enough"),
+    ]
+    assert "ε = 1.2 at δ = 1e-5, by Ada: less is enough" in run(capsys, "data", "budget", "people")[1].out
     assert 0 < changed["left_epsilon"] < 1
     out = tmp_path / "out"
     code, printed = run(capsys, "fit", "logistic", "--data", *survey, *SPEND, "--out", out)

@@ -194,6 +194,7 @@ def test_risk_from_csv_by_every_method(capsys, tmp_path, survey, method):
     ]
     if method == "perm":
         assert result["epsilon"] == {"pure": 3}
+        assert result["plan"] == {"records": len(survey.read_text().splitlines()) - 1, "epsilon": 3}
         assert any("demonstration" in caution for caution in result["cautions"])
         assert not (out / "ledger.json").exists()
         return

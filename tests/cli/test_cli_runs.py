@@ -5,6 +5,7 @@ import errno
 import io
 import json
 import os
+import re
 import shutil
 import signal
 import sqlite3
@@ -40,6 +41,32 @@ def test_runs_are_listed_shown_and_exported(capsys, tmp_path, survey):
     with zipfile.ZipFile(tmp_path / "run.zip") as archive:
         assert archive.testzip() is None
         assert len(archive.namelist()) > 3
+
+
+def test_a_method_with_a_proof_of_its_own_has_no_noise_no_delta_and_no_steps(capsys, tmp_path):
+    """Issue 32: it stored and showed a σ and a δ that it never used."""
+    fit = ["fit", "logistic", "--data", "nhanes-stroke", "--method", "perm", "--epsilon", 2, "--seed", 0]
+    code, printed = run(capsys, *fit)
+    assert code == 0, printed.err
+    assert "Answered once, by a proof of its own: ε = 2." in printed.out
+    (row,) = run_json(capsys, "runs", "list")
+    plan = {"records": 4204, "epsilon": 2.0}
+    assert row["plan"] == plan
+    assert (row["status"], row["step"], row["steps"], row["epsilon"]) == ("done", 1, 1, 2)
+    shown = run_json(capsys, "runs", "show", row["id"])
+    assert shown["result"]["plan"] == plan
+    asked = {"model": "logistic", "data": "nhanes-stroke", "method": "perm", "epsilon": 2.0, "seed": 0}
+    assert shown["request"] == asked
+    texts = [printed.out, run(capsys, "runs", "show", row["id"])[1].out, run(capsys, "runs", "list")[1].out]
+    out = tmp_path / "report"
+    assert run(capsys, "runs", "export", row["id"], "--out", out)[0] == 0
+    texts += [file.read_text(encoding="utf-8") for file in out.iterdir() if file.suffix != ".npz"]
+    for text in texts:
+        assert not re.search(
+            "σ = |q = |noise_multiplier|expected_batch|\\bdelta\\b|step 1|δ = (?!0[^.])", text
+        )
+    (again,) = [row for row in run_json(capsys, *fit, "--delta", 1e-5)["plan"].items() if row[0] == "epsilon"]
+    assert again == ("epsilon", 2.0)  # δ may be given, as to methods beside it, and is left out
 
 
 def test_a_queued_run_is_cancelled_and_costs_nothing(capsys, registered, monkeypatch):
@@ -160,10 +187,12 @@ def test_the_ledger_is_shown_and_verified(capsys, home, survey):
     run_json(capsys, "data", "add", "logistic", *survey, "--epsilon", 10, "--delta", 1e-5)
     run(capsys, "fit", "logistic", "--data", *survey, *SPEND)
     rows = run_json(capsys, "ledger", "show", "--data", "people")
-    assert [row["kind"] for row in rows] == ["data", "people", "cap", "reserve", "settle"]
+    kinds = ["data", "people", "cap", "reserve", *["announce"] * 16, "settle"]
+    assert [row["kind"] for row in rows] == kinds
     text = run(capsys, "ledger", "show")[1].out
     assert "ε = 10 at δ = 1e-5" in text
     assert "60 records, private" in text
+    assert "at most 16 releases so far" in text
     code, printed = run(capsys, "ledger", "verify")
     assert (code, rows[-1]["hash"] in printed.out) == (0, True)
     with sqlite3.connect(home / "store.db") as connection:
@@ -174,6 +203,36 @@ def test_the_ledger_is_shown_and_verified(capsys, home, survey):
     assert (code, printed.out) == (2, "Row 4 of the ledger was changed: its hash does not match it.\n")
     code, printed = run(capsys, "ledger", "verify", "--json")
     assert (code, json.loads(printed.out)["whole"]) == (2, False)
+
+
+def test_a_cap_that_was_set_after_a_run_is_not_said_to_have_held(capsys, tmp_path, home, registered):
+    """Issue 32, finding 7, as somebody would try it."""
+    run_json(capsys, "fit", "logistic", "--data", "people", *SPEND)
+    (row,) = run_json(capsys, "runs", "list")
+    smaller = ["data", "budget", "people", "--epsilon", 0.1, "--delta", 1e-5]
+    code, printed = run(capsys, *smaller)
+    assert (code, printed.err) == (
+        2,
+        "vips-explorer data: a cap that is changed after a run needs a name and a reason, got neither\n",
+    )
+    run_json(capsys, *smaller, "--by", "Eve", "--reason", "looks better")
+    assert run_json(capsys, "runs", "show", row["id"])["cap"] == {"epsilon": 10, "delta": 1e-5}
+    assert (
+        "Cap when it was reserved: ε = 10 at δ = 1e-5, by Ada\n"
+        in run(capsys, "runs", "show", row["id"])[1].out
+    )
+    export = ["runs", "export", row["id"], "--out", tmp_path / "report"]
+    assert run(capsys, *export)[0] == 0
+    html = " ".join((tmp_path / "report" / "report.html").read_text(encoding="utf-8").split())
+    assert "the cap of all runs together was ε = 10 at δ = 1e-5" in html
+    assert "looks better" in html
+    with contextlib.closing(sqlite3.connect(home / "store.db")) as connection, connection:
+        connection.execute("DROP TRIGGER ledger_is_not_changed")
+        connection.execute("UPDATE ledger SET content = replace(content, '10.0', '0.1') WHERE kind = 'cap'")
+    export[-1] = tmp_path / "forged"
+    code, printed = run(capsys, *export)
+    assert (code, printed.err.count("\n"), export[-1].exists()) == (2, 1, False)
+    assert "no report may be written while the ledger is not whole: Row 3 of the ledger" in printed.err
 
 
 def test_a_read_only_store_is_listed_shown_verified_and_exported(

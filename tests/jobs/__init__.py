@@ -17,5 +17,7 @@ def releases(store, run):
     return sum(event.count for event in use.events)
 
 
-def intended(store, run):
-    return store.database.read("SELECT intended FROM runs WHERE id = ?", [run])[0][0]
+def announced(store, run):
+    return [
+        row.content["releases"] for row in store.ledger("flips") if (row.run, row.kind) == (run, "announce")
+    ]

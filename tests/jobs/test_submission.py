@@ -38,7 +38,7 @@ def test_the_plan_is_stored_with_the_run_and_trained_with(store, derived):
     assert Store().run(run).plan == plan
     worker.work(store, run)
     assert len(derived) == 1
-    reserve, settle = (row for row in store.ledger("flips") if row.run == run)
+    reserve, *_, settle = (row for row in store.ledger("flips") if row.run == run)
     assert budget.from_lists(reserve.content["events"]) == tuple(plan.events())
     assert settle.content["events"][0] == pytest.approx(reserve.content["events"][0])
     result = json.loads((store.folder(run) / execution.RESULT).read_text())

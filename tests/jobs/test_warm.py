@@ -63,7 +63,7 @@ def test_runs_are_done_one_after_the_other_until_the_process_is_killed(store, on
     wait_for(lambda: not is_there(one_warm.pid))  # no zombie stays, whoever looks
     supervisor.start(store)
     assert store.run(long).status == "failed"
-    assert releases(store, long) == store.run(long).step + 1
+    assert store.run(long).step < releases(store, long) <= 2 * store.run(long).step
     supervisor.keep_warm(store)
     (other,) = supervisor._warm
     assert other is not one_warm

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from tests.jobs import STEPS, intended, releases, request
+from tests.jobs import STEPS, announced, releases, request
 from tests.toy import coin_flips
 from vips_core import saved
 from vips_core.jobs import execution, lifecycle, lock, room, worker
@@ -23,11 +23,11 @@ def test_progress_is_stored_at_every_step(store):
 
     def on_step(progress):
         row = store.run(run)
-        seen.append((progress.step, row.status, row.step, intended(store, run)))
+        seen.append((progress.step, row.status, row.step, announced(store, run)))
 
     worker.work(store, run, on_step)
-    # While step t runs, the store says that t - 1 are done and that the t-th release is intended.
-    assert seen == [(step, "running", step - 1, step) for step in range(1, STEPS + 1)]
+    # While step t runs, the store says that t - 1 are done, and the ledger announces the t-th release.
+    assert seen == [(step, "running", step - 1, list(range(1, step + 1))) for step in range(1, STEPS + 1)]
     row = store.run(run)
     assert (row.status, row.step, row.error) == ("done", STEPS, None)
     assert row.created <= row.started <= row.ended
@@ -284,9 +284,60 @@ def test_a_settled_run_that_waits_again_releases_nothing_and_gives_nothing_back(
     edited(store, run, status="queued")
     worker.work(store, run)
     assert "settled already: submit it again" in store.run(run).error
-    edited(store, run, status="queued", intended=0)
+    edited(store, run, status="queued", step=0)
     store.cancel(run)
     assert (releases(store, run), store.budget("flips").left_share) == (STEPS, left)
+
+
+def begun(store, steps):
+    """A run that was killed after some steps."""
+    run = submit(store, request())
+    in_hand = lifecycle.begin(store, run)
+    for step in range(steps):
+        in_hand.advance(step, step + 1)
+    return run
+
+
+def test_no_edit_of_the_table_changes_what_a_killed_run_is_charged(store):
+    """Issue 32: `intended` was in the table alone, where a 0 gave the budget of a killed run back."""
+    run = begun(store, 5)
+    for row in store.database.read("SELECT * FROM pragma_table_info('runs') WHERE type = 'INTEGER'"):
+        if row["name"] not in ("number", "pinned", "cancel"):
+            edited(store, run, **{row["name"]: 0})
+    assert lifecycle.end_abandoned(store) == [run]
+    assert releases(store, run) == 5
+    assert store.verify() == []
+
+
+def test_announcements_are_sealed(store):
+    begun(store, 2)
+    with store.database.write() as connection:
+        connection.execute("DROP TRIGGER ledger_is_not_cut")
+        connection.execute("DROP TRIGGER ledger_is_not_changed")
+        connection.execute("DELETE FROM ledger WHERE number = (SELECT max(number) FROM ledger)")
+        connection.execute("DELETE FROM meta WHERE key = 'ledger head'")
+    assert store.verify() == ["The ledger was cut: it had 5 rows, and has 4."]
+
+
+def test_a_killed_run_that_waits_again_releases_nothing_more(store):
+    run = begun(store, 3)
+    edited(store, run, status="queued", worker=None, fingerprint=None)
+    worker.work(store, run)
+    assert "has released some of what it had reserved: submit it again" in store.run(run).error
+    assert not (store.folder(run) / "params.npz").exists()
+
+
+def test_a_long_run_announces_blocks_of_releases(store):
+    run = submit(store, request(epochs=250.0))
+    worker.work(store, run)
+    assert announced(store, run) == [1, 2, 4, 8, *range(16, 250, 13), 250]
+    assert releases(store, run) == 250
+    killed = submit(store, request(epochs=250.0))
+    in_hand = lifecycle.begin(store, killed)
+    for step in range(14):
+        in_hand.advance(step, step + 1)
+    lifecycle.end_abandoned(store)
+    assert releases(store, killed) == 16
 
 
 @pytest.mark.parametrize(

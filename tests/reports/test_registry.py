@@ -1,5 +1,6 @@
 """The draft for the public registry of deployments: its keys, its values, and when there is none."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -13,9 +14,10 @@ from vips_core.privacy.accountants import stated
 from vips_core.privacy.ledger import Ledger
 from vips_core.privacy.plan import PrivacyPlan
 from vips_core.privacy.tradeoff import AttackRisk
-from vips_core.reports import registry, report
+from vips_core.reports import page, registry, report
 from vips_core.reports.run_facts import gather
 from vips_core.store.budget import Cap
+from vips_core.store.people import Sources
 
 # What the registry knows; it allows no further keys.
 SECTIONS = {
@@ -76,6 +78,34 @@ def test_a_unit_is_written_as_it_is_and_a_small_delta_as_a_number(store):
     loss = record["deployment"]["privacy_loss"]
     assert loss["privacy_unit"] == 'one "patient" <all>: & {visits} # not a comment'
     assert loss["privacy_parameters"]["delta"] == 1.2345e-15
+
+
+NASTY = 'a "quote", it\'s: <b>bold</b> & {braces} [x] | > % @ `tick`\nnext — é 😀 \\ "#5: - end'
+
+
+def test_every_text_is_written_as_it_was_given(store):
+    """Issue 32: texts that HTML's templates had passed on showed &#34; for each quote."""
+    person = Sources(rows=[b"somebody in both"])
+    told = {"unit": NASTY, "by": NASTY, "reason": NASTY, "sources": person}
+    store.add_data("nasty", rows(300, 14), cap=Cap(3.0, 1e-3), **told)
+    store.add_data("apart", rows(300, 15), cap=Cap(3.0, 1e-3), separate=NASTY, **told)
+    record = drafted(store, worked(store, data="apart", epsilon=0.5))["deployment"]
+    line = " ".join(NASTY.split())
+    assert record["privacy_loss"]["privacy_unit"] == line
+    assert record["privacy_loss"]["privacy_unit_details"].startswith(f"One record is {line}; all of it")
+    assert record["dp_variant"]["data_domain"].startswith(f"One record is {line}. ")
+    composition = record["accounting"]["composition"]
+    assert f"apart was kept apart from nasty by {line}, although they share rows: {line}." in composition
+    assert f" by {line} ({line})." in composition  # who set the cap, and why
+    assert not re.search(r"&[#\w]+;", str(record))
+
+
+@pytest.mark.parametrize(
+    "text", [NASTY, '"', "'", "- x: y", "# no comment", "é😀", "null", "1e-5", "\\n", "a\u2028b"]
+)
+def test_any_text_is_a_string_of_yaml(text):
+    line = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
+    assert yaml.safe_load(f"key: {page.scalar(text)}") == {"key": line}
 
 
 def test_a_second_run_is_one_of_many(store):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.reports import TABLE, text_of, worked
-from tests.small_rows import rows
+from tests.small_rows import rows, small_store
 from vips_core.data import LabelledRows
 from vips_core.jobs import worker
 from vips_core.jobs.request import Request
@@ -86,12 +86,37 @@ def test_private_data_tell_composition_and_repeat_through_the_store(store, tmp_p
     }  # fmt: skip
 
 
+def test_a_report_states_the_cap_that_held_and_all_that_were_set(store):
+    """Issue 32: ε = 0.5 was spent under a cap of 3. Then 0.1 was set, and the report stated that."""
+    first = {"unit": "one row", "by": "Ada", "reason": "a <test>"}
+    store.add_data("capped", rows(300, 41), cap=Cap(3.0, 1e-3), **first)
+    run_id = worked(store, data="capped", epsilon=0.5)
+    share = store.budget("capped").history[0][2]
+    store.set_cap("capped", Cap(0.1, 1e-4), by="Eve", reason="looks better")
+    html = text_of(report.html_for_run(store, run_id))
+    assert "When this run was reserved, the cap of all runs together was ε = 3 at δ = 0.001, kept by" in html
+    assert f"All up to and with this one take {100 * share:.4g}% of it." in html
+    assert "The cap was changed since: it is ε = 0.1 at δ = 0.0001 today." in html
+    assert "Everything released or reserved until today takes at least all of today's cap" in html
+    caps = html.partition("<h3>Caps so far</h3>")[2].partition("</table>")[0]
+    cells = [re.findall("<td[^>]*>(.*?)</td>", row) for row in caps.split("<tr>")[2:]]
+    assert [row[1:] for row in cells] == [
+        ["3", "0.001", "Ada", "a &lt;test&gt;", "yes"],
+        ["0.1", "0.0001", "Eve", "looks better", ""],
+    ]
+    composition = registry.draft(gather(store, run_id)).partition("composition: ")[2]
+    assert "was ε = 3 at δ = 0.001, kept by a privacy filter" in composition
+    assert re.search(r"Caps so far: ε = 3 at δ = 0.001, set on [\d-]+ by Ada \(a <test>\); ", composition)
+
+
 def test_runs_without_noise_or_ledger_say_so(store):
     html = text_of(report.html_for_run(store, worked(store, method="non-private", seed=0)))
     assert "no privacy guarantee, and ε is infinite" in html
     html = text_of(report.html_for_run(store, worked(store, method="perm", epsilon=1.5, seed=0)))
     assert "ε = 1.5 (and δ = 0) for replacing one record" in html
     assert "Objective perturbation" in html
+    assert "Method perm, done, 2" in html
+    assert not re.search("σ =|q =|delta|Poisson batches, each", html)
 
 
 def test_sampled_batches_are_described(store):
@@ -165,6 +190,23 @@ def test_a_report_is_of_the_records_that_the_run_used_not_of_those_that_have_the
     store.remove_data("reused")
     assert not gather(store, public).data.private
     assert registry.draft(gather(store, public)) is None
+
+
+def test_no_report_is_written_upon_a_ledger_that_does_not_verify(tmp_path):
+    """Issue 32: `fit` refused such a store, and `runs export` told its story all the same."""
+    store = small_store(tmp_path / "home")
+    private, public = worked(store, data="secret", epsilon=0.5), worked(store, epsilon=1.0, seed=3)
+    with store.database.write() as connection:
+        connection.execute("DROP TRIGGER ledger_is_not_changed")
+        connection.execute("UPDATE ledger SET content = replace(content, '3.0', '9.0') WHERE kind = 'cap'")
+    refused = "no report may be written while the ledger is not whole: Row 3 of the ledger was changed"
+    for run_id in (private, public):  # which of the two a run is, a table says
+        for made in (report.html_for_run, report.zip_for_run):
+            with pytest.raises(ValueError, match=refused):
+                made(store, run_id)
+        with pytest.raises(ValueError, match=refused):
+            report.write_run(store, run_id, tmp_path / "report")
+    assert not (tmp_path / "report").exists()
 
 
 def test_a_ledger_that_was_edited_is_not_reported(store):

@@ -4,6 +4,7 @@ from vips_core.jobs.request import Request
 from vips_core.store.budget import Cap
 
 CAP = Cap(3.0, 1e-5)
+SIGNED = {"by": "Ada", "reason": "the board agreed"}
 
 
 def request(**values):

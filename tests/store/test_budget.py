@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.store import SIGNED
 from tests.store.releases import DELTA, full
 from tests.toy import coin_flips
 from vips_core import PrivacyPlan
@@ -16,8 +17,11 @@ from vips_core.jobs.request import Request
 from vips_core.jobs.submission import submit
 from vips_core.privacy import accountants
 from vips_core.privacy.filter import PrivacyFilter
-from vips_core.store import budget
+from vips_core.privacy.plan import PurePlan
+from vips_core.store import budget, caps
 from vips_core.store.budget import Cap
+from vips_core.store.people import Sources
+from vips_core.store.rows import NewRun
 from vips_core.store.store import Store
 
 
@@ -47,7 +51,8 @@ def test_a_run_reserves_its_plan_and_settles_to_its_ledger(store):
     assert settled.spent_share == pytest.approx(reserved.reserved_share)
     assert settled.planned_epsilon == pytest.approx(row.epsilon) == pytest.approx(1.0, rel=1e-6)
     assert [(entry[1], entry[2]) for entry in settled.history] == [(run, settled.spent_share)]
-    assert [entry.kind for entry in store.ledger("flips")] == ["data", "cap", "reserve", "settle"]
+    kinds = ["data", "cap", "reserve", *["announce"] * row.steps, "settle"]
+    assert [entry.kind for entry in store.ledger("flips")] == kinds
 
 
 def test_a_run_of_exactly_the_cap_fits_and_nothing_after_it(store):
@@ -63,7 +68,7 @@ def test_a_run_that_entered_as_a_whole_keeps_what_it_reserved_once_it_released_a
     worker.work(store, run, lambda progress: progress.step == 1)
     assert store.run(run).step == 1
     assert store.budget("flips").left_share == 0
-    store.set_cap("flips", Cap(3.0, DELTA))  # under which it fits by the filter, stopped or not
+    store.set_cap("flips", Cap(3.0, DELTA), **SIGNED)  # under which it fits by the filter, stopped or not
     assert store.budget("flips").left_share > 0.5
 
 
@@ -138,15 +143,65 @@ def test_runs_at_another_delta_are_judged_at_the_caps(store):
 
 def test_a_cap_may_change_and_the_ledger_keeps_it(store):
     submit(store, request(epsilon=2.0))
-    store.set_cap("flips", Cap(4.0, DELTA))
+    store.set_cap("flips", Cap(4.0, DELTA), **SIGNED)
     submit(store, request(epsilon=2.0))
-    store.set_cap("flips", Cap(0.5, DELTA))
+    store.set_cap("flips", Cap(0.5, DELTA), **SIGNED)
     assert store.budget("flips").left_epsilon == 0
     caps = [row.content["epsilon"] for row in store.ledger("flips") if row.kind == "cap"]
     assert caps == [2.0, 4.0, 0.5]
     assert store.verify() == []
     with pytest.raises(ValueError, match="mnist is public and has no budget"):
         store.set_cap("mnist", Cap(1.0, DELTA))
+
+
+@pytest.mark.parametrize(
+    ("signature", "missing"),
+    [
+        ({}, "neither"),
+        ({"by": "Ada"}, "no reason"),
+        ({"reason": "more data"}, "no name"),
+        ({"by": " ", "reason": "\t"}, "neither"),
+    ],
+)
+def test_a_cap_that_grows_or_follows_a_run_needs_a_name_and_a_reason(store, signature, missing):
+    """Issue 32: anybody could change a cap without a word, and a report stated one that never held."""
+    for larger in (Cap(2.1, DELTA), Cap(2.0, 2 * DELTA), Cap(1.0, 2 * DELTA)):
+        with pytest.raises(ValueError, match=f"a larger cap needs a name and a reason, got {missing}"):
+            store.set_cap("flips", larger, **signature)
+    store.set_cap("flips", Cap(1.5, DELTA), **signature)  # smaller, and nothing was promised for a run
+    store.cancel(submit(store, request(epsilon=1.0)))
+    for cap in (Cap(1.0, DELTA), Cap(1.5, DELTA)):
+        with pytest.raises(ValueError, match=f"changed after a run needs a name and a reason, got {missing}"):
+            store.set_cap("flips", cap, **signature)
+    assert [row.content["epsilon"] for row in caps.all_set(store.ledger("flips"))] == [2.0, 1.5]
+
+
+def test_the_cap_of_a_run_is_the_one_that_held_when_it_was_reserved(store):
+    first = submit(store, request(epsilon=1.0))
+    store.set_cap("flips", Cap(4.0, DELTA), **SIGNED)
+    second = submit(store, request(epsilon=1.0))
+    store.set_cap("flips", Cap(0.1, DELTA), **SIGNED)
+    rows = store.ledger("flips")
+    assert [caps.cap(caps.held(rows, run)).epsilon for run in (first, second)] == [2.0, 4.0]
+    assert [row.content["epsilon"] for row in caps.of_run(rows, first)] == [2.0, 4.0, 0.1]
+    assert (caps.held(rows, "nothing"), caps.of_run(rows, "nothing")) == (None, [])
+
+
+def test_the_caps_of_records_that_join_later_never_held_for_a_run(store):
+    def add(name, seed, rows, cap=None):
+        sources = Sources(rows=[row.encode() for row in rows])
+        store.add_data(name, coin_flips(seed=seed), cap=cap, unit="one image", sources=sources)
+
+    add("one", 11, ["a", "x"], Cap(3.0, DELTA))
+    add("two", 12, ["b", "y"], Cap(1.0, DELTA))
+    run = submit(store, request(data="one", epsilon=0.5))
+    add("both", 13, ["x", "y"])  # joins them, and the smaller cap holds
+    later = submit(store, request(data="one", epsilon=0.2))
+    rows = store.ledger("one")
+    assert [row.data for row in caps.of_run(rows, run)] == ["one", "both"]
+    assert caps.cap(caps.held(rows, run)) == Cap(3.0, DELTA)
+    assert caps.cap(caps.held(rows, later)) == Cap(1.0, DELTA)
+    assert caps.held(rows, later).content["reason"] == "budgets were joined, and the smallest cap holds"
 
 
 def test_an_early_end_gives_back_the_rest(store):
@@ -185,6 +240,9 @@ def test_private_data_refuse_a_rival_without_ledger(store):
     table = {"model": "logistic", "data": "rows", "method": "perm", "epsilon": 1.0, "delta": DELTA}
     with pytest.raises(ValueError, match="method perm is refused, because its ε is for replacing a record"):
         submit(store, Request.from_mapping(table))
+    with pytest.raises(ValueError, match="rows is private: its cap counts releases at the wall, and this is"):
+        store.queue(NewRun("fit", table, "logistic", "rows", 1, PurePlan(4, 1.0)))
+    assert (store.runs(), store.budget("rows").left_share) == ([], 1)
 
 
 def test_private_data_need_a_cap(store):

@@ -50,6 +50,12 @@ def test_a_database_of_others_is_refused_and_left_alone(home):
     assert tables == [("theirs",)]
 
 
+def test_no_index_stands_between_the_ledger_and_budgets(store):
+    """A damaged index hides rows from a query, and not from the check of the chain, which reads the table."""
+    indices = "SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = 'ledger'"
+    assert store.database.read(indices) == []
+
+
 def test_a_newer_database_is_refused(store):
     with store.database.write() as connection:
         connection.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")

@@ -12,6 +12,7 @@ from tests.store import CAP, request
 from tests.toy import coin_flips
 from vips_core import PrivacyPlan
 from vips_core.jobs.submission import submit
+from vips_core.reports import report
 from vips_core.store import ledger_chain as chain
 from vips_core.store.database import Database, StoreError
 from vips_core.store.people import Sources
@@ -124,6 +125,50 @@ def test_an_edit_of_what_protects_people_is_found_and_blocks_runs(store, edit, w
     with pytest.raises(ValueError, match="no run may use registered data while the ledger is not whole"):
         store.queue(NewRun("fit", {"delta": 1e-5}, "sbn", name, 1, plan))
     assert store.runs() == []
+
+
+@pytest.mark.parametrize(
+    "edit",
+    ["fingerprint = NULL", "fingerprint = 'x'", """request = replace(request, '"paper"', '"refined"')"""],
+)
+def test_an_edit_of_a_run_on_private_records_is_found(store, edit):
+    """A run that a table calls public would be reported as one that nobody has to count."""
+    run = submit(store, request(method="paper", epsilon=1.0))
+    tamper(store, f"UPDATE runs SET {edit}")
+    wrong = f"Run {run} has another request, or other records, in its table than in the ledger."
+    assert store.verify() == [wrong]
+    with pytest.raises(ValueError, match=wrong):
+        report.html_for_run(store, run)
+
+
+def test_another_key_of_the_digests_is_found(store):
+    """By another key the same people are strangers, who would get a budget of their own."""
+    tamper(store, f"UPDATE meta SET value = '{'ab' * 32}' WHERE key = 'fingerprint key'")
+    assert store.verify() == [
+        "The key of the store's fingerprints was changed: people would not be found again."
+    ]
+    with pytest.raises(
+        ValueError, match="no data set may be registered, .* not whole: The key of the store's"
+    ):
+        store.add_data("again", coin_flips(), cap=CAP, unit="one image")
+    tamper(store, "UPDATE meta SET value = 'nonsense' WHERE key = 'fingerprint key'")
+    with pytest.raises(StoreError, match="the key of the store's fingerprints is damaged: put back a copy"):
+        store.verify()
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        "DELETE FROM ledger WHERE kind = 'reserve'",
+        "UPDATE data SET private = 0",
+        """UPDATE ledger SET content = '{"events": []}' WHERE kind = 'reserve'""",
+    ],
+)
+def test_no_budget_is_stated_upon_an_edit(store, edit):
+    submit(store, request())
+    tamper(store, edit)
+    with pytest.raises(StoreError, match="no budget can be read while the ledger is not whole: "):
+        store.budget("flips")
 
 
 def test_the_last_word_on_a_data_set_counts(store):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.store import request
+from tests.store import SIGNED, request
 from tests.toy import coin_flips
 from vips_core.jobs import worker
 from vips_core.jobs.submission import submit
@@ -63,7 +63,7 @@ def test_a_shared_row_or_person_joins_the_pool(store, numbers, persons):
         submit(store, request(epsilon=1.5))
     sentence = "1 rows or persons of others occur in flips too: they share one cap and one spend."
     assert store.overlap_sentences("flips") == store.overlap_sentences("others") == [sentence]
-    store.set_cap("others", Cap(5.0, 1e-5))
+    store.set_cap("others", Cap(5.0, 1e-5), **SIGNED)
     assert store.data_row("flips").cap == Cap(5.0, 1e-5)
     assert store.verify() == []
 

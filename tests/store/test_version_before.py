@@ -57,7 +57,7 @@ def test_its_caps_become_filters_on_the_safe_side(store):
     assert budget.filter_of(store.ledger("flips")) == PrivacyFilter.for_cap(6.0, 1e-5)
     state = store.budget("flips")
     assert state.left_epsilon < 6.0
-    store.set_cap("flips", Cap(6.0, 1e-5))
+    store.set_cap("flips", Cap(6.0, 1e-5), by="Ada", reason="a new version")
     assert store.ledger("flips")[-1].content["order"] == PrivacyFilter.for_cap(6.0, 1e-5).order
     assert store.budget("flips") == state
 

@@ -6,8 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tests.small_rows import small_store
 from tests.sweeps import BASE, without_failure
 from vips_core.privacy.plan import PrivacyPlan
+from vips_core.reports.sweep_exhibits import sweep_exhibits
 from vips_core.sweeps import results
 from vips_core.sweeps.cells import cells_of, run_cell
 from vips_core.sweeps.grid import Sweep
@@ -42,6 +44,25 @@ def test_noise_costs_what_the_methods_accountant_charges(home):
     assert paper["epsilon"].to_numpy() == pytest.approx(plan.epsilon("pld"))
     assert strong["epsilon"].to_numpy() == pytest.approx(plan.epsilon("strong"))
     assert (paper["value"] == strong["value"]).all()
+
+
+def test_a_method_with_a_proof_of_its_own_has_only_what_it_has(tmp_path):
+    """Issue 32: objective perturbation was listed with σ, batch and steps of a plan that it never used."""
+    store = small_store(tmp_path)
+    table = {"model": "logistic", "data": "small", "epsilon": 1.0, "delta": 1e-3, "epochs": 2}
+    definition = Sweep.from_mapping(table | {"method": ["perm", "sgd"], "batch": [30, 60]})
+    assert len(definition.cells()) == 3  # batches are nothing to it
+    cells = cells_of(definition, store)
+    for request in definition.cells():
+        assert run_cell(str(tmp_path), cells, request.to_mapping(), keep=False) is None
+    found = results.frame(definition, store)
+    missing = ["noise_multiplier", "expected_batch", "steps", "batch", "epochs", "delta", "epsilon_pld"]
+    assert found.loc[found["method"] == "perm", missing].isna().all(axis=None)
+    assert found.loc[found["method"] == "sgd", missing].notna().all(axis=None)
+    exhibits = sweep_exhibits(definition, store)
+    against_batch = [exhibit for exhibit in exhibits if exhibit.name.startswith("batch-")]
+    assert against_batch
+    assert all(set(exhibit.table["method"]) == {"sgd"} for exhibit in against_batch)
 
 
 def test_traces_are_of_kept_cells(executed):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from vips_core.audits.run_attack import OneRunAudit, attack_one_run
 from vips_core.audits.verdict import RUN, WALL, Verdict, roc, verdict
 from vips_core.audits.wall_attack import WallAudit, attack_the_wall
+from vips_core.csv_text import to_csv
 from vips_core.jobs import execution
 from vips_core.jobs.execution import Prepared
 from vips_core.jobs.lifecycle import RunInHand
@@ -142,7 +143,7 @@ def submit_audit(store: Store, table: Mapping[str, Any], *, held: bool = False) 
         The run's name.
     """
     audit = AuditRequest.from_mapping(table)
-    plan = audit.prepare(store.load(audit.request.data)).plan
+    plan = audit.prepare(store.load(audit.request.data)).wall_plan
     steps = audit.values["releases"] if audit.values["attack"] == WALL else plan.steps
     request = audit.request
     # Without a plan, so that the store refuses private data once more.
@@ -158,17 +159,17 @@ def run_audit(run: RunInHand, on_step: OnStep | None) -> None:
     progress = _Progress(run, on_step)
     attacked = attack(audit, prepared, progress)
     confidence = audit.values["confidence"]
-    said = verdict(attacked, prepared.plan, confidence)
+    said = verdict(attacked, prepared.wall_plan, confidence)
     folder = run.store.folder(run.id)
     (folder / VERDICT).write_text(said.to_json(), encoding="utf-8")
-    roc(attacked, said.delta, confidence).to_csv(folder / ROC, index=False)
+    (folder / ROC).write_bytes(to_csv(roc(attacked, said.delta, confidence)))
     run.advance(progress.done, 0)
     run.finish(CANCELLED if progress.stopped else DONE, (), epsilon=said.claimed)
 
 
 def attack(audit: AuditRequest, prepared: Prepared, on_attack: Any = None) -> WallAudit | OneRunAudit:
     """Attack the wall, or one run."""
-    train, plan, seed = prepared.data.train, prepared.plan, audit.request.seed
+    train, plan, seed = prepared.data.train, prepared.wall_plan, audit.request.seed
     model = for_records(prepared.model, train)
     if audit.values["attack"] == WALL:
         releases = audit.values["releases"]

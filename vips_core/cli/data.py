@@ -5,6 +5,7 @@ import dataclasses
 import math
 import re
 import shlex
+import time
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from vips_core.data.sharded import is_sharded
 from vips_core.options import SPENDING
 from vips_core.privacy.accountants import stated
 from vips_core.readers import FILE_OPTIONS, FORMATS, DataSet, read, source_persons, source_rows
+from vips_core.store import caps
 from vips_core.store.budget import Budget, Cap
 from vips_core.store.people import Sources
 from vips_core.store.pools import KnownPeople
@@ -85,7 +87,11 @@ def add_data(commands: Any) -> None:
 
 def _add_author(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--by", help="who decides this (default: the user of this process)")
-    parser.add_argument("--reason", default="", help="why; needed where the cap's δ is above 1/(10·N)")
+    parser.add_argument(
+        "--reason",
+        default="",
+        help="why; needed where the cap's δ is above 1/(10·N). A larger cap, or any after a run, needs both",
+    )
 
 
 def add_file_options(parser: argparse.ArgumentParser, kind: type) -> None:
@@ -149,7 +155,7 @@ def describe_cap(name: str, cap: Cap | None) -> str:
     return (
         f"{name} is private: all runs on it together may spend ε = {cap.epsilon:g} at δ = "
         f"{rounding.brief(cap.delta)}. To change that: vips-explorer data budget {shlex.quote(name)} "
-        "--epsilon E --delta D"
+        "--epsilon E --delta D --by NAME --reason WHY"
     )
 
 
@@ -219,16 +225,21 @@ def _budget(options: argparse.Namespace) -> None:
     if cap is not None:
         store.set_cap(options.name, cap, by=options.by, reason=options.reason)
     state = store.budget(options.name)
+    history = [] if state.cap is None else caps.all_set(store.ledger(options.name))
     if options.json:
-        print_json({"name": options.name} | _described_budget(state))
+        described = [{"time": row.time, "data": row.data} | dict(row.content) for row in history]
+        print_json({"name": options.name} | _described_budget(state) | {"caps": described})
         return
     print(describe_cap(options.name, state.cap))
     for sentence in store.overlap_sentences(options.name):
         print(sentence)
     if state.cap is not None:
         print(_left(state, state.cap))
+    for row in history:
+        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(row.time))
+        print(f"  cap set {when} for {row.data}: {row.describe()}")
     for _, run, share in state.history:
-        print(f"  up to and with run {run}: {share:.2%} of the cap")
+        print(f"  up to and with run {run}: {share:.2%} of today's cap")
     if state.history:
         print(
             f"Had all of it been planned as a whole, it would cost ε = {stated(state.planned_epsilon)}: the "

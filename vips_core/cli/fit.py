@@ -17,7 +17,7 @@ from vips_core.jobs.request import Request
 from vips_core.jobs.submission import submit
 from vips_core.options import SPENDING
 from vips_core.privacy.accountants import stated
-from vips_core.privacy.plan import PrivacyPlan
+from vips_core.privacy.plan import PrivacyPlan, PurePlan
 from vips_core.readers import BUILT_IN, FORMATS, DataSet
 from vips_core.rounding import brief
 from vips_core.store.pools import KnownPeople
@@ -135,7 +135,7 @@ def _check_known(store: Store, data: DataSet, request: Request, options: argpars
 
 
 def _run(
-    store: Store, request: Request, options: argparse.Namespace, plan: PrivacyPlan | None = None
+    store: Store, request: Request, options: argparse.Namespace, plan: PrivacyPlan | PurePlan | None = None
 ) -> None:
     if options.background:
         if options.out is not None:
@@ -195,17 +195,23 @@ def _print_outcome(store: Store, run_id: str, request: Request, options: argpars
         print(f"Run {run_id}. Results are in {options.out or folder}: result.json, params.npz and more.")
 
 
-def print_result(result: Mapping[str, Any], summary: str) -> None:
-    """Print what came of a run and what it cost."""
+def _cost(result: Mapping[str, Any]) -> str:
     plan = result["plan"]
+    if "pure" in result["epsilon"]:
+        return f"Answered once, by a proof of its own: ε = {stated(plan['epsilon'])}."
     spent = {name: value for name, value in result["epsilon"].items() if value is not None}
     cost = ", ".join(f"{name} {stated(value)}" for name, value in spent.items())
-    print(summary)
-    print(
-        f"\nReleased {result['releases']} times with σ = {plan['noise_multiplier']:.4g}, q = "
+    return (
+        f"Released {result['releases']} times with σ = {plan['noise_multiplier']:.4g}, q = "
         f"{plan['expected_batch'] / plan['records']:.4g}. "
         + (f"ε at δ = {brief(plan['delta'])}: {cost}." if cost else "No privacy: ε = ∞.")
     )
+
+
+def print_result(result: Mapping[str, Any], summary: str) -> None:
+    """Print what came of a run and what it cost."""
+    print(f"{summary}\n")
+    print(_cost(result))
     if result["held_out"]:
         scores = ", ".join(f"{name} {value:.4g}" for name, value in result["held_out"].items())
         print(f"Held out: {scores}.")

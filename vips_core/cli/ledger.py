@@ -56,11 +56,12 @@ def _sign(options: argparse.Namespace) -> None:
 
 def _verify(options: argparse.Namespace) -> int:
     store = Store()
-    wrong, notes, rows = store.verify(), store.notes(), store.ledger()
+    wrong, notes = store.verify(), store.notes()
+    rows = [] if wrong else store.ledger()
     head = rows[-1].hash if rows else None
     if options.json:
-        content = {"whole": not wrong, "rows": len(rows), "head": head, "problems": wrong, "notes": notes}
-        print_json(content)
+        content = {"whole": not wrong, "problems": wrong, "notes": notes}
+        print_json(content if wrong else content | {"rows": len(rows), "head": head})
     elif wrong:
         print("\n".join(wrong))
     else:

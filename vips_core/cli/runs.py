@@ -13,6 +13,8 @@ from vips_core.cli.fit import print_result
 from vips_core.cli.terminal import add_json, answer, print_json
 from vips_core.jobs import execution, lifecycle
 from vips_core.privacy.accountants import stated
+from vips_core.privacy.plan import PurePlan
+from vips_core.store import caps
 from vips_core.store.rows import AUDIT, STATUSES, SWEEP, RunRow
 from vips_core.store.store import Store
 from vips_core.tasks import TASKS
@@ -49,7 +51,7 @@ def _list(options: argparse.Namespace) -> None:
     print(f"{'run':<10}{'state':<11}{'step':>9}  {'ε':>8}  {'started':<17} what")
     for row in rows:
         print(
-            f"{row.id:<10}{row.status:<11}{row.step:>4}/{row.steps:<4}  {stated(row.epsilon):>8}  "
+            f"{row.id:<10}{row.status:<11}{_progress(row):>9}  {stated(row.epsilon):>8}  "
             f"{_when(row.started):<17} {_what(row)}"
         )
 
@@ -60,12 +62,15 @@ def _show(options: argparse.Namespace) -> None:
     row, folder = store.run(options.run_id), store.folder(options.run_id)
     file = folder / (job.VERDICT if row.kind == AUDIT else execution.RESULT)
     result = json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
+    held = caps.held(store.ledger_of(row), row.id)
     if options.json:
-        print_json(asdict(row) | {"folder": str(folder), "result": result})
+        cap = None if held is None else asdict(caps.cap(held))
+        print_json(asdict(row) | {"cap": cap, "folder": str(folder), "result": result})
         return
-    print(
-        f"Run {row.id}: {_what(row)}, {row.status}, step {row.step} of {row.steps}, ε = {stated(row.epsilon)}"
-    )
+    steps = "" if isinstance(row.plan, PurePlan) else f", step {row.step} of {row.steps}"
+    print(f"Run {row.id}: {_what(row)}, {row.status}{steps}, ε = {stated(row.epsilon)}")
+    if held is not None:
+        print(f"Cap when it was reserved: {held.describe()}")
     if row.error:
         print(f"Error: {row.error}")
     for name, value in row.request.items():
@@ -97,6 +102,10 @@ def _what(row: RunRow) -> str:
         return f"sweep on {row.data}"
     what = f"{row.request['model']} ({row.request['method']}) on {row.data}"
     return f"audit of {what}" if row.kind == AUDIT else what
+
+
+def _progress(row: RunRow) -> str:
+    return "–" if isinstance(row.plan, PurePlan) else f"{row.step:>4}/{row.steps:<4}"
 
 
 def _when(moment: float | None) -> str:

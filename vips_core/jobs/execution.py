@@ -4,11 +4,12 @@ import dataclasses
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from vips_core import saved
+from vips_core.csv_text import to_csv
 from vips_core.data import check_alike, kind_of
 from vips_core.engines.cluster import Cluster
 from vips_core.fit import Fit, Progress, fit
@@ -17,13 +18,10 @@ from vips_core.jobs.request import Request
 from vips_core.kernels.pool import thread_count
 from vips_core.privacy.accountants import stated
 from vips_core.privacy.ledger import SEEDED, Ledger
-from vips_core.privacy.plan import PrivacyPlan
+from vips_core.privacy.plan import PrivacyPlan, PurePlan
 from vips_core.readers import DataSet
 from vips_core.rounding import brief
 from vips_core.tasks import Report, Task
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 PURE = "ε is for replacing one record, at δ = 0, and has no ledger: it is proved as a whole."
 REPORTED = ("moments", "strong", "pld")  # accountants in a result
@@ -40,10 +38,17 @@ class Prepared:
     request: Request
     data: DataSet
     model: Any
-    plan: PrivacyPlan
+    plan: PrivacyPlan | PurePlan
+
+    @property
+    def wall_plan(self) -> PrivacyPlan:
+        """What is released at the wall; `ValueError` for a method that releases nothing there."""
+        if isinstance(self.plan, PurePlan):
+            raise ValueError(f"method {self.request.method} releases nothing at the wall")
+        return self.plan
 
 
-def prepare(request: Request, data: DataSet, plan: PrivacyPlan | None = None) -> Prepared:
+def prepare(request: Request, data: DataSet, plan: PrivacyPlan | PurePlan | None = None) -> Prepared:
     """Make model and plan, so that every mistake shows before any budget is spent.
 
     Parameters
@@ -71,7 +76,10 @@ def prepare(request: Request, data: DataSet, plan: PrivacyPlan | None = None) ->
         task.check(data.test)
     thread_count()  # of the environment, where a mistake would show in the first step
     model = task.model(request.method, request.values, data.train)
-    return Prepared(request, data, model, plan or plan_for(request, model, len(data.train)))
+    records = len(data.train)
+    if plan is None and task.methods[request.method].is_pure:
+        plan = PurePlan(records, request.get("epsilon"))
+    return Prepared(request, data, model, plan or plan_for(request, model, records))
 
 
 def published_files(task: Task, folder: Path) -> list[Path]:
@@ -81,13 +89,6 @@ def published_files(task: Task, folder: Path) -> list[Path]:
     """
     names = [RESULT, SUMMARY, LEDGER, PARAMETERS, SETTINGS, *(f"{name}.csv" for name in task.tables)]
     return [folder / name for name in names if (folder / name).exists()]
-
-
-def read_table(file: Path) -> "pd.DataFrame":
-    """Return a table that a run left; words such as "null" and "nan" stay words."""
-    import pandas as pd
-
-    return pd.read_csv(file, keep_default_na=False, na_values=[""])
 
 
 def run(
@@ -121,7 +122,7 @@ def run(
         trained = fit(
             prepared.model,
             data.train,
-            prepared.plan,
+            prepared.wall_plan,
             seed=request.seed,
             on_step=on_step,
             cluster=Cluster.from_environment() if request.on_cluster else None,
@@ -129,12 +130,12 @@ def run(
         write_release(out, trained)  # first: what was paid for must not be lost to a later mistake
         report = request.task.report(trained, data.test)
         spent = {name: trained.epsilon(name) if request.private else None for name in REPORTED}
-        cautions = trained.ledger.cautions() + prepared.plan.warnings()
-        cautions += request.task.cautions(prepared.model, prepared.plan)
+        cautions = trained.ledger.cautions() + prepared.wall_plan.warnings()
+        cautions += request.task.cautions(prepared.model, prepared.wall_plan)
         cautions += _stopped(prepared, trained.ledger.steps)
         result = _result(prepared, report, trained.ledger.steps, spent, cautions)
     for name, table in report.tables.items():
-        table.to_csv(out / f"{name}.csv", index=False)
+        (out / f"{name}.csv").write_bytes(to_csv(table))
     (out / SUMMARY).write_text(report.text, encoding="utf-8")
     (out / RESULT).write_text(
         json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False), encoding="utf-8"
@@ -144,7 +145,7 @@ def run(
 
 def _stopped(prepared: Prepared, steps: int) -> list[str]:
     """Say what a private run has cost that was stopped: accountants take the number of steps as given."""
-    plan = prepared.plan
+    plan = prepared.wall_plan
     if not prepared.request.private or steps == plan.steps:
         return []
     return [
@@ -167,8 +168,8 @@ def epsilon_so_far(request: Request, progress: Progress[Any]) -> float:
 
 def watch(prepared: Prepared, progress: Progress[Any]) -> float | None:
     """Return the task's held-out score after some of the steps, None after the others."""
-    every = -(-prepared.plan.steps // WATCHES)
-    if prepared.data.test is None or (progress.step % every and progress.step != prepared.plan.steps):
+    steps = prepared.wall_plan.steps
+    if prepared.data.test is None or (progress.step % -(-steps // WATCHES) and progress.step != steps):
         return None
     so_far = Fit(prepared.model, progress.params, progress.ledger, progress.plan)
     return prepared.request.task.watch(so_far, prepared.data.test)
@@ -189,13 +190,13 @@ def restore(prepared: Prepared, out: Path) -> Fit[Any]:
     Fit
         With parameters and ledger as they were released; `ValueError` where they cannot be read.
     """
-    template = prepared.model.init(prepared.plan, np.random.default_rng(0))
+    template = prepared.model.init(prepared.wall_plan, np.random.default_rng(0))
     try:
         params = saved.read_params(out / PARAMETERS, template)
     except ValueError as error:
         raise ValueError(f"the parameters of this run cannot be read: {error}") from None
     ledger = Ledger.from_json((out / LEDGER).read_text(encoding="utf-8"))
-    return Fit(prepared.model, params, ledger, prepared.plan)
+    return Fit(prepared.model, params, ledger, prepared.wall_plan)
 
 
 def _result(

@@ -1,17 +1,18 @@
 """What workers and supervisors do to a run: claim it, begin, advance and finish it, end abandoned ones.
 
-A worker may release only what it has announced: `advance` writes down how many releases are intended before
-the last of them happens, in a transaction that fails once the run was taken from the worker. So a run that is
-settled to its intended releases is never settled to less than was released, whenever its worker dies, and a
-worker that was given up wrongly cannot release any more.
+A worker may release only what it has announced: `advance` writes into the ledger how many releases there may
+be by then, before they happen, in a transaction that fails once the run was taken from the worker. So a run
+that is settled to what it announced is never settled to less than was released, whenever its worker dies and
+whatever was changed in the table of runs, and a worker that was given up wrongly cannot release any more.
 """
 
 import json
+import math
 import secrets
 import sqlite3
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from vips_core.jobs import lock
 from vips_core.privacy.events import SampledGaussian
@@ -22,6 +23,7 @@ from vips_core.store.store import Store, end
 
 CLAIM = 60.0  # seconds within which a process that was started for a run has to begin it
 LAUNCHES = 3  # processes that are started for a run that none of them begins
+BLOCKS = 20  # a killed run is charged at most a 20th of all its releases too much, and at most twice its own
 ROOM_FILE = "room"  # in the folder of a run: holds the place of its results until they are written
 
 
@@ -66,43 +68,44 @@ def drop_claim(store: Store, run_id: str) -> None:
             connection.execute(f"UPDATE runs SET claimed = NULL WHERE {waits}", [run_id])
 
 
-@dataclass(frozen=True)
+@dataclass
 class RunInHand:
     """A run that one worker trains. Every method raises `GivenUpError` once it was taken from the worker."""
 
     store: Store
     id: str
     worker: str
+    _announced: float = field(default=0, init=False)  # releases; ∞ where none has to be
 
     def advance(
         self,
         step: int,
-        intended: int,
+        releases: int,
         *,
         epsilon: float | None = None,
         score: float | None = None,
         steps: int | None = None,
     ) -> bool:
-        """Record progress and announce releases up to `intended`; True where the run shall stop instead.
+        """Record progress and announce so many `releases` in all; True where the run shall stop instead.
 
         Where it shall stop, nothing is announced.
         """
         with self.store.database.write() as connection:
             row = self._row(connection)
             connection.execute(
-                "UPDATE runs SET step = ?, intended = ?, epsilon = coalesce(?, epsilon), steps = ? "
-                "WHERE id = ?",
-                [
-                    step,
-                    row["intended"] if row["cancel"] else intended,
-                    epsilon,
-                    steps or row["steps"],
-                    self.id,
-                ],
+                "UPDATE runs SET step = ?, epsilon = coalesce(?, epsilon), steps = ? WHERE id = ?",
+                [step, epsilon, steps or row["steps"], self.id],
             )
             if score is not None:
                 connection.execute("INSERT OR REPLACE INTO scores VALUES (?, ?, ?)", [self.id, step, score])
-            return bool(row["cancel"])
+            stop = bool(row["cancel"])
+            announced = self._announced
+            if not stop and releases > announced:
+                announced = _announce(connection, self.id, releases, int(announced))
+        if self._announced < announced < math.inf:
+            self.store.keep_head()
+        self._announced = announced
+        return stop
 
     def finish(
         self,
@@ -112,11 +115,11 @@ class RunInHand:
         epsilon: float | None = None,
         error: str | None = None,
     ) -> None:
-        """End the run, settled to what was released, or where that is unknown to what was intended."""
+        """End the run, settled to what was released, or where that is unknown to what was announced."""
         with self.store.database.write() as connection:
             row = self._row(connection)
             if released is None:
-                released = _intended(connection, row)
+                released = _announced(connection, row)
                 epsilon = _epsilon(row, released)
             end(connection, row, status, released, epsilon=epsilon, error=error)
         self.store.keep_head()
@@ -140,20 +143,22 @@ def begin(store: Store, run_id: str) -> RunInHand | None:
 
 
 def reserved(store: Store, run: RunRow) -> tuple[SampledGaussian, ...] | None:
-    """Return the releases that a run has reserved, None for a run on public data; refuse a settled run.
+    """Return the releases that a run has reserved, None for a run on public data; refuse one that has begun.
 
     A table can be edited: what was reserved of other records does not count for those that it names.
     """
     rows = store.database.read("SELECT * FROM ledger WHERE run = ? ORDER BY number", [run.id])
     if any(row["kind"] == "settle" for row in rows):
         raise ValueError("what this run had reserved was settled already: submit it again")
+    if any(row["kind"] == "announce" for row in rows):
+        raise ValueError("this run has released some of what it had reserved: submit it again")
     if rows and rows[0]["fingerprint"] != store.data_row(run.data).fingerprint:
         raise ValueError("what this run had reserved is of other records: submit it again")
     return _events(rows) if rows else None
 
 
 def end_abandoned(store: Store) -> list[str]:
-    """Mark the runs of dead workers as failed, settled to what they intended to release; return them."""
+    """Mark the runs of dead workers as failed, settled to the releases that they announced; return them."""
     if store.database.read_only:
         return []
     abandoned = [
@@ -168,7 +173,7 @@ def end_abandoned(store: Store) -> list[str]:
             if row is not None and row["status"] == RUNNING:
                 status = CANCELLED if row["cancel"] else FAILED
                 error = f"its worker died after {row['step']} of {row['steps']} steps"
-                released = _intended(connection, row)
+                released = _announced(connection, row)
                 end(connection, row, status, released, epsilon=_epsilon(row, released), error=error)
                 ended.append(run_id)
         (store.folder(run_id) / ROOM_FILE).unlink(missing_ok=True)
@@ -185,10 +190,34 @@ def _epsilon(row: sqlite3.Row, released: Sequence[SampledGaussian]) -> float | N
     return budget.cost(released, json.loads(row["request"])["delta"])
 
 
-def _intended(connection: sqlite3.Connection, row: sqlite3.Row) -> tuple[SampledGaussian, ...]:
-    statement = "SELECT * FROM ledger WHERE run = ? AND kind = 'reserve'"
-    rows = connection.execute(statement, [row["id"]]).fetchall()
-    return budget.prefix(_events(rows), row["intended"]) if rows else ()
+def _announce(connection: sqlite3.Connection, run_id: str, releases: int, before: int) -> float:
+    """Write into the ledger that a run may have made so many releases; return how many were announced.
+
+    Some more are announced at once, so that a long run does not fill the ledger.
+    """
+    rows = _of_run(connection, run_id)  # not the table of runs, which can be edited
+    if not rows:  # on public data nothing was reserved
+        return math.inf
+    total = sum(event.count for event in _events(rows))
+    ahead = min(2 * before, before + math.ceil(total / BLOCKS))
+    announced = min(total, max(releases, ahead))
+    reserve = rows[0]
+    content = {"releases": announced}
+    chain.append(connection, "announce", reserve["fingerprint"], reserve["data"], content, run_id)
+    return announced
+
+
+def _announced(connection: sqlite3.Connection, row: sqlite3.Row) -> tuple[SampledGaussian, ...]:
+    rows = _of_run(connection, row["id"])
+    if not rows:
+        return ()
+    counts = [one.content["releases"] for one in chain.rows(rows) if one.kind == "announce"]
+    return budget.prefix(_events(rows), max(counts, default=0))
+
+
+def _of_run(connection: sqlite3.Connection, run_id: str) -> list[sqlite3.Row]:
+    """Return a run's rows of the ledger, its reservation first."""
+    return connection.execute("SELECT * FROM ledger WHERE run = ? ORDER BY number", [run_id]).fetchall()
 
 
 def _events(rows: Sequence[sqlite3.Row]) -> tuple[SampledGaussian, ...]:

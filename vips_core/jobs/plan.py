@@ -12,7 +12,7 @@ _ANY_EPSILON = 1.0  # where noise is given: what a model recommends besides it d
 
 
 def plan_for(request: Request, model: Any, records: int) -> PrivacyPlan:
-    """Return the plan that a request asks for.
+    """Return the plan that a request for a method behind the wall asks for.
 
     It is derived once, when the run is submitted, and stored with it.
 

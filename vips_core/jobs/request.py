@@ -19,7 +19,8 @@ class Request:
     model, data, method
         Names: of a task, of a data set, and of one of the task's methods.
     values
-        The spending options that were given or have a default, and the model's own options.
+        The spending options that were given or have a default, and the model's own options; none that the
+        method ignores.
     """
 
     model: str
@@ -50,7 +51,7 @@ class Request:
     @property
     def accountant(self) -> str:
         """The accountant that ε is calibrated by: the method's own, or the one chosen."""
-        return self.task.methods[self.method].accountant or self.values["accountant"]
+        return self.task.methods[self.method].accountant or self.values.get("accountant", "pld")
 
     def get(self, name: str) -> Any:
         """Return a value, None where it is open."""
@@ -71,7 +72,8 @@ class Request:
         Parameters
         ----------
         table
-            With model, data, δ, and ε or noise; everything else has a default.
+            With model, data, δ, and ε or noise; everything else has a default. What the method ignores may be
+            there, and is left out.
 
         Returns
         -------
@@ -97,10 +99,12 @@ class Request:
             for name, value in (defaults | given).items()
             if value is not None
         }
-        if "delta" not in values:
+        ignored = task.methods[method].ignored_options
+        if "delta" not in values and "delta" not in ignored:
             raise ValueError("delta must be given: choose it well below 1/N")
         _check_spending(task.methods[method], values)
-        return cls(model, data, method, values)
+        used = {name: value for name, value in values.items() if name not in ignored}
+        return cls(model, data, method, used)
 
     @classmethod
     def from_toml(cls, text: str) -> "Request":

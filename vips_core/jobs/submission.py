@@ -3,12 +3,14 @@
 from vips_core.engines.cluster import Cluster
 from vips_core.jobs import execution, room
 from vips_core.jobs.request import Request
-from vips_core.privacy.plan import PrivacyPlan
+from vips_core.privacy.plan import PrivacyPlan, PurePlan
 from vips_core.store.rows import FIT, NewRun
 from vips_core.store.store import Store
 
 
-def submit(store: Store, request: Request, *, plan: PrivacyPlan | None = None, held: bool = False) -> str:
+def submit(
+    store: Store, request: Request, *, plan: PrivacyPlan | PurePlan | None = None, held: bool = False
+) -> str:
     """Queue a run; on private data its whole cost is reserved, or it is refused.
 
     Parameters
@@ -57,7 +59,7 @@ def submit(store: Store, request: Request, *, plan: PrivacyPlan | None = None, h
         request.to_mapping(),
         request.model,
         request.data,
-        plan.steps,
+        1 if isinstance(plan, PurePlan) else plan.steps,
         plan=plan,
         accountant=request.accountant,
         seed=request.seed,

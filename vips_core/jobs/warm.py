@@ -192,7 +192,7 @@ def load_code(enough: Callable[[], bool]) -> None:
             data = DataSet(name, _first(whole.train), _first(whole.test), private=False)
             table = {"model": task.name, "data": name, "method": variant, "delta": 1e-3, "noise": 1.0}
             prepared = execution.prepare(Request.from_mapping(table | {"seed": 0}), data)
-            plan = prepared.plan.replace(steps=_STEPS)
+            plan = prepared.wall_plan.replace(steps=_STEPS)
             with tempfile.TemporaryDirectory(prefix="vips-") as folder:
                 execution.run(dataclasses.replace(prepared, plan=plan), Path(folder))
 

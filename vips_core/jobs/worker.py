@@ -21,6 +21,7 @@ from vips_core.jobs.request import Request
 from vips_core.jobs.submission import check_private
 from vips_core.privacy.accountants import stated
 from vips_core.privacy.ledger import Ledger
+from vips_core.privacy.plan import PurePlan
 from vips_core.rounding import brief
 from vips_core.store.database import StoreError
 from vips_core.store.rows import CANCELLED, DONE, FAILED, FIT
@@ -95,7 +96,8 @@ def train(run: RunInHand, on_step: OnStep | None) -> None:
     prepared = execution.prepare(request, data, plan)
     if data.private or reserved is not None:  # a table can be edited; the ledger counts
         check_private(request, row.data)
-        if reserved != tuple(prepared.plan.events()) or not prepared.plan.is_sampled_as_accounted:
+        plan = prepared.wall_plan
+        if reserved != tuple(plan.events()) or not plan.is_sampled_as_accounted:
             raise ValueError("the plan is not the one whose cost was reserved: submit the run again")
     room.check(store.home, room.needed(prepared))
     follow = _Follower(run, prepared, on_step, room.set_aside(store.folder(run.id), room.needed(prepared)))
@@ -108,6 +110,8 @@ def train(run: RunInHand, on_step: OnStep | None) -> None:
     finally:
         follow.give_room()
     spent = result["epsilon"]
+    if isinstance(prepared.plan, PurePlan):
+        run.advance(1, 1)  # its only answer is there
     run.finish(
         CANCELLED if follow.stopped else DONE,
         follow.ledger.events(),

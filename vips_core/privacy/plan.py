@@ -224,6 +224,22 @@ class PrivacyPlan:
         return sentences
 
 
+@dataclass(frozen=True)
+class PurePlan:
+    """What a run costs that is proved as a whole: ε alone, without sampling, noise multiplier, steps or δ.
+
+    Attributes
+    ----------
+    records
+        N, the public number of records.
+    epsilon
+        ε, at δ = 0.
+    """
+
+    records: int
+    epsilon: float
+
+
 def _steps_within(epochs: float, records: int, expected_batch: int) -> int:
     steps = validate.positive("epochs", epochs) * records / expected_batch
     if steps > MOST_STEPS:

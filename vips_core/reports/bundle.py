@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from vips_core.audits import job as audit_job
+from vips_core.csv_text import to_csv
 from vips_core.jobs import execution
 from vips_core.reports import repeat
 from vips_core.reports.exhibits import Exhibit
@@ -43,7 +44,7 @@ EXHIBIT_TABLE = re.compile(r"figures/[\w-]+\.csv")
 
 def exhibit_files(exhibits: Sequence[Exhibit]) -> Files:
     """Return the table of each exhibit as CSV."""
-    return {f"figures/{exhibit.name}.csv": exhibit.table.to_csv(index=False).encode() for exhibit in exhibits}
+    return {f"figures/{exhibit.name}.csv": to_csv(exhibit.table) for exhibit in exhibits}
 
 
 def config_files(table: Mapping[str, Any], toml: str) -> Files:

@@ -3,6 +3,8 @@
 import functools
 import json
 import math
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -58,6 +60,7 @@ def templates(package: str) -> Environment:
     environment.filters |= {
         "as_table": as_table,
         "brief": rounding.brief,
+        "day": lambda moment: time.strftime("%Y-%m-%d", time.gmtime(moment)),
         "digits": lambda value: f"{value:.4g}",
         "plain": plain,
         "scalar": scalar,
@@ -83,6 +86,20 @@ def render(template: str, **values: Any) -> str:
         HTML opens without network.
     """
     return _report_templates().get_template(template).render(plotly=plotly_script, **values)
+
+
+class PlainTexts:
+    """The macros of `shared_texts.html.j2` for what is no HTML: what they say, as it was given.
+
+    Examples
+    --------
+    >>> PlainTexts().software({"a <b>": "1.0"}).strip()
+    'a <b> 1.0.'
+    """
+
+    def __getattr__(self, name: str) -> Callable[..., str]:
+        macro = getattr(_report_templates().get_template("shared_texts.html.j2").module, name)
+        return lambda *values: str(Markup(macro(*values)).unescape())
 
 
 def plotly_script() -> Markup:
@@ -118,8 +135,7 @@ def scalar(text: Any) -> str:
     >>> scalar("one  patient: all visits")
     '"one patient: all visits"'
     """
-    raw = text.unescape() if isinstance(text, Markup) else str(text)
-    line = " ".join("".join(letter if letter.isprintable() else " " for letter in raw).split())
+    line = " ".join("".join(letter if letter.isprintable() else " " for letter in str(text)).split())
     return json.dumps(line, ensure_ascii=False)
 
 

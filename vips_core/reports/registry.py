@@ -39,6 +39,7 @@ def draft(facts: RunFacts) -> str | None:
         epsilon=_decimal(rounding.up(numbers["best_epsilon"])),
         delta=_decimal(facts.delta),
         to_fill_in=TO_FILL_IN,
+        texts=page.PlainTexts(),
         **numbers,
     )
 

@@ -10,7 +10,9 @@ from vips_core.store.rows import AUDIT, SWEEP
 from vips_core.store.store import Store
 from vips_core.sweeps.grid import Sweep
 
-__all__ = ["html_for_run", "write_run", "zip_for_run"]
+__all__ = ["REFUSED", "html_for_run", "write_run", "zip_for_run"]
+
+REFUSED = "no report may be written"
 
 
 def html_for_run(store: Store, run_id: str) -> str:
@@ -42,6 +44,7 @@ def zip_for_run(store: Store, run_id: str) -> bytes:
 
 
 def _files(store: Store, run_id: str) -> bundle.Files:
+    store.require_whole(REFUSED)  # also of a public run: its table can be edited
     row = store.run(run_id)
     if row.kind == SWEEP:
         sweep = Sweep.from_mapping(row.request)

@@ -10,12 +10,12 @@ from typing import Any
 from vips_core.jobs import execution
 from vips_core.jobs.request import Request
 from vips_core.privacy.ledger import Ledger
-from vips_core.store import budget, pools
+from vips_core.store import budget, caps, pools
 from vips_core.store import ledger_chain as chain
 from vips_core.store.budget import Budget
+from vips_core.store.ledger_chain import LedgerRow
 from vips_core.store.rows import DONE, DataRow, RunRow
 from vips_core.store.store import Store
-from vips_core.tasks import OBJECTIVE_PERTURBATION
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,12 @@ class RunFacts:
     data
         What is public about its records, also of removed ones, with N of the ledger.
     budget
-        Of private records; None where they are public.
+        Of private records as it stands today; None where they are public.
+    promised
+        The same under the cap that held when the run was reserved; None where it reserved nothing.
+    caps, held
+        Rows of the ledger that set the caps of its records, before the run and since; and the one of them
+        under which it was reserved.
     separations
         From which data sets the records were separated although they share rows, and why.
     """
@@ -47,6 +52,9 @@ class RunFacts:
     ledger: Ledger | None
     data: DataRow
     budget: Budget | None
+    promised: Budget | None = None
+    caps: Sequence[LedgerRow] = ()
+    held: LedgerRow | None = None
     separations: Sequence[str] = ()
 
     @property
@@ -56,13 +64,13 @@ class RunFacts:
 
     @property
     def delta(self) -> float:
-        """The δ of its ε."""
-        return float(self.request.get("delta"))
+        """The δ of its ε, 0 for a method that has none."""
+        return float(self.request.get("delta") or 0)
 
     @property
     def proved_as_a_whole(self) -> bool:
         """Whether the method has a proof of its own, without releases in a ledger."""
-        return self.request.method == OBJECTIVE_PERTURBATION
+        return self.request.task.methods[self.request.method].is_pure
 
     @property
     def lost(self) -> bool:
@@ -72,17 +80,17 @@ class RunFacts:
     @property
     def earlier_runs(self) -> int | None:
         """How many runs on the same private records came before; None where their ledger lacks this one."""
-        if self.budget is None or self.budget.cap is None:
+        if self.promised is None:
             return None
-        run_ids = [run_id for _, run_id, _ in self.budget.history]
+        run_ids = [run_id for _, run_id, _ in self.promised.history]
         return run_ids.index(self.row.id) if self.row.id in run_ids else None
 
     @property
     def share_up_to_this_run(self) -> float | None:
-        """Share of the cap that the earlier runs and this one take together."""
-        if self.budget is None or self.earlier_runs is None:
+        """Share that the earlier runs and this one take together of the cap that held for it."""
+        if self.promised is None or self.earlier_runs is None:
             return None
-        return self.budget.history[self.earlier_runs][2]
+        return self.promised.history[self.earlier_runs][2]
 
 
 def gather(store: Store, run_id: str) -> RunFacts:
@@ -106,6 +114,7 @@ def gather(store: Store, run_id: str) -> RunFacts:
     if ledger is not None:
         _check_counted(store, row, ledger)
     data, rows = store.data_of(row), store.ledger_of(row)
+    held = caps.held(rows, run_id)
     return RunFacts(
         row=row,
         request=Request.from_mapping(row.request),
@@ -114,8 +123,16 @@ def gather(store: Store, run_id: str) -> RunFacts:
         ledger=ledger,
         data=data if ledger is None else replace(data, records=ledger.records),
         budget=budget.state(rows) if data.private else None,
+        promised=None if held is None else _under(held, rows),
+        caps=caps.of_run(rows, run_id),
+        held=held,
         separations=pools.separations(rows),
     )
+
+
+def _under(cap: LedgerRow, rows: Sequence[LedgerRow]) -> Budget:
+    """Return where the budget stands under one cap, whatever was set besides."""
+    return budget.state([row for row in rows if row.kind != "cap" or row == cap])
 
 
 def _check_counted(store: Store, row: RunRow, ledger: Ledger) -> None:

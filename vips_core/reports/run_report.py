@@ -4,7 +4,9 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from vips_core.jobs.execution import published_files, read_table
+from vips_core import rounding
+from vips_core.csv_text import from_csv, to_csv
+from vips_core.jobs.execution import published_files
 from vips_core.reports import bundle, guarantee, page, registry, repeat
 from vips_core.reports.exhibits import Exhibit
 from vips_core.reports.run_facts import RunFacts
@@ -29,6 +31,7 @@ def html(facts: RunFacts, exhibits: Sequence[Exhibit]) -> str:
         seconds=None if facts.data.private or facts.row.ended is None else facts.row.ended - started,
         score_table=_score_table(facts),
         result_tables=_result_tables(facts),
+        cap_table=_cap_table(facts),
         longest_open_table=LONGEST_OPEN_TABLE,
         **guarantee.numbers(facts.ledger, facts.delta),
     )
@@ -51,7 +54,7 @@ def files(facts: RunFacts, exhibits: Sequence[Exhibit]) -> bundle.Files:
         cells = repeat.run_cells(
             request, facts.result["plan"], facts.row.data, facts.data.private, facts.data.has_test
         )
-        published["results.csv"] = scores.to_csv(index=False).encode()
+        published["results.csv"] = to_csv(scores)
         published |= bundle.repetition_files(cells, f"Repeat run {facts.row.id} of VIPS Explorer.")
     return published
 
@@ -63,13 +66,30 @@ def _score_table(facts: RunFacts) -> "pd.DataFrame":
     return pd.DataFrame({"held-out score": list(scores), "value": list(scores.values())})
 
 
+def _cap_table(facts: RunFacts) -> "pd.DataFrame":
+    """Return all caps of the records, with who set them and why; and which held for the run."""
+    import pandas as pd
+
+    return pd.DataFrame(
+        {
+            "set (UTC)": time.strftime("%Y-%m-%d %H:%M", time.gmtime(row.time)),
+            "ε": rounding.brief(row.content["epsilon"]),
+            "δ": rounding.brief(row.content["delta"]),
+            "by": row.content.get("by"),
+            "why": row.content.get("reason") or None,
+            "held": "yes" if row == facts.held else "",
+        }
+        for row in facts.caps
+    )
+
+
 def _result_tables(facts: RunFacts) -> dict[str, "pd.DataFrame"]:
     """Return the tables that a run left, as they are read: of a topic, its words in one row."""
     tables = {}
     for name in facts.request.task.tables:
         file = facts.folder / f"{name}.csv"
         if file.exists():
-            table = read_table(file)
+            table = from_csv(file)
             tables[name] = _one_row_for_each_topic(table) if "word" in table else table.rename(columns=UNITS)
     return tables
 

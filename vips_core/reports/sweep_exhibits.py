@@ -152,9 +152,11 @@ def _scores(
     sweep: Sweep, cells: "pd.DataFrame", x: str, make: Callable[["pd.DataFrame", str], Figure]
 ) -> list[Exhibit]:
     """One exhibit for each score, with a line for each series and setting that is not on the axis."""
-    if cells.empty or (x == "epsilon" and cells["epsilon"].isna().all()):
-        return []
     column = "expected_batch" if x == "batch" else x
+    if cells.empty or cells[column].isna().all():
+        return []
+    if x == "batch":  # objective perturbation has none
+        cells = cells[cells[column].notna()]
     named = cells.assign(line=line_names(cells, column))
     exhibits = []
     for score, of_score in named.groupby("score", sort=False):

@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from vips_core.csv_text import to_csv
 from vips_core.reports import bundle, page, repeat
 from vips_core.reports.exhibits import Exhibit
 from vips_core.store.rows import versions
@@ -31,7 +32,7 @@ def html(sweep: Sweep, store: Store, exhibits: Sequence[Exhibit], frame: "pd.Dat
         summary=None if frame.empty else _summary(frame),
         failure_table=_failure_table(sweep, store),
         unit=store.data_row(sweep.data).unit,
-        deltas=sorted({request.get("delta") for request in requests}),
+        deltas=sorted({request.get("delta") for request in requests} - {None}),
         versions=versions(),
     )
 
@@ -47,8 +48,8 @@ def files(sweep: Sweep, store: Store, exhibits: Sequence[Exhibit]) -> bundle.Fil
         **bundle.exhibit_files(exhibits),
     }
     if not frame.empty:
-        published["cells.csv"] = frame.to_csv(index=False).encode()
-        published["summary.csv"] = results.summarise(frame).to_csv(index=False).encode()
+        published["cells.csv"] = to_csv(frame)
+        published["summary.csv"] = to_csv(results.summarise(frame))
     return published
 
 

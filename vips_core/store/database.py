@@ -1,6 +1,7 @@
 """One SQLite file for many processes: opened, migrated, written, and its errors said in one sentence."""
 
 import contextlib
+import functools
 import os
 import secrets
 import sqlite3
@@ -12,6 +13,7 @@ from typing import Any
 
 APPLICATION = 0x56495053  # "VIPS": tells our file from any other SQLite file
 WAIT = 30.0  # seconds that a writer waits for the others
+_LONGEST_REASON = 100  # characters of SQLite's own words, which may quote a whole table's definition
 
 # Statements per schema version: version n is reached from n - 1. Only ever append.
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
@@ -57,6 +59,9 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     ("CREATE TABLE public_people (fingerprint TEXT PRIMARY KEY, digests BLOB NOT NULL) STRICT",),
     # The study whose identifiers name the persons.
     ("ALTER TABLE data ADD COLUMN person_namespace TEXT",),
+    # What a run may have released is announced in the ledger. An index that was damaged would hide rows of it
+    # from budgets, and not from the check of its hashes.
+    ("ALTER TABLE runs DROP COLUMN intended", "DROP INDEX ledger_by_fingerprint"),
 )
 
 
@@ -147,6 +152,7 @@ class Database:
                 f"up to {len(MIGRATIONS)})"
             )
         if version == len(MIGRATIONS):
+            self._check_columns()
             return
         if self.read_only:
             raise StoreError(
@@ -163,6 +169,12 @@ class Database:
             )
             connection.execute(f"PRAGMA application_id = {APPLICATION}")
             connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+
+    def _check_columns(self) -> None:
+        """Refuse a file whose tables are not ours any more: each name of a column may be damaged."""
+        with self.lock, self.translated():
+            if _columns(self.connection()) != _our_columns():
+                raise self._damaged(sqlite3.DatabaseError("its tables have other columns"))
 
     @contextlib.contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
@@ -201,7 +213,10 @@ class Database:
         try:
             yield
         except sqlite3.OperationalError as error:
-            code = error.sqlite_errorcode & 0xFF  # the primary one, without its details
+            code = getattr(error, "sqlite_errorcode", None)  # Python's own errors, of bad text, have none
+            if code is None:
+                raise self._damaged(error) from None
+            code &= 0xFF  # the primary one, without its details
             if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
                 raise StoreError(
                     f"the disk that holds {self.path} is full or failing ({error}): make room and try again"
@@ -214,11 +229,34 @@ class Database:
             if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
                 raise StoreError(f"the store {self.path} was busy for {WAIT:g} seconds: try again") from None
             raise StoreError(f"the store {self.path} cannot be used: {error}") from None
-        except sqlite3.DatabaseError as error:
-            raise StoreError(
-                f"the store {self.path} is damaged or no store ({error}): nothing was changed, "
-                "put back a copy of it"
-            ) from None
+        except sqlite3.Error as error:
+            raise self._damaged(error) from None
+
+    def _damaged(self, error: sqlite3.Error) -> StoreError:
+        said = " ".join(str(error).partition(" with text ")[0].split())  # the text may be anybody's
+        reason = said[:_LONGEST_REASON]
+        return StoreError(
+            f"the store {self.path} is damaged or no store ({reason}): nothing was changed, "
+            "put back a copy of it"
+        )
+
+
+@functools.cache
+def _our_columns() -> frozenset[tuple[str, str, str]]:
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        for statements in MIGRATIONS:
+            for statement in statements:
+                connection.execute(statement)
+        return _columns(connection)
+
+
+def _columns(connection: sqlite3.Connection) -> frozenset[tuple[str, str, str]]:
+    """Return table, name and type of each column."""
+    statement = (
+        "SELECT tables.name, columns.name, columns.type FROM sqlite_master AS tables, "
+        "pragma_table_info(tables.name) AS columns WHERE tables.type = 'table'"
+    )
+    return frozenset(tuple(row) for row in connection.execute(statement))
 
 
 def insert(

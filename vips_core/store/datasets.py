@@ -9,7 +9,7 @@ from typing import Any
 
 from vips_core.data import Sharded, check_alike
 from vips_core.readers import BUILT_IN, DataSet, built_in
-from vips_core.store import budget, declaration, people, pools, records_file
+from vips_core.store import budget, caps, declaration, people, pools, records_file
 from vips_core.store import ledger_chain as chain
 from vips_core.store.budget import Budget, Cap
 from vips_core.store.database import insert
@@ -17,7 +17,7 @@ from vips_core.store.home import Home
 from vips_core.store.ledger_chain import LedgerRow
 from vips_core.store.people import Sources
 from vips_core.store.pools import Newcomer
-from vips_core.store.rows import QUEUED, RUNNING, DataRow
+from vips_core.store.rows import QUEUED, RUNNING, DataRow, data_row
 from vips_core.tasks import TASKS, task_of
 
 _REFUSED = "no data set may be registered, and no cap changed,"
@@ -161,10 +161,7 @@ class DataSets(Home):
             task = next(task for task in TASKS.values() if task.data_type is sample.data_type)
             return DataRow(name, task.name, sample.records, False, None, "", task.unit, True, None)
         row = self._data(name)
-        cap = budget.cap_of(self.ledger(name)) if row["private"] else None
-        fields = {field: row[field] for field in DataRow.__dataclass_fields__ if field != "cap"}
-        truths = {field: bool(row[field]) for field in ("private", "has_test")}
-        return DataRow(**fields | truths, cap=cap)
+        return data_row(row, budget.cap_of(self.ledger(name)) if row["private"] else None)
 
     def load(self, name: str) -> DataSet:
         """Return the records of a data set.
@@ -194,6 +191,8 @@ class DataSets(Home):
     def set_cap(self, name: str, cap: Cap, *, by: str | None = None, reason: str = "") -> None:
         """Change the cap of a private data set; the ledger keeps that it was changed.
 
+        A larger cap, and any after a run, needs both a name and a reason.
+
         Parameters
         ----------
         name
@@ -201,7 +200,8 @@ class DataSets(Home):
         cap
             What everything released from it may cost from now on, what was released before included.
         by, reason
-            Who changes it, by default the user of this process, and why; both go into the ledger.
+            Who changes it and why; both go into the ledger. The user of this process stands for a name that
+            is not needed.
         """
         row, signature = self.data_row(name), declaration.author(by, reason)
         if not row.private:
@@ -209,6 +209,7 @@ class DataSets(Home):
         declaration.check_delta(cap, row.records, reason)
         with self.database.write() as connection:
             self._check_whole(connection, _REFUSED)
+            caps.check_change(self._rows(connection, row.fingerprint), cap, by, reason)
             declaration.append_cap(connection, row.fingerprint, name, cap, signature)
         self.keep_head()
 
@@ -242,7 +243,12 @@ class DataSets(Home):
         Budget
             Spent, reserved and left, from the ledger alone.
         """
-        return budget.state(self.ledger(name) if self.data_row(name).private else [])
+        row = self.data_row(name)
+        with self.database.snapshot() as connection:
+            problems = self._ledger_problems(connection)
+            if problems:  # rows that are gone would give budget back, and so would a table that says public
+                raise chain.not_whole(problems)
+            return budget.state(self._rows(connection, row.fingerprint) if row.private else [])
 
     def ledger(self, data: str | None = None) -> list[LedgerRow]:
         """Return the rows of the ledger, all or those of a data set's records under any name."""
@@ -259,7 +265,8 @@ class DataSets(Home):
         return rows[0]
 
     def _key(self) -> str:
-        return str(self.database.read("SELECT value FROM meta WHERE key = 'fingerprint key'")[0]["value"])
+        with self.database.lock, self.database.translated():
+            return declaration.fingerprint_key(self.database.connection())
 
 
 def _checked_name(name: str) -> str:

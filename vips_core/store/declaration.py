@@ -3,6 +3,7 @@
 import getpass
 import hashlib
 import json
+import re
 import sqlite3
 from collections.abc import Mapping
 from typing import Any
@@ -12,9 +13,12 @@ from vips_core.data import BinaryRows, Corpus, kind_of
 from vips_core.privacy.filter import PrivacyFilter
 from vips_core.store import ledger_chain as chain
 from vips_core.store.budget import Cap
+from vips_core.store.database import StoreError
 
 _MARGIN = 10  # a cap's δ is at most one over so many times N, unless a reason is given
 _LONGEST = 500  # characters of a name or a reason
+_KEY = re.compile("[0-9a-f]{64}")
+_DECLARED = "SELECT content FROM ledger WHERE kind = 'data'"
 # Columns that the chain holds too.
 _PROTECTING = ("private", "records", "unit", "schema", "person_column", "person_namespace")
 
@@ -64,10 +68,27 @@ def append(
     declared: Mapping[str, Any],
     signature: Mapping[str, str],
 ) -> None:
-    """Write into the chain what is declared of records, unless its last word on them is the same."""
+    """Write into the chain what is declared of records, unless its last word on them is the same.
+
+    With it goes a seal of the key that fingerprints and digests are made with: by another key, the same
+    people would be others.
+    """
     last = last_declared(connection, fingerprint, name)
     if last is None or {key: last.get(key) for key in declared} != dict(declared):
-        chain.append(connection, "data", fingerprint, name, {**declared, **signature})
+        content = {**declared, **signature, "key": _key_seal(connection)}
+        chain.append(connection, "data", fingerprint, name, content)
+
+
+def fingerprint_key(connection: sqlite3.Connection) -> str:
+    """Return the secret that fingerprints and digests are keyed with, as hexadecimal digits."""
+    row = connection.execute("SELECT value FROM meta WHERE key = 'fingerprint key'").fetchone()
+    if row is None or not _KEY.fullmatch(str(row["value"])):
+        raise StoreError("the key of the store's fingerprints is damaged: put back a copy of the store")
+    return str(row["value"])
+
+
+def _key_seal(connection: sqlite3.Connection) -> str:
+    return hashlib.sha256(f"seal of {fingerprint_key(connection)}".encode()).hexdigest()[:32]
 
 
 def append_cap(
@@ -81,7 +102,13 @@ def append_cap(
 
 def differences(connection: sqlite3.Connection) -> list[str]:
     """Return a sentence for each data set whose table row is not what the chain says of it."""
-    problems = []
+    seal = _key_seal(connection)
+    sealed = [json.loads(row["content"]) for row in connection.execute(_DECLARED)]
+    problems = (
+        ["The key of the store's fingerprints was changed: people would not be found again."]
+        if any(content.get("key", seal) != seal for content in sealed)
+        else []
+    )
     for row in connection.execute("SELECT * FROM data ORDER BY created"):
         declared = last_declared(connection, row["fingerprint"], row["name"])
         if declared is None:
@@ -94,6 +121,28 @@ def differences(connection: sqlite3.Connection) -> list[str]:
             if column in declared and declared[column] != _as_declared(column, row[column])
         ]
     return problems
+
+
+def run_differences(connection: sqlite3.Connection) -> list[str]:
+    """Return a sentence for each run on private records whose table row is not what was reserved for it."""
+    statement = (
+        "SELECT runs.*, ledger.fingerprint AS reserved_of, ledger.content FROM runs JOIN ledger "
+        "ON ledger.run = runs.id AND ledger.kind = 'reserve' ORDER BY runs.number"
+    )
+    problems = []
+    for row in connection.execute(statement):
+        seal = request_seal(str(row["request"]))
+        sealed = json.loads(row["content"]).get("request", seal)  # older versions did not seal it
+        if (row["fingerprint"], seal) != (row["reserved_of"], sealed):
+            problems.append(
+                f"Run {row['id']} has another request, or other records, in its table than in the ledger."
+            )
+    return problems
+
+
+def request_seal(request: str) -> str:
+    """Return a hash of what a run was asked for, as it stands in the table of runs."""
+    return hashlib.sha256(request.encode()).hexdigest()[:32]
 
 
 def _as_declared(column: str, value: Any) -> Any:

@@ -39,14 +39,22 @@ class Home:
             return self._problems(connection)
 
     def _problems(self, connection: sqlite3.Connection) -> list[str]:
+        return self._ledger_problems(connection) or people.problems(connection)
+
+    def _ledger_problems(self, connection: sqlite3.Connection) -> list[str]:
         problems = chain.verify(connection, self._head_file)
-        return problems or [*declaration.differences(connection), *people.problems(connection)]
+        return problems or [*declaration.differences(connection), *declaration.run_differences(connection)]
+
+    def require_whole(self, refused: str) -> None:
+        """Refuse something, named as in "no report may be written", while the ledger is not whole."""
+        with self.database.snapshot() as connection:
+            self._check_whole(connection, refused)
 
     def _check_whole(self, connection: sqlite3.Connection, refused: str) -> None:
         """Refuse something while the ledger is not whole, so that nothing is built on what was edited."""
         problems = self._problems(connection)
         if problems:
-            raise ValueError(f"{refused} while the ledger is not whole: {problems[0]}")
+            raise chain.not_whole(problems, refused)
 
     def notes(self) -> list[str]:
         """Return a sentence for each data set whose people cannot be found in other ones."""

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from vips_core import rounding
-from vips_core.store.database import Database
+from vips_core.store.database import Database, StoreError
 
 GENESIS = "0" * 64
 KEY = "VIPS_LEDGER_KEY"  # environment variable
@@ -31,6 +31,7 @@ KINDS = {  # of rows, for people
     "link": "Linked",
     "separate": "Kept apart",
     "reserve": "Reserved",
+    "announce": "Announced",
     "settle": "Settled",
 }
 _LEAST_KEY = 16  # bytes
@@ -48,7 +49,8 @@ class LedgerRow:
     fingerprint, data
         The records, and what they were called then.
     content
-        Events [sampling_rate, noise_multiplier, count] of a run, or the cap's ε and δ.
+        Events [sampling_rate, noise_multiplier, count] of a run, how many of them it announced, the cap's ε
+        and δ, or what is declared of records.
     """
 
     number: int
@@ -84,6 +86,9 @@ class LedgerRow:
                 return f"shares its budget with {others}{author}"
             case "separate":
                 return f"separated from {content['from']}: {content['why']}{author}"
+            case "announce":
+                count = content["releases"]
+                return f"at most {count:,} {'release' if count == 1 else 'releases'} so far"
         releases = [
             f"{count:,} × (q = {rate:.4g}, σ = {noise:.5g})" for rate, noise, count in content["events"]
         ]
@@ -163,8 +168,11 @@ def sign(connection: sqlite3.Connection) -> None:
 
 
 def rows(table: Sequence[sqlite3.Row]) -> list[LedgerRow]:
-    """Return rows of the table as they are read elsewhere."""
+    """Return rows of the table as they are read elsewhere; `StoreError` for one that was changed."""
     names = LedgerRow.__dataclass_fields__
+    for row in table:
+        if not _is_sealed(row):
+            raise not_whole([_changed(row["number"])])
     return [
         LedgerRow(**{name: row[name] for name in names} | {"content": json.loads(row["content"])})
         for row in table
@@ -176,35 +184,38 @@ def verify(connection: sqlite3.Connection, head_file: Path, *, signed: bool = Tr
 
     With `signed` and a key, both the last row and the file of the head have to be signed with it.
     """
-    problems, seals = [], [GENESIS]
+    problems, seals, last = [], {0: GENESIS}, 0
     for row in connection.execute("SELECT * FROM ledger ORDER BY number"):
-        while len(seals) < row["number"]:
-            problems.append(f"Row {len(seals)} of the ledger is missing.")
-            seals.append("")
-        if seals[-1] and row["previous"] != seals[-1]:
-            problems.append(
-                f"Row {row['number']} of the ledger does not follow from row {row['number'] - 1}."
-            )
-        if row["hash"] != _seal([row[name] for name in _COLUMNS]):
-            problems.append(f"Row {row['number']} of the ledger was changed: its hash does not match it.")
-        seals.append(row["hash"])
-    for head in (_stored_head(connection), read_head(head_file)):
-        if head is not None and head.count >= len(seals):
-            problems.append(f"The ledger was cut: it had {head.count} rows, and has {len(seals) - 1}.")
+        number = row["number"]
+        if number != last + 1:
+            problems.append(f"Row {last + 1} of the ledger is missing.")
+        elif row["previous"] != seals[last]:
+            problems.append(f"Row {number} of the ledger does not follow from row {last}.")
+        if not _is_sealed(row):
+            problems.append(_changed(number))
+        seals[number], last = row["hash"], number
+    stored, kept = _stored_head(connection), read_head(head_file)
+    for head in (stored, kept):
+        if head is not None and head.count > last:
+            problems.append(f"The ledger was cut: it had {head.count} rows, and has {last}.")
             break
-        if head is not None and seals[head.count] not in ("", head.hash):
+        if head is not None and seals.get(head.count, head.hash) != head.hash:
             problems.append(
                 f"Row {head.count} of the ledger was replaced: it does not have the hash kept of it."
             )
             break
-    nothing = Head(0, GENESIS)
-    last, kept = _stored_head(connection) or nothing, read_head(head_file) or nothing
-    covered = last.count == len(seals) - 1 and _is_signed(last) and _is_signed(kept)
-    if signed and len(seals) > 1 and signing_key() is not None and not covered:
+    covered = all(head is not None and _is_signed(head) for head in (stored, kept))
+    covered = covered and stored is not None and stored.count == last
+    if signed and last and signing_key() is not None and not covered:
         problems.append(
             f"The head of the ledger is not signed with the key of {KEY}: others may have rebuilt the ledger."
         )
     return problems
+
+
+def not_whole(problems: Sequence[str], refused: str = "no budget can be read") -> StoreError:
+    """Return the error that refuses something upon a ledger with problems."""
+    return StoreError(f"{refused} while the ledger is not whole: {problems[0]}")
 
 
 def signing_key() -> bytes | None:
@@ -254,7 +265,10 @@ def _store_head(connection: sqlite3.Connection, head: Head) -> None:
 
 def _stored_head(connection: sqlite3.Connection) -> Head | None:
     row = connection.execute("SELECT value FROM meta WHERE key = 'ledger head'").fetchone()
-    return None if row is None else Head.of(row[0])
+    try:
+        return None if row is None else Head.of(row[0])
+    except (AttributeError, ValueError):
+        raise StoreError("the head of the ledger is damaged in the store: put back a copy of it") from None
 
 
 def _head(connection: sqlite3.Connection) -> Head:
@@ -263,5 +277,15 @@ def _head(connection: sqlite3.Connection) -> Head:
 
 
 def _seal(body: Sequence[Any]) -> str:
-    text = json.dumps(dict(zip(_COLUMNS, body, strict=True)), sort_keys=True, separators=(",", ":"))
+    named = dict(zip(_COLUMNS, body, strict=True))
+    # Only in a damaged file is there anything that is neither text nor number.
+    text = json.dumps(named, sort_keys=True, separators=(",", ":"), default=repr)
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _is_sealed(row: sqlite3.Row) -> bool:
+    return bool(row["hash"] == _seal([row[name] for name in _COLUMNS]))
+
+
+def _changed(number: int) -> str:
+    return f"Row {number} of the ledger was changed: its hash does not match it."

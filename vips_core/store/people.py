@@ -12,7 +12,7 @@ import io
 import json
 import sqlite3
 import unicodedata
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Set
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -23,6 +23,7 @@ from vips_core.data import Sharded
 from vips_core.data.npz import plain_arrays
 from vips_core.data.shard_files import read_bytes, write_bytes
 from vips_core.store import ledger_chain as chain
+from vips_core.store.database import StoreError
 
 Digests = npt.NDArray[np.uint64]
 _BESIDE = "people.npz"
@@ -132,7 +133,11 @@ def common(first: Digests, second: Digests) -> int:
 def kept(connection: sqlite3.Connection, fingerprint: str, table: str) -> Digests:
     """Return the digests that are kept of some records."""
     row = connection.execute(f"SELECT digests FROM {table} WHERE fingerprint = ?", [fingerprint]).fetchone()
-    return _NONE if row is None else np.frombuffer(row["digests"], np.uint64)
+    if row is None:
+        return _NONE
+    if not isinstance(row["digests"], bytes) or len(row["digests"]) % _NONE.itemsize:
+        raise StoreError("digests of people in the store are damaged: put back a copy of the store")
+    return np.frombuffer(row["digests"], np.uint64)
 
 
 def keep(connection: sqlite3.Connection, fingerprint: str, name: str, new: Digests, table: str) -> None:
@@ -184,6 +189,17 @@ def ties(connection: sqlite3.Connection) -> dict[frozenset[str], tuple[bool, int
 def pool(connection: sqlite3.Connection, fingerprint: str) -> set[str]:
     """Return the fingerprints of all records that share a budget with these, and their own."""
     links = [pair for pair, (shared, _) in ties(connection).items() if shared]
+    return connected(fingerprint, links)
+
+
+def connected(fingerprint: str, links: Collection[Set[str]]) -> set[str]:
+    """Return all that links lead to from some records, and these.
+
+    Examples
+    --------
+    >>> sorted(connected("a", [{"b", "c"}, {"a", "b"}, {"d", "e"}]))
+    ['a', 'b', 'c']
+    """
     members, grown = {fingerprint}, True
     while grown:
         larger = members.union(*(link for link in links if link & members))

@@ -99,7 +99,8 @@ def link(connection: sqlite3.Connection, new: Newcomer, joining: Mapping[str, in
     chain.append(connection, _LINK, new.fingerprint, new.name, {"with": others, **new.signature})
     strictest = Cap(min(cap.epsilon for cap in known), min(cap.delta for cap in known))
     if any(cap != strictest for cap in known):
-        signature = {**new.signature, "set_by": _LINK}
+        reason = new.signature["reason"] or "budgets were joined, and the smallest cap holds"
+        signature = {**new.signature, "reason": reason, "set_by": _LINK}
         declaration.append_cap(connection, new.fingerprint, new.name, strictest, signature)
 
 
@@ -147,7 +148,8 @@ def separate(
         own = budget.cap_of([row for row in rows if row.number < number])
         cap = budget.cap_of(joint) if changed or own is None else own
         if cap is not None and cap != budget.cap_of(rows):
-            declaration.append_cap(connection, side, people.names(connection, [side]), cap, signature)
+            answer = {**signature, "reason": f"the cap from before it shared a budget: {why}"}
+            declaration.append_cap(connection, side, people.names(connection, [side]), cap, answer)
 
 
 def overlap_sentences(rows: Sequence[LedgerRow]) -> list[str]:

@@ -7,14 +7,31 @@ import platform
 import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
-from vips_core.privacy.plan import PrivacyPlan
+from vips_core.privacy.plan import PrivacyPlan, PurePlan
 from vips_core.store.budget import Cap
+from vips_core.store.database import StoreError
+from vips_core.tasks import TASKS
 
-FIT, SWEEP, AUDIT = "fit", "sweep", "audit"  # kinds of runs
+FIT, SWEEP, AUDIT = KINDS = ("fit", "sweep", "audit")  # of runs
 QUEUED, RUNNING, DONE, CANCELLED, FAILED = STATUSES = ("queued", "running", "done", "cancelled", "failed")
 _PACKAGES = ("vips-explorer", "numpy", "scipy", "numba")
+_Made = TypeVar("_Made")
+_RUN_TYPES = {
+    **dict.fromkeys(("id", "data", "status"), str),
+    **dict.fromkeys(("step", "steps"), int),
+    **dict.fromkeys(("fingerprint", "error"), str | None),
+    **dict.fromkeys(("epsilon", "started", "ended"), float | None),
+    "created": float,
+    "seed": int | None,
+}
+_DATA_TYPES = {
+    **dict.fromkeys(("name", "fingerprint", "unit"), str),
+    "records": int,
+    "created": float,
+    "person_column": str | None,
+}
 
 
 @dataclass(frozen=True)
@@ -71,7 +88,7 @@ class NewRun:
     model: str
     data: str
     steps: int
-    plan: PrivacyPlan | None = None
+    plan: PrivacyPlan | PurePlan | None = None
     accountant: str = "pld"
     seed: int | None = None
 
@@ -107,15 +124,45 @@ class RunRow:
     versions: Mapping[str, str]
     seed: int | None
     pinned: bool
-    plan: PrivacyPlan | None
+    plan: PrivacyPlan | PurePlan | None
 
 
 def run_row(row: sqlite3.Row, scores: list[tuple[int, float]]) -> RunRow:
-    """Return a row of the table of runs."""
-    fields = {name: row[name] for name in RunRow.__dataclass_fields__ if name != "scores"}
-    fields |= {name: json.loads(row[name]) for name in ("request", "versions")}
-    plan = None if row["plan"] is None else PrivacyPlan(**json.loads(row["plan"]))
-    return RunRow(**fields | {"pinned": bool(row["pinned"]), "scores": scores, "plan": plan})
+    """Return a row of the table of runs; `StoreError` where it is damaged."""
+    try:
+        fields = {name: row[name] for name in RunRow.__dataclass_fields__ if name != "scores"}
+        fields |= {name: dict(json.loads(row[name])) for name in ("request", "versions")}
+        plan = None if row["plan"] is None else _plan(json.loads(row["plan"]))
+        run = RunRow(**fields | {"pinned": bool(row["pinned"]), "scores": scores, "plan": plan})
+        methods = TASKS[run.request["model"]].methods
+        if (run.kind != SWEEP and run.request["method"] not in methods) or run.kind not in KINDS:
+            raise ValueError(run.kind)
+        return _typed(run, _RUN_TYPES)
+    except (KeyError, TypeError, ValueError):
+        raise StoreError("a run in the store is damaged: put back a copy of the store") from None
+
+
+def _plan(values: Mapping[str, Any]) -> PrivacyPlan | PurePlan:
+    return PurePlan(**values) if "epsilon" in values else PrivacyPlan(**values)
+
+
+def data_row(row: sqlite3.Row, cap: Cap | None) -> DataRow:
+    """Return a row of the table of data sets; `StoreError` where it is damaged."""
+    try:
+        fields = {name: row[name] for name in DataRow.__dataclass_fields__ if name != "cap"}
+        truths = {name: bool(row[name]) for name in ("private", "has_test")}
+        TASKS[row["kind"]]
+        return _typed(DataRow(**fields | truths, cap=cap), _DATA_TYPES)
+    except (KeyError, TypeError, ValueError):
+        raise StoreError("a data set in the store is damaged: put back a copy of the store") from None
+
+
+def _typed(made: _Made, types: Mapping[str, Any]) -> _Made:
+    """Return what a row holds; `TypeError` where a damaged file has another type than the column."""
+    for name, kind in types.items():
+        if not isinstance(getattr(made, name), kind):
+            raise TypeError(name)
+    return made
 
 
 def versions() -> dict[str, str]:

@@ -11,6 +11,7 @@ from dataclasses import asdict
 from typing import Any
 
 from vips_core.privacy.events import SampledGaussian
+from vips_core.privacy.plan import PrivacyPlan, PurePlan
 from vips_core.store import budget, declaration
 from vips_core.store import ledger_chain as chain
 from vips_core.store.database import insert
@@ -63,6 +64,8 @@ class Store(SharedBudgets):
             raise ValueError(
                 f"a {run.kind} would spend the budget of {run.data}, which is private, on trials"
             )
+        if row.private and isinstance(run.plan, PurePlan):
+            raise ValueError(f"{run.data} is private: its cap counts releases at the wall, and this is none")
         if row.private:
             # The slow part before the lock: under it the answer is known, unless others were faster.
             _check_budget(self.ledger(run.data), run)
@@ -82,8 +85,12 @@ class Store(SharedBudgets):
         if now is None or now["fingerprint"] != row.fingerprint:
             raise ValueError(f"the data set {row.name} was replaced just now: try again")
         _check_budget(self._rows(connection, row.fingerprint), run)
-        assert run.plan is not None  # `queue` has refused the others
-        content = {"events": budget.to_lists(run.plan.events()), "steps": run.plan.steps}
+        assert isinstance(run.plan, PrivacyPlan)  # `queue` has refused the others
+        content = {
+            "events": budget.to_lists(run.plan.events()),
+            "steps": run.plan.steps,
+            "request": declaration.request_seal(_request_text(run)),
+        }
         chain.append(connection, "reserve", row.fingerprint, row.name, content, run_id)
 
     def run(self, run_id: str) -> RunRow:
@@ -213,7 +220,7 @@ def _check_budget(rows: Sequence[LedgerRow], run: NewRun) -> None:
     cap_filter = budget.filter_of(rows)
     if cap_filter is None:  # a private data set cannot be registered without a cap
         raise ValueError(f"{_REFUSED} while the ledger is not whole: it has no cap for {run.data}")
-    assert run.plan is not None
+    assert isinstance(run.plan, PrivacyPlan)
     if not run.plan.is_sampled_as_accounted:
         raise ValueError(
             f"{run.data} is private: batches of fixed size are refused, since ε is computed for Poisson ones"
@@ -223,19 +230,28 @@ def _check_budget(rows: Sequence[LedgerRow], run: NewRun) -> None:
         raise ValueError(budget.refusal(run.data, taken, run.plan, cap_filter, run.accountant))
 
 
+def _request_text(run: NewRun) -> str:
+    return json.dumps(run.request, ensure_ascii=False)
+
+
+def _promises(plan: PrivacyPlan | PurePlan | None) -> bool:
+    """Whether a plan has a finite ε."""
+    return isinstance(plan, PurePlan) or (plan is not None and bool(plan.noise_multiplier))
+
+
 def _insert(connection: sqlite3.Connection, run_id: str, run: NewRun, row: DataRow, held: bool) -> None:
     now = time.time()
     values = {
         "id": run_id,
         "kind": run.kind,
-        "request": json.dumps(run.request, ensure_ascii=False),
+        "request": _request_text(run),
         "model": run.model,
         "data": run.data,
         "fingerprint": row.fingerprint if row.private else None,
         "seed": run.seed,
         "status": QUEUED,
         "steps": run.steps,
-        "epsilon": 0.0 if run.plan is not None and run.plan.noise_multiplier else None,
+        "epsilon": 0.0 if _promises(run.plan) else None,
         "plan": None if run.plan is None else json.dumps(asdict(run.plan)),
         "claimed": now if held else None,
         "created": now,

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from vips_core.csv_text import to_csv
 from vips_core.engines.cluster import Cluster, client_of
 from vips_core.jobs.interrupts import noted_interrupts
 from vips_core.jobs.request import Request
@@ -59,7 +60,7 @@ def execute(
     sweep = Sweep.from_mapping(store.run(run_id).request)
     progress = run_missing(sweep, store, on_cell, cluster=cluster)
     store.folder(run_id).mkdir(parents=True, exist_ok=True)
-    frame(sweep, store).to_csv(store.folder(run_id) / "cells.csv", index=False)
+    (store.folder(run_id) / "cells.csv").write_bytes(to_csv(frame(sweep, store)))
     return progress
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["failures", "frame", "ledgers", "summarise", "traces"]
 
 CONFIDENCE = 0.95
-_OFTEN_MISSING = ("epsilon", "epsilon_pld", "epsilon_moments", "batch")
+_OFTEN_MISSING = ("epsilon", "epsilon_pld", "epsilon_moments", "batch", "noise_multiplier", "epochs", "delta")
 
 
 def frame(sweep: Sweep, store: Store) -> "pd.DataFrame":
@@ -140,9 +140,7 @@ class _KnownCell:
             "epsilon": self.epsilon,
             "epsilon_pld": spent.get("pld"),
             "epsilon_moments": spent.get("moments"),
-            "noise_multiplier": plan["noise_multiplier"],
-            "expected_batch": plan["expected_batch"],
-            "steps": plan["steps"],
+            **{name: plan.get(name) for name in ("noise_multiplier", "expected_batch", "steps")},
             **{name: request.get(name) for name in ("batch", "epochs", "delta", "accountant")},
             **{name: request.get(name) for name in request.task.options},
             "seed": request.seed,

@@ -34,7 +34,9 @@ class Method:
     refused_options
         Options that cannot be given with it, each with the reason.
     ignored_options
-        Options that it does not look at.
+        Options that it does not look at, which its requests therefore do not have.
+    is_pure
+        Whether it answers once, by a proof of its own: pure ε-DP, outside of the wall.
     refused_on_private
         Why it may not run on private data; empty where it may.
     """
@@ -45,6 +47,7 @@ class Method:
     accountant: str | None = None
     refused_options: Mapping[str, str] = field(default_factory=dict)
     ignored_options: tuple[str, ...] = ()
+    is_pure: bool = False
     refused_on_private: str = ""
 
 

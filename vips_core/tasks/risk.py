@@ -44,7 +44,8 @@ class RiskTask:
                 OBJECTIVE_PERTURBATION,
                 "Objective perturbation",
                 refused_options={"noise": "whose proof is about epsilon"},
-                ignored_options=("accountant",),
+                ignored_options=("accountant", "delta", "epochs", "batch"),
+                is_pure=True,
                 refused_on_private="its ε is for replacing a record and does not compose with the ledger",
             ),
         )

@@ -8,9 +8,11 @@ from dashboard.components.bounds import at_least, at_most
 from dashboard.components.charts import chart
 from dashboard.components.formats import brief
 from dashboard.components.layout import card, metric
-from dashboard.components.tables import by_width, csv_button
+from dashboard.components.tables import by_width, csv_button, text_table
 from dashboard.views.runs import charts, separation, tables, text
+from vips_core.store import caps
 from vips_core.store.budget import Cap
+from vips_core.store.database import StoreError
 from vips_core.store.rows import DataRow
 
 
@@ -41,7 +43,11 @@ def _ledger() -> None:
 
 
 def _budget(row: DataRow) -> None:
-    budget = stored.store().budget(row.name)
+    try:
+        budget = stored.store().budget(row.name)
+    except StoreError as problem:
+        layout.problem(str(problem))
+        return
     assert budget.cap is not None  # a private data set cannot be registered without one
     unit = layout.plain(row.unit)
     cap = f"ε = {budget.cap.epsilon:g} at δ = {brief(budget.cap.delta)}"
@@ -60,6 +66,8 @@ def _budget(row: DataRow) -> None:
         chart(charts.budget_over_time(budget), name, alt, lambda: tables.budget_table(budget))
     else:
         st.markdown(text.NOTHING_RELEASED)
+    st.caption(text.CAPS_CAPTION)
+    text_table(tables.caps_table(caps.all_set(stored.store().ledger(row.name))))
     with st.expander("Change the cap", type="compact"):
         _cap_form(row, budget.cap)
     separation.show(row)
@@ -69,18 +77,18 @@ def _cap_form(row: DataRow, cap: Cap) -> None:
     key = f"{row.name}:{cap.epsilon}:{cap.delta}"
     st.caption(text.CAP_CAPTION)
     columns = layout.narrow_columns(f"cap-{row.name}", 2)
-    epsilon = columns[0].number_input("Cap on ε", 0.001, 1000.0, float(cap.epsilon), key=f"cap-epsilon:{key}")
-    delta = columns[1].number_input(
-        "δ", 1e-15, 0.1, float(cap.delta), key=f"cap-delta:{key}", format="%e", step=1e-7
-    )
-    by = st.text_input("Your name", max_chars=100, key=f"cap-by:{key}")
-    reason = st.text_input("Why", max_chars=500, key=f"cap-reason:{key}", help=text.REASON_HELP)
-    st.button(
-        "Set the cap", key=f"cap-set:{key}", on_click=_set_cap, args=(row.name, epsilon, delta, by, reason)
-    )
+    columns[0].number_input("Cap on ε", 0.001, 1000.0, float(cap.epsilon), key=f"cap-epsilon:{key}")
+    columns[1].number_input("δ", 1e-15, 0.1, float(cap.delta), key=f"cap-delta:{key}", format="%e", step=1e-7)
+    st.text_input("Your name", max_chars=100, key=f"cap-by:{key}")
+    st.text_input("Why", max_chars=500, key=f"cap-reason:{key}", help=text.REASON_HELP)
+    st.button("Set the cap", key=f"cap-set:{key}", on_click=_set_cap, args=(row.name, key))
 
 
-def _set_cap(name: str, epsilon: float, delta: float, by: str, reason: str) -> None:
+def _set_cap(name: str, key: str) -> None:
+    """Take what stands in the form now: a click may come before the page was drawn with what was typed."""
+    epsilon, delta, by, reason = (
+        st.session_state[f"cap-{value}:{key}"] for value in ("epsilon", "delta", "by", "reason")
+    )
     try:
         stored.store().set_cap(name, Cap(epsilon, delta), by=by.strip() or None, reason=reason)
     except ValueError as problem:

@@ -53,9 +53,9 @@ def budget_over_time(budget: Budget) -> Figure:
     drawn = figure(
         [taken],
         axis("Time of reservation (UTC)", range=around),
-        axis("% of the cap", range=[0, 115]),
+        axis("% of today's cap", range=[0, 115]),
         height=300,
         showlegend=False,
         margin=NO_LEGEND,
     )
-    return with_level(drawn, 100, "Cap", VERMILION, "left")
+    return with_level(drawn, 100, "Today's cap", VERMILION, "left")

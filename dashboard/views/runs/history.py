@@ -103,6 +103,7 @@ def _table(matching: Sequence[RunRow], selected: Sequence[RunRow]) -> None:
                 "Started": st.column_config.DatetimeColumn("Started (UTC)", format="D MMM, HH:mm", width=105),
             },
         )
+    csv_button(rows, "runs")
 
 
 def _chosen_run(run: RunRow) -> None:

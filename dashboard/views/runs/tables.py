@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 
 from dashboard import stored
+from dashboard.components import layout
 from dashboard.components.bounds import at_most
 from dashboard.components.formats import brief, number, signed
 from dashboard.components.tables import NarrowRow
@@ -158,6 +159,21 @@ def budget_table(budget: Budget) -> pd.DataFrame:
     """The history of a budget: when, which run, and the share of the cap that everything up to then takes."""
     rows = [(pd.Timestamp(moment, unit="s"), run, 100 * share) for moment, run, share in budget.history]
     return pd.DataFrame(rows, columns=["Time (UTC)", "Run", "% of the cap"])
+
+
+def caps_table(rows: Sequence[LedgerRow]) -> pd.DataFrame:
+    """All caps that were set, the newest first: when, ε, δ, by whom and why."""
+    shown = [
+        {
+            "Set (UTC)": f"{pd.Timestamp(row.time, unit='s'):%Y-%m-%d %H:%M}",
+            "ε": f"{row.content['epsilon']:g}",
+            "δ": brief(row.content["delta"]),
+            "By": layout.plain(row.content.get("by") or "–"),
+            "Why": layout.plain(row.content.get("reason") or "–"),
+        }
+        for row in reversed(rows)
+    ]
+    return pd.DataFrame(shown)
 
 
 def ledger_table(rows: Sequence[LedgerRow]) -> pd.DataFrame:

@@ -24,12 +24,16 @@ NO_PRIVATE_DATA = (
     "Images: it is private unless you say otherwise, and gets a cap."
 )
 LEDGER_CAPTION = "Everything that was reserved and released, in a chain of hashes."
-CAP_CAPTION = "A cap is a promise to the people in the data. The ledger keeps every change."
+CAP_CAPTION = (
+    "A cap is a promise to the people in the data. A larger one, and any after a run, needs your name and a "
+    "reason: the ledger keeps them, and reports show them."
+)
+CAPS_CAPTION = "Caps so far, the newest first. A run's report states the one that held when it was reserved."
 ADAPTIVITY = (
     "Each run is chosen after looking at the ones before, so the cap is kept by a privacy filter. It counts "
     "more than the ε of the same releases planned as a whole. The difference is the price of adaptivity."
 )
-REASON_HELP = "Kept in the ledger with the cap. Needed where δ is above 1/(10·N)."
+REASON_HELP = "Needed for a larger cap, for any cap after a run, and where δ is above 1/(10·N)."
 SEPARATION_CAPTION = (
     "For data sets that share a budget although their people are others, for instance because two studies "
     "number from 1. Possible until a run is counted for both. Your name and the reason go into the ledger "

@@ -27,10 +27,9 @@ __all__ = ["store"]  # a fixture
 def test_train_submits_what_the_page_shows(store):
     at = press_train(page(methods="refined,non-private", epsilon=2, delta=1e-4))
     runs = [store.run(run_id) for run_id in address(at)["runs"].split(",")]
-    shared = {"model": "lda", "data": "open", "delta": 1e-4, "epochs": 10.0, "accountant": "pld", "topics": 2}
-    shared["words"] = 50
-    assert runs[0].request == shared | {"method": "refined", "epsilon": 2.0}
-    assert runs[1].request == shared | {"method": "non-private"}
+    shared = {"model": "lda", "data": "open", "delta": 1e-4, "epochs": 10.0, "topics": 2, "words": 50}
+    assert runs[0].request == shared | {"method": "refined", "epsilon": 2.0, "accountant": "pld"}
+    assert runs[1].request == shared | {"method": "non-private"}  # which no accountant is asked about
     assert all(run.seed is None for run in runs)
 
 

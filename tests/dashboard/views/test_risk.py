@@ -8,6 +8,7 @@ import pytest
 from scipy.special import expit
 
 from dashboard import stored
+from dashboard.model_page import results
 from dashboard.views.risk import coefficient_chart, data, person_form, text
 from dashboard.views.risk.definition import PAGE
 from tests.pages import address, checked, trained, trained_by, view
@@ -105,6 +106,17 @@ def test_scores_are_the_core_s(finished):
         assert scores.calibration.records.tolist() == [30] * 10
         cases = (scores.calibration.observed * scores.calibration.records).sum()
         assert cases == pytest.approx(rows.y.sum()) == scores.cases
+
+
+def test_a_method_with_a_proof_of_its_own_is_shown_without_what_it_does_not_have(finished):
+    """Issue 32: objective perturbation was shown with a σ and a δ that it never used."""
+    table = results.spent_table(PAGE, finished).set_index("Method")
+    pure = table.loc["Objective perturbation"]
+    assert (pure["Target ε"], pure["Spent ε, tight"]) == (3, 3)
+    assert pure[["δ", "Noise σ", "Batch S", "Steps"]].isna().all()
+    assert table.drop(["Objective perturbation", "Non-private"])[["δ", "Noise σ"]].notna().all(axis=None)
+    shown = results.readable(results.spent_table(PAGE, finished)).set_index("Quantity")
+    assert set(shown.loc[["δ", "Noise σ", "Batch S", "Steps"], "Objective perturbation"]) == {"–"}
 
 
 def test_credible_intervals_are_kept_apart_from_reruns(finished):

@@ -1,14 +1,16 @@
 """The Runs page's logic, without a browser."""
 
+import contextlib
 import sqlite3
 import zipfile
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from dashboard import pages
 from dashboard.components.bounds import at_least, at_most
 from dashboard.views.runs import charts, data, history, tables, text
-from tests.pages import address, checked, settled, view
+from tests.pages import address, checked, opened, settled, view
 from tests.small_rows import rows
 from vips_core import Ledger
 from vips_core.jobs import supervisor, worker
@@ -208,8 +210,18 @@ def test_budgets_and_cap(store):
     (by,) = [box for box in at.text_input if box.label == "Your name"]
     checked(by.set_value("Ada").run())
     checked(button(at, "cap-set").click().run())
+    assert "A larger cap needs a name and a reason, got no reason" in at.error[0].value.replace("\\", "")
+    assert store.data_row("secret").cap == Cap(3.0, 1e-4)
+    (reason,) = [box for box in at.text_input if box.label == "Why"]
+    checked(reason.set_value("the *board* agreed").run())
+    checked(button(at, "cap-set").click().run())
     assert store.data_row("secret").cap == Cap(5.0, 1e-4)
-    assert "ε = 5 at δ = 0.0001, by Ada" in at.dataframe[0].value["Content"].tolist()[-1]
+    said = "ε = 5 at δ = 0.0001, by Ada: the *board* agreed"
+    assert said in at.dataframe[0].value["Content"].tolist()[-1]
+    (shown,) = [table.value for table in at.table if "Why" in table.value]
+    assert shown[["ε", "By"]].values.tolist()[0] == ["5", "Ada"]
+    assert shown["Why"].tolist()[0].replace("\\", "") == "the *board* agreed"
+    assert len(shown) == 2
 
 
 def test_verify_tells_in_words(store):
@@ -223,6 +235,42 @@ def test_verify_tells_in_words(store):
         connection.execute("UPDATE ledger SET content = '{}' WHERE number = 3")
     connection.close()
     assert "Row 3 of the ledger was changed" in text.verdict(store.verify(), 5)
+
+
+def tampered(store, statement):
+    with contextlib.closing(sqlite3.connect(store.home / "store.db")) as connection, connection:
+        connection.execute("DROP TRIGGER ledger_is_not_changed")
+        connection.execute("DROP TRIGGER ledger_is_not_cut")
+        connection.execute(statement)
+
+
+def test_a_ledger_that_was_cut_has_no_reports_and_states_no_budget(store):
+    """Issue 32: reports told the story of a ledger that did not verify."""
+    (run,) = store.runs(data="secret")
+    tampered(store, "DELETE FROM ledger WHERE kind = 'settle'")
+    at = page(runs=run.id)
+    assert not {"Report", "ZIP"} & {item.proto.label for item in at.get("download_button")}
+    assert "No report may be written while the ledger is not whole" in at.error[0].value
+    at = page(part="budgets")
+    assert "No budget can be read while the ledger is not whole" in at.error[0].value
+    checked(button(at, "verify").click().run())
+    assert "The ledger was cut" in at.error[-1].value
+
+
+def test_a_changed_row_is_said_on_pages_that_need_it(store):
+    tampered(store, "UPDATE ledger SET content = replace(content, '3.0', '9.0') WHERE kind = 'cap'")
+    for name, values in (("runs", {"part": "budgets"}), ("risk", {})):
+        at = opened(AppTest.from_function(_draw, args=(name,), default_timeout=60), **values)
+        (error,) = at.error
+        assert "No budget can be read while the ledger is not whole: Row" in error.value.replace("\\", "")
+
+
+def _draw(name):
+    import importlib
+
+    from dashboard.components import layout
+
+    layout.draw(importlib.import_module(f"dashboard.views.{name}.page").show)
 
 
 def test_verify_tells_of_data_sets_of_older_versions(store, monkeypatch):
