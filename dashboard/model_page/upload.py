@@ -13,6 +13,7 @@ from dashboard import background, state, stored
 from dashboard.clicks import uninterrupted
 from dashboard.components import layout
 from dashboard.model_page import upload_files
+from vips_core import validate
 from vips_core.options import SPENDING
 from vips_core.readers import FILE_OPTIONS, PERSON
 from vips_core.store.budget import Cap
@@ -140,7 +141,8 @@ def _described(task: Task, files: list[Any]) -> tuple[dict[str, Any], list[str]]
     about: dict[str, Any] = {}
     if "target" in options:
         if len(columns) < 2:
-            layout.problem(f"a table needs two columns or more with commas between them, got {columns}")
+            got = validate.few(columns)
+            layout.problem(f"a table needs two columns or more with commas between them, got {got}")
             return {}, ["a file that can be read"]
         about["target"] = st.selectbox(
             "Target", columns, index=None, key="target", placeholder="The column to predict, 0 or 1"

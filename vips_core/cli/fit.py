@@ -100,7 +100,7 @@ def _register(store: Store, data: DataSet, request: Request, options: argparse.N
     """Register records that are public, or private and known under another name with their cap."""
     if data.private and store.known_cap(data.train) is None:
         raise ValueError(
-            f"{options.data} is private and has no cap yet: first register it with one, by vips-explorer "
+            f"{data.name} is private and has no cap yet: first register it with one, by vips-explorer "
             f"data add {request.model} {options.data} --epsilon E --delta D, or say --public"
         )
     row = store.add_data(

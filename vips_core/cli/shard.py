@@ -30,19 +30,21 @@ def _shard(options: argparse.Namespace) -> None:
     kind = TASKS[options.model].data_type
     about = {name: getattr(options, name) for name in FILE_OPTIONS[kind]}
     size = sum(file.stat().st_size for file in options.files if file.is_file())
-    with progress_bar(size, "B", hidden=options.json) as bar:
+    store = Store()
+    with store.temporary_folder() as scratch, progress_bar(size, "B", hidden=options.json) as bar:
         data = shard(
             kind,
             options.files,
             options.out,
             about,
+            scratch=scratch,
             records_per_shard=options.records_per_shard,
             on_read=bar.update,
         )
     person = about[PERSON]
     persons = () if person is None else (source_persons(file, person) for file in options.files)
     rows = (source_rows(kind, file) for file in options.files)
-    Store().write_people(data, Sources(chain.from_iterable(rows), chain.from_iterable(persons)))
+    store.write_people(data, Sources(chain.from_iterable(rows), chain.from_iterable(persons)))
     content = {"folder": data.folder, "records": len(data), "shards": len(data.shards)}
     files = "1 shard" if len(data.shards) == 1 else f"{len(data.shards):,} shards"
     answer(options, content, f"Wrote {len(data):,} records in {files} to {data.folder}.")

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from vips_core import validate
+
 
 def without_spaces(identifiers: Any) -> Any:
     """Return a column of identifiers as text, without spaces around them; missing ones stay missing."""
@@ -25,7 +27,10 @@ def column_of_persons(frame: Any, person: str | None, path: Path) -> Any:
     if person is None:
         return None
     if person not in frame.columns:
-        raise ValueError(f"{path.name} has no column {person!r} that names the person, only {list(frame)}")
+        raise ValueError(
+            f"{path.name} has no column {validate.shown(person)} that names the person, only "
+            f"{validate.few(frame)}"
+        )
     return without_spaces(frame[person])
 
 
@@ -46,8 +51,8 @@ def array_of_persons(arrays: Mapping[str, Any], person: str | None, path: Path) 
     identifiers = arrays.get(person)
     if identifiers is None or identifiers.ndim != 1 or identifiers.dtype.kind not in "Uiu":
         raise ValueError(
-            f"{path.name} must hold a list {person!r} of text or whole numbers that names the person of each "
-            f"record, got {sorted(arrays)}"
+            f"{path.name} must hold a list {validate.shown(person)} of text or whole numbers that names the "
+            f"person of each record, got {len(arrays):,} other arrays"
         )
     import pandas as pd
 

@@ -24,6 +24,7 @@ from vips_core.store import ledger_chain as chain
 
 Digests = npt.NDArray[np.uint64]
 _BESIDE = "people.npz"
+_MOST_BESIDE = 8 << 30  # bytes: a thousand million digests
 _NONE: Digests = np.empty(0, np.uint64)
 PRIVATE, PUBLIC = "people", "public_people"  # tables of digests, and kinds of rows that seal them
 
@@ -82,7 +83,8 @@ def write_beside(data: Sharded, own: Digests, key: str) -> None:
 def read_beside(data: Sharded, key: str) -> Digests:
     """Return the digests beside shards; `ValueError` where this store wrote none for them."""
     with contextlib.suppress(Exception):  # a damaged file makes zipfile and NumPy raise nearly anything
-        arrays = plain_arrays(io.BytesIO(read_bytes(data.folder, _BESIDE)))
+        content = read_bytes(data.folder, _BESIDE, _MOST_BESIDE)
+        arrays = plain_arrays(io.BytesIO(content), _MOST_BESIDE)
         own = np.asarray(arrays["digests"], np.uint64)
         if arrays["of"] == _seal_of(data, own, key):
             return own
