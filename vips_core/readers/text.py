@@ -155,11 +155,10 @@ def _first_lines(path: Path, count: int) -> Any:
     """
     import pandas as pd
 
-    with _one_sentence(path.name):
-        with _opened(path) as (_, file):
-            _check_columns(file)
-        with _opened(path) as (_, file):
-            return pd.read_csv(file, header=None, nrows=count, dtype=str, keep_default_na=False)
+    with _opened(path) as (_, file), _one_sentence(path.name):
+        _check_columns(file)
+    with _opened(path) as (_, file), _one_sentence(path.name):
+        return pd.read_csv(file, header=None, nrows=count, dtype=str, keep_default_na=False)
 
 
 def _check_columns(file: IO[bytes]) -> None:
