@@ -126,6 +126,20 @@ def test_a_table_that_is_none_gets_one_sentence(tmp_path, content, sentence):
     assert sentence in refusal(Corpus, tmp_path / "rows.csv")
 
 
+def test_rows_in_memory_are_bounded(tmp_path, scratch, monkeypatch):
+    """256 MB of empty lines took 8 GB."""
+    monkeypatch.setattr("vips_core.readers.text.MOST_ROWS", 3)
+    (tmp_path / "s.toml").write_text(SCHEMA)
+    about = {"target": "ill", "schema": str(tmp_path / "s.toml")}
+    for rows, refused in ((3, False), (4, True)):
+        (tmp_path / "rows.csv").write_text("age,ill\n" + "30,0\n" * rows)
+        (tmp_path / "letters.txt").write_text("sun\n" * rows)
+        for data_type, name, options in ((LabelledRows, "rows.csv", about), (Corpus, "letters.txt", {})):
+            sentence = refusal(data_type, tmp_path / name, **options)
+            assert sentence.startswith(f"{name} must have at most") == bool(sentence) == refused
+    assert len(shard(Corpus, [tmp_path / "letters.txt"], tmp_path / "cut", {}, scratch=scratch)) == 4
+
+
 def test_documents_that_are_not_text_get_one_sentence(tmp_path):
     (tmp_path / "letters.txt").write_bytes(b"rain\xff")
     assert refusal(Corpus, tmp_path / "letters.txt").startswith("letters.txt is not text in UTF-8")

@@ -41,6 +41,7 @@ def plain_arrays(file: io.BufferedReader | io.BytesIO, most_bytes: float = MOST_
 
     Examples
     --------
+    >>> import numpy as np
     >>> packed = io.BytesIO()
     >>> np.savez_compressed(packed, ones=np.ones(2))
     >>> plain_arrays(packed)

@@ -123,7 +123,7 @@ class Sharded:
         try:
             content = json.loads(text)
             if content["format"] != FORMAT:
-                raise ValueError(f"its format is {content['format']!r}, not {FORMAT!r}")
+                raise ValueError(f"its format is {validate.shown(content['format'])}, not {FORMAT!r}")
             kind = files.KINDS[validate.one_of("kind", content["kind"], files.KINDS)]
             shards = tuple(Shard(**shard) for shard in content["shards"])
             public, person = files.read_description(kind, content["public"]), content["person"]

@@ -1,7 +1,6 @@
 """Documents from text, CSV or arrays of counts."""
 
 from collections.abc import Iterable, Iterator
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ from vips_core.data import Corpus
 from vips_core.data.english import english_words
 from vips_core.data.npz import load_arrays
 from vips_core.readers.persons import array_of_persons, column_of_persons, refuse_person
-from vips_core.readers.text import SHARDS, csv_chunks, line_chunks, read_csv, read_text
+from vips_core.readers.text import csv_chunks, line_chunks, read_csv, read_lines, read_text
 
 COUNT_ARRAYS = ("indptr", "indices", "counts", "vocabulary")
 COMMON_WORDS = 6000  # of English, where no vocabulary is given
@@ -49,15 +48,10 @@ def read_documents(
         corpus = Corpus.from_texts(texts, words, persons)
     else:
         refuse_person(person, path, "one line a document")
-        corpus = Corpus.from_texts(lines(files.bounded(path, files.MOST_RECORDS, SHARDS)), words)
+        corpus = Corpus.from_texts(read_lines(path), words)
     if not corpus.counts.size:  # of another language, perhaps: runs would spend a budget on noise alone
         raise ValueError(f"{path.name} holds none of the {len(words):,} words of the vocabulary")
     return corpus
-
-
-def lines(path: Path) -> Iterator[str]:
-    """Return the lines of a text, one after the other."""
-    return chain.from_iterable(some for some, _ in line_chunks(path))
 
 
 def document_chunks(

@@ -15,10 +15,9 @@ import numpy as np
 
 from vips_core.data import BinaryRows, Corpus
 from vips_core.data.npz import load_arrays
-from vips_core.readers.documents import lines
 from vips_core.readers.images import IMAGE_ARRAY, images_of_folder
 from vips_core.readers.persons import array_of_persons, column_of_persons
-from vips_core.readers.text import csv_chunks
+from vips_core.readers.text import csv_chunks, lines
 
 TRUTHS = {"True": "1", "TRUE": "1", "true": "1", "False": "0", "FALSE": "0", "false": "0"}
 DIGITS = 40  # of an identifier that may be a number

@@ -11,6 +11,7 @@ import re
 import zlib
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
@@ -18,6 +19,9 @@ from vips_core import files
 
 CHUNK_BYTES = 16 << 20  # of a file that is read some at a time
 MOST_LINE = 16 << 20  # bytes of a line: a shelf of books
+MOST_ROWS = (
+    20_000_000  # lines of a text or rows of a CSV in memory: short ones take far more than their bytes
+)
 MOST_COLUMNS = 10_000  # of a CSV; pandas takes 3 kB of memory for each
 SHARDS = "cut it into shards with vips-explorer data shard"
 _LINE_END = re.compile(r"\r?\n")  # alone: str.splitlines also ends lines at form feeds and other controls
@@ -32,6 +36,20 @@ class _Refused(ValueError):
 def read_text(path: Path, most_bytes: int) -> str:
     """Return the text of a file of at most so many bytes, with its line ends as they are."""
     return _decoded(files.read_bytes(path, most_bytes), path, "utf-8-sig", 0)
+
+
+def read_lines(path: Path) -> Iterator[str]:
+    """Return the lines of a text that may be in memory."""
+    files.bounded(path, files.MOST_RECORDS, SHARDS)
+    for number, line in enumerate(lines(path)):
+        if number == MOST_ROWS:
+            raise ValueError(f"{path.name} {_TOO_MANY}")
+        yield line
+
+
+def lines(path: Path) -> Iterator[str]:
+    """Return the lines of a text, one after the other."""
+    return chain.from_iterable(some for some, _ in line_chunks(path))
 
 
 def line_chunks(path: Path) -> Iterator[tuple[list[str], int]]:
@@ -61,7 +79,10 @@ def read_csv(path: Path, **options: Any) -> Any:
     files.bounded(path, files.MOST_RECORDS, SHARDS)
     _first_lines(path, 2)
     with _opened(path) as (_, file), _one_sentence(path.name):
-        return pd.read_csv(file, **options)
+        frame = pd.read_csv(file, nrows=MOST_ROWS + 1, **options)
+        if len(frame) > MOST_ROWS:
+            raise _Refused(_TOO_MANY)
+        return frame
 
 
 def read_header(path: Path) -> list[str]:
@@ -132,6 +153,7 @@ class _Counted(io.RawIOBase):
         super().close()
 
 
+_TOO_MANY = f"must have at most {MOST_ROWS:,} rows: {SHARDS}"
 _TOO_LONG = f"must not have a line of more than {files.written_size(MOST_LINE)}"
 
 
