@@ -2,6 +2,7 @@
 
 import io
 import math
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -19,6 +20,7 @@ from vips_core.toml import to_toml
 MOST_BYTES = 200 * 2**20  # of all files together
 MOST_ARRAYS = 100  # of an .npz, whose names are offered; of thousands, they may be patients'
 SUFFIXES = (".txt", ".csv", ".npz", ".png")
+_OWN_NAME = re.compile(r"\brecords\.(txt|csv|npz)\b")
 
 
 class File(Protocol):
@@ -52,7 +54,11 @@ def read(kind: type, files: Sequence[File], about: Mapping[str, Any]) -> Any:
     if len(files) > 1 and suffixes != {".png"}:
         raise ValueError("several files must all be PNG images")
     with stored.store().temporary_folder() as folder:
-        return readers.read(kind, _written(folder, files, suffixes), _options(folder, about))
+        path = _written(folder, files, suffixes)
+        try:
+            return readers.read(kind, path, _options(folder, about))
+        except ValueError as error:  # which knows the file by the name that it has here
+            raise ValueError(_OWN_NAME.sub("the file", str(error))) from None
 
 
 def sources(kind: type, files: Sequence[File], held_out: Sequence[File], person: str | None) -> Sources:
@@ -102,7 +108,7 @@ def _written(folder: Path, files: Sequence[File], suffixes: set[str]) -> Path:
         for number, file in enumerate(files, 1):
             _write(images / f"image {number:07}.png", file.getvalue())
         return images
-    path = folder / f"records{suffixes.pop()}"
+    path = folder / f"records{suffixes.pop()}"  # see _OWN_NAME
     _write(path, files[0].getvalue())
     return path
 

@@ -1,6 +1,7 @@
 """Uploads: good and bad files of all three kinds, and what the form asks for."""
 
 import io
+import os
 import zipfile
 from types import SimpleNamespace
 
@@ -131,6 +132,32 @@ def test_size_is_bounded():
         upload_files.columns(sent(b"," * 10_000 + b"\n"))
     with pytest.raises(ValueError, match=r"an \.npz must have at most 100 arrays, got 101"):
         upload_files.columns(sent(npz(**{f"patient {n}": np.zeros(1) for n in range(101)}), "x.npz"))
+
+
+@pytest.mark.parametrize("act", ["read", "sources"])
+def test_uploads_are_written_for_the_owner_into_the_store_and_removed(home, monkeypatch, act):
+    """They were left in the system's folder when the server was killed."""
+    seen = []
+
+    def look(*arguments):
+        for path in (home / "tmp").rglob("*"):
+            seen.append((path.is_dir(), path.stat().st_mode & 0o777, path.suffix))
+        return []
+
+    for name in ("read", "source_rows"):
+        monkeypatch.setattr(upload_files.readers, name, look)
+    before = os.umask(0)
+    try:
+        if act == "read":
+            upload_files.read(LabelledRows, TABLE, ROWS)
+        else:
+            upload_files.sources(LabelledRows, TABLE, [], None)
+    finally:
+        os.umask(before)
+    assert {suffix for _, _, suffix in seen} >= {".csv", ".lock"}
+    assert {mode for is_folder, mode, _ in seen if is_folder} == {0o700}
+    assert {mode for is_folder, mode, _ in seen if not is_folder} == {0o600}
+    assert list((home / "tmp").iterdir()) == []
 
 
 def test_names_of_files_are_no_paths(tmp_path, monkeypatch):
@@ -299,7 +326,7 @@ def test_another_file_leaves_what_was_said_about_protection_and_name():
     at = attach(form(), ("words.npz", b"no zip", "application/octet-stream"))
     at.text_input(key="data-name").set_value("letters")
     at.number_input(key="cap-delta").set_value(1e-3)
-    assert errors(add(at)) == ["Records.npz is not a readable .npz of plain arrays: it is no zip archive"]
+    assert errors(add(at)) == ["The file is not a readable .npz of plain arrays: it is no zip archive"]
     at = attach(at, None)  # as a browser reports it, when one file takes the place of another
     assert missing(at) == ["Still missing: a file."]
     add(attach(at, ("d.txt", b"peace and war\nwar\n" * 5, "text/plain")))
