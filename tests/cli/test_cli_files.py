@@ -125,7 +125,7 @@ def test_what_is_packed_is_bounded_as_it_unpacks(place):
     with gzip.open(place / "zeros.csv.gz", "wb", compresslevel=1) as file:
         file.write(b"age,ill\n")
         for _ in range(300):
-            file.write(b"30,0\n" * (1 << 18))
+            file.write(b"30.%026d,0\n" % 0 * (1 << 15))  # 1 MB
     ended = started("data", "add", "logistic", "zeros.csv.gz", *TABLE, *CAP, limit=8 * MEMORY)
     assert ended.returncode == 2
     assert "must not have more than 256 MB to be read at once" in one_sentence(ended.stderr)
