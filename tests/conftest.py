@@ -24,6 +24,12 @@ def home(tmp_path_factory, monkeypatch):
     return folder
 
 
+@pytest.fixture
+def scratch(tmp_path_factory):
+    """A private folder for rows on their way to their shard."""
+    return tmp_path_factory.mktemp("scratch")
+
+
 @pytest.fixture(autouse=True)
 def same_main_module(monkeypatch):
     """Streamlit's AppTest leaves its script as `__main__`, which processes of later tests would run."""

@@ -22,6 +22,7 @@ TREES = {module: ast.parse(source) for module, source in SOURCES.items()}
 LAYERS = (
     "vips_core.rounding",
     "vips_core.validate",
+    "vips_core.files",
     "vips_core.toml",
     "vips_core.csv_text",
     "vips_core.kernels",

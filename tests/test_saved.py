@@ -133,7 +133,7 @@ def test_a_missing_folder_and_missing_arrays_get_a_sentence(tmp_path):
         vips.load(tmp_path / "nowhere")
     CASES["dp-sgd"]().save(tmp_path)
     np.savez(tmp_path / PARAMETERS, mean=np.zeros(4))
-    with pytest.raises(ValueError, match="the parameters must have the array 'rate', got mean"):
+    with pytest.raises(ValueError, match="the parameters must have the array 'rate', got 'mean'"):
         vips.load(tmp_path)
     CASES["dp-sgd"]().save(tmp_path)
     (tmp_path / LEDGER).unlink()

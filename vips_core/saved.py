@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from vips_core import files, validate
 from vips_core.baselines.dpsgd import PrivateGradientDescent
 from vips_core.data.labelled import pairs_told_by_names
 from vips_core.data.npz import load_arrays
@@ -55,7 +56,7 @@ def write_settings(path: Path, model: Any, plan: PrivacyPlan) -> None:
 def read_settings(path: Path, model: Any = None) -> tuple[Any, PrivacyPlan]:
     """Return model and plan of a file of `write_settings`, with a user's own `model` where one is given."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(files.read_bytes(path, files.MOST_DESCRIPTION))
         if content["format"] != FORMAT:
             raise ValueError(f"its format is {content['format']!r}, not {FORMAT!r}")
         described, plan = content["model"], PrivacyPlan(**content["plan"])
@@ -74,7 +75,7 @@ def read_settings(path: Path, model: Any = None) -> tuple[Any, PrivacyPlan]:
 def read_ledger(path: Path) -> Ledger:
     """Return the ledger of a fit."""
     try:
-        return Ledger.from_json(path.read_text(encoding="utf-8"))
+        return Ledger.from_json(files.read_bytes(path, files.MOST_LEDGER).decode("utf-8"))
     except (OSError, ValueError) as error:
         raise ValueError(f"the fit in {path.parent} cannot be read: {error}") from None
 
@@ -106,5 +107,6 @@ def _params_like(like: Any, arrays: Mapping[str, Any], prefix: str = "") -> Any:
         elif name in arrays:
             values[field.name] = arrays[name].item() if arrays[name].ndim == 0 else arrays[name]
         elif old is not None:
-            raise ValueError(f"the parameters must have the array {name!r}, got {', '.join(sorted(arrays))}")
+            got = validate.few(sorted(arrays))
+            raise ValueError(f"the parameters must have the array {name!r}, got {got}")
     return dataclasses.replace(like, **values)

@@ -7,7 +7,11 @@ from typing import Any
 
 import tomli_w
 
+from vips_core import files
+
 __all__ = ["read_toml", "read_toml_file", "to_toml"]
+
+_MOST_DOTS = 300  # in a line: of a key with n dots, `tomllib` keeps all n²/2 beginnings
 
 
 def to_toml(table: Mapping[str, Any]) -> str:
@@ -30,6 +34,9 @@ def read_toml(text: str, name: str = "the config") -> dict[str, Any]:
     >>> read_toml("epsilon = 1.0")
     {'epsilon': 1.0}
     """
+    for number, line in enumerate(text.split("\n"), 1):
+        if (dots := line.count(".")) > _MOST_DOTS:
+            raise ValueError(f"line {number} of {name} must have at most {_MOST_DOTS} dots, got {dots:,}")
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -42,7 +49,7 @@ def read_toml_file(path: Path, name: str | None = None) -> dict[str, Any]:
     """Parse a TOML file; `ValueError` with one sentence where it cannot be read."""
     name = name or f"the config {path.name}"
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        text = files.read_bytes(path, files.MOST_SETTINGS).decode("utf-8")
+    except (OSError, ValueError) as error:
         raise ValueError(f"{name} cannot be read: {error}") from None
     return read_toml(text, name)

@@ -6,17 +6,22 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 __all__ = [
+    "few",
     "from_environment",
     "known_options",
     "number",
     "one_of",
     "positive",
     "same_order",
+    "sentence",
     "share",
     "shown",
     "text",
     "whole",
 ]
+
+_MOST_NAMED = 3  # names in one sentence
+_MOST_CHARACTERS = 300  # of a sentence, as it is printed
 
 
 def number(
@@ -194,6 +199,35 @@ def _bounds(low: float, high: float, above: float = -math.inf, below: float = ma
 
 def _written(bound: float) -> str:
     return f"{bound:,}" if isinstance(bound, int) else f"{bound:,g}".replace("e+0", "e")
+
+
+def few(names: Iterable[Any]) -> str:
+    """Return at most three of some public names, and how many more there are.
+
+    Values of a file, and names inside of one, are no such names: sentences say their row at most.
+
+    Examples
+    --------
+    >>> few(["age", "dose", "sex", "ill"])
+    "'age', 'dose', 'sex' and 1 more"
+    >>> few([])
+    'none'
+    """
+    every = list(names)
+    listed = ", ".join(shown(name) for name in every[:_MOST_NAMED]) or "none"
+    return f"{listed} and {len(every) - _MOST_NAMED:,} more" if len(every) > _MOST_NAMED else listed
+
+
+def sentence(problem: object) -> str:
+    """Return what is wrong in one line of at most 300 characters.
+
+    Examples
+    --------
+    >>> len(sentence(ValueError("x" * 1000)))
+    300
+    """
+    text = " ".join(str(problem).split())
+    return text if len(text) <= _MOST_CHARACTERS else f"{text[: _MOST_CHARACTERS - 1]}…"
 
 
 def shown(value: Any) -> str:

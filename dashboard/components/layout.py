@@ -131,7 +131,10 @@ def narrow_columns(
 
 def problem(sentence: str) -> None:
     """Show one sentence about what cannot be done; it may quote the visitor, so nothing in it is markup."""
-    st.error(plain(sentence[:1].upper() + sentence[1:]), icon=":material/error:")
+    from vips_core import validate  # here: it loads the core
+
+    short = validate.sentence(sentence)
+    st.error(plain(short[:1].upper() + short[1:]), icon=":material/error:")
 
 
 def failed(methods: Sequence[str]) -> str:

@@ -14,6 +14,7 @@ from dashboard.clicks import uninterrupted
 from dashboard.components import layout
 from dashboard.model_page import upload_files, upload_people
 from dashboard.model_page.upload_people import Answer
+from vips_core import validate
 from vips_core.options import SPENDING
 from vips_core.readers import FILE_OPTIONS, PERSON
 from vips_core.store.budget import Cap
@@ -143,7 +144,8 @@ def _described(task: Task, files: list[Any]) -> tuple[dict[str, Any], list[str]]
     about: dict[str, Any] = {}
     if "target" in options:
         if len(columns) < 2:
-            layout.problem(f"a table needs two columns or more with commas between them, got {columns}")
+            got = validate.few(columns)
+            layout.problem(f"a table needs two columns or more with commas between them, got {got}")
             return {}, ["a file that can be read"]
         about["target"] = st.selectbox(
             "Target", columns, index=None, key="target", placeholder="The column to predict, 0 or 1"

@@ -2,23 +2,25 @@
 
 import io
 import math
-import tempfile
-import zipfile
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 import pandas as pd
-from PIL import Image
 
+from dashboard import stored
 from vips_core import readers
+from vips_core.data import npz
+from vips_core.files import make_private_folder, new_private_file
+from vips_core.readers import text
 from vips_core.store.people import Sources
 from vips_core.toml import to_toml
 
 MOST_BYTES = 200 * 2**20  # of all files together
-MOST_UNPACKED = 4 * 2**30  # of an .npz, which might be small only because it is packed
-MOST_COLUMNS = 10_000
+MOST_ARRAYS = 100  # of an .npz, whose names are offered; of thousands, they may be patients'
 SUFFIXES = (".txt", ".csv", ".npz", ".png")
+_OWN_NAME = re.compile(r"\brecords\.(txt|csv|npz)\b")
 
 
 class File(Protocol):
@@ -35,28 +37,12 @@ class File(Protocol):
 def columns(file: File) -> list[str]:
     """Return the names in a CSV's header or of an .npz's own arrays, which are taken to be public."""
     suffix = _suffix(file)
-    if suffix == ".npz":
-        return [name for name in _array_names(file) if name not in readers.ARRAYS]
-    if suffix != ".csv":
-        return []
-    try:
-        names = [str(name) for name in pd.read_csv(io.BytesIO(file.getvalue()), nrows=0).columns]
-    except UnicodeDecodeError:
-        raise ValueError("the file must be text in UTF-8") from None
-    except ValueError as error:
-        raise ValueError(f"the file is not a readable CSV: {error}") from None
-    if not 1 <= len(names) <= MOST_COLUMNS:
-        raise ValueError(f"a CSV must have 1 to {MOST_COLUMNS:,} columns, got {len(names):,}")
-    return names
-
-
-def _array_names(file: File) -> list[str]:
-    """Return the names in an .npz; a file that is none is refused when it is read."""
-    try:
-        with zipfile.ZipFile(io.BytesIO(file.getvalue())) as archive:
-            return [Path(name).stem for name in archive.namelist()][:MOST_COLUMNS]
-    except zipfile.BadZipFile:
-        return []
+    if suffix == ".npz":  # one that cannot be read is refused when it is
+        names = npz.array_names(io.BytesIO(file.getvalue()))
+        if len(names) > MOST_ARRAYS:
+            raise ValueError(f"an .npz must have at most {MOST_ARRAYS} arrays, got {len(names):,}")
+        return [name for name in names if name not in readers.ARRAYS]
+    return text.pandas_columns(file.getvalue()) if suffix == ".csv" else []
 
 
 def read(kind: type, files: Sequence[File], about: Mapping[str, Any]) -> Any:
@@ -67,16 +53,12 @@ def read(kind: type, files: Sequence[File], about: Mapping[str, Any]) -> Any:
     suffixes = {_suffix(file) for file in files}
     if len(files) > 1 and suffixes != {".png"}:
         raise ValueError("several files must all be PNG images")
-    with tempfile.TemporaryDirectory(prefix="vips-") as name:
-        folder = Path(name)
+    with stored.store().temporary_folder() as folder:
+        path = _written(folder, files, suffixes)
         try:
-            return readers.read(kind, _written(folder, files, suffixes), _options(folder, about))
-        except UnicodeDecodeError:
-            raise ValueError("the file must be text in UTF-8") from None
-        except Image.DecompressionBombError:
-            raise ValueError("an image has far too many pixels") from None
-        except pd.errors.ParserError as error:
-            raise ValueError(f"the file is not a readable CSV: {' '.join(str(error).split())}") from None
+            return readers.read(kind, path, _options(folder, about))
+        except ValueError as error:  # which knows the file by the name that it has here
+            raise ValueError(_OWN_NAME.sub("the file", str(error))) from None
 
 
 def sources(
@@ -87,8 +69,8 @@ def sources(
     def identifying(some: Sequence[File]) -> tuple[list[bytes], list[bytes]]:
         if not some:
             return [], []
-        with tempfile.TemporaryDirectory(prefix="vips-") as name:
-            path = _written(Path(name), some, {_suffix(file) for file in some})
+        with stored.store().temporary_folder() as folder:
+            path = _written(folder, some, {_suffix(file) for file in some})
             persons = [] if person is None else list(readers.source_persons(path, person))
             return list(readers.source_rows(kind, path)), persons
 
@@ -124,25 +106,18 @@ def _written(folder: Path, files: Sequence[File], suffixes: set[str]) -> Path:
     """Write the files under names of our own: theirs may be anything."""
     if suffixes == {".png"}:
         images = folder / "images"
-        images.mkdir()
+        make_private_folder(images)
         for number, file in enumerate(files, 1):
-            (images / f"image {number:07}.png").write_bytes(file.getvalue())
+            _write(images / f"image {number:07}.png", file.getvalue())
         return images
-    path = folder / f"records{suffixes.pop()}"
-    path.write_bytes(files[0].getvalue())
-    if path.suffix == ".npz":
-        _check_unpacked(path)
+    path = folder / f"records{suffixes.pop()}"  # see _OWN_NAME
+    _write(path, files[0].getvalue())
     return path
 
 
-def _check_unpacked(path: Path) -> None:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            size = sum(item.file_size for item in archive.infolist())
-    except zipfile.BadZipFile:
-        raise ValueError("the file is not a readable .npz of plain arrays") from None
-    if size > MOST_UNPACKED:
-        raise ValueError(f"an .npz must unpack to at most 4 GB, got {size / 2**30:,.1f} GB")
+def _write(path: Path, content: bytes) -> None:
+    with new_private_file(path) as file:
+        file.write(content)
 
 
 def _options(folder: Path, about: Mapping[str, Any]) -> dict[str, Any]:
@@ -150,8 +125,8 @@ def _options(folder: Path, about: Mapping[str, Any]) -> dict[str, Any]:
     options = {name: about[name] for name in ("column", "threshold", readers.PERSON) if name in about}
     if "vocabulary" in about:
         options["vocabulary"] = str(folder / "vocabulary.txt")
-        (folder / "vocabulary.txt").write_bytes(about["vocabulary"])
+        _write(folder / "vocabulary.txt", about["vocabulary"])
     if "target" in about:
         options |= {"target": about["target"], "schema": str(folder / "schema.toml")}
-        (folder / "schema.toml").write_text(schema(about["ranges"]), encoding="utf-8")
+        _write(folder / "schema.toml", schema(about["ranges"]).encode())
     return options

@@ -41,7 +41,7 @@ def test_a_steward_goes_from_the_first_question_to_a_report(visit, shelf):
     button(page, "Use your own data").click()
     expect(page.get_by_text("Still missing: a file.")).to_be_visible()
     attach(page, 0, "bad.csv", b"\xff\xfe\x00\x01")
-    expect(alert(page, "The file must be text in UTF-8")).to_be_visible()
+    expect(alert(page, "The file is not text in UTF-8")).to_be_visible()
     attach(page, 0, "patients.csv", patients())
     expect(page.get_by_text("Still missing: the target, whose rows they are.")).to_be_visible()
     choose(page, "Target", "stroke")

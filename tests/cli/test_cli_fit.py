@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -85,7 +86,8 @@ def test_words_that_tables_take_for_gaps_stay_words(capsys, tmp_path):
     assert " nan" in (tmp_path / "report" / "report.html").read_text(encoding="utf-8")
 
 
-def test_topics_from_text_lines_and_csv(capsys, tmp_path):
+def test_topics_from_text_lines_and_csv(capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)  # which sees the progress
     words = ["river", "boat", "court", "judge"]
     (tmp_path / "words.txt").write_text("\n".join(words))
     lines = ["", "the river and the boat", "judge in court"] * 20

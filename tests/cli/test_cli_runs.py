@@ -112,7 +112,10 @@ def test_control_c_or_sigterm_ends_the_run_after_its_step_with_results(
 
 
 class Unreadable(io.StringIO):
-    """The end of a pipe whose reader has left."""
+    """A terminal that was closed."""
+
+    def isatty(self):
+        return True
 
     def write(self, text):
         raise BrokenPipeError

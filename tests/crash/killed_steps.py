@@ -45,7 +45,11 @@ def kill_registrations(folder: Path, kills: int, seed: int) -> None:
     while killed < kills:
         number += 1
         killed += strike(partial(register, folder, number), chance.uniform(0, seconds))
-        opened(folder).database.close()
+        after_kill = opened(folder)
+        used = {row["file"] for row in after_kill.database.read("SELECT file FROM data")}
+        assert {path.name for path in (folder / "data").iterdir()} == used  # and no raw rows besides
+        assert list((folder / "tmp").glob("*")) == []
+        after_kill.database.close()
         register(folder, number)  # nothing is stuck, and the pool is one
         store = opened(folder)
         assert store.load(f"images {number}").private

@@ -62,9 +62,12 @@ def test_corpus_does_not_share_arrays_that_can_be_written():
         (([0, 2], [0], [1], WORDS), "indptr must rise from 0 to the number of entries, 1"),
         (([1, 1], [0], [1], WORDS), "indptr must rise from 0"),
         (([0, 2, 1, 3], [0, 1, 2], [1, 1, 1], WORDS), "indptr must rise from 0"),
-        (([0, 1], [3], [1], WORDS), "indices must be whole numbers from 0 to 2, got 3"),
-        (([0, 1], [-1], [1], WORDS), "indices must be whole numbers from 0 to 2, got -1"),
-        (([0, 1], [0], [0], WORDS), "counts must be whole numbers from 1 to 2147483647, got 0"),
+        (([0, 1], [3], [1], WORDS), "indices must be whole numbers from 0 to 2, which entry 1 is not"),
+        (([0, 1], [-1], [1], WORDS), "indices must be whole numbers from 0 to 2, which entry 1 is not"),
+        (
+            ([0, 1], [0], [0], WORDS),
+            "counts must be whole numbers from 1 to 2147483647, which entry 1 is not",
+        ),
         (([0, 1], [0, 1], [1], WORDS), "indices and counts must be equally long"),
         (([0, 2], [1, 0], [1, 1], WORDS), "indices must increase within each document"),
         (([0, 2], [1, 1], [1, 1], WORDS), "indices must increase within each document"),
@@ -81,12 +84,12 @@ def test_corpus_refuses_broken_arrays(fields, sentence):
 @pytest.mark.parametrize(
     ("matrix", "sentence"),
     [
-        ([[1, np.nan, 0]], "counts must be whole numbers from 0 to 2147483647, got nan"),
-        ([[1, np.inf, 0]], "counts must be whole numbers .* got inf"),
-        ([[1, -2, 0]], "counts must be whole numbers .* got -2"),
-        ([[1, 0.5, 0]], "counts must be whole numbers .* got 0.5"),
-        ([[1, 3e9, 0]], r"counts must be whole numbers .* got 3e\+09"),
-        (sparse.csr_array([[1.0, -2.0, 0.0]]), "counts must be whole numbers .* got -2"),
+        ([[1, np.nan, 0]], "counts must be whole numbers from 0 to 2147483647, which entry 2 is not"),
+        ([[1, np.inf, 0]], "counts must be whole numbers .* which entry 2 is not"),
+        ([[1, -2, 0]], "counts must be whole numbers .* which entry 2 is not"),
+        ([[1, 0.5, 0]], "counts must be whole numbers .* which entry 2 is not"),
+        ([[1, 3e9, 0]], "counts must be whole numbers .* which entry 2 is not"),
+        (sparse.csr_array([[1.0, -2.0, 0.0]]), "counts must be whole numbers .* which entry 2 is not"),
         ([["a", "b", "c"]], "counts must be numbers"),
         ([[1, 2]], r"counts must be documents × 3 words, got shape \(1, 2\)"),
         ([1, 2, 3], r"counts must be documents × 3 words, got shape \(3,\)"),
@@ -102,10 +105,10 @@ def test_corpus_refuses_bad_counts(matrix, sentence):
     ("texts", "vocabulary", "sentence"),
     [
         ("one text", WORDS, "texts must be a sequence of strings, got one string"),
-        (["a", None], WORDS, "texts must be strings, got None"),
+        (["a", None], WORDS, "texts must be strings, but text 2 is NoneType"),
         ([], WORDS, "a corpus needs at least one document"),
-        (["a"], ("Cat",), "vocabulary must hold words of lower-case letters, got 'Cat'"),
-        (["a"], ("new york",), "vocabulary must hold words of lower-case letters, got 'new york'"),
+        (["a"], ("Cat",), "vocabulary must hold words of lower-case letters, which word 1 is not"),
+        (["a"], ("new york",), "vocabulary must hold words of lower-case letters, which word 1 is not"),
     ],
 )
 def test_corpus_refuses_bad_texts(texts, vocabulary, sentence):

@@ -94,7 +94,7 @@ def test_every_row_must_name_its_person(missing):
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"person": "nobody"}, r"the frame lacks the columns \['nobody'\]"),
+        ({"person": "nobody"}, "the frame lacks the columns 'nobody'"),
         ({"person": "ill"}, "the column 'ill' cannot be both the target and the person"),
         ({"ranges": {"age": (0, 9), "who": (0, 9)}}, "the person 'who' is not a predictor"),
     ],

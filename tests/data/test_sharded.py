@@ -141,7 +141,7 @@ def test_a_folder_without_and_with_a_data_set(tmp_path):
         Sharded.write(tmp_path, documents())
 
 
-def test_a_table_is_cut_in_its_order_and_by_whole_persons(tmp_path, monkeypatch):
+def test_a_table_is_cut_in_its_order_and_by_whole_persons(tmp_path, scratch, monkeypatch):
     rng = np.random.default_rng(0)
     lines = [f"{rng.random():.3f},{rng.integers(2)},p{rng.integers(40)}" for _ in range(300)]
     file, schema = tmp_path / "rows.csv", tmp_path / "ranges.toml"
@@ -151,27 +151,29 @@ def test_a_table_is_cut_in_its_order_and_by_whole_persons(tmp_path, monkeypatch)
     monkeypatch.setattr("vips_core.readers.text.CHUNK_BYTES", 2000)
     monkeypatch.setattr("vips_core.readers.sharding.SHARD_BYTES", 1000)
     read = []
-    plain = shard(vips.LabelledRows, [file], tmp_path / "plain", about, on_read=read.append)
+    plain = shard(vips.LabelledRows, [file], tmp_path / "plain", about, scratch=scratch, on_read=read.append)
     assert sum(read) == file.stat().st_size
     ages = np.concatenate([some.x[:, 1] for _, some in plain.loaded()])
     assert [f"{age:.3f}" for age in ages] == [line.split(",")[0] for line in lines]
     packed = tmp_path / "rows.csv.gz"
     packed.write_bytes(gzip.compress(file.read_bytes()))
-    unpacked = shard(vips.LabelledRows, [packed], tmp_path / "packed", about)
+    unpacked = shard(vips.LabelledRows, [packed], tmp_path / "packed", about, scratch=scratch)
     assert np.array_equal(np.concatenate([some.x[:, 1] for _, some in unpacked.loaded()]), ages)
-    persons = shard(vips.LabelledRows, [file], tmp_path / "persons", {**about, "person": "who"})
+    persons = shard(
+        vips.LabelledRows, [file], tmp_path / "persons", {**about, "person": "who"}, scratch=scratch
+    )
     assert persons.person == "who"
     assert len(persons) == len({line.split(",")[2] for line in lines})
     assert len(persons.shards) > 2
     assert sum(some.row_count for _, some in persons.loaded()) == 300
 
 
-def test_texts_are_cut_as_they_are_read_whole(tmp_path, monkeypatch):
+def test_texts_are_cut_as_they_are_read_whole(tmp_path, scratch, monkeypatch):
     file = tmp_path / "letters.txt"
     file.write_bytes(b"rain and sun\r\n\nsun\n" * 50 + b"tea")
-    monkeypatch.setattr("vips_core.readers.documents.CHUNK_BYTES", 100)
+    monkeypatch.setattr("vips_core.readers.text.CHUNK_BYTES", 100)
     with pytest.raises(ValueError, match=f"each file must be given once, got {file.name} 2 times"):
-        shard(vips.Corpus, [file, tmp_path / "." / file.name], tmp_path / "shards", {})
-    data = shard(vips.Corpus, [file], tmp_path / "shards", {})
+        shard(vips.Corpus, [file, tmp_path / "." / file.name], tmp_path / "shards", {}, scratch=scratch)
+    data = shard(vips.Corpus, [file], tmp_path / "shards", {}, scratch=scratch)
     assert len(data) == 151
     assert len(data.shards) > 5

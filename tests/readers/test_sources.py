@@ -64,7 +64,7 @@ def test_any_other_value_is_another_row(frame, tmp_path):
 
 def test_rows_do_not_depend_on_the_size_of_a_chunk(frame, tmp_path, monkeypatch):
     before = rows_of(frame.assign(mixed=[*range(49), "x"]), tmp_path / "before.csv")
-    monkeypatch.setattr("vips_core.readers.sources.CHUNK", 7)
+    monkeypatch.setattr("vips_core.readers.text.CHUNK_BYTES", 200)
     assert list(source_rows(LabelledRows, tmp_path / "before.csv")) == before
 
 

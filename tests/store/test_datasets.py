@@ -1,6 +1,7 @@
 """Data sets: known by their records, private or public for ever, with a ledger that outlives them."""
 
 import os
+import threading
 
 import pytest
 
@@ -8,8 +9,9 @@ from tests.store import CAP, damage, request
 from tests.toy import coin_flips
 from vips_core.jobs.submission import submit
 from vips_core.readers import BUILT_IN
-from vips_core.store import records_file
+from vips_core.store import pools, records_file
 from vips_core.store.people import Sources
+from vips_core.store.store import Store
 from vips_core.tasks import task_of
 
 
@@ -117,24 +119,55 @@ def test_records_cannot_be_of_rows_and_of_persons_at_once(store):
         store.add_data("unused", coin_flips(seed=9), **person)
 
 
-def test_files_that_a_kill_left_are_removed_by_the_next_registration(store, home):
+def test_files_that_a_kill_left_are_removed_when_the_store_is_opened(store, home):
     """A kill between the file of the records and the commit leaves private records that nothing uses."""
     data = home / "data"
     (used,) = [row["file"] for row in store.database.read("SELECT file FROM data")]
-    for name in ("0123456789abcdef.npz", "0123456789abcdef.01234567.new", "fresh.npz", "notes.txt"):
+    for name in ("0123456789abcdef.npz", "notes.txt"):
         (data / name).write_bytes(b"records")
-    for path in data.iterdir():
-        if path.name != "fresh.npz":  # perhaps of a registration that is about to commit
-            os.utime(path, (0, 0))
-    with pytest.raises(ValueError, match="another data set is called flips"):
-        store.add_data("flips", coin_flips(seed=3), cap=CAP, unit="one image")
-    assert {path.name for path in data.iterdir()} == {used, "fresh.npz", "notes.txt"}
-    assert len(store.load("flips").train) == 200
+    again = Store(home)
+    assert {path.name for path in data.iterdir()} == {used, "notes.txt"}
+    assert len(again.load("flips").train) == 200
 
 
-def test_a_registration_that_was_taken_for_left_over_is_not_committed(store, monkeypatch):
-    monkeypatch.setattr(records_file, "_JUST_WRITTEN", -1e6)
-    with pytest.raises(ValueError, match="the data set late was not registered in time: try again"):
-        store.add_data("late", coin_flips(seed=3), cap=CAP, unit="one image")
-    assert "late" not in [row.name for row in store.data_sets()]
-    assert len(store.load("flips").train) == 200
+def test_files_stay_where_an_older_copy_of_the_database_does_not_know_them(store, home):
+    store.database.close()
+    copy = (home / "store.db").read_bytes()
+    store.add_data("late", coin_flips(seed=3), cap=CAP, unit="one image")
+    store.database.close()
+    (home / "store.db").write_bytes(copy)
+    again = Store(home)
+    assert again.verify()
+    assert len(list((home / "data").iterdir())) == 2
+
+
+def test_a_registration_that_commits_is_not_taken_for_left_over(store, home, monkeypatch):
+    check, left_over, looked = pools.check_declared, records_file.left_over, threading.Event()
+    opening = threading.Thread(target=Store, args=(home,))
+
+    def look(*arguments):
+        found = left_over(*arguments)
+        looked.set()
+        return found
+
+    def check_while_another_opens(*arguments):
+        monkeypatch.setattr(records_file, "left_over", look)
+        opening.start()
+        assert looked.wait(30)  # it has seen a file that no table knows, and waits for this transaction
+        check(*arguments)
+
+    monkeypatch.setattr(pools, "check_declared", check_while_another_opens)
+    store.add_data("late", coin_flips(seed=3), unit="one image", private=False)
+    opening.join()
+    assert len(store.load("late").train) == 200
+
+
+def test_a_registration_writes_for_its_owner_alone_and_leaves_nothing_else(store, home):
+    before = os.umask(0)
+    try:
+        store.add_data("open", coin_flips(seed=3), cap=CAP, unit="one image")
+    finally:
+        os.umask(before)
+    assert {path.stat().st_mode & 0o777 for path in (home / "data").iterdir()} == {0o600}
+    assert (home / "tmp").stat().st_mode & 0o777 == 0o700
+    assert list((home / "tmp").iterdir()) == []

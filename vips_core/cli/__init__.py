@@ -15,6 +15,7 @@ from vips_core.cli.plan import add_plan
 from vips_core.cli.runs import add_runs
 from vips_core.cli.sweep import add_sweep
 from vips_core.store.rows import versions
+from vips_core.validate import sentence
 
 BAD_INPUT = 2
 
@@ -23,7 +24,7 @@ class _Parser(argparse.ArgumentParser):
     """A parser whose errors are one line on stderr, without the usage."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(BAD_INPUT, f"{self.prog}: {message}\n")
+        self.exit(BAD_INPUT, f"{sentence(f'{self.prog}: {message}')}\n")
 
 
 AddCommand = Callable[[Any], None]  # declares a subcommand, given what `add_subparsers` returns
@@ -60,7 +61,7 @@ def main(arguments: Sequence[str] | None = None, others: Sequence[AddCommand] = 
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at the very end
         return 1
     except (ValueError, OSError) as error:
-        print(f"vips-explorer {options.command}: {error}", file=sys.stderr)
+        print(sentence(f"vips-explorer {options.command}: {error}"), file=sys.stderr)
         return BAD_INPUT
     except KeyboardInterrupt:
         return 130

@@ -122,7 +122,7 @@ def _check_known(store: Store, data: DataSet, request: Request, options: argpars
     cap, declared = store.known(data.train)
     if cap is None:
         raise ValueError(
-            f"{options.data} is private and has no cap yet: first register it with one, by vips-explorer "
+            f"{data.name} is private and has no cap yet: first register it with one, by vips-explorer "
             f"data add {request.model} {options.data} --epsilon E --delta D, or say --public"
         )
     column = declared.get("person_column")

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from vips_core import files
 from vips_core.cli.plan import print_accounts, print_costs_as_json, print_notes, print_risk
 from vips_core.cli.terminal import add_json, answer, print_json
 from vips_core.privacy.accountants import ACCOUNTANTS, account
@@ -71,7 +72,7 @@ def _verify(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> None:
-    ledger = Ledger.from_json(options.file.read_text(encoding="utf-8"))
+    ledger = Ledger.from_json(files.read_bytes(options.file, files.MOST_LEDGER).decode("utf-8"))
     delta = ledger.ideal_delta(options.delta)
     accounts = {name: account(ledger.events(), delta, name) for name in ACCOUNTANTS}
     risk = AttackRisk(ledger.events(), delta)

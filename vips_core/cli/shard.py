@@ -49,16 +49,18 @@ def _shard(options: argparse.Namespace) -> None:
     rows = (source_rows(kind, file) for file in options.files)
     people = Sources(chain.from_iterable(rows), chain.from_iterable(persons), person_namespace=study)
     size = sum(file.stat().st_size for file in options.files if file.is_file())
-    with progress_bar(size, "B", hidden=options.json) as bar:
+    store = Store()
+    with store.temporary_folder() as scratch, progress_bar(size, "B", hidden=options.json) as bar:
         data = shard(
             kind,
             options.files,
             options.out,
             about,
+            scratch=scratch,
             records_per_shard=options.records_per_shard,
             on_read=bar.update,
         )
-    Store().write_people(data, people)
+    store.write_people(data, people)
     content = {"folder": data.folder, "records": len(data), "shards": len(data.shards)}
     files = "1 shard" if len(data.shards) == 1 else f"{len(data.shards):,} shards"
     answer(options, content, f"Wrote {len(data):,} records in {files} to {data.folder}.")

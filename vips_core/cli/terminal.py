@@ -58,7 +58,16 @@ def show(text: str) -> None:
 
 
 def progress_bar(total: int, unit: str, *, hidden: bool = False) -> "tqdm[None]":
-    """Return a bar on stderr that counts up to `total`; `hidden` where the output is for a program."""
+    """Return a bar on stderr that counts up to `total`; `hidden` where the output is for a program.
+
+    It is shown on a terminal only, and leaves no line behind: results or an error come next.
+    """
     return tqdm(
-        total=total, unit=unit, file=_Shown(), disable=hidden, dynamic_ncols=True, unit_scale=unit == "B"
+        total=total,
+        unit=unit,
+        file=_Shown(),
+        disable=True if hidden else None,
+        leave=False,
+        dynamic_ncols=True,
+        unit_scale=unit == "B",
     )

@@ -2,9 +2,9 @@
 
 import re
 import unicodedata
+from array import array
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any, Self
 
 import numpy as np
@@ -136,20 +136,22 @@ class Corpus(SlicedByMask):
         if isinstance(texts, str):
             raise ValueError("texts must be a sequence of strings, got one string")
         words = tuple(vocabulary)
-        for word in words:
+        for place, word in enumerate(words, 1):
             if not isinstance(word, str) or not LETTERS.fullmatch(word) or word != word.lower():
-                raise ValueError(f"vocabulary must hold words of lower-case letters, got {word!r}")
+                raise ValueError(
+                    f"vocabulary must hold words of lower-case letters, which word {place} is not"
+                )
         number = {word: index for index, word in enumerate(words)}
-        documents = []
-        for text in texts:
+        columns, ends = array("q"), array("q")  # of which millions take little memory, unlike lists
+        for place, text in enumerate(texts, 1):
             if not isinstance(text, str):
-                raise ValueError(f"texts must be strings, got {text!r}")
+                raise ValueError(f"texts must be strings, but text {place} is {type(text).__name__}")
             plain = unicodedata.normalize("NFC", text).lower()  # some systems write é as e and an accent
-            documents.append([number[token] for token in LETTERS.findall(plain) if token in number])
-        rows = np.repeat(np.arange(len(documents)), [len(document) for document in documents])
-        columns = np.fromiter(chain.from_iterable(documents), dtype=np.int64, count=len(rows))
-        entries = np.ones_like(rows), (rows, columns)
-        return cls.from_counts(sparse.coo_array(entries, (len(documents), len(words))), words, persons)
+            columns.extend([number[token] for token in LETTERS.findall(plain) if token in number])
+            ends.append(len(columns))
+        rows = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
+        entries = np.ones_like(rows), (rows, np.frombuffer(columns, np.int64))
+        return cls.from_counts(sparse.coo_array(entries, (len(ends), len(words))), words, persons)
 
     def joined(self, persons: Any) -> Self:
         """Return one bag of words for each person.

@@ -72,7 +72,7 @@ class LabelledRows(RowsOfPersons):
         bound = validate.number("norm_bound", self.norm_bound, low=LEAST_BOUND, high=MOST_BOUND)
         pairs = checked_missing_pairs(self.missing_pairs, len(names))
         x = sparse_rows(self.x) if sparse.issparse(self.x) else numbers(self.x, "x")
-        y = whole_numbers(numbers(self.y, "labels"), "labels", np.uint8, high=1)
+        y = whole_numbers(numbers(self.y, "labels"), "labels", np.uint8, high=1, given=self.y)
         if x.ndim != 2 or x.shape[0] < 1 or x.shape[1] != len(names):
             raise ValueError(f"x must be one or more rows × {len(names)} features, got shape {x.shape}")
         if y.shape != (x.shape[0],):
@@ -139,25 +139,28 @@ class LabelledRows(RowsOfPersons):
         columns_of = {name: list(frame.columns).count(name) for name in (*roles.values(), *ranges)}
         absent = [name for name, times in columns_of.items() if times == 0]
         if absent:
-            raise ValueError(f"the frame lacks the columns {absent}")
+            raise ValueError(f"the frame lacks the columns {validate.few(absent)}")
         repeated = [name for name, times in columns_of.items() if times > 1]
         if repeated:
-            raise ValueError(f"the frame has more than one column {repeated[0]!r}")
+            raise ValueError(f"the frame has more than one column {validate.shown(repeated[0])}")
         for role, name in roles.items():
             if name in ranges:
-                raise ValueError(f"the {role} {name!r} is not a predictor and must not have a range")
+                raise ValueError(
+                    f"the {role} {validate.shown(name)} is not a predictor and must not have a range"
+                )
         if person == target:
             raise ValueError(f"the column {target!r} cannot be both the target and the person")
         undeclared = [name for name in may_be_missing if name not in ranges]
         if undeclared:
-            raise ValueError(f"may_be_missing names columns without a range: {undeclared}")
+            raise ValueError(f"may_be_missing names columns without a range: {validate.few(undeclared)}")
         columns, pairs = [("intercept", np.ones(len(frame)))], []
         for name, ends in ranges.items():
             low, high = _checked_range(name, ends)
-            values = numbers(frame[name], f"column {name!r}")
+            column = f"column {validate.shown(name)}"
+            values = numbers(frame[name], column)
             missing = np.isnan(values)
             if np.isinf(values).any() or (missing.any() and name not in may_be_missing):
-                raise ValueError(f"column {name!r} must be finite, or in may_be_missing if it can be missing")
+                raise ValueError(f"{column} must be finite, or in may_be_missing if it can be missing")
             columns.append((name, np.where(missing, 0.0, np.clip((values - low) / (high - low), 0.0, 1.0))))
             if name in may_be_missing:
                 pairs.append((len(columns) - 1, len(columns)))
@@ -261,7 +264,8 @@ def _checked_range(name: str, ends: Any) -> tuple[float, float]:
         low, high = (validate.number("an end", end) for end in ends)
         validate.number("the width", high - low, low=sys.float_info.min)  # less is not precise
     except (TypeError, ValueError):
-        raise ValueError(f"the range of {name!r} must be finite with low < high, got {ends!r}") from None
+        column, got = validate.shown(name), validate.shown(ends)
+        raise ValueError(f"the range of {column} must be finite with low < high, got {got}") from None
     return low, high
 
 

@@ -147,10 +147,10 @@ def unique_names(names: Iterable[str], what: str) -> tuple[str, ...]:
     """Return names as a tuple, if there are some and no two are the same."""
     names = tuple(names)
     if not names or not all(isinstance(name, str) for name in names):
-        raise ValueError(f"{what} must hold at least one name and only strings, got {names[:3]}")
+        raise ValueError(f"{what} must hold at least one name and only strings, got {validate.few(names)}")
     name, times = _commonest(names)
     if times > 1:
-        raise ValueError(f"{what} must hold different names, got {name!r} {times} times")
+        raise ValueError(f"{what} must hold different names, got {validate.shown(name)} {times} times")
     return names
 
 
@@ -170,7 +170,7 @@ def numbers(values: Any, what: str) -> NDArray[np.float64]:
         plain = values.to_numpy(np.float64, na_value=np.nan) if hasattr(values, "to_numpy") else values
         return np.array(plain, dtype=np.float64, order="C")  # kernels add up rows of other orders otherwise
     except (TypeError, ValueError, OverflowError):  # a whole number may be larger than any float
-        raise ValueError(f"{what} must be numbers{_first_wrong(values)}") from None
+        raise ValueError(f"{what} must be numbers{_which(_no_number(values), values)}") from None
 
 
 def sparse_rows(matrix: Any) -> Any:
@@ -182,20 +182,38 @@ def sparse_rows(matrix: Any) -> Any:
     return rows
 
 
-def _first_wrong(values: Any) -> str:
-    for value in np.ravel(np.asarray(values, dtype=object)):
-        if isinstance(value, str | int):
-            try:
-                float(value)
-            except (ValueError, OverflowError):
-                return f", got {validate.shown(value)}"
-    return ""
+def _no_number(values: Any) -> NDArray[np.bool_]:
+    def is_none(value: Any) -> bool:
+        try:
+            float(value)
+        except (TypeError, ValueError, OverflowError):
+            return isinstance(value, str | int)  # others may be missing
+        return False
+
+    return np.array([is_none(value) for value in np.ravel(np.asarray(values, dtype=object))], np.bool_)
+
+
+def _which(wrong: NDArray[np.bool_], values: Any) -> str:
+    """Say which entry is wrong first, counted from 1, and not what it is: records may be private.
+
+    Some rows of a frame that is read in parts know how many came before them.
+    """
+    before = getattr(getattr(values, "index", None), "start", 0)
+    return f", which entry {before + int(np.argmax(wrong)) + 1:,} is not" if wrong.any() else ""
 
 
 def whole_numbers(
-    values: ArrayLike, what: str, dtype: DTypeLike, low: int = 0, high: int | None = None
+    values: ArrayLike,
+    what: str,
+    dtype: DTypeLike,
+    low: int = 0,
+    high: int | None = None,
+    given: Any = None,
 ) -> Any:
-    """Return values as a read-only integer array, if they are whole and from low to high."""
+    """Return values as a read-only integer array, if they are whole and from low to high.
+
+    `given` is what they were before they became an array, which may know their rows.
+    """
     array, high = np.asarray(values), np.iinfo(dtype).max if high is None else high
     if array.size and array.dtype.kind not in "biuf":
         raise ValueError(f"{what} must be whole numbers, got {array.dtype}")
@@ -203,5 +221,5 @@ def whole_numbers(
     if array.dtype.kind == "f":
         wrong |= array != np.floor(array)
     if wrong.any():
-        raise ValueError(f"{what} must be whole numbers from {low} to {high}, got {array[wrong][0]:g}")
+        raise ValueError(f"{what} must be whole numbers from {low} to {high}{_which(wrong, given)}")
     return owned(array, dtype)

@@ -17,6 +17,7 @@ from vips_core.data.corpus import Corpus
 from vips_core.data.images import BinaryRows
 from vips_core.data.labelled import LabelledRows, checked_missing_pairs, pairs_told_by_names
 from vips_core.data.npz import plain_arrays
+from vips_core.files import make_private_folder, new_private_file, regular_size
 
 KINDS: Mapping[str, type] = {"documents": Corpus, "rows": LabelledRows, "images": BinaryRows}
 ENDINGS: Mapping[type, str] = {Corpus: "npz", LabelledRows: "parquet", BinaryRows: "npz"}
@@ -73,20 +74,50 @@ def decode(kind: type, content: bytes, description: Mapping[str, Any]) -> Any:
     return kind(**plain_arrays(io.BytesIO(content)), **description)
 
 
-def read_bytes(folder: str, name: str) -> bytes:
-    """Return the content of a file of a folder, or of any address that fsspec opens."""
+def place_of(folder: str | Path) -> str:
+    """Return an address that fsspec opens, or the whole path of a folder of this machine."""
+    place = (
+        str(folder).removeprefix("file://").removeprefix("local://")
+    )  # whose files fsspec lets others read
+    return place.rstrip("/") if "://" in place else str(Path(place).resolve())
+
+
+def is_there(folder: str, name: str) -> bool:
+    """Whether a file is in a folder, or at an address that fsspec opens."""
     if "://" not in folder:
-        return (Path(folder) / name).read_bytes()
+        return (Path(folder) / name).exists()
     with _fsspec().open(f"{folder}/{name}", "rb") as file:
-        content: bytes = file.read()
+        return bool(file.read(1))
+
+
+def read_bytes(folder: str, name: str, most_bytes: int) -> bytes:
+    """Return the content of a file of a folder, or of any address that fsspec opens.
+
+    Parameters
+    ----------
+    folder, name
+        Where it is.
+    most_bytes
+        A larger file, or one that is not regular, is refused by a `ValueError`.
+    """
+    if "://" not in folder:
+        path = Path(folder) / name
+        content = path.read_bytes() if (size := regular_size(path)) <= most_bytes else b""
+    else:
+        with _fsspec().open(f"{folder}/{name}", "rb") as file:
+            content = file.read(most_bytes + 1)
+        size = len(content)
+    if size > most_bytes:
+        raise ValueError(f"it has more than {most_bytes:,} bytes")
     return content
 
 
 def write_bytes(folder: str, name: str, content: bytes) -> None:
-    """Write a file into a folder that only its user may read, or to any address that fsspec opens."""
+    """Write a file that only its user may read into a folder, or to any address that fsspec opens."""
     if "://" not in folder:
-        Path(folder).mkdir(mode=0o700, parents=True, exist_ok=True)
-        (Path(folder) / name).write_bytes(content)
+        make_private_folder(Path(folder))
+        with new_private_file(Path(folder) / name) as local:
+            local.write(content)
         return
     with _fsspec().open(f"{folder}/{name}", "wb") as file:
         file.write(content)

@@ -16,6 +16,7 @@ import numpy as np
 
 from vips_core import validate
 from vips_core.data import shard_files as files
+from vips_core.files import MOST_DESCRIPTION
 
 MANIFEST = "manifest.json"
 FORMAT = "vips-shards/1"
@@ -109,11 +110,12 @@ class Sharded:
         Sharded
             `ValueError` with one sentence where there is none.
         """
-        place = _place(folder)
+        place = files.place_of(folder)
         try:
-            return cls.from_manifest(place, files.read_bytes(place, MANIFEST).decode("utf-8"))
-        except (OSError, ImportError) as error:
+            text = files.read_bytes(place, MANIFEST, MOST_DESCRIPTION).decode("utf-8")
+        except (OSError, ImportError, ValueError) as error:
             raise ValueError(f"{folder} has no readable {MANIFEST}: {error}") from None
+        return cls.from_manifest(place, text)
 
     @classmethod
     def from_manifest(cls, folder: str, text: str) -> Self:
@@ -121,7 +123,7 @@ class Sharded:
         try:
             content = json.loads(text)
             if content["format"] != FORMAT:
-                raise ValueError(f"its format is {content['format']!r}, not {FORMAT!r}")
+                raise ValueError(f"its format is {validate.shown(content['format'])}, not {FORMAT!r}")
             kind = files.KINDS[validate.one_of("kind", content["kind"], files.KINDS)]
             shards = tuple(Shard(**shard) for shard in content["shards"])
             public, person = files.read_description(kind, content["public"]), content["person"]
@@ -169,7 +171,7 @@ class Sharded:
         Sharded
             The same records, in their order.
         """
-        place = _place(folder)
+        place = files.place_of(folder)
         if is_sharded(place):
             raise ValueError(f"{folder} holds a sharded data set already: choose another folder")
         several = (records,) if isinstance(records, tuple(files.KINDS.values())) else records
@@ -190,9 +192,10 @@ class Sharded:
         """Return the records of a file; `ShardError` where it is not the one that the manifest describes."""
         place = f"{self.folder}/{shard.file}"
         try:
-            content = files.read_bytes(self.folder, shard.file)
-        except OSError as error:
-            raise ShardError(f"the shard {place} cannot be read: {error.strerror or error}") from None
+            content = files.read_bytes(self.folder, shard.file, shard.size)
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or error
+            raise ShardError(f"the shard {place} cannot be read: {why}") from None
         if len(content) != shard.size:
             raise ShardError(f"the shard {place} must have {shard.size:,} bytes, got {len(content):,}")
         if hashlib.sha256(content).hexdigest() != shard.sha256:
@@ -234,7 +237,7 @@ class Sharded:
 def is_sharded(folder: str | Path) -> bool:
     """Whether a folder, or any address that fsspec opens, holds a sharded data set."""
     try:
-        return bool(files.read_bytes(_place(folder), MANIFEST))
+        return files.is_there(files.place_of(folder), MANIFEST)
     except (OSError, ValueError, ImportError):
         return False
 
@@ -294,7 +297,3 @@ def bytes_of(records: Any) -> int:
     return sum(
         int(getattr(array, "nbytes", getattr(getattr(array, "data", 0), "nbytes", 0))) for array in arrays
     )
-
-
-def _place(folder: str | Path) -> str:
-    return str(folder).rstrip("/") if "://" in str(folder) else str(Path(folder).resolve())

@@ -11,11 +11,13 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from vips_core import validate
 from vips_core.engines.base import Engine, Threads
+from vips_core.files import MOST_KEY, bounded
 
 SECONDS_TO_CONNECT = 10.0
 LOCAL = re.compile(r"local\[(\d{1,4})\]")
@@ -86,7 +88,9 @@ class Cluster:
         if self.address.startswith("tls://"):
             for name, file in files.items():
                 if file is None or not os.path.isfile(file):
-                    raise ValueError(f"a tls:// address needs {name}, a readable file, got {file!r}")
+                    got = validate.shown(file)
+                    raise ValueError(f"a tls:// address needs {name}, a readable file, got {got}")
+                bounded(Path(file), MOST_KEY)
 
     @classmethod
     def from_environment(cls) -> "Cluster":

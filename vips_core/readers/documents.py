@@ -1,20 +1,19 @@
 """Documents from text, CSV or arrays of counts."""
 
-import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from vips_core import files, validate
 from vips_core.data import Corpus
 from vips_core.data.english import english_words
 from vips_core.data.npz import load_arrays
 from vips_core.readers.persons import array_of_persons, column_of_persons, refuse_person
-from vips_core.readers.text import CHUNK_BYTES, csv_chunks, decoded, read_csv, read_text
+from vips_core.readers.text import csv_chunks, line_chunks, read_csv, read_lines, read_text
 
 COUNT_ARRAYS = ("indptr", "indices", "counts", "vocabulary")
 COMMON_WORDS = 6000  # of English, where no vocabulary is given
 TEXT_ENDINGS = ("", ".txt", ".text")
-LINE_END = re.compile(r"\r?\n")  # alone: str.splitlines also ends lines at form feeds and other controls
 
 
 def read_documents(
@@ -49,16 +48,10 @@ def read_documents(
         corpus = Corpus.from_texts(texts, words, persons)
     else:
         refuse_person(person, path, "one line a document")
-        corpus = Corpus.from_texts(lines(path), words)
+        corpus = Corpus.from_texts(read_lines(path), words)
     if not corpus.counts.size:  # of another language, perhaps: runs would spend a budget on noise alone
         raise ValueError(f"{path.name} holds none of the {len(words):,} words of the vocabulary")
     return corpus
-
-
-def lines(path: Path) -> list[str]:
-    """Return the lines of a text; what follows the last line end is one only where it is not empty."""
-    texts = LINE_END.split(read_text(path))
-    return texts if texts[-1] else texts[:-1]
 
 
 def document_chunks(
@@ -87,7 +80,7 @@ def document_chunks(
             yield Corpus.from_texts(texts, words), persons, position
         return
     refuse_person(person, path, "one line a document")
-    for texts, position in _line_chunks(path):
+    for texts, position in line_chunks(path):
         yield Corpus.from_texts(texts, words), None, position
 
 
@@ -99,18 +92,12 @@ def _ending(path: Path) -> str:
     return suffix
 
 
-def _line_chunks(path: Path) -> Iterator[tuple[list[str], int]]:
-    with path.open("rb") as file:
-        while some := file.readlines(CHUNK_BYTES):
-            yield [decoded(line, path).rstrip("\n").removesuffix("\r") for line in some], file.tell()
-
-
 def _corpus_of_counts(path: Path, person: str | None) -> tuple[Corpus, Any]:
     arrays = load_arrays(path)
-    missing = set(COUNT_ARRAYS) - set(arrays)
+    missing = [name for name in COUNT_ARRAYS if name not in arrays]
     if missing:
         raise ValueError(
-            f"{path.name} must hold indptr, indices, counts and vocabulary; it lacks {sorted(missing)}"
+            f"{path.name} must hold indptr, indices, counts and vocabulary; it lacks {validate.few(missing)}"
         )
     words = arrays["vocabulary"]
     if words.ndim != 1 or words.dtype.kind != "U":
@@ -124,12 +111,15 @@ def _corpus_of_counts(path: Path, person: str | None) -> tuple[Corpus, Any]:
 def _words(vocabulary: Path | None) -> tuple[str, ...]:
     if vocabulary is None:
         return english_words()[:COMMON_WORDS]
-    return tuple(read_text(vocabulary).split())
+    return tuple(read_text(vocabulary, files.MOST_VOCABULARY).split())
 
 
 def _column(frame: Any, path: Path, column: str | None, person: str | None) -> tuple[Iterable[str], Any]:
     persons, others = column_of_persons(frame, person, path), [name for name in frame if name != person]
     chosen = others[0] if column is None and len(others) == 1 else column
     if chosen not in others:
-        raise ValueError(f"name the column with the documents: {path.name} has {others}, got {column!r}")
+        raise ValueError(
+            f"name the column with the documents: {path.name} has {validate.few(others)}, "
+            f"got {validate.shown(column)}"
+        )
     return frame[chosen], persons

@@ -1,5 +1,7 @@
 """Binary images from PNG files or an array."""
 
+import math
+import struct
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -7,11 +9,16 @@ from typing import Any
 import numpy as np
 
 from vips_core.data import BinaryRows
-from vips_core.data.npz import load_arrays
+from vips_core.data.npz import MOST_UNPACKED, load_arrays
+from vips_core.files import written_size
 from vips_core.readers.persons import array_of_persons, refuse_person
+from vips_core.readers.text import SHARDS
 
 IMAGE_ARRAY = "images"
 CHUNK = 1000  # images of a folder that are held at once
+MOST_PNG = 64 << 20  # bytes of an image's file
+MOST_PIXELS = 1 << 24  # of an image, which may be packed a thousandfold
+_HEADER = struct.Struct(">16x2I")  # of a PNG: its width and height come after 16 bytes
 
 
 def read_images(path: Path, threshold: float, person: str | None = None) -> BinaryRows:
@@ -33,7 +40,7 @@ def read_images(path: Path, threshold: float, person: str | None = None) -> Bina
     """
     if path.is_dir():
         refuse_person(person, path, "a folder of images")
-        return BinaryRows.from_images(images_of_folder(path), threshold)
+        return BinaryRows.from_images(_read_all(_files(path)), threshold)
     images, persons = _arrays(path, person)
     rows = BinaryRows.from_images(images, threshold, persons)
     if not rows.bits.any():  # most likely grey values from 0 to 1
@@ -63,19 +70,19 @@ def image_chunks(path: Path, threshold: float, person: str | None) -> Iterator[t
     for start in range(0, len(files), CHUNK):
         some = files[start : start + CHUNK]
         position += sum(file.stat().st_size for file in some)
-        yield BinaryRows.from_images(_read_all(some), threshold), None, position
+        yield BinaryRows.from_images(_read_all(some, start + 1), threshold), None, position
 
 
 def _arrays(path: Path, person: str | None) -> tuple[Any, Any]:
     arrays = load_arrays(path)
     if IMAGE_ARRAY not in arrays:
-        raise ValueError(f"{path.name} must hold an array named {IMAGE_ARRAY}, got {sorted(arrays)}")
+        raise ValueError(f"{path.name} must hold an array named {IMAGE_ARRAY}, got {len(arrays):,} others")
     return arrays[IMAGE_ARRAY], array_of_persons(arrays, person, path)
 
 
-def images_of_folder(folder: Path) -> Any:
-    """Return the grey images of a folder of PNG files, in the order of their names."""
-    return _read_all(_files(folder))
+def images_of_folder(folder: Path) -> Iterator[Any]:
+    """Return the grey images of a folder of PNG files, one after the other, in the order of their names."""
+    return (_grey(file, _numbered(number)) for number, file in enumerate(_files(folder), 1))
 
 
 def _files(folder: Path) -> list[Path]:
@@ -85,25 +92,44 @@ def _files(folder: Path) -> list[Path]:
     return files
 
 
-def _read_all(files: Sequence[Path]) -> Any:
-    from PIL import Image
+def _numbered(number: int) -> str:
+    """Return what sentences call an image: the names of files may be patients'."""
+    return f"image {number:,} (sorted by name)"
 
+
+def _read_all(files: Sequence[Path], first: int = 1) -> Any:
+    """Return grey images of one size, of which the first has this number in the folder."""
     images: list[Any] = []
-    for file in files:
-        try:
-            with Image.open(file) as image:
-                images.append(_grey(image))
-        except Image.DecompressionBombError:
-            raise ValueError(f"{file.name} has far too many pixels") from None
-        except Exception:  # a damaged file makes Pillow raise nearly anything
-            raise ValueError(f"{file.name} is not a readable PNG image") from None
-        if images[-1].shape != images[0].shape:
+    for number, file in enumerate(files, first):
+        grey = _grey(file, _numbered(number))
+        images.append(grey)
+        if grey.shape != images[0].shape:
             raise ValueError(
-                f"images must have one size, got {images[0].shape} and, in {file.name}, {images[-1].shape}"
+                f"images must have one size, got {images[0].shape} and, in {_numbered(number)}, {grey.shape}"
             )
+        if (size := len(files) * grey.nbytes) > MOST_UNPACKED:
+            most = written_size(MOST_UNPACKED)
+            raise ValueError(f"images must have at most {most} together, got {written_size(size)}: {SHARDS}")
     return np.stack(images)
 
 
-def _grey(image: Any) -> Any:
-    """Return grey values from 0 to 255; of 16 bits, Pillow would cut them off there."""
-    return np.asarray(image) // 257 if image.mode.startswith("I") else np.asarray(image.convert("L"))
+def _grey(file: Path, name: str) -> Any:
+    """Return an image's grey values from 0 to 255; of 16 bits, Pillow would cut them off there."""
+    from PIL import Image
+
+    if not file.is_file() or file.stat().st_size > MOST_PNG:
+        raise ValueError(f"{name} must be a regular file of at most {written_size(MOST_PNG)}")
+    try:
+        with file.open("rb") as start:
+            sides = _HEADER.unpack(start.read(_HEADER.size))
+        if math.prod(sides) <= MOST_PIXELS:  # before Pillow opens it, which would print a warning
+            with Image.open(file, formats=["PNG"]) as image:
+                sides = image.size  # a second header may say otherwise
+                if math.prod(sides) <= MOST_PIXELS:
+                    wide = image.mode.startswith("I")
+                    return (np.asarray(image) // 257 if wide else np.asarray(image.convert("L"))).astype(
+                        np.uint8
+                    )
+    except Exception:  # a damaged file makes Pillow raise nearly anything
+        raise ValueError(f"{name} is not a readable PNG image") from None
+    raise ValueError(f"{name} must have at most {MOST_PIXELS:,} pixels, got {math.prod(sides):,}")

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from vips_core import validate
+
 
 def column_of_persons(frame: Any, person: str | None, path: Path) -> Any:
     """Return the person of each row of a table, None where no column names it.
@@ -20,7 +22,10 @@ def column_of_persons(frame: Any, person: str | None, path: Path) -> Any:
     if person is None:
         return None
     if person not in frame.columns:
-        raise ValueError(f"{path.name} has no column {person!r} that names the person, only {list(frame)}")
+        raise ValueError(
+            f"{path.name} has no column {validate.shown(person)} that names the person, only "
+            f"{validate.few(frame)}"
+        )
     return frame[person]
 
 
@@ -41,8 +46,8 @@ def array_of_persons(arrays: Mapping[str, Any], person: str | None, path: Path) 
     identifiers = arrays.get(person)
     if identifiers is None or identifiers.ndim != 1 or identifiers.dtype.kind not in "Uiuf":
         raise ValueError(
-            f"{path.name} must hold a list {person!r} of text or whole numbers that names the person of each "
-            f"record, got {sorted(arrays)}"
+            f"{path.name} must hold a list {validate.shown(person)} of text or whole numbers that names the "
+            f"person of each record, got {len(arrays):,} other arrays"
         )
     return identifiers
 

@@ -27,11 +27,11 @@ def checked_schema(table: Mapping[str, Any], name: str = "the schema") -> dict[s
     if unknown or not isinstance(table.get("ranges"), dict):
         raise ValueError(
             f"{name} must have a table ranges, and may have may_be_missing and norm_bound; "
-            f"got {sorted(table)}"
+            f"got {validate.few(sorted(table))}"
         )
     missing = table.get("may_be_missing", [])
     if not isinstance(missing, list) or not all(isinstance(column, str) for column in missing):
-        raise ValueError(f"may_be_missing in {name} must be a list of columns, got {missing!r}")
+        raise ValueError(f"may_be_missing in {name} must be a list of columns, got {validate.shown(missing)}")
     bound = table.get("norm_bound")
     return {
         "ranges": {column: _range(column, value) for column, value in table["ranges"].items()},
@@ -41,7 +41,8 @@ def checked_schema(table: Mapping[str, Any], name: str = "the schema") -> dict[s
 
 
 def _range(column: str, value: Any) -> tuple[float, float]:
+    name = validate.shown(column)
     if not isinstance(value, list) or len(value) != 2:
-        raise ValueError(f"the range of {column!r} must be [low, high], got {value!r}")
-    low, high = (validate.number(f"each end of the range of {column!r}", end) for end in value)
+        raise ValueError(f"the range of {name} must be [low, high], got {validate.shown(value)}")
+    low, high = (validate.number(f"each end of the range of {name}", end) for end in value)
     return low, high

@@ -5,7 +5,6 @@ one, rows are first dealt out by a hash of their person, so that all rows of a p
 is then bounded by the rows of a shard, and of the person with the most.
 """
 
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -19,6 +18,7 @@ from vips_core.data import shard_files as files
 from vips_core.data.identity import identities
 from vips_core.data.records import person_numbers
 from vips_core.data.sharded import SHARD_BYTES
+from vips_core.files import make_private_folder, new_private_file
 from vips_core.readers.documents import document_chunks
 from vips_core.readers.files import PERSON, checked
 from vips_core.readers.images import image_chunks
@@ -38,6 +38,7 @@ def shard(
     out: str | Path,
     options: Mapping[str, Any],
     *,
+    scratch: Path,
     records_per_shard: int | None = None,
     on_read: OnRead | None = None,
 ) -> Sharded:
@@ -53,6 +54,8 @@ def shard(
         A folder, or any address that fsspec opens.
     options
         What is public about the files, of `FILE_OPTIONS`.
+    scratch
+        An empty private folder, as large as the files: rows wait there for the others of their person.
     records_per_shard
         By default as many as have 32 MB.
     on_read
@@ -65,10 +68,11 @@ def shard(
 
     Examples
     --------
-    >>> with tempfile.TemporaryDirectory() as folder:
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as scratch:
     ...     file = Path(folder) / "letters.txt"
     ...     _ = file.write_text("rain and sun\nsun and tea\n", encoding="utf-8")
-    ...     len(shard(Corpus, [file], Path(folder) / "shards", {}))
+    ...     len(shard(Corpus, [file], Path(folder) / "shards", {}, scratch=Path(scratch)))
     2
     """
     given = checked(data_type, options)
@@ -83,11 +87,10 @@ def shard(
     if person is None:
         several = (records for records, _ in chunks)
         return Sharded.write(out, several, records_per_shard=records_per_shard)
-    with tempfile.TemporaryDirectory(prefix="vips-shard-") as folder:
-        hands = max(1, -(-sum(_size(path) for path in paths) // SHARD_BYTES))
-        public = _deal(chunks, hands, Path(folder))
-        several = (_gathered(hand, data_type, public) for hand in sorted(Path(folder).iterdir()))
-        return Sharded.write(out, several, records_per_shard=records_per_shard, person=person)
+    hands = max(1, -(-sum(_size(path) for path in paths) // SHARD_BYTES))
+    public = _deal(chunks, hands, scratch)
+    several = (_gathered(hand, data_type, public) for hand in sorted(scratch.iterdir()))
+    return Sharded.write(out, several, records_per_shard=records_per_shard, person=person)
 
 
 def _chunks(
@@ -121,10 +124,12 @@ def _deal(chunks: Iterable[tuple[Any, Any]], hands: int, folder: Path) -> dict[s
         hand_of = pd.util.hash_array(identifiers) % hands
         for hand in np.unique(hand_of):
             place = folder / f"{hand:08}"
-            place.mkdir(exist_ok=True)
+            make_private_folder(place)
             mine = hand_of == hand
-            (place / f"{number:08}.records").write_bytes(files.encode(records[mine]))
-            np.save(place / f"{number:08}.npy", identifiers[mine].astype(str))
+            with new_private_file(place / f"{number:08}.records") as file:
+                file.write(files.encode(records[mine]))
+            with new_private_file(place / f"{number:08}.npy") as file:
+                np.save(file, identifiers[mine].astype(str))
     return public
 
 

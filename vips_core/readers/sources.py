@@ -15,11 +15,10 @@ import numpy as np
 from vips_core.data import BinaryRows, Corpus
 from vips_core.data.identity import identities
 from vips_core.data.npz import load_arrays
-from vips_core.readers.documents import lines
 from vips_core.readers.images import IMAGE_ARRAY, images_of_folder
 from vips_core.readers.persons import array_of_persons, column_of_persons
+from vips_core.readers.text import csv_chunks, lines
 
-CHUNK = 100_000  # rows of a CSV that are held at once
 TRUTHS = {"True": "1", "TRUE": "1", "true": "1", "False": "0", "FALSE": "0", "false": "0"}
 
 
@@ -85,10 +84,7 @@ def source_persons(path: Path, person: str) -> Iterator[bytes]:
 
 
 def _chunks(path: Path, keep_default_na: bool) -> Iterator[Any]:
-    import pandas as pd
-
-    with pd.read_csv(path, dtype=str, keep_default_na=keep_default_na, chunksize=CHUNK) as frames:
-        yield from frames
+    return (frame for frame, _ in csv_chunks(path, dtype=str, keep_default_na=keep_default_na))
 
 
 def _rows_of_table(read: Any, written: Any) -> Iterator[bytes]:

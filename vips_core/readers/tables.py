@@ -5,12 +5,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from vips_core import validate
 from vips_core.data import LabelledRows
 from vips_core.readers.persons import column_of_persons
 from vips_core.readers.schema import read_schema
 from vips_core.readers.text import csv_chunks, read_csv, read_header
-
-MOST_SHOWN = 200  # characters of a list of columns
 
 
 def read_table(path: Path, target: str, schema: Path, person: str | None = None) -> LabelledRows:
@@ -56,7 +55,8 @@ def table_chunks(
     """
     public = read_schema(schema)
     if person in (target, *public["ranges"]):
-        raise ValueError(f"the column {person!r} names persons: it can be neither the target nor a predictor")
+        named = validate.shown(person)
+        raise ValueError(f"the column {named} names persons: it can be neither the target nor a predictor")
     _check_header(path, [target, *public["ranges"]], person)
     for frame, position in csv_chunks(path, dtype=None if person is None else {person: str}):
         rows = LabelledRows.from_frame(frame, target, **public)
@@ -69,9 +69,9 @@ def _check_header(path: Path, needed: Sequence[str], person: str | None) -> None
     absent = [name for name in needed if name not in names]
     if absent:
         raise ValueError(
-            f"{path.name} lacks the columns {str(absent)[:MOST_SHOWN]}: with commas between columns, it has "
-            f"{str(names)[:MOST_SHOWN]}"
+            f"{path.name} lacks the columns {validate.few(absent)}: with commas between columns, it has "
+            f"{validate.few(names)}"
         )
     for name, times in Counter(names).items():
         if times > 1 and name in (*needed, person):
-            raise ValueError(f"{path.name} must have one column {name!r}, got {times}")
+            raise ValueError(f"{path.name} must have one column {validate.shown(name)}, got {times}")

@@ -1,35 +1,88 @@
-"""Text and tables of a user's file; `ValueError` with one sentence where they are none."""
+"""Text and tables of a user's file, in bounded memory; `ValueError` with one sentence where they are none.
 
-import zipfile
+A row without an end (a file of zeros, a quote that is never closed) would be held whole, however long: lines,
+and the bytes that belong to one row, are bounded. Sentences quote nothing of the file but names of columns.
+"""
+
+import csv
+import gzip
+import io
+import re
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
+
+from vips_core import files
 
 CHUNK_BYTES = 16 << 20  # of a file that is read some at a time
+MOST_LINE = 16 << 20  # bytes of a line: a shelf of books
+MOST_ROWS = (
+    20_000_000  # lines of a text or rows of a CSV in memory: short ones take far more than their bytes
+)
+MOST_COLUMNS = 10_000  # of a CSV; pandas takes 3 kB of memory for each
+SHARDS = "cut it into shards with vips-explorer data shard"
+_LINE_END = re.compile(r"\r?\n")  # alone: str.splitlines also ends lines at form feeds and other controls
+_BLOCK = 1 << 20  # bytes that are read at once
+_COUNTS = re.compile(r"Expected \d+ fields in line \d+, saw \d+|EOF inside string starting at row \d+")
 
 
-def read_text(path: Path) -> str:
-    """Return a file's text, with its line ends as they are."""
-    return decoded(path.read_bytes(), path)
+class _Refused(ValueError):
+    """A file that is not read on, for a reason that quotes nothing of it."""
 
 
-def decoded(content: bytes, path: Path) -> str:
-    """Return the text of some bytes of a file, without the mark that some programs begin it with."""
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise _not_text(path, error) from None
+def read_text(path: Path, most_bytes: int) -> str:
+    """Return the text of a file of at most so many bytes, with its line ends as they are."""
+    return _decoded(files.read_bytes(path, most_bytes), path, "utf-8-sig", 0)
+
+
+def read_lines(path: Path) -> Iterator[str]:
+    """Return the lines of a text that may be in memory."""
+    files.bounded(path, files.MOST_RECORDS, SHARDS)
+    for number, line in enumerate(lines(path)):
+        if number == MOST_ROWS:
+            raise ValueError(f"{path.name} {_TOO_MANY}")
+        yield line
+
+
+def lines(path: Path) -> Iterator[str]:
+    """Return the lines of a text, one after the other."""
+    return chain.from_iterable(some for some, _ in line_chunks(path))
+
+
+def line_chunks(path: Path) -> Iterator[tuple[list[str], int]]:
+    """Return the lines of a text some at a time, each time with how many bytes have been read.
+
+    What follows the last line end is a line only where it is not empty.
+    """
+    files.regular_size(path)
+    rest, start, codec = b"", 0, "utf-8-sig"
+    with path.open("rb") as file:
+        while block := file.read(CHUNK_BYTES):
+            end = block.rfind(b"\n") + 1
+            whole, rest = (rest + block[:end], block[end:]) if end else (b"", rest + block)
+            if len(rest) > MOST_LINE:
+                raise ValueError(f"{path.name} {_TOO_LONG}")
+            if whole:
+                yield _LINE_END.split(_decoded(whole, path, codec, start))[:-1], file.tell()
+                start, codec = start + len(whole), "utf-8"
+        if rest:
+            yield [_decoded(rest, path, codec, start)], start + len(rest)
 
 
 def read_csv(path: Path, **options: Any) -> Any:
     """Return a CSV with a header as a frame; `options` are those of pandas."""
     import pandas as pd
 
+    files.bounded(path, files.MOST_RECORDS, SHARDS)
     _first_lines(path, 2)
-    with _one_sentence(path):
-        return pd.read_csv(path, **options)
+    with _opened(path) as (_, file), _one_sentence(path.name):
+        frame = pd.read_csv(file, nrows=MOST_ROWS + 1, **options)
+        if len(frame) > MOST_ROWS:
+            raise _Refused(_TOO_MANY)
+        return frame
 
 
 def read_header(path: Path) -> list[str]:
@@ -41,13 +94,80 @@ def csv_chunks(path: Path, **options: Any) -> Iterator[tuple[Any, int]]:
     """Return the rows of a CSV some at a time, each time with how many bytes have been read."""
     import pandas as pd
 
-    columns = _first_lines(path, 2).shape[1]
-    with path.open("rb") as file, _one_sentence(path):
-        rows = max(100, CHUNK_BYTES // (8 * columns))
-        packed = "gzip" if path.suffix.lower() == ".gz" else None
-        with pd.read_csv(file, compression=packed, chunksize=rows, **options) as frames:
-            while (frame := next(frames, None)) is not None:
-                yield frame, file.tell()
+    row_bytes = 8 * _first_lines(path, 2).shape[1]  # in memory, as numbers
+    with _opened(path) as (counted, file), _one_sentence(path.name):
+        start = file.peek(_BLOCK)
+        rows = CHUNK_BYTES // max(row_bytes, len(start) // max(1, start.count(b"\n")))
+        with pd.read_csv(file, iterator=True, **options) as frames:
+            while (frame := _some(frames, max(1, rows))) is not None:
+                rows = CHUNK_BYTES // max(row_bytes, counted.held // max(1, len(frame)))
+                counted.held = 0
+                yield frame, counted.position
+
+
+def pandas_columns(content: bytes) -> list[str]:
+    """Return the names of a CSV's columns as pandas calls them."""
+    import pandas as pd
+
+    with _one_sentence("the file"):
+        _check_columns(io.BytesIO(content))
+        return [str(name) for name in pd.read_csv(io.BytesIO(content), nrows=0).columns]
+
+
+class _Counted(io.RawIOBase):
+    """The bytes of a CSV, unpacked where its name ends in .gz, until a line or a row has too many."""
+
+    def __init__(self, path: Path) -> None:
+        files.regular_size(path)
+        self._file = path.open("rb")
+        packed = path.suffix.lower() == ".gz"
+        self._content: io.BufferedIOBase = gzip.GzipFile(fileobj=self._file) if packed else self._file
+        self._line = 0
+        self.held = 0  # bytes since the last rows that were taken
+
+    @property
+    def position(self) -> int:
+        """How many bytes of the file have been read."""
+        return self._file.tell()
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        content = self._content.read(len(buffer))
+        end = max(content.rfind(b"\n"), content.rfind(b"\r"))
+        self._line = len(content) - end - 1 + (self._line if end < 0 else 0)
+        self.held += len(content)
+        if self._line > MOST_LINE:
+            raise _Refused(_TOO_LONG)
+        if self.held > files.MOST_RECORDS:
+            most = files.written_size(files.MOST_RECORDS)
+            raise _Refused(
+                f"must not have more than {most} to be read at once: perhaps a quote is not closed"
+            )
+        buffer[: len(content)] = content
+        return len(content)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+_TOO_MANY = f"must have at most {MOST_ROWS:,} rows: {SHARDS}"
+_TOO_LONG = f"must not have a line of more than {files.written_size(MOST_LINE)}"
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[_Counted, io.BufferedReader]]:
+    with closing(_Counted(path)) as counted:
+        yield counted, io.BufferedReader(counted, _BLOCK)
+
+
+def _some(frames: Any, rows: int) -> Any:
+    try:
+        return frames.get_chunk(rows)
+    except StopIteration:
+        return None
 
 
 def _first_lines(path: Path, count: int) -> Any:
@@ -57,19 +177,47 @@ def _first_lines(path: Path, count: int) -> Any:
     """
     import pandas as pd
 
-    with _one_sentence(path):
-        return pd.read_csv(path, header=None, nrows=count, dtype=str, keep_default_na=False)
+    with _opened(path) as (_, file), _one_sentence(path.name):
+        _check_columns(file)
+    with _opened(path) as (_, file), _one_sentence(path.name):
+        return pd.read_csv(file, header=None, nrows=count, dtype=str, keep_default_na=False)
+
+
+def _check_columns(file: IO[bytes]) -> None:
+    """Refuse a header of very many columns, before pandas makes something of each."""
+    text = io.TextIOWrapper(file, "utf-8-sig", newline="")
+    header = next((row for row in csv.reader(text) if len(row) > 1 or "".join(row).strip()), [])
+    if len(header) > MOST_COLUMNS:
+        raise _Refused(f"must have at most {MOST_COLUMNS:,} columns, got {len(header):,}")
 
 
 @contextmanager
-def _one_sentence(path: Path) -> Iterator[None]:
+def _one_sentence(name: str) -> Iterator[None]:
+    import pandas as pd
+
     try:
         yield
+    except _Refused as error:
+        raise ValueError(f"{name} {error}") from None
     except UnicodeDecodeError as error:
-        raise _not_text(path, error) from None
-    except (ValueError, EOFError, zlib.error, zipfile.BadZipFile) as error:  # of several lines, or packed
-        raise ValueError(f"{path.name} is not a readable CSV: {' '.join(str(error).split())}") from None
+        raise _not_text(name, error.reason, error.start) from None
+    except pd.errors.EmptyDataError:
+        raise ValueError(f"{name} is not a readable CSV: it has no columns") from None
+    except (EOFError, zlib.error, gzip.BadGzipFile):
+        raise ValueError(f"{name} is not a readable CSV: it is not packed by gzip, or damaged") from None
+    except (ValueError, csv.Error) as error:  # whose words may quote the file
+        found = _COUNTS.search(str(error))
+        why = found[0] if found else "its quotes or its commas are not those of a table"
+        raise ValueError(f"{name} is not a readable CSV: {why}") from None
 
 
-def _not_text(path: Path, error: UnicodeDecodeError) -> ValueError:
-    return ValueError(f"{path.name} is not text in UTF-8: {error.reason} at byte {error.start}")
+def _decoded(content: bytes, path: Path, codec: str, start: int) -> str:
+    """Return the text of some bytes of a file; "utf-8-sig" takes off the mark that some begin with."""
+    try:
+        return content.decode(codec)
+    except UnicodeDecodeError as error:
+        raise _not_text(path.name, error.reason, start + error.start) from None
+
+
+def _not_text(name: str, reason: str, byte: int) -> ValueError:
+    return ValueError(f"{name} is not text in UTF-8: {reason} at byte {byte}")

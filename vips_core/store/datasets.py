@@ -1,10 +1,12 @@
 """The data sets of a store: records under names, their caps, and what is left of their budgets."""
 
+import contextlib
 import re
 import secrets
 import sqlite3
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from vips_core.data import Sharded, check_alike
@@ -12,7 +14,7 @@ from vips_core.readers import BUILT_IN, DataSet, built_in
 from vips_core.store import budget, caps, declaration, people, pools, records_file
 from vips_core.store import ledger_chain as chain
 from vips_core.store.budget import Budget, Cap
-from vips_core.store.database import insert
+from vips_core.store.database import StoreError, insert
 from vips_core.store.home import Home
 from vips_core.store.ledger_chain import LedgerRow
 from vips_core.store.people import Sources
@@ -21,11 +23,19 @@ from vips_core.store.rows import QUEUED, RUNNING, DataRow, data_row
 from vips_core.tasks import TASKS, task_of
 
 _REFUSED = "no data set may be registered, and no cap changed,"
+_FILES = "SELECT file FROM data"
 _NAME = re.compile(r"\w[\w .-]{0,63}")
 
 
 class DataSets(Home):
     """Records under names, public or with a cap on what all runs on them together may cost."""
+
+    def __init__(self, home: str | Path | None = None) -> None:
+        super().__init__(home)
+        if not self.database.read_only and self._left_over(self.database.read(_FILES)):
+            with contextlib.suppress(StoreError), self.database.write() as connection:
+                if not self._problems(connection):  # else a table may have lost what the file is of
+                    self._remove_left_over(connection)
 
     def add_data(
         self,
@@ -101,13 +111,14 @@ class DataSets(Home):
             signature,
         )
         file = self.home / "data" / f"{secrets.token_hex(8)}.npz"
-        records_file.write(file, train, test)
+        drafts = contextlib.ExitStack()
         try:
+            draft = drafts.enter_context(self.temporary_folder()) / file.name
+            records_file.write(draft, train, test)
             with self.database.write() as connection:
                 self._check_whole(connection, _REFUSED)
                 self._remove_left_over(connection)
-                if not file.exists():  # suspended for so long that it was taken for left over
-                    raise ValueError(f"the data set {name} was not registered in time: try again")
+                draft.replace(file)  # within the transaction: a file that it does not know is left over
                 joining = pools.admit(connection, new)
                 old = connection.execute("SELECT file FROM data WHERE name = ?", [name]).fetchone()
                 declared = {
@@ -136,6 +147,8 @@ class DataSets(Home):
         except BaseException:
             file.unlink(missing_ok=True)
             raise
+        finally:
+            drafts.close()
         self.keep_head()
         if old is not None:
             (self.home / "data" / old["file"]).unlink(missing_ok=True)
@@ -227,8 +240,12 @@ class DataSets(Home):
 
     def _remove_left_over(self, connection: sqlite3.Connection) -> None:
         """Remove files that killed registrations and removals left, before a transaction changes anything."""
-        used = {row["file"] for row in connection.execute("SELECT file FROM data")}
-        records_file.remove_left_over(self.home / "data", used)
+        for path in self._left_over(connection.execute(_FILES)):
+            with contextlib.suppress(OSError):  # another time, then
+                path.unlink()
+
+    def _left_over(self, rows: Iterable[sqlite3.Row]) -> list[Path]:
+        return records_file.left_over(self.home / "data", {row["file"] for row in rows})
 
     def budget(self, name: str) -> Budget:
         """Return what a data set's records have cost under any name, and what is left.

@@ -3,11 +3,13 @@
 import contextlib
 import os
 import sqlite3
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import platformdirs
 
-from vips_core.store import declaration, people
+from vips_core.files import make_private_folder
+from vips_core.store import declaration, people, temporary
 from vips_core.store import ledger_chain as chain
 from vips_core.store.database import Database, StoreError
 from vips_core.store.ledger_chain import LedgerRow
@@ -22,12 +24,17 @@ class Home:
         ).absolute()
         read_only = self.home.exists() and not _can_be_written(self.home)  # an auditor's copy
         if not read_only:
-            for folder in (self.home, self.home / "data", self.home / "runs"):
-                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            for folder in (self.home / "data", self.home / "runs"):
+                make_private_folder(folder)
+            temporary.remove_abandoned(self.home)
         self._head_file = self.home / "ledger.head"
         head = chain.read_head(self._head_file)
         may_create = head is None or head.count == 0
         self.database = Database(self.home / "store.db", may_create=may_create, read_only=read_only)
+
+    def temporary_folder(self) -> AbstractContextManager[Path]:
+        """Return a new private folder for a `with` block; a killed process's goes at the next opening."""
+        return temporary.temporary_folder(self.home)
 
     def folder(self, run_id: str) -> Path:
         """Return the folder of a run's files."""

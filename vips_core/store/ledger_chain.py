@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from vips_core import rounding
+from vips_core import files, rounding
 from vips_core.store.database import Database, StoreError
 
 GENESIS = "0" * 64
@@ -227,11 +227,10 @@ def signing_key() -> bytes | None:
         key = bytes.fromhex(given)
     except ValueError:
         try:
-            key = Path(given).read_bytes().strip()
-        except OSError as error:
-            raise ValueError(
-                f"{KEY} must be hexadecimal digits or a file that can be read: {error.strerror}"
-            ) from None
+            key = files.read_bytes(Path(given), files.MOST_KEY).strip()
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or error
+            raise ValueError(f"{KEY} must be hexadecimal digits or a file that can be read: {why}") from None
     if len(key) < _LEAST_KEY:
         raise ValueError(f"the key of {KEY} must have at least {_LEAST_KEY} bytes, got {len(key)}")
     return key

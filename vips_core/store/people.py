@@ -28,6 +28,7 @@ from vips_core.store.database import StoreError
 Digests = npt.NDArray[np.uint64]
 _BESIDE = "people.npz"
 _LONGEST = 64  # characters of a study's name
+_MOST_BESIDE = 8 << 30  # bytes: a thousand million digests
 _NONE: Digests = np.empty(0, np.uint64)
 PRIVATE, PUBLIC = "people", "public_people"  # tables of digests, and kinds of rows that seal them
 
@@ -103,7 +104,8 @@ def write_beside(data: Sharded, sources: Sources, key: str) -> None:
 def read_beside(data: Sharded, key: str) -> Sources:
     """Return what was written beside shards; `ValueError` where this store wrote nothing for them."""
     with contextlib.suppress(Exception):  # a damaged file makes zipfile and NumPy raise nearly anything
-        arrays = plain_arrays(io.BytesIO(read_bytes(data.folder, _BESIDE)))
+        content = read_bytes(data.folder, _BESIDE, _MOST_BESIDE)
+        arrays = plain_arrays(io.BytesIO(content), _MOST_BESIDE)
         own, study = np.asarray(arrays["digests"], np.uint64), str(arrays.get("study", ""))
         if arrays["of"] == _seal_of(data, own, study, key):
             return Sources(known=own, person_namespace=study or None)

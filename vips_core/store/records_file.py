@@ -1,10 +1,8 @@
 """Files of registered records, and the fingerprint by which records are known whatever their name."""
 
-import contextlib
 import hashlib
+import math
 import os
-import secrets
-import time
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,8 +13,7 @@ from scipy import sparse
 from vips_core.data import BinaryRows, Corpus, LabelledRows, Sharded
 from vips_core.data.labelled import pairs_told_by_names
 from vips_core.data.npz import load_arrays
-
-_JUST_WRITTEN = 3600.0  # seconds; a registration commits at once, or gives up when the store was busy for 30
+from vips_core.files import new_private_file
 
 
 def fingerprint(records: Any, key: str) -> str:
@@ -54,36 +51,29 @@ def record_bytes(records: Any) -> Iterator[bytes]:
 
 
 def write(path: Path, train: Any, test: Any) -> None:
-    """Write training and held-out records to a file that only the user may read, whole or not at all."""
+    """Write training and held-out records to a new file that only the user may read."""
     arrays = {f"train.{name}": value for name, value in _arrays(train).items()}
     if test is not None:
         arrays |= {f"test.{name}": value for name, value in _arrays(test).items()}
-    partial = path.with_name(f"{path.stem}.{secrets.token_hex(4)}.new")
     try:
-        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with open(descriptor, "wb") as file:
+        with new_private_file(path) as file:
             np.savez_compressed(file, **arrays)
             file.flush()
             os.fsync(file.fileno())
-        partial.replace(path)
     except OSError as error:
-        partial.unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
         raise ValueError(f"the data set cannot be written to {path.parent}: {error.strerror}") from None
 
 
-def remove_left_over(folder: Path, used: Collection[str]) -> None:
-    """Remove files of records that nothing uses, but for those that a registration may have just written."""
-    for path in folder.iterdir():
-        with contextlib.suppress(OSError):  # another time, then
-            ours = path.suffix in (".npz", ".new") and path.name not in used
-            if ours and time.time() - path.stat().st_mtime > _JUST_WRITTEN:
-                path.unlink()
+def left_over(folder: Path, used: Collection[str]) -> list[Path]:
+    """Return the files of records that nothing uses: a killed registration's, or one's that is committing."""
+    return [path for path in folder.iterdir() if path.suffix == ".npz" and path.name not in used]
 
 
 def read(path: Path, data_type: type) -> tuple[Any, Any]:
     """Return training and held-out records (None where there are none) of a file."""
     try:
-        arrays = load_arrays(path)
+        arrays = load_arrays(path, most_bytes=math.inf)  # which were in memory when they were written
         train, test = (
             {name.removeprefix(part): value for name, value in arrays.items() if name.startswith(part)}
             for part in ("train.", "test.")

@@ -1,4 +1,4 @@
-"""Places that forget what was in them."""
+"""Places that forget what was in them, and sentences that are not too long."""
 
 from streamlit.testing.v1 import AppTest
 
@@ -24,3 +24,14 @@ def test_another_shape_is_drawn_in_another_place_and_the_one_before_is_emptied()
         places.append([number for number, kind in kinds.items() if kind != "empty"])
         assert sorted(kinds) == [0, 1]
     assert places == [[1], [1], [0], [0], [1]]
+
+
+def long_problem():
+    from dashboard.components import layout
+
+    layout.problem("x " * 1000)
+
+
+def test_a_problem_is_said_in_at_most_300_characters():
+    (error,) = checked(AppTest.from_function(long_problem).run()).error
+    assert (len(error.value), error.value[-1]) == (300, "…")

@@ -1,6 +1,7 @@
 """Uploads: good and bad files of all three kinds, and what the form asks for."""
 
 import io
+import os
 import zipfile
 from types import SimpleNamespace
 
@@ -119,13 +120,44 @@ def test_pickles_are_never_opened(tmp_path):
     assert not (tmp_path / "opened").exists()
 
 
-def test_size_is_bounded(monkeypatch):
+def test_size_is_bounded():
     large = SimpleNamespace(name="a.csv", size=201 * 2**20, getvalue=lambda: pytest.fail("it was read"))
     with pytest.raises(ValueError, match="at most 200 MB together, got 201 MB"):
         upload_files.read(LabelledRows, [large], ROWS)
-    monkeypatch.setattr(upload_files, "MOST_UNPACKED", 1000)
-    with pytest.raises(ValueError, match="unpack to at most"):
-        upload_files.read(BinaryRows, [sent(npz(images=np.zeros((9, 99, 99))), "x.npz")], {"threshold": 1})
+    bomb = npz(images=np.zeros((260, 1024, 1024)))
+    assert len(bomb) < 3e6
+    with pytest.raises(ValueError, match="arrays must have at most 2,048 MB together, got 2,081 MB"):
+        upload_files.read(BinaryRows, [sent(bomb, "x.npz")], {"threshold": 1})
+    with pytest.raises(ValueError, match="must have at most 10,000 columns, got 10,001"):
+        upload_files.columns(sent(b"," * 10_000 + b"\n"))
+    with pytest.raises(ValueError, match=r"an \.npz must have at most 100 arrays, got 101"):
+        upload_files.columns(sent(npz(**{f"patient {n}": np.zeros(1) for n in range(101)}), "x.npz"))
+
+
+@pytest.mark.parametrize("act", ["read", "sources"])
+def test_uploads_are_written_for_the_owner_into_the_store_and_removed(home, monkeypatch, act):
+    """They were left in the system's folder when the server was killed."""
+    seen = []
+
+    def look(*arguments):
+        for path in (home / "tmp").rglob("*"):
+            seen.append((path.is_dir(), path.stat().st_mode & 0o777, path.suffix))
+        return []
+
+    for name in ("read", "source_rows"):
+        monkeypatch.setattr(upload_files.readers, name, look)
+    before = os.umask(0)
+    try:
+        if act == "read":
+            upload_files.read(LabelledRows, TABLE, ROWS)
+        else:
+            upload_files.sources(LabelledRows, TABLE, [], None)
+    finally:
+        os.umask(before)
+    assert {suffix for _, _, suffix in seen} >= {".csv", ".lock"}
+    assert {mode for is_folder, mode, _ in seen if is_folder} == {0o700}
+    assert {mode for is_folder, mode, _ in seen if not is_folder} == {0o600}
+    assert list((home / "tmp").iterdir()) == []
 
 
 def test_names_of_files_are_no_paths(tmp_path, monkeypatch):
@@ -334,7 +366,7 @@ def test_the_target_comes_first_and_leaves_persons_and_predictors():
 def test_a_table_with_semicolons_is_named_at_once():
     file = ("a.csv", b"age;stroke\n50,5;0\n", "text/csv")
     at = attach(view("risk", upload=1), file, "records", "logistic")
-    sentence = "A table needs two columns or more with commas between them, got ['age;stroke']"
+    sentence = "A table needs two columns or more with commas between them, got 'age;stroke'"
     assert errors(at) == [sentence]
     assert missing(at) == ["Still missing: a file that can be read."]
 
@@ -355,7 +387,7 @@ def test_another_file_leaves_what_was_said_about_protection_and_name():
     at = attach(form(), ("words.npz", b"no zip", "application/octet-stream"))
     at.text_input(key="data-name").set_value("letters")
     at.number_input(key="cap-delta").set_value(1e-3)
-    assert errors(add(at)) == ["The file is not a readable .npz of plain arrays"]
+    assert errors(add(at)) == ["The file is not a readable .npz of plain arrays: it is no zip archive"]
     at = attach(at, None)  # as a browser reports it, when one file takes the place of another
     assert missing(at) == ["Still missing: a file."]
     add(attach(at, ("d.txt", b"peace and war\nwar\n" * 5, "text/plain")))

@@ -1,0 +1,82 @@
+"""Folders for records on their way: their owner's alone, and gone with their process."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from vips_core.store.store import Store
+
+KILLED = """
+import os, signal
+from vips_core.files import new_private_file
+from vips_core.store.store import Store
+
+with Store().temporary_folder() as folder, new_private_file(folder / "rows") as file:
+    file.write(b"raw rows")
+    file.flush()
+    print(folder, flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.fixture
+def open_to_all():
+    """Let new files be open to everybody, unless whoever makes them says otherwise."""
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+def mode(path):
+    return path.stat().st_mode & 0o777
+
+
+@pytest.mark.usefixtures("open_to_all")
+def test_a_folder_is_private_and_goes_with_its_block(home):
+    with Store(home / "deep" / "store").temporary_folder() as folder:
+        parents = [folder, *folder.parents]
+        assert {mode(path) for path in parents[: parents.index(home)]} == {0o700}
+        (folder / "inner").mkdir()
+        (folder / "inner" / "rows").write_bytes(b"raw rows")
+    assert list(folder.parent.iterdir()) == []
+
+
+def test_what_a_killed_process_left_goes_when_the_store_is_opened(home):
+    killed = subprocess.run([sys.executable, "-c", KILLED], stdout=subprocess.PIPE, text=True)
+    assert killed.returncode == -9
+    left = home / "tmp" / killed.stdout.strip()
+    assert (left / "rows").read_bytes() == b"raw rows"
+    (home / "tmp" / "orphan").mkdir()  # whose lock was removed by a process that was killed then
+    with Store().temporary_folder() as own:
+        assert sorted((home / "tmp").iterdir()) == sorted([own, own.with_suffix(".lock")])
+
+
+def test_folders_of_live_processes_stay(home):
+    with Store().temporary_folder() as own:
+        (own / "rows").write_bytes(b"raw rows")
+        opened = subprocess.run([sys.executable, "-c", "from vips_core.store.store import Store; Store()"])
+        Store()
+        assert opened.returncode == 0
+        assert (own / "rows").read_bytes() == b"raw rows"
+
+
+def test_one_that_is_swept_before_it_is_locked_is_made_again(home, monkeypatch):
+    """A sweep may come between the making of the file and its lock."""
+    from vips_core.store import temporary
+
+    lock, seen = temporary._lock, []
+
+    def swept_first(descriptor):
+        seen.append(descriptor)
+        if len(seen) == 1:
+            monkeypatch.setattr(temporary, "_lock", lock)
+            temporary.remove_abandoned(home)
+            monkeypatch.setattr(temporary, "_lock", swept_first)
+        return lock(descriptor)
+
+    monkeypatch.setattr(temporary, "_lock", swept_first)
+    with temporary.temporary_folder(home) as own:
+        assert len(seen) == 2
+        assert sorted((home / "tmp").iterdir()) == sorted([own, own.with_suffix(".lock")])

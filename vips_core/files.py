@@ -1,0 +1,111 @@
+"""Files that a user names, bounded before a byte is read, and files about people, for their owner alone."""
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+__all__ = [
+    "MOST_DESCRIPTION",
+    "MOST_KEY",
+    "MOST_LEDGER",
+    "MOST_RECORDS",
+    "MOST_SETTINGS",
+    "MOST_VOCABULARY",
+    "bounded",
+    "make_private_folder",
+    "new_private_file",
+    "read_bytes",
+    "regular_size",
+    "written_size",
+]
+
+# Bytes of a file of each kind that may be in memory: parsed, it takes up to 20 times as much.
+MOST_KEY = 1 << 20  # of a certificate or a key
+MOST_SETTINGS = 1 << 20  # of a schema, config or sweep in TOML
+MOST_VOCABULARY = 16 << 20  # a million words and more
+MOST_LEDGER = 16 << 20  # of a ledger in JSON: some ten thousand different releases
+MOST_DESCRIPTION = 64 << 20  # of a saved fit's settings, or of a manifest, with the words of its vocabulary
+MOST_RECORDS = 256 << 20  # of text or a table; larger ones become shards
+
+_KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+
+
+def regular_size(path: Path) -> int:
+    """Return the bytes of a file; `ValueError` for a pipe or device, which may have no end.
+
+    Examples
+    --------
+    >>> regular_size(Path("/"))
+    Traceback (most recent call last):
+    ...
+    ValueError: / must be a regular file, got a folder
+    """
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode):
+        kind = _KINDS.get(stat.S_IFMT(status.st_mode), "something else")
+        raise ValueError(f"{path.name or path} must be a regular file, got {kind}")
+    return status.st_size
+
+
+def bounded(path: Path, most_bytes: int, otherwise: str = "") -> Path:
+    """Return the path of a regular file of at most so many bytes.
+
+    Parameters
+    ----------
+    path
+        The file.
+    most_bytes
+        A whole number of megabytes.
+    otherwise
+        What to do with a larger file, for the sentence that refuses it.
+    """
+    size = regular_size(path)
+    if size > most_bytes:
+        hint = f": {otherwise}" if otherwise else ""
+        raise ValueError(
+            f"{path.name} must have at most {written_size(most_bytes)}, got {written_size(size)}{hint}"
+        )
+    return path
+
+
+def read_bytes(path: Path, most_bytes: int) -> bytes:
+    """Return the content of a regular file of at most so many bytes."""
+    return bounded(path, most_bytes).read_bytes()
+
+
+def written_size(size: int) -> str:
+    """Return a number of bytes in megabytes, rounded up.
+
+    Examples
+    --------
+    >>> written_size((256 << 20) + 1)
+    '257 MB'
+    """
+    return f"{-(-size // 2**20):,} MB"
+
+
+def make_private_folder(path: Path) -> None:
+    """Make a folder, and those above it that are missing, for their owner alone; one that is there stays."""
+    for folder in reversed([path, *path.parents]):
+        if not folder.exists():
+            folder.mkdir(
+                mode=0o700, exist_ok=True
+            )  # of `parents=True`, those above would have the usual mode
+
+
+@contextmanager
+def new_private_file(path: Path) -> Iterator[IO[bytes]]:
+    """Open a new file that only its owner may read, whatever the umask, in place of one of that name."""
+    path.unlink(missing_ok=True)  # it might be somebody else's, or open to others
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with open(descriptor, "wb") as file:
+        yield file
