@@ -95,7 +95,9 @@ def test_every_text_is_written_as_it_was_given(store):
     assert record["privacy_loss"]["privacy_unit_details"].startswith(f"One record is {line}; all of it")
     assert record["dp_variant"]["data_domain"].startswith(f"One record is {line}. ")
     composition = record["accounting"]["composition"]
-    assert f"apart was kept apart from nasty by {line}, although they share rows: {line}." in composition
+    assert f"apart was kept apart from nasty by {line}, although they share rows or persons: {line}." in (
+        composition
+    )
     assert f" by {line} ({line})." in composition  # who set the cap, and why
     assert not re.search(r"&[#\w]+;", str(record))
 

@@ -190,7 +190,14 @@ def test_the_cap_of_a_run_is_the_one_that_held_when_it_was_reserved(store):
 def test_the_caps_of_records_that_join_later_never_held_for_a_run(store):
     def add(name, seed, rows, cap=None):
         sources = Sources(rows=[row.encode() for row in rows])
-        store.add_data(name, coin_flips(seed=seed), cap=cap, unit="one image", sources=sources)
+        store.add_data(
+            name,
+            coin_flips(seed=seed),
+            cap=cap,
+            unit="one image",
+            sources=sources,
+            share_budget=name == "both",
+        )
 
     add("one", 11, ["a", "x"], Cap(3.0, DELTA))
     add("two", 12, ["b", "y"], Cap(1.0, DELTA))

@@ -142,7 +142,7 @@ def test_files_stay_where_an_older_copy_of_the_database_does_not_know_them(store
 
 
 def test_a_registration_that_commits_is_not_taken_for_left_over(store, home, monkeypatch):
-    check, left_over, looked = pools.check_declared, records_file.left_over, threading.Event()
+    check, left_over, looked = pools.admit, records_file.left_over, threading.Event()
     opening = threading.Thread(target=Store, args=(home,))
 
     def look(*arguments):
@@ -154,9 +154,9 @@ def test_a_registration_that_commits_is_not_taken_for_left_over(store, home, mon
         monkeypatch.setattr(records_file, "left_over", look)
         opening.start()
         assert looked.wait(30)  # it has seen a file that no table knows, and waits for this transaction
-        check(*arguments)
+        return check(*arguments)
 
-    monkeypatch.setattr(pools, "check_declared", check_while_another_opens)
+    monkeypatch.setattr(pools, "admit", check_while_another_opens)
     store.add_data("late", coin_flips(seed=3), unit="one image", private=False)
     opening.join()
     assert len(store.load("late").train) == 200

@@ -145,7 +145,7 @@ def one_run_mu(guesses: int, right: int, canaries: int, confidence: float) -> fl
 
     Examples
     --------
-    >>> one_run_mu(100, 50, 500, 0.95), one_run_mu(100, 80, 500, 0.95) > 0.5
+    >>> one_run_mu(100, 50, 500, 0.95), one_run_mu(100, 90, 500, 0.95) > 0.5
     (0.0, True)
     """
     validate.whole("right", right, 0, guesses)

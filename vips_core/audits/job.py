@@ -81,7 +81,7 @@ class AuditRequest:
         --------
         >>> table = {"model": "logistic", "data": "nhanes-stroke", "epsilon": 1, "delta": 1e-5}
         >>> AuditRequest.from_mapping({**table, "attack": "run"}).values["canaries"]
-        200
+        500
         """
         given = {name: value for name, value in table.items() if name in OPTIONS and value is not None}
         values = {

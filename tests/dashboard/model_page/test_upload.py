@@ -151,7 +151,7 @@ def test_uploads_are_written_for_the_owner_into_the_store_and_removed(home, monk
         if act == "read":
             upload_files.read(LabelledRows, TABLE, ROWS)
         else:
-            upload_files.sources(LabelledRows, TABLE, [], None)
+            upload_files.sources(LabelledRows, TABLE, [], None, None)
     finally:
         os.umask(before)
     assert {suffix for _, _, suffix in seen} >= {".csv", ".lock"}
