@@ -108,8 +108,9 @@ def test_records_are_grouped_by_the_persons_that_are_found_elsewhere(tmp_path):
         options = about | {"person": "who"}
         assert len(list(source_persons(tmp_path / name, "who"))) == persons
         assert len(read(kind, tmp_path / name, options)) == persons
-        shards = tmp_path / f"{name} shards"
-        assert len(shard(kind, [tmp_path / name], shards, options, scratch=tmp_path)) == persons
+        shards, scratch = tmp_path / f"{name} shards", tmp_path / f"{name} scratch"
+        scratch.mkdir()
+        assert len(shard(kind, [tmp_path / name], shards, options, scratch=scratch)) == persons
 
 
 def test_a_person_is_one_across_the_files_and_hands_of_shards(tmp_path, monkeypatch):
@@ -120,7 +121,8 @@ def test_a_person_is_one_across_the_files_and_hands_of_shards(tmp_path, monkeypa
         rows = [f"{spelling.format(number)},{number},1" for number in range(9)]
         (tmp_path / name).write_text("\n".join(["who,age,ill", *rows]))
     files = [tmp_path / name for name in ("one.csv", "two.csv", "three.csv")]
-    assert len(shard(LabelledRows, files, tmp_path / "shards", about, scratch=tmp_path)) == 9
+    (tmp_path / "scratch").mkdir()
+    assert len(shard(LabelledRows, files, tmp_path / "shards", about, scratch=tmp_path / "scratch")) == 9
 
 
 def test_counts_are_found_under_another_vocabulary(tmp_path):
