@@ -147,11 +147,12 @@ def append(
 def keep_head(database: Database, path: Path) -> None:
     """Write the head to a file of its own; under the write lock, so that an older head never wins.
 
-    Where the ledger does not follow from the head in the file, that one stays: it shows what is wrong.
+    Where the ledger does not follow from the head in the file, that one stays: it shows what is wrong. Rows
+    before it are not looked at again: a step of a run must not take longer the more runs there were.
     """
     with database.write() as connection:
-        head = _stored_head(connection)
-        if head is None or verify(connection, path, signed=False):
+        head, kept = _stored_head(connection), read_head(path) or Head(0, GENESIS)
+        if head is None or not _leads(connection, kept, head):
             return
         partial = path.with_suffix(".new")
         with partial.open("w", encoding="ascii") as file:
@@ -163,16 +164,14 @@ def keep_head(database: Database, path: Path) -> None:
 
 def sign(connection: sqlite3.Connection) -> None:
     """Sign the whole ledger as it is, in the caller's transaction."""
-    head = _head(connection)
-    _store_head(connection, replace(head, signature=_signature(head)))
+    _store_head(connection, replace(head := _head(connection), signature=_signature(head)))
 
 
 def rows(table: Sequence[sqlite3.Row]) -> list[LedgerRow]:
     """Return rows of the table as they are read elsewhere; `StoreError` for one that was changed."""
     names = LedgerRow.__dataclass_fields__
-    for row in table:
-        if not _is_sealed(row):
-            raise not_whole([_changed(row["number"])])
+    if changed := [_changed(row["number"]) for row in table if not _is_sealed(row)]:
+        raise not_whole(changed)
     return [
         LedgerRow(**{name: row[name] for name in names} | {"content": json.loads(row["content"])})
         for row in table
@@ -214,7 +213,7 @@ def verify(connection: sqlite3.Connection, head_file: Path, *, signed: bool = Tr
 
 
 def not_whole(problems: Sequence[str], refused: str = "no budget can be read") -> StoreError:
-    """Return the error that refuses something upon a ledger with problems."""
+    """Return the refusal of something upon a ledger with problems."""
     return StoreError(f"{refused} while the ledger is not whole: {problems[0]}")
 
 
@@ -268,6 +267,17 @@ def _stored_head(connection: sqlite3.Connection) -> Head | None:
         return None if row is None else Head.of(row[0])
     except (AttributeError, ValueError):
         raise StoreError("the head of the ledger is damaged in the store: put back a copy of it") from None
+
+
+def _leads(connection: sqlite3.Connection, first: Head, last: Head) -> bool:
+    """Whether the rows from one head to another follow from each other, each with the hash of its content."""
+    place = (0, GENESIS)
+    for row in connection.execute("SELECT * FROM ledger WHERE number >= ? ORDER BY number", [first.count]):
+        before, here = (row["number"] - 1, row["previous"]), (row["number"], row["hash"])
+        if (before != place and here != (first.count, first.hash)) or not _is_sealed(row):
+            return False
+        place = here
+    return place == (last.count, last.hash)
 
 
 def _head(connection: sqlite3.Connection) -> Head:

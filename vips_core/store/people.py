@@ -210,10 +210,13 @@ def connected(fingerprint: str, links: Collection[Set[str]]) -> set[str]:
 
 
 def pool_rows(connection: sqlite3.Connection, fingerprints: Collection[str]) -> list[chain.LedgerRow]:
-    """Return the ledger of everything that shares a budget with some records."""
+    """Return the ledger of everything that shares a budget with some records.
+
+    Without what live runs announced: that is most rows, and only the end of its own run looks at it.
+    """
     members = sorted(set().union(*(pool(connection, fingerprint) for fingerprint in fingerprints)))
     marks = ", ".join("?" * len(members))
-    statement = f"SELECT * FROM ledger WHERE fingerprint IN ({marks}) ORDER BY number"
+    statement = f"SELECT * FROM ledger WHERE fingerprint IN ({marks}) AND kind != 'announce' ORDER BY number"
     return chain.rows(connection.execute(statement, members).fetchall())
 
 
