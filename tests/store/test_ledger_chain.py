@@ -2,6 +2,7 @@
 
 import sqlite3
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -280,3 +281,14 @@ def test_nobody_is_registered_while_digests_are_gone(store):
     with pytest.raises(ValueError, match="not whole: The digests of the people in flips were changed"):
         store.add_data("again", coin_flips(seed=3), cap=CAP, unit="one image", sources=rows)
     assert [row.name for row in store.data_sets() if row.fingerprint] == ["flips"]
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_kept_head_is_not_moved_on_over_a_row_that_was_replaced(store, count):
+    """Also where it is the first: hashes that were computed anew look whole, but not beside a kept head."""
+    with store.database.write() as connection:
+        last = connection.execute("SELECT * FROM ledger WHERE number = ?", [count]).fetchone()
+        head = chain.Head(count, last["hash"])
+        assert chain._leads(connection, head, chain._stored_head(connection))
+        for other in (replace(head, hash="f" * 64), replace(head, count=10**6)):
+            assert not chain._leads(connection, other, chain._stored_head(connection))

@@ -147,12 +147,11 @@ def append(
 def keep_head(database: Database, path: Path) -> None:
     """Write the head to a file of its own; under the write lock, so that an older head never wins.
 
-    Where the ledger does not follow from the head in the file, that one stays: it shows what is wrong. Rows
-    before it are not looked at again: a step of a run must not take longer the more runs there were.
+    Where the rows since the head in the file do not follow from it, that one stays: it shows what is wrong.
     """
     with database.write() as connection:
-        head, kept = _stored_head(connection), read_head(path) or Head(0, GENESIS)
-        if head is None or not _leads(connection, kept, head):
+        head = _stored_head(connection)
+        if head is None or not _leads(connection, read_head(path) or Head(0, GENESIS), head):
             return
         partial = path.with_suffix(".new")
         with partial.open("w", encoding="ascii") as file:
@@ -271,10 +270,11 @@ def _stored_head(connection: sqlite3.Connection) -> Head | None:
 
 def _leads(connection: sqlite3.Connection, first: Head, last: Head) -> bool:
     """Whether the rows from one head to another follow from each other, each with the hash of its content."""
-    place = (0, GENESIS)
+    place = (0, GENESIS)  # before the first row
     for row in connection.execute("SELECT * FROM ledger WHERE number >= ? ORDER BY number", [first.count]):
         before, here = (row["number"] - 1, row["previous"]), (row["number"], row["hash"])
-        if (before != place and here != (first.count, first.hash)) or not _is_sealed(row):
+        known = here == (first.count, first.hash) if here[0] == first.count else before == place
+        if not (known and _is_sealed(row)):
             return False
         place = here
     return place == (last.count, last.hash)
