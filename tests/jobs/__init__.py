@@ -12,12 +12,10 @@ def request(**values):
 
 
 def releases(store, run):
-    (use,) = [use for use in budget.uses(store.ledger("flips")) if use.run == run]
+    (use,) = [use for use in budget.uses(store.ledger()) if use.run == run]
     assert use.settled
     return sum(event.count for event in use.events)
 
 
 def announced(store, run):
-    return [
-        row.content["releases"] for row in store.ledger("flips") if (row.run, row.kind) == (run, "announce")
-    ]
+    return [row.content["releases"] for row in store.ledger() if (row.run, row.kind) == (run, "announce")]

@@ -38,7 +38,11 @@ def add_ledger(commands: Any) -> None:
 
 
 def _show(options: argparse.Namespace) -> None:
-    rows = Store().ledger(options.data)
+    store = Store()
+    rows = store.ledger()
+    if options.data is not None:
+        records = {row.fingerprint for row in store.ledger(options.data)}
+        rows = [row for row in rows if row.fingerprint in records]
     if options.json:
         print_json([asdict(row) for row in rows])
         return

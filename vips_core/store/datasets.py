@@ -268,7 +268,7 @@ class DataSets(Home):
             return budget.state(self._rows(connection, row.fingerprint) if row.private else [])
 
     def ledger(self, data: str | None = None) -> list[LedgerRow]:
-        """Return the rows of the ledger, all or those of a data set's records under any name."""
+        """Return the rows of the ledger: all, or those that the budget of a data set's records rests on."""
         if data is None:
             return chain.rows(self.database.read("SELECT * FROM ledger ORDER BY number"))
         mark = self._data(data)["fingerprint"]
