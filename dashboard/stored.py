@@ -18,7 +18,8 @@ from vips_core import Fit, PrivacyPlan
 from vips_core.csv_text import from_csv
 from vips_core.jobs import execution, supervisor
 from vips_core.jobs.request import Request
-from vips_core.readers import DataSet
+from vips_core.models.task import TASKS
+from vips_core.records import DataSet
 from vips_core.store.database import StoreError
 from vips_core.store.rows import CANCELLED, DONE, QUEUED, RUNNING, DataRow, RunRow, versions
 from vips_core.store.store import Store
@@ -79,7 +80,7 @@ def store() -> Store:
 
 def data_sets(model: str) -> list[DataRow]:
     """Return the data sets that suit a model, those that come with the project first."""
-    return [row for row in store().data_sets() if row.kind == model]
+    return [row for row in store().data_sets() if row.kind == TASKS[model].kind]
 
 
 def data(name: str) -> DataSet:

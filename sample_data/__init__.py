@@ -8,9 +8,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from vips_core import validate
-from vips_core.data import BinaryRows, Corpus, LabelledRows
-from vips_core.data.english import english_words
-from vips_core.data.npz import load_arrays
+from vips_core.records import Documents, Images, Table
+from vips_core.records.english import english_words
+from vips_core.records.files.npz import load_arrays
 
 __all__ = [
     "NAMES",
@@ -107,8 +107,8 @@ def load(name: str) -> Any:
 
     Returns
     -------
-    Corpus or LabelledRows or BinaryRows
-        "sotu" is a `Corpus`, "nhanes-stroke" are `LabelledRows`, "mnist" and "mnist-test" are `BinaryRows`.
+    Documents or Table or Images
+        "sotu" is a `Documents`, "nhanes-stroke" are `Table`, "mnist" and "mnist-test" are `Images`.
 
     Examples
     --------
@@ -119,13 +119,11 @@ def load(name: str) -> Any:
     if name == "sotu":
         arrays = load_arrays(FOLDER / "sotu.npz")
         indptr = np.concatenate([[0], np.cumsum(arrays["lengths"], dtype=np.int64)])
-        return Corpus(indptr, arrays["indices"], arrays["counts"], tuple(arrays["vocabulary"].tolist()))
+        return Documents(indptr, arrays["indices"], arrays["counts"], tuple(arrays["vocabulary"].tolist()))
     if name == "nhanes-stroke":
         frame = pd.read_csv(FOLDER / "nhanes_stroke.csv.gz")
-        return LabelledRows.from_frame(
-            frame, "stroke", NHANES_RANGES, NHANES_NORM_BOUND, NHANES_MAY_BE_MISSING
-        )
-    return BinaryRows(load_arrays(FOLDER / "mnist.npz")[f"{_DIGITS[name]}_images"], (28, 28))
+        return Table.from_frame(frame, "stroke", NHANES_RANGES, NHANES_NORM_BOUND, NHANES_MAY_BE_MISSING)
+    return Images(load_arrays(FOLDER / "mnist.npz")[f"{_DIGITS[name]}_images"], (28, 28))
 
 
 def load_digit_labels(name: str = "mnist") -> NDArray[np.uint8]:

@@ -11,7 +11,7 @@ from scipy.special import expit
 import sample_data
 from sample_data.themes import THEMES
 from vips_core import validate
-from vips_core.data import BinaryRows, Corpus, LabelledRows
+from vips_core.records import Documents, Images, Table
 
 FloatArray = NDArray[np.float64]
 
@@ -58,7 +58,7 @@ class Topics:
 
 def corpus(
     documents: int, words_per_document: int, topics: int, vocabulary_size: int, seed: int
-) -> tuple[Corpus, Topics]:
+) -> tuple[Documents, Topics]:
     """Draw a corpus from latent Dirichlet allocation with readable topics.
 
     Parameters
@@ -74,7 +74,7 @@ def corpus(
 
     Returns
     -------
-    Corpus, Topics
+    Documents, Topics
         The documents, and the truth behind them.
 
     Examples
@@ -107,7 +107,7 @@ def corpus(
     # Joined one by one and read-only, so that the corpus takes them over without a copy.
     all_indices = _joined(indices)
     all_counts = _joined(counts)
-    return Corpus(indptr, all_indices, all_counts, vocabulary), truth
+    return Documents(indptr, all_indices, all_counts, vocabulary), truth
 
 
 def _joined(chunks: list[NDArray[np.int32]]) -> NDArray[np.int32]:
@@ -139,9 +139,7 @@ def _topics(topics: int, vocabulary_size: int, rng: np.random.Generator) -> tupl
     return Topics(tuple(" and ".join(names) for names in chosen), beta, TOPIC_CONCENTRATION), vocabulary
 
 
-def stroke_cohort(
-    patients: int = 12_586, features: int = 4_146, seed: int = 0
-) -> tuple[LabelledRows, FloatArray]:
+def stroke_cohort(patients: int = 12_586, features: int = 4_146, seed: int = 0) -> tuple[Table, FloatArray]:
     """Draw patients with drugs and conditions, and whether a stroke followed; the shape is the paper's.
 
     The columns are "intercept", "male", the age bands, then drugs and conditions, from common to rare. Latent
@@ -157,7 +155,7 @@ def stroke_cohort(
 
     Returns
     -------
-    LabelledRows, numpy.ndarray
+    Table, numpy.ndarray
         The patients, sparse, with the norm bound `COHORT_NORM_BOUND`, and the true weights.
 
     Examples
@@ -198,7 +196,7 @@ def stroke_cohort(
     risk = x @ weights
     weights[0] = _intercept(risk, POSITIVE_SHARE)
     y = rng.random(patients) < 1.0 / (1.0 + np.exp(-(risk + weights[0])))
-    return LabelledRows(x, y, tuple(names), COHORT_NORM_BOUND), weights
+    return Table(x, y, tuple(names), COHORT_NORM_BOUND), weights
 
 
 def _intercept(risk: FloatArray, share: float) -> float:
@@ -206,7 +204,7 @@ def _intercept(risk: FloatArray, share: float) -> float:
     return float(optimize.brentq(lambda constant: np.mean(expit(risk + constant)) - share, -50.0, 50.0))
 
 
-def digits(images: int, seed: int) -> tuple[BinaryRows, NDArray[np.uint8]]:
+def digits(images: int, seed: int) -> tuple[Images, NDArray[np.uint8]]:
     """Draw 28 × 28 images of handwritten-looking digits.
 
     Parameters
@@ -218,7 +216,7 @@ def digits(images: int, seed: int) -> tuple[BinaryRows, NDArray[np.uint8]]:
 
     Returns
     -------
-    BinaryRows, numpy.ndarray
+    Images, numpy.ndarray
         The images, and the digits that they show.
 
     Examples
@@ -238,7 +236,7 @@ def digits(images: int, seed: int) -> tuple[BinaryRows, NDArray[np.uint8]]:
             shown = chunk == digit
             pixels[shown] = _drawn(digit, int(shown.sum()), rng)
         bits[start : start + IMAGE_CHUNK] = np.packbits(pixels, axis=1)
-    return BinaryRows(bits, (SIDE, SIDE)), labels
+    return Images(bits, (SIDE, SIDE)), labels
 
 
 def _drawn(digit: int, images: int, rng: np.random.Generator) -> NDArray[np.bool_]:

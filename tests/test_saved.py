@@ -21,7 +21,7 @@ def documents():
 def people():
     rng = np.random.default_rng(0)
     x = np.column_stack([np.ones(200), rng.random((200, 3))])
-    return vips.LabelledRows(x, rng.random(200) < 0.4, ("intercept", "a", "b", "ç"), 2.0)
+    return vips.Table(x, rng.random(200) < 0.4, ("intercept", "a", "b", "ç"), 2.0)
 
 
 def drawings():
@@ -38,7 +38,7 @@ def trained(model, data, noise=1.0):
 CASES = {
     "lda refined": lambda: trained(vips.LDA(3, documents().vocabulary, 15, 0.2), documents()),
     "lda paper": lambda: trained(
-        vips.LDA(3, documents().vocabulary, 15, method="paper", alpha=0.1), documents()
+        vips.LDA(3, documents().vocabulary, 15, variant="paper", alpha=0.1), documents()
     ),
     "logistic wide": lambda: trained(vips.BayesianLogistic(people().feature_names, 2.0), people()),
     "logistic exact": lambda: trained(vips.BayesianLogistic(people().feature_names, 2.0), people(), noise=0),
@@ -75,14 +75,14 @@ def test_records_in_another_order_get_no_score():
     """Columns or words in another order would be scored without a word."""
     rows = people()
     fit = trained(vips.BayesianLogistic(rows.feature_names, 2.0), rows)
-    swapped = vips.LabelledRows(rows.x, rows.y, ("intercept", "b", "a", "ç"), 2.0)
+    swapped = vips.Table(rows.x, rows.y, ("intercept", "b", "a", "ç"), 2.0)
     for score in (vips.auc, vips.roc, vips.calibration):
         with pytest.raises(ValueError, match="the features must be in the model's order: got 'b' where"):
             score(fit, swapped)
     with pytest.raises(ValueError, match="the features must be in the model's order"):
         fit.model.predict_probability(fit, swapped)
     corpus = documents()
-    backwards = vips.Corpus(corpus.indptr, corpus.indices, corpus.counts, corpus.vocabulary[::-1])
+    backwards = vips.Documents(corpus.indptr, corpus.indices, corpus.counts, corpus.vocabulary[::-1])
     topics = trained(vips.LDA(3, corpus.vocabulary, 15), corpus)
     for use in (vips.perplexity, vips.infer_topics):
         with pytest.raises(ValueError, match="the words must be in the model's order"):
@@ -91,7 +91,7 @@ def test_records_in_another_order_get_no_score():
 
 def test_nothing_is_trained_on_columns_in_another_order():
     rows = people()
-    swapped = vips.LabelledRows(rows.x, rows.y, ("intercept", "b", "a", "ç"), 2.0)
+    swapped = vips.Table(rows.x, rows.y, ("intercept", "b", "a", "ç"), 2.0)
     with pytest.raises(ValueError, match="the features must be in the model's order: got 'b' where"):
         trained(vips.BayesianLogistic(rows.feature_names, 2.0), swapped)
 

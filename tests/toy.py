@@ -48,11 +48,11 @@ class BetaBernoulli:
 
 
 def coin_flips(records=200, pixels=12, seed=0):
-    from vips_core import BinaryRows
+    from vips_core import Images
 
     chances = np.linspace(0.1, 0.9, pixels)
     flips = np.random.default_rng(seed).random((records, pixels)) < chances
-    return BinaryRows.from_images(flips, 0.5)
+    return Images.from_images(flips, 0.5)
 
 
 def tiny_cluster(workers=1, memory_limit=0, **options):

@@ -2,21 +2,10 @@
 
 from pathlib import Path
 
-from vips_core.data import BinaryRows, Corpus, LabelledRows, Sharded
 from vips_core.fit import Fit, Progress, fit, load, recommend
 from vips_core.jobs.registered import fit_registered
 from vips_core.kernels import compiled
 from vips_core.kernels.exact import cut, lowered
-from vips_core.metrics import (
-    auc,
-    calibration,
-    perplexity,
-    pixel_accuracy,
-    reconstruction_log_likelihood,
-    roc,
-)
-from vips_core.metrics.images import reconstruct
-from vips_core.metrics.text import match_topics, npmi_coherence, unigram_perplexity
 from vips_core.models.base import Block, Model, Raw, Released
 from vips_core.models.check import check_model
 from vips_core.models.lda.model import (
@@ -27,12 +16,16 @@ from vips_core.models.lda.model import (
     topic_shares,
     topic_words,
 )
+from vips_core.models.lda.scores import match_topics, npmi_coherence, perplexity, unigram_perplexity
 from vips_core.models.logistic.model import BayesianLogistic
+from vips_core.models.logistic.scores import auc, calibration, roc
 from vips_core.models.sbn.model import SBN
+from vips_core.models.sbn.scores import pixel_accuracy, reconstruct, reconstruction_log_likelihood
 from vips_core.privacy.accountants import ACCOUNTANTS
 from vips_core.privacy.ledger import Ledger, LedgerBlock, LedgerEntry
 from vips_core.privacy.plan import PrivacyPlan
 from vips_core.privacy.tradeoff import AttackRisk, RiskLimit
+from vips_core.records import Documents, Images, Sharded, Table
 
 __all__ = [
     "ACCOUNTANTS",
@@ -40,11 +33,11 @@ __all__ = [
     "SBN",
     "AttackRisk",
     "BayesianLogistic",
-    "BinaryRows",
+    "Images",
     "Block",
-    "Corpus",
+    "Documents",
     "Fit",
-    "LabelledRows",
+    "Table",
     "Ledger",
     "LedgerBlock",
     "LedgerEntry",

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any, Generic
 
 from vips_core import saved, validate
-from vips_core.data import Sharded
 from vips_core.engines.cluster import engine_of
 from vips_core.models.base import Data, Model, Params, for_records, most_efficient
 from vips_core.privacy.ledger import Ledger
 from vips_core.privacy.noise import Randomness
 from vips_core.privacy.plan import PrivacyPlan
 from vips_core.privacy.wall import release
+from vips_core.records import Sharded
 
 __all__ = ["Fit", "Progress", "fit", "load", "recommend"]
 
@@ -64,7 +64,7 @@ class Fit(Generic[Params]):
     --------
     >>> import numpy as np
     >>> import vips_core as vips
-    >>> rows = vips.BinaryRows.from_images(np.eye(8), threshold=0.5)
+    >>> rows = vips.Images.from_images(np.eye(8), threshold=0.5)
     >>> plan = vips.PrivacyPlan(records=8, expected_batch=8, steps=2, noise_multiplier=4.0, delta=1e-3)
     >>> fit = vips.fit(vips.SBN(8, 2), rows, plan, seed=0)
     >>> round(fit.epsilon("gaussian"), 3) == round(plan.epsilon("gaussian"), 3)
@@ -129,7 +129,7 @@ def load(path: str | Path, model: Any = None) -> Fit[Any]:
     >>> import tempfile
     >>> import numpy as np
     >>> import vips_core as vips
-    >>> rows = vips.BinaryRows.from_images(np.eye(8), threshold=0.5)
+    >>> rows = vips.Images.from_images(np.eye(8), threshold=0.5)
     >>> plan = vips.PrivacyPlan(records=8, expected_batch=8, steps=2, noise_multiplier=4.0, delta=1e-3)
     >>> fit = vips.fit(vips.SBN(8, 2), rows, plan, seed=0)
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -186,7 +186,7 @@ def fit(
     --------
     >>> import numpy as np
     >>> import vips_core as vips
-    >>> corpus = vips.Corpus.from_counts(np.ones((50, 4), int), ["tea", "milk", "sun", "rain"])
+    >>> corpus = vips.Documents.from_counts(np.ones((50, 4), int), ["tea", "milk", "sun", "rain"])
     >>> plan = vips.PrivacyPlan(records=50, expected_batch=10, epochs=1, noise_multiplier=2.0, delta=1e-3)
     >>> vips.fit(vips.LDA(2, corpus.vocabulary, 4), corpus, plan).ledger.steps
     5

@@ -1,4 +1,4 @@
-"""Options of a run: one declaration serves the command line, config files and pages."""
+"""An option of a run or a file: one declaration serves the command line, config files and pages."""
 
 import math
 from collections.abc import Mapping
@@ -6,12 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from vips_core import validate
-from vips_core.privacy.accountants import ACCOUNTANTS
-from vips_core.privacy.events import LEAST_NOISE, MOST_NOISE
-
-__all__ = ["LARGEST_SEED", "PLACE", "SPENDING", "Option"]
-
-LARGEST_SEED = 2**63 - 1  # what a column of the store holds
 
 
 @dataclass(frozen=True)
@@ -77,72 +71,3 @@ class Option:
         if self.choices is not None:
             return validate.one_of(name, value, self.choices)
         return validate.text(name, value)
-
-
-SPENDING: Mapping[str, Option] = {
-    "epsilon": Option(
-        float,
-        "The privacy cost of the run. The smaller, the more private.",
-        low=1e-3,
-        high=1000,
-        label="Target",
-        symbol="ε",
-    ),
-    "noise": Option(
-        float,
-        "Noise multiplier, instead of ε: standard deviation of the noise over what one record can move. "
-        "0 trains without privacy.",
-        low=LEAST_NOISE,
-        high=MOST_NOISE,
-        or_zero=True,
-        label="Noise",
-        symbol="σ",
-    ),
-    "delta": Option(
-        float,
-        "Allowed chance that the guarantee fails. Keep it well below 1/N.",
-        low=1e-15,
-        high=0.1,
-        symbol="δ",
-    ),
-    "epochs": Option(
-        float,
-        "Passes over the data, in expectation; a method that needs fewer takes fewer.",
-        above=0,
-        high=10_000,
-        label="Epochs",
-    ),
-    "batch": Option(
-        int,
-        "Expected records in one step, by default the model's choice. Each record is drawn with "
-        "probability S/N.",
-        low=1,
-        high=10**9,
-        label="Batch size",
-        symbol="S",
-    ),
-    "accountant": Option(
-        str,
-        "The accountant whose ε has to meet the target. Strong composition always uses its own.",
-        "pld",
-        choices={name: accountant.label for name, accountant in ACCOUNTANTS.items()},
-        label="Accountant",
-    ),
-    "seed": Option(
-        int,
-        "The same seed gives the same run. Whoever knows it can subtract the noise, so such a run is a "
-        "demonstration without guarantee.",
-        low=0,
-        high=LARGEST_SEED,
-        label="Seed",
-    ),
-}
-PLACE: Mapping[str, Option] = {
-    "engine": Option(
-        str,
-        "Where sums are computed: on this machine, or by the cluster that VIPS_CLUSTER names. The result has "
-        "the same bits.",
-        choices={"threads": "This machine", "cluster": "The cluster"},
-        label="Computed by",
-    )
-}

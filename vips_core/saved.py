@@ -13,20 +13,13 @@ from typing import Any
 import numpy as np
 
 from vips_core import files, validate
-from vips_core.baselines.dpsgd import PrivateGradientDescent
-from vips_core.data.labelled import pairs_told_by_names
-from vips_core.data.npz import load_arrays
-from vips_core.models.lda.model import LDA
-from vips_core.models.logistic.model import BayesianLogistic
-from vips_core.models.sbn.model import SBN
+from vips_core.models.task import model_types
 from vips_core.privacy.ledger import Ledger
 from vips_core.privacy.plan import PrivacyPlan
+from vips_core.records.files.npz import load_arrays
 
 FORMAT = "vips-fit/1"
 LEDGER, PARAMETERS, SETTINGS = "ledger.json", "params.npz", "fit.json"
-MODELS: Mapping[str, Any] = {
-    kind.__name__: kind for kind in (LDA, BayesianLogistic, SBN, PrivateGradientDescent)
-}
 
 
 def write_params(path: Path, params: Any) -> None:
@@ -41,10 +34,9 @@ def read_params(path: Path, like: Any) -> Any:
 
 def write_settings(path: Path, model: Any, plan: PrivacyPlan) -> None:
     """Write a model's public settings and the plan as JSON; of a user's own model its name only."""
-    known = MODELS.get(type(model).__name__) is type(model)
-    settings = (
-        {field.name: getattr(model, field.name) for field in dataclasses.fields(model)} if known else {}
-    )
+    registered = model_types().get(type(model).__name__) is type(model)
+    fields = dataclasses.fields(model) if registered else ()
+    settings = {field.name: getattr(model, field.name) for field in fields}
     content = {
         "format": FORMAT,
         "model": {"class": type(model).__name__, "settings": settings},
@@ -60,11 +52,8 @@ def read_settings(path: Path, model: Any = None) -> tuple[Any, PrivacyPlan]:
         if content["format"] != FORMAT:
             raise ValueError(f"its format is {content['format']!r}, not {FORMAT!r}")
         described, plan = content["model"], PrivacyPlan(**content["plan"])
-        if model is None and described["class"] in MODELS:
-            kind, settings = MODELS[described["class"]], described["settings"]
-            if kind is BayesianLogistic and "missing_pairs" not in settings:
-                settings = {**settings, "missing_pairs": pairs_told_by_names(settings["features"])}
-            model = kind(**settings)
+        if model is None and described["class"] in (registered := model_types()):
+            model = registered[described["class"]](**described["settings"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ValueError(f"the fit in {path.parent} cannot be read: {error}") from None
     if model is None:
@@ -98,10 +87,6 @@ def _params_like(like: Any, arrays: Mapping[str, Any], prefix: str = "") -> Any:
     values = {}
     for field in dataclasses.fields(like):
         old, name = getattr(like, field.name), prefix + field.name
-        # Earlier versions lack later fields, which have a default.
-        later = field.default is not dataclasses.MISSING or field.default_factory is not dataclasses.MISSING
-        if later and not any(other == name or other.startswith(f"{name}.") for other in arrays):
-            continue
         if dataclasses.is_dataclass(old):
             values[field.name] = _params_like(old, arrays, f"{name}.")
         elif name in arrays:

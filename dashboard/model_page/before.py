@@ -14,10 +14,10 @@ from dashboard.components.tables import text_table
 from dashboard.model_page.definition import SAME_TRAINING, ModelPage
 from dashboard.model_page.offer import Offer, foresee_example
 from vips_core import ACCOUNTANTS
+from vips_core.models.task import STRONG
 from vips_core.store.budget import percent
 from vips_core.store.forecast import Forecast
 from vips_core.store.rows import FAILED, DataRow, RunRow
-from vips_core.tasks import STRONG
 
 _HOW_TO_BEGIN = (
     "Choose data, methods and a plan, then **Train**. Training runs in the background: this page shows how "

@@ -22,8 +22,8 @@ from dashboard.model_page.definition import (
 )
 from dashboard.model_page.offer import Offer, make_offer
 from vips_core.engines.cluster import ADDRESS
-from vips_core.options import PLACE
-from vips_core.readers import BUILT_IN
+from vips_core.jobs.request import PLACE
+from vips_core.records import SAMPLES
 from vips_core.store.rows import DataRow
 
 _USUAL_NOISE = 2.0
@@ -130,7 +130,7 @@ def _data(page: ModelPage, row: DataRow) -> None:
         on_change=state.heeds(key, data_set),
         format_func=lambda name: f"{name} (private)" if rows[name].private else name,
     )
-    about = f"{BUILT_IN[row.name].help}. " if row.name in BUILT_IN else ""
+    about = f"{SAMPLES[row.name].help}. " if row.name in SAMPLES else ""
     status = "Private" if row.private else "Public"
     st.caption(f"{about}{row.records:,} records for training, {row.unit} each. {status}.".replace("$", "\\$"))
     st.button(

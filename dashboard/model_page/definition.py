@@ -7,9 +7,9 @@ from typing import Any
 
 from dashboard import stored
 from dashboard.state import Choice, Number, Parameter, Text, log_stops
-from vips_core.options import SPENDING
+from vips_core.jobs.request import SPENDING
+from vips_core.models.task import WATCHED, Task
 from vips_core.store.rows import DataRow
-from vips_core.tasks import WATCHED, Task
 
 EPSILON = Number.of("epsilon", SPENDING["epsilon"], log_stops(0.01, 100), default=1.0)
 NOISE = Number.of(
@@ -102,7 +102,7 @@ class ModelPage:
         test = stored.data(data).test
         if not self.follows_some or test is None or len(test) <= WATCHED:
             return ""
-        return f" (of {WATCHED} of {len(test):,} {self.task.record}s)"
+        return f" (of {WATCHED} of {len(test):,} {self.task.records.record}s)"
 
     def methods_for(self, row: DataRow) -> list[str]:
         """Return the methods that a data set allows."""

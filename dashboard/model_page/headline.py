@@ -7,8 +7,8 @@ from dashboard.components.formats import signed
 from dashboard.components.price import whole_run
 from dashboard.model_page.definition import ModelPage
 from dashboard.stored import Finished
+from vips_core.models.task import NON_PRIVATE
 from vips_core.store.rows import CANCELLED
-from vips_core.tasks import NON_PRIVATE
 
 
 def sentence(page: ModelPage, done: Mapping[str, Finished]) -> str | None:

@@ -10,7 +10,7 @@ from dashboard.components import layout, live_runs
 from dashboard.model_page import before, choose, headline, results, train, upload, watch
 from dashboard.model_page.definition import ModelPage
 from dashboard.stored import Finished
-from vips_core.readers import DataSet
+from vips_core.records import DataSet
 from vips_core.store.rows import DataRow, RunRow
 
 _DRAWING = 0.5  # seconds that a browser takes for results, before the next should come

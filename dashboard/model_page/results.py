@@ -14,7 +14,7 @@ from dashboard.components.formats import brief, signed
 from dashboard.components.tables import csv_button, text_table
 from dashboard.model_page.definition import SAME_TRAINING, ModelPage
 from dashboard.stored import Finished
-from vips_core.tasks import STRONG
+from vips_core.models.task import STRONG
 
 _EXTRA_NOISE = (
     "Strong composition takes the noise that it asks for at the target ε. Tighter accountants find that less "

@@ -15,11 +15,11 @@ from dashboard.components import layout
 from dashboard.model_page import upload_files, upload_people
 from dashboard.model_page.upload_people import Answer
 from vips_core import validate
-from vips_core.options import SPENDING
-from vips_core.readers import FILE_OPTIONS, PERSON
+from vips_core.jobs.request import SPENDING
+from vips_core.models.task import Task
+from vips_core.records import PERSON
 from vips_core.store.budget import Cap
 from vips_core.store.pools import KnownPeople
-from vips_core.tasks import Task, protected_unit
 
 _VOCABULARY = (
     "Words come from a public list, one per line. A list made from the documents themselves would reveal "
@@ -50,7 +50,7 @@ _LAST_CELL = 0.5  # seconds by which a table may send its last cell later than a
 def show(task: Task, done: Callable[[str], None], close: Callable[[], None]) -> None:
     """Draw the form, one step after the other; `done` gets the name under which records were registered."""
     with layout.card("Use your own data", "The file stays on this machine. It is read, never run."):
-        files = _files(task, f"{task.record}s".capitalize(), "records", task.files.help)
+        files = _files(task, f"{task.records.record}s".capitalize(), "records", task.records.upload_help)
         with st.container():
             about, missing = _described(task, files) if files else ({}, ["a file"])
         # Another file may ask for other answers, but what was said about protection and name stays.
@@ -125,8 +125,8 @@ def _described_once(task: Task) -> str:
 def _files(task: Task, label: str, key: str, help_text: str) -> list[Any]:
     given = st.file_uploader(
         label,
-        list(task.files.endings),
-        accept_multiple_files=task.files.several,
+        list(task.records.endings),
+        accept_multiple_files=task.records.several_files,
         key=f"file:{key}:{task.name}",
         help=help_text,
     )
@@ -140,7 +140,7 @@ def _described(task: Task, files: list[Any]) -> tuple[dict[str, Any], list[str]]
     except ValueError as problem:
         layout.problem(str(problem))
         return {}, ["a file that can be read"]
-    options, owner = FILE_OPTIONS[task.data_type], f"whose {task.record}s they are"
+    options, owner = task.records.options, f"whose {task.records.record}s they are"
     about: dict[str, Any] = {}
     if "target" in options:
         if len(columns) < 2:
@@ -173,7 +173,7 @@ def _person(task: Task, columns: list[str]) -> str | None:
     person: str | None = _NO_COLUMN
     if columns:
         person = st.selectbox(
-            f"Does each {task.record} belong to a different person?",
+            f"Does each {task.records.record} belong to a different person?",
             [_NO_COLUMN, *columns],
             index=None,
             key="person",
@@ -181,13 +181,13 @@ def _person(task: Task, columns: list[str]) -> str | None:
             format_func=lambda name: (
                 f"No: {name} names the person"
                 if name
-                else f"Yes, or nobody knows: each {task.record} is protected by itself"
+                else f"Yes, or nobody knows: each {task.records.record} is protected by itself"
             ),
-            help=f"All {task.record}s of a person are then drawn together and count as one record.",
+            help=f"All {task.records.record}s of a person are then drawn together and count as one record.",
         )
     if person == _NO_COLUMN:
         st.warning(
-            f"The guarantee protects {protected_unit(task, None)}, not one person: whoever has k of them may "
+            f"The guarantee protects {task.records.unit()}, not one person: whoever has k of them may "
             "lose up to k times the ε. A column that names the person avoids that.",
             icon=":material/warning:",
         )
@@ -222,7 +222,7 @@ def _ranges(names: list[str]) -> pd.DataFrame:
 def _protected(task: Task, files: list[Any], about: dict[str, Any]) -> _Form:
     """Ask how the records are protected, what may be scored, and under which name they are kept."""
     private, cap = _protection()
-    held_out = _files(task, f"Held-out {task.record}s, public (optional)", "held-out", _HELD_OUT)
+    held_out = _files(task, f"Held-out {task.records.record}s, public (optional)", "held-out", _HELD_OUT)
     name = st.text_input("Name", max_chars=64, key="data-name", placeholder="clinic-2024")
     with st.expander("For the record (optional)", type="compact"):
         by = st.text_input("Your name", max_chars=100, key="by")
@@ -267,7 +267,7 @@ def _protection() -> tuple[bool, Cap | None]:
 def _add(form: _Form, done: Callable[[str], None]) -> None:
     """Register the records, or remember what is wrong."""
     state.visit["adding"], state.visit[_refusal(form.task)] = False, None
-    kind, person = form.task.data_type, form.about.get(PERSON)
+    kind, person = form.task.records, form.about.get(PERSON)
     try:
         if not form.name.strip():
             raise ValueError("give the data set a name")
@@ -278,7 +278,7 @@ def _add(form: _Form, done: Callable[[str], None]) -> None:
             upload_files.read(kind, form.held_out, form.about) if form.held_out else None,
             private=form.private,
             cap=form.cap,
-            unit=protected_unit(form.task, person, study),
+            unit=form.task.records.unit(person, study),
             person_column=person,
             by=form.by.strip() or None,
             reason=form.reason,

@@ -10,10 +10,12 @@ from typing import Any, Protocol
 import pandas as pd
 
 from dashboard import stored
-from vips_core import readers
-from vips_core.data import npz
 from vips_core.files import make_private_folder, new_private_file
-from vips_core.readers import text
+from vips_core.records import PERSON, Kind
+from vips_core.records.files import npz, text
+from vips_core.records.files.documents import COUNT_ARRAYS
+from vips_core.records.files.identification import source_persons
+from vips_core.records.files.images import IMAGE_ARRAY
 from vips_core.store.people import Sources
 from vips_core.toml import to_toml
 
@@ -41,11 +43,11 @@ def columns(file: File) -> list[str]:
         names = npz.array_names(io.BytesIO(file.getvalue()))
         if len(names) > MOST_ARRAYS:
             raise ValueError(f"an .npz must have at most {MOST_ARRAYS} arrays, got {len(names):,}")
-        return [name for name in names if name not in readers.ARRAYS]
+        return [name for name in names if name not in (*COUNT_ARRAYS, IMAGE_ARRAY)]
     return text.pandas_columns(file.getvalue()) if suffix == ".csv" else []
 
 
-def read(kind: type, files: Sequence[File], about: Mapping[str, Any]) -> Any:
+def read(kind: Kind, files: Sequence[File], about: Mapping[str, Any]) -> Any:
     """Return the records of the files of one upload; `ValueError` with one sentence where they are none."""
     total = sum(file.size for file in files)
     if total > MOST_BYTES:
@@ -56,13 +58,13 @@ def read(kind: type, files: Sequence[File], about: Mapping[str, Any]) -> Any:
     with stored.store().temporary_folder() as folder:
         path = _written(folder, files, suffixes)
         try:
-            return readers.read(kind, path, _options(folder, about))
+            return kind.read_file(path, _options(folder, about))
         except ValueError as error:  # which knows the file by the name that it has here
             raise ValueError(_OWN_NAME.sub("the file", str(error))) from None
 
 
 def sources(
-    kind: type, files: Sequence[File], held_out: Sequence[File], person: str | None, study: str | None
+    kind: Kind, files: Sequence[File], held_out: Sequence[File], person: str | None, study: str | None
 ) -> Sources:
     """Return what identifies the people of files that `read` takes, as a study numbers them."""
 
@@ -71,8 +73,8 @@ def sources(
             return [], []
         with stored.store().temporary_folder() as folder:
             path = _written(folder, some, {_suffix(file) for file in some})
-            persons = [] if person is None else list(readers.source_persons(path, person))
-            return list(readers.source_rows(kind, path)), persons
+            persons = [] if person is None else list(source_persons(path, person))
+            return list(kind.source_rows(path)), persons
 
     return Sources(*identifying(files), *identifying(held_out), person_namespace=study)
 
@@ -122,7 +124,7 @@ def _write(path: Path, content: bytes) -> None:
 
 def _options(folder: Path, about: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is public about the records as the options that commands take."""
-    options = {name: about[name] for name in ("column", "threshold", readers.PERSON) if name in about}
+    options = {name: about[name] for name in ("column", "threshold", PERSON) if name in about}
     if "vocabulary" in about:
         options["vocabulary"] = str(folder / "vocabulary.txt")
         _write(folder / "vocabulary.txt", about["vocabulary"])

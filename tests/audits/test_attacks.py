@@ -60,7 +60,7 @@ def test_a_step_of_every_kind_is_attacked_at_its_own_parameters(case, steps, mon
 
 def test_the_attack_on_the_wall_comes_close_to_the_claim():
     model = BetaBernoulli(12, 2.0)
-    person = vips.BinaryRows.from_images(np.ones((1, 12)), 0.5)
+    person = vips.Images.from_images(np.ones((1, 12)), 0.5)
     plan, randomness = full_plan(200, 2.0), Randomness.of(0)
     start = model.init(plan, None)
     attack = attack_step(model, start, person, plan, 0, releases=20_000, randomness=randomness)
@@ -75,7 +75,7 @@ class TooLittleNoise(BetaBernoulli):
         return vips.Raw({name: 4 * value for name, value in raw.sums.items()})
 
 
-class NoneMadeUp(vips.BinaryRows):
+class NoneMadeUp(vips.Images):
     """Records among which an attack has to take its canaries."""
 
     adversarial = None
@@ -124,7 +124,7 @@ def test_naive_noise_betrays_the_person_and_ours_does_not(with_person):
     x = np.zeros((301, 31))
     x[:, 0] = 0.5
     x[-1, 1:] = 0.15 if with_person else 0.0
-    rows = vips.LabelledRows(x, rng.random(301) < 0.5, tuple(f"c{j}" for j in range(31)), 1.0)
+    rows = vips.Table(x, rng.random(301) < 0.5, tuple(f"c{j}" for j in range(31)), 1.0)
     model = vips.BayesianLogistic(rows.feature_names, 1.0, "paper")
     plan = full_plan(301, 1.0).calibrate(0.05)
     seen = []

@@ -39,7 +39,7 @@ def people():
     """Images of many kinds, the last but one with the pixels that betray a twin."""
     images = coin_flips(PEOPLE, PIXELS).unpack(np.uint8)
     images[-2] = TELLING
-    return vips.BinaryRows.from_images(images, 0.5)
+    return vips.Images.from_images(images, 0.5)
 
 
 class Unclipped(BetaBernoulli):

@@ -17,7 +17,7 @@ from vips_core.baselines.objective_perturbation import (
     noise_budget,
     public_penalty,
 )
-from vips_core.metrics.risk import auc
+from vips_core.models.logistic.scores import auc_of
 
 
 def test_erm_minimises_the_penalised_loss():
@@ -80,7 +80,7 @@ def test_the_public_penalty_falls_with_records_and_budget():
 @given(seed=st.integers(0, 10**6), size=st.sampled_from([0.1, 1.0, 30.0]))
 def test_one_record_moves_the_gradient_by_at_most_the_clip(seed, size):
     rng = np.random.default_rng(seed)
-    rows = vips.LabelledRows(rng.normal(size=(8, 4)) * 5, rng.random(8) < 0.5, tuple("abcd"), 50.0)
+    rows = vips.Table(rng.normal(size=(8, 4)) * 5, rng.random(8) < 0.5, tuple("abcd"), 50.0)
     model = PrivateGradientDescent(rows.feature_names, 2.0)
     plan = plan_for(rows, 1.0)
     params = model.init(plan, rng)
@@ -121,16 +121,14 @@ def test_private_gradient_descent_learns_within_its_budget():
     assert plan.expected_batch == 50
     assert plan.epochs == pytest.approx(4)
     assert result.epsilon() <= 2.0 * (1 + 1e-6)
-    best = auc(rows.y, rows.x @ fit_erm(rows))
-    assert auc(rows.y, model.predict_probability(result, rows)) > best - 0.02
+    best = auc_of(rows.y, rows.x @ fit_erm(rows))
+    assert auc_of(rows.y, model.predict_probability(result, rows)) > best - 0.02
 
 
 def persons_of(rows, times):
     """The same rows, `times` copies of each as rows of one person."""
     several = np.tile(np.arange(len(rows)), times)
-    return vips.LabelledRows(
-        rows.x[several], rows.y[several], rows.feature_names, rows.norm_bound, persons=several
-    )
+    return vips.Table(rows.x[several], rows.y[several], rows.feature_names, rows.norm_bound, persons=several)
 
 
 def test_copies_of_a_person_s_row_change_no_rival():

@@ -45,18 +45,18 @@ def cases():
     rng = np.random.default_rng(0)
     words = tuple("abcdefgh")
     counts = np.vstack([rng.integers(0, 4, (PEOPLE, 8)), 20 * np.eye(8, dtype=int)])
-    corpus = vips.Corpus.from_counts(counts, words)
+    corpus = vips.Documents.from_counts(counts, words)
     people = np.column_stack([np.full(PEOPLE, 0.5), rng.random((PEOPLE, 3)) / 4])
     farthest = np.vstack([np.full((1, 4), 0.5), np.eye(4)])
     x = np.vstack([people, farthest, -farthest])
     names = ("intercept", "a", "b", "c")
-    rows = vips.LabelledRows(x, rng.random(len(x)) < 0.5, names, 1.0)
+    rows = vips.Table(x, rng.random(len(x)) < 0.5, names, 1.0)
     pixels = np.vstack([rng.random((PEOPLE, 9)), np.ones((1, 9)), np.zeros((1, 9)), np.eye(9)])
-    images = vips.BinaryRows.from_images(pixels, 0.5)
+    images = vips.Images.from_images(pixels, 0.5)
     for variant in ("refined", "paper"):
-        yield Case(f"lda {variant}", vips.LDA(2, words, 20, method=variant), corpus)
+        yield Case(f"lda {variant}", vips.LDA(2, words, 20, variant=variant), corpus)
         yield Case(f"logistic {variant}", vips.BayesianLogistic(names, 1.0, variant), rows)
-        yield Case(f"sbn {variant}", vips.SBN(9, 2, method=variant), images)
+        yield Case(f"sbn {variant}", vips.SBN(9, 2, variant=variant), images)
 
 
 def plan(steps):

@@ -86,7 +86,7 @@ def main():
     if not folder.exists():
         vips.Sharded.write(folder, documents(options.documents))
     data = vips.Sharded.open(folder)
-    model = vips.LDA(TOPICS, data.vocabulary, LENGTH, method="paper", sweeps=SWEEPS, tolerance=0.0)
+    model = vips.LDA(TOPICS, data.vocabulary, LENGTH, variant="paper", sweeps=SWEEPS, tolerance=0.0)
     plan = vips.PrivacyPlan(
         records=len(data),
         expected_batch=len(data) // options.batches,

@@ -35,7 +35,7 @@ class Sleeping(BetaBernoulli):
 
 def measured(workers, cells, steps, seconds):
     """Return seconds of a step, and processor seconds of driver with scheduler, and of all workers."""
-    data = vips.BinaryRows.from_images(np.zeros((workers * RECORDS, cells)), 0.5)
+    data = vips.Images.from_images(np.zeros((workers * RECORDS, cells)), 0.5)
     plan = vips.PrivacyPlan(
         records=len(data), expected_batch=len(data), steps=steps + 1, noise_multiplier=1.0, delta=1e-9
     )

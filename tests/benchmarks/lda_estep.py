@@ -18,11 +18,11 @@ from scipy.special import digamma
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.utils.parallel import Parallel
 
-from vips_core.data import Corpus
-from vips_core.metrics.text import evidence_bound
 from vips_core.models.base import Block
 from vips_core.models.lda.kernels import expected_rows, infer_gammas, topic_word_sums
 from vips_core.models.lda.model import LDA
+from vips_core.models.lda.scores import evidence_bound
+from vips_core.records import Documents
 
 TOPICS, WORDS, LENGTH, SWEEPS, ALPHA = 50, 8000, 500, 20, 0.02
 
@@ -108,7 +108,7 @@ def main():
     options = parser.parse_args()
     warnings.filterwarnings("ignore")
     matrix, lam = documents(options.documents, np.random.default_rng(0))
-    corpus = Corpus.from_counts(matrix, [f"w{v}" for v in range(WORDS)])
+    corpus = Documents.from_counts(matrix, [f"w{v}" for v in range(WORDS)])
     with Parallel(n_jobs=2) as threads, ProcessPoolExecutor(2) as processes:
         contenders = {
             "vips": timed(ours(corpus, lam)),

@@ -10,8 +10,8 @@ import time
 import numpy as np
 
 import vips_core as vips
-from vips_core.data import Corpus
 from vips_core.models.lda import paper
+from vips_core.records import Documents
 
 TOPICS, WORDS, LENGTH = 50, 8000, 500
 
@@ -34,7 +34,7 @@ def generated(documents, rng):
         counts.append(count.astype(np.int32))
         sizes.extend(np.bincount(keys // WORDS, minlength=size))
     names = [f"w{v}" for v in range(WORDS)]
-    return Corpus(np.cumsum(sizes), np.concatenate(indices), np.concatenate(counts), names)
+    return Documents(np.cumsum(sizes), np.concatenate(indices), np.concatenate(counts), names)
 
 
 def peak():
@@ -58,7 +58,7 @@ def main():
         return result
 
     paper.topic_word_sums = timed
-    model = vips.LDA(TOPICS, corpus.vocabulary, LENGTH, method="paper", sweeps=options.sweeps, tolerance=0.0)
+    model = vips.LDA(TOPICS, corpus.vocabulary, LENGTH, variant="paper", sweeps=options.sweeps, tolerance=0.0)
     plan = vips.PrivacyPlan(
         records=len(corpus), expected_batch=len(corpus) // 20, epochs=1, noise_multiplier=1.24, delta=1e-6
     )

@@ -20,7 +20,7 @@ def main():
     train, test = corpus.split(options.held_out / len(corpus), 0)
     size = {"topics": options.topics, "vocabulary": corpus.vocabulary}
     refined = LDA(**size, words_per_document=options.words)
-    paper = LDA(**size, words_per_document=options.words, method="paper")
+    paper = LDA(**size, words_per_document=options.words, variant="paper")
     fifth = vips.PrivacyPlan(
         records=len(train), expected_batch=round(0.05 * len(train)), epochs=1, delta=options.delta
     )

@@ -13,10 +13,10 @@ import scipy.sparse as sp
 
 import sample_data
 import vips_core as vips
-from vips_core.data import Corpus
-from vips_core.metrics.text import perplexity, topic_perplexity, unigram_perplexity
 from vips_core.models.lda.model import LDA
-from vips_core.tasks import UNCUT_WORDS
+from vips_core.models.lda.scores import perplexity, topic_perplexity, unigram_perplexity
+from vips_core.models.lda.task import UNCUT_WORDS
+from vips_core.records import Documents
 
 PAPER_NOISE, STRONG_NOISE = 1.24, 4.337  # errata §2: strong composition at the paper's settings
 
@@ -25,7 +25,7 @@ def load(path):
     if path == "sotu":
         return sample_data.load("sotu")
     with np.load(path) as arrays:
-        return Corpus(
+        return Documents(
             arrays["indptr"], arrays["indices"], arrays["counts"], tuple(map(str, arrays["vocabulary"]))
         )
 
@@ -73,7 +73,7 @@ def main():
     unigram = np.bincount(train.indices, train.counts, len(corpus.vocabulary))
     refined = LDA(options.topics, corpus.vocabulary, options.words)
     plain = uncut(options.topics, corpus.vocabulary)
-    paper = LDA(options.topics, corpus.vocabulary, options.words, method="paper")
+    paper = LDA(options.topics, corpus.vocabulary, options.words, variant="paper")
     best = refined.recommend(
         records=len(train), epsilon=options.epsilon, delta=options.delta, epochs=options.epochs
     )

@@ -68,7 +68,7 @@ def dense_rows(n, d):
     """Rows like a survey's, in [0, 1]."""
     rng = np.random.default_rng(0)
     names = tuple(f"feature {j}" for j in range(d))
-    return vips.LabelledRows(rng.random((n, d)), rng.random(n) < 0.05, names, d**0.5)
+    return vips.Table(rng.random((n, d)), rng.random(n) < 0.05, names, d**0.5)
 
 
 def whole_fit(name, rows, epsilon=1.0):

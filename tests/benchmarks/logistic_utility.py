@@ -27,8 +27,8 @@ from tests.benchmarks.logistic_figure import summary, write_figure
 from vips_core.baselines.dpsgd import PrivateGradientDescent
 from vips_core.baselines.erm import fit_erm
 from vips_core.baselines.objective_perturbation import fit_objective_perturbation
-from vips_core.metrics.risk import auc
 from vips_core.models.logistic.model import BayesianLogistic
+from vips_core.models.logistic.scores import auc_of
 
 # The answers that the 2015 survey's questionnaire allows; all other columns are yes or no.
 SURVEY_RANGES = {
@@ -55,7 +55,7 @@ def main() -> None:
         for method, epsilon, seed in jobs(arguments):
             if (arguments.data, method, epsilon, seed) not in known:
                 train, test = draw(seed)
-                area = auc(test.y, METHODS[method](train, test, epsilon, seed, arguments.paper_steps))
+                area = auc_of(test.y, METHODS[method](train, test, epsilon, seed, arguments.paper_steps))
                 append(arguments.rows, [arguments.data, method, epsilon, seed, area])
     rows = read(arguments.rows)
     print(summary(rows).to_string())
@@ -109,7 +109,7 @@ def splits(name: str, survey: str | None, target: str) -> Callable[[int], tuple]
     else:
         frame = pd.read_csv(survey)
         ranges = {column: SURVEY_RANGES.get(column, (0, 1)) for column in frame.columns if column != target}
-        rows = vips.LabelledRows.from_frame(frame, target, ranges)
+        rows = vips.Table.from_frame(frame, target, ranges)
     return lambda seed: rows.split(0.2, seed)
 
 

@@ -37,7 +37,7 @@ def documents(count, seed=0):
             word[mine] = np.minimum(np.searchsorted(beta[k], draws[mine]), WORDS - 1)
         keys, counts = np.unique(np.arange(size)[:, None] * WORDS + word, return_counts=True)
         ends = np.cumsum(np.bincount(keys // WORDS, minlength=size))
-        yield vips.Corpus(np.concatenate([[0], ends]), keys % WORDS, counts, names)
+        yield vips.Documents(np.concatenate([[0], ends]), keys % WORDS, counts, names)
 
 
 def train(folder, passes, in_memory, steps):
@@ -46,7 +46,7 @@ def train(folder, passes, in_memory, steps):
     vocabulary = data.vocabulary
     if in_memory:
         data = joined([records for _, records in data.loaded()])
-    model = vips.LDA(TOPICS, vocabulary, LENGTH, method="paper")
+    model = vips.LDA(TOPICS, vocabulary, LENGTH, variant="paper")
     batch = -(-passes * len(data) // steps)
     plan = vips.PrivacyPlan(
         records=len(data), expected_batch=batch, steps=steps, noise_multiplier=1.0, delta=1e-9
@@ -69,7 +69,7 @@ def joined(corpora):
     ends = np.cumsum([0, *(corpus.indptr[-1] for corpus in corpora)])
     indptr = [corpus.indptr[:-1] + start for corpus, start in zip(corpora, ends[:-1], strict=True)]
     indices, counts = (np.concatenate([getattr(c, name) for c in corpora]) for name in ("indices", "counts"))
-    return vips.Corpus(np.concatenate([*indptr, ends[-1:]]), indices, counts, corpora[0].vocabulary)
+    return vips.Documents(np.concatenate([*indptr, ends[-1:]]), indices, counts, corpora[0].vocabulary)
 
 
 def in_a_process(folder, passes, in_memory, steps):

@@ -39,7 +39,7 @@ from dashboard.views.runs import parameters as runs
 from dashboard.views.topics.definition import PAGE as TOPICS
 from tests.pages import address, trained, unopened
 from tests.small_rows import rows
-from vips_core import BinaryRows, Corpus
+from vips_core import Documents, Images
 from vips_core.audits import job as audits
 from vips_core.jobs import supervisor, worker
 from vips_core.store.budget import Cap
@@ -310,9 +310,9 @@ def furnish(store):
     """Register small data sets, public and private, and leave runs, a sweep and an audit."""
     rng = np.random.default_rng(0)
     made = {
-        "lda": lambda n: Corpus.from_counts(rng.integers(1, 5, (n, 4)), ("tea", "milk", "tax", "debt")),
+        "lda": lambda n: Documents.from_counts(rng.integers(1, 5, (n, 4)), ("tea", "milk", "tax", "debt")),
         "logistic": lambda n: rows(n, n),
-        "sbn": lambda n: BinaryRows.from_images(rng.random((n, 4, 3)) < 0.4, 0.5),
+        "sbn": lambda n: Images.from_images(rng.random((n, 4, 3)) < 0.4, 0.5),
     }
     for model, request in MODELS.items():
         name, of = request["data"], made[model]

@@ -12,7 +12,7 @@ import numpy as np
 
 import vips_core as vips
 from sample_data import generate
-from vips_core.metrics.text import unigram_perplexity
+from vips_core.models.lda.scores import unigram_perplexity
 
 FEATURES = tuple(["intercept", *(f"x{number}" for number in range(15))])
 
@@ -51,7 +51,7 @@ def panel(options, seed):
     y = rng.random(len(owners)) < 1 / (1 + np.exp(-psi))
 
     def rows(chosen, persons=None):
-        return vips.LabelledRows(x[chosen], y[chosen], FEATURES, 4.0, persons=persons)
+        return vips.Table(x[chosen], y[chosen], FEATURES, 4.0, persons=persons)
 
     train = np.arange(len(owners)) < count
     return rows(train), rows(train, owners[train]), rows(~train), np.bincount(owners).max()

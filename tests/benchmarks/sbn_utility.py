@@ -17,8 +17,8 @@ import pandas as pd
 import vips_core as vips
 from sample_data import load
 from tests.benchmarks.sbn_figure import summary, write_figure
-from vips_core.metrics.images import scores
 from vips_core.models.sbn.model import SBN
+from vips_core.models.sbn.scores import scores
 
 DELTA = 1e-4
 SHAPE = (28, 28)

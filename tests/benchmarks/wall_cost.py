@@ -57,7 +57,7 @@ def release():
 
 
 def lda(method):
-    from vips_core import LDA, Corpus
+    from vips_core import LDA, Documents
 
     rng = np.random.default_rng(0)
     topics, words, documents = 50, 8000, 1000
@@ -65,17 +65,17 @@ def lda(method):
     theta = rng.dirichlet(np.full(topics, 0.1), documents)
     lengths = rng.integers(100, 501, documents)
     counts = [rng.multinomial(length, row @ beta) for length, row in zip(lengths, theta, strict=True)]
-    corpus = Corpus.from_counts(np.array(counts, np.int32), [f"w{v}" for v in range(words)])
+    corpus = Documents.from_counts(np.array(counts, np.int32), [f"w{v}" for v in range(words)])
     # As many sweeps for every document, so that both versions do the same work.
     return e_step(LDA(topics, corpus.vocabulary, 300, None, method, sweeps=20, tolerance=0.0), corpus)
 
 
 def dense_logistic(records, features, method="refined", measure=None):
-    from vips_core import BayesianLogistic, LabelledRows
+    from vips_core import BayesianLogistic, Table
 
     rng = np.random.default_rng(0)
     names = tuple(f"feature {j}" for j in range(features))
-    rows = LabelledRows(rng.random((records, features)), rng.random(records) < 0.05, names, features**0.5)
+    rows = Table(rng.random((records, features)), rng.random(records) < 0.05, names, features**0.5)
     return (measure or e_step)(BayesianLogistic(names, rows.norm_bound, method), rows)
 
 

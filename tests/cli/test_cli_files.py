@@ -182,7 +182,7 @@ def test_no_cell_of_a_table_is_printed(capsys, place, command, mistake):
 
 
 def test_rows_of_a_table_that_is_cut_are_counted_from_its_beginning(capsys, place, monkeypatch):
-    monkeypatch.setattr("vips_core.readers.text.CHUNK_BYTES", 100)
+    monkeypatch.setattr("vips_core.records.files.text.CHUNK_BYTES", 100)
     (place / "rows.csv").write_text("age,ill\n" + "30,0\n" * 50 + "30,7\n")
     _, printed = run(capsys, "data", "shard", "logistic", "rows.csv", "--out", "s", *TABLE)
     assert "labels must be whole numbers from 0 to 1, which entry 51 is not" in printed.err

@@ -12,7 +12,7 @@ from sample_data import generate
 from vips_core import auc, load
 from vips_core.cli import main
 from vips_core.jobs import worker
-from vips_core.readers import built_in
+from vips_core.records import load_sample
 from vips_core.store.store import Store
 
 SPEND = ["--epsilon", "3", "--delta", "1e-5", "--epochs", "4", "--seed", "0", "--public"]
@@ -270,7 +270,7 @@ def test_without_noise_and_by_another_accountant(capsys, tmp_path, counts_file):
             ["lda", "--data", "nowhere.txt"],
             "data must be sotu, generated-documents, a known data set or a file, got 'nowhere.txt'",
         ),
-        (["lda", "--data", "mnist"], "lda needs data of the kind Corpus, but mnist is BinaryRows"),
+        (["lda", "--data", "mnist"], "lda needs data of the kind Documents, but mnist is Images"),
         (
             ["lda", "--data", "COUNTS", "--topics", "1"],
             "topics must be a whole number of at least 2 and at most 1,000, got 1",
@@ -282,7 +282,7 @@ def test_without_noise_and_by_another_accountant(capsys, tmp_path, counts_file):
         (["lda", "--data", "BROKEN"], "broken.npz is not a readable .npz of plain arrays"),
         (["lda", "--data", "TRUNCATED"], "truncated.npz is not a readable .npz of plain arrays"),
         (["logistic", "--data", "COUNTS"], "a CSV needs target, the label's column, and schema"),
-        (["logistic", "--data", "sotu"], "logistic needs data of the kind LabelledRows, but sotu is Corpus"),
+        (["logistic", "--data", "sotu"], "logistic needs data of the kind Table, but sotu is Documents"),
         (["sbn", "--data", "COUNTS"], "counts.npz must hold an array named images"),
         (["sbn", "--data", "FOLDER"], "must hold PNG images, got none"),
     ],
@@ -328,6 +328,6 @@ def test_only_listed_files_are_published(capsys, tmp_path, monkeypatch):
         "result.json",
         "summary.txt",
     ]
-    test = built_in("nhanes-stroke").test
+    test = load_sample("nhanes-stroke").test
     score = json.loads((out / "result.json").read_text())["held_out"]["AUC"]
     assert auc(load(out), test) == pytest.approx(score)

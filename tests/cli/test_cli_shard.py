@@ -157,7 +157,7 @@ def test_mistakes(capsys, tmp_path, patients):
     code, printed = run(capsys, "data", "shard", "logistic", file, "--out", tmp_path / "s", *about)
     assert (code, "holds a sharded data set already" in printed.err) == (2, True)
     code, printed = run(capsys, "data", "add", "lda", tmp_path / "s", "--public")
-    assert (code, "LabelledRows" in printed.err) == (2, True), printed
+    assert (code, "Table" in printed.err) == (2, True), printed
 
 
 def test_a_cluster_gives_the_same_bits(capsys, tmp_path, patients, monkeypatch):

@@ -8,7 +8,7 @@ import pytest
 from dashboard import stored
 from dashboard.components import live_runs
 from tests.pages import checked, view
-from vips_core import Corpus
+from vips_core import Documents
 from vips_core.jobs import supervisor, worker
 from vips_core.store.budget import Cap
 
@@ -21,7 +21,7 @@ def documents(count, seed):
     chances = np.where(
         favour[:, None] == 0, [0.4, 0.4, 0.05, 0.05, 0.05, 0.05], [0.05, 0.05, 0.3, 0.2, 0.2, 0.2]
     )
-    return Corpus.from_counts(np.array([rng.multinomial(12, row) for row in chances]), WORDS)
+    return Documents.from_counts(np.array([rng.multinomial(12, row) for row in chances]), WORDS)
 
 
 @pytest.fixture

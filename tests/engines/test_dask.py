@@ -9,9 +9,9 @@ import pytest
 import vips_core as vips
 from tests.models.test_contract import ALL, plan_for
 from tests.toy import BetaBernoulli, coin_flips, tiny_cluster
-from vips_core.data import Sharded
 from vips_core.engines.cluster import client_of
 from vips_core.models.check import _equal
+from vips_core.records import Sharded
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")

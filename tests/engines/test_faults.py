@@ -92,7 +92,7 @@ class Slow(BetaBernoulli):
 def test_a_slow_worker_changes_nothing(client, tmp_path):
     images = np.zeros((20, 12))
     images[:10, 0] = 1  # the half of one worker
-    data = vips.BinaryRows.from_images(images, 0.5)
+    data = vips.Images.from_images(images, 0.5)
     plan = vips.PrivacyPlan(records=20, expected_batch=20, steps=2, noise_multiplier=1.0, delta=1e-3)
     here = vips.fit(BetaBernoulli(12, 0.5), data, plan, seed=3)
     sharded = vips.Sharded.write(tmp_path / "shards", data, records_per_shard=10)

@@ -176,7 +176,7 @@ def test_records_and_names_are_not_mixed_up_and_no_record_is_shown(store):
     plan = vips.PrivacyPlan(records=200, expected_batch=20, steps=2, noise_multiplier=4.0, delta=1e-5)
     with pytest.raises(ValueError, match=r"got the text 'flips': vips_core\.fit_registered trains on"):
         vips.fit(BetaBernoulli(12, 0.5), "flips", plan)
-    with pytest.raises(ValueError, match="the name of a registered data set, got BinaryRows: vips_core"):
+    with pytest.raises(ValueError, match="the name of a registered data set, got Images: vips_core"):
         spend(coin_flips())
     assert store.runs() == []
 

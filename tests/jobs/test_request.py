@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vips_core.jobs.request import Request
-from vips_core.options import SPENDING
-from vips_core.tasks import TASKS
+from vips_core.jobs.request import SPENDING, Request
+from vips_core.models.task import TASKS
 
 names = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=8)
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.jobs import request
 from tests.toy import coin_flips
-from vips_core import BinaryRows, Corpus, LabelledRows
+from vips_core import Documents, Images, Table
 from vips_core.cli import main
 from vips_core.jobs import execution, worker
 from vips_core.jobs.request import Request
@@ -67,7 +67,7 @@ def test_noise_given_to_strong_composition_is_the_papers_run_and_takes_the_same_
 def test_held_out_documents_that_cannot_be_scored_are_refused_before_anything_is_spent(home, words):
     """They were found after the first release, which then counted."""
     store, names = Store(), ["tea", "milk"]
-    train, test = Corpus.from_counts([[3, 2]] * 50, names), Corpus.from_counts(words, names)
+    train, test = Documents.from_counts([[3, 2]] * 50, names), Documents.from_counts(words, names)
     store.add_data("texts", train, test, cap=Cap(5.0, 1e-5), unit="one document")
     table = {"model": "lda", "data": "texts", "topics": 2, "epsilon": 1, "delta": 1e-5}
     with pytest.raises(ValueError, match="held-out documents must hold words of the vocabulary, one of them"):
@@ -81,8 +81,10 @@ def test_a_run_is_followed_by_documents_that_can_be_scored(home):
     test = np.zeros((1000, 2), int)
     test[1] = 3, 2
     store = Store()
-    train = Corpus.from_counts([[3, 2]] * 50, names)
-    store.add_data("texts", train, Corpus.from_counts(test, names), cap=Cap(5.0, 1e-5), unit="one document")
+    train = Documents.from_counts([[3, 2]] * 50, names)
+    store.add_data(
+        "texts", train, Documents.from_counts(test, names), cap=Cap(5.0, 1e-5), unit="one document"
+    )
     table = {"model": "lda", "data": "texts", "topics": 2, "epsilon": 1, "delta": 1e-5, "epochs": 2}
     run = submit(store, Request.from_mapping(table))
     worker.work(store, run)
@@ -91,8 +93,8 @@ def test_a_run_is_followed_by_documents_that_can_be_scored(home):
 
 
 def test_held_out_records_are_like_the_others(store):
-    image = BinaryRows.from_images(np.eye(12), 0.5)
-    other = BinaryRows.from_images(np.eye(13), 0.5)
+    image = Images.from_images(np.eye(12), 0.5)
+    other = Images.from_images(np.eye(13), 0.5)
     with pytest.raises(ValueError, match="held-out records must have the same shape as the others"):
         store.add_data("images", image, other, cap=Cap(5.0, 1e-5), unit="one image", reason="a test")
 
@@ -160,7 +162,7 @@ def test_private_data_take_no_run_without_a_plan(store):
 
 def test_held_out_rows_of_one_label_are_refused_before_anything_is_spent(store):
     rng = np.random.default_rng(0)
-    rows = LabelledRows(rng.random((50, 2)), np.arange(50) % 2, ("a", "b"), 2.0)
+    rows = Table(rng.random((50, 2)), np.arange(50) % 2, ("a", "b"), 2.0)
     store.add_data("people", rows, rows[rows.y == 0], cap=Cap(3.0, 1e-5), unit="one person")
     with pytest.raises(ValueError, match="both labels") as error:
         submit(

@@ -20,9 +20,10 @@ from vips_core.baselines.dpsgd import PrivateGradientDescent
 from vips_core.kernels.exact import cut
 from vips_core.kernels.pool import thread_count
 from vips_core.models.check import check_model
+from vips_core.models.logistic.task import GRADIENT_DESCENT
+from vips_core.models.task import PAPER, REFINED, TASKS
 from vips_core.privacy.noise import Randomness
 from vips_core.privacy.wall import blocks_with_noise, release
-from vips_core.tasks import GRADIENT_DESCENT, IMAGES, PAPER, REFINED, RISK, TOPICS
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,9 @@ def documents():
 def mostly_empty():
     """Documents of which every other one is empty, also the first of each group that kernels take."""
     counts = sparse.csr_array((documents().counts, documents().indices, documents().indptr)).toarray()
-    return vips.Corpus.from_counts(np.repeat(counts, 2, axis=0) * ([[0], [1]] * 120), documents().vocabulary)
+    return vips.Documents.from_counts(
+        np.repeat(counts, 2, axis=0) * ([[0], [1]] * 120), documents().vocabulary
+    )
 
 
 @functools.cache
@@ -57,7 +60,7 @@ def answers():
     """Dense and narrow, with rows up to the norm bound."""
     rng = np.random.default_rng(0)
     x = np.column_stack([np.ones(400), rng.random(400)])
-    return vips.LabelledRows(x, rng.random(400) < 0.3, ("intercept", "a"), 2**0.5)
+    return vips.Table(x, rng.random(400) < 0.3, ("intercept", "a"), 2**0.5)
 
 
 @functools.cache
@@ -65,7 +68,7 @@ def gaps():
     """Dense, with missing values and their indicator."""
     known = np.random.default_rng(1).random(400) < 0.6
     x = np.column_stack([answers().x * np.column_stack([np.ones(400), known]), ~known])
-    return vips.LabelledRows(x, answers().y, ("intercept", "a", "gap"), 2**0.5, missing_pairs=[(1, 2)])
+    return vips.Table(x, answers().y, ("intercept", "a", "gap"), 2**0.5, missing_pairs=[(1, 2)])
 
 
 @functools.cache
@@ -77,7 +80,7 @@ def drawings():
 def posters():
     """The same with a margin: too many pixels to measure all pairs of them."""
     images = drawings().unpack(np.uint8).reshape(-1, 28, 28)
-    return vips.BinaryRows.from_images(np.pad(images, ((0, 0), (3, 3), (3, 3))), threshold=0.5)
+    return vips.Images.from_images(np.pad(images, ((0, 0), (3, 3), (3, 3))), threshold=0.5)
 
 
 def owners(rows, persons):
@@ -108,7 +111,7 @@ def drawers():
 
 
 def lda(method):
-    return vips.LDA(3, documents().vocabulary, 25, method=method)
+    return vips.LDA(3, documents().vocabulary, 25, variant=method)
 
 
 def regression(rows, method):
@@ -131,14 +134,14 @@ CONFIGURATIONS = [
     Configuration("DP-SGD", lambda: PrivateGradientDescent(patients().feature_names, 10.0), patients),
     Configuration("sbn refined", lambda: vips.SBN(784, 4, (28, 28)), drawings),
     Configuration("sbn refined, large", lambda: vips.SBN(34 * 34, 4, (34, 34)), posters),
-    Configuration("sbn paper", lambda: vips.SBN(784, 3, (28, 28), method="paper"), drawings),
+    Configuration("sbn paper", lambda: vips.SBN(784, 3, (28, 28), variant="paper"), drawings),
     Configuration("lda refined, persons", lambda: lda("refined"), authors),
     Configuration("logistic refined, persons", lambda: regression(visits(), "refined"), visits),
     Configuration("logistic refined, sparse, persons", lambda: regression(stays(), "refined"), stays),
     Configuration("logistic paper, persons", lambda: regression(visits(), "paper"), visits),
     Configuration("DP-SGD, persons", lambda: PrivateGradientDescent(stays().feature_names, 10.0), stays),
     Configuration("sbn refined, persons", lambda: vips.SBN(784, 4, (28, 28)), drawers),
-    Configuration("sbn paper, persons", lambda: vips.SBN(784, 3, (28, 28), method="paper"), drawers),
+    Configuration("sbn paper, persons", lambda: vips.SBN(784, 3, (28, 28), variant="paper"), drawers),
 ]
 ALL = pytest.mark.parametrize("case", CONFIGURATIONS, ids=lambda case: case.name)
 
@@ -153,14 +156,14 @@ def survey():
 def thumbnails():
     """Digits of 10 × 10 pixels, a size at which some kernels of BLAS add up rows in several ways."""
     images = drawings().unpack(np.uint8).reshape(-1, 28, 28)[:, 4:24:2, 4:24:2]
-    return vips.BinaryRows.from_images(images, threshold=0.5)
+    return vips.Images.from_images(images, threshold=0.5)
 
 
 @functools.cache
 def table(columns):
     rng = np.random.default_rng(columns)
     x = rng.normal(size=(150, columns))
-    return vips.LabelledRows(x, x[:, 0] > 0, [f"x{j}" for j in range(columns)], columns**0.5)
+    return vips.Table(x, x[:, 0] > 0, [f"x{j}" for j in range(columns)], columns**0.5)
 
 
 def by_default(task, method, data):
@@ -175,8 +178,8 @@ def of_table(columns, method):
 SIZES = [
     *(
         Configuration(f"{task.name} {method}, by default", partial(by_default, task, method, data), data)
-        for task, data in ((TOPICS, documents), (RISK, survey), (IMAGES, drawings))
-        for method in (REFINED, PAPER, *([GRADIENT_DESCENT] if task is RISK else []))
+        for task, data in ((TASKS["lda"], documents), (TASKS["logistic"], survey), (TASKS["sbn"], drawings))
+        for method in (REFINED, PAPER, *([GRADIENT_DESCENT] if task.name == "logistic" else []))
     ),
     *(
         Configuration(f"sbn paper, K = {k}", partial(vips.SBN, 100, k, (10, 10), "paper"), thumbnails)

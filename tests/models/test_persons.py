@@ -36,7 +36,7 @@ def table(rng, persons, alike, thin=False):
     if alike:
         x, y = np.abs(np.broadcast_to(100 * x[:1], x.shape)), np.ones_like(y)
     x = sparse.csr_array(np.where(np.abs(x) > 0.2, x, 0)) if thin else x
-    return vips.LabelledRows(x, y, FEATURES, NORM, persons=persons)
+    return vips.Table(x, y, FEATURES, NORM, persons=persons)
 
 
 def thin_table(rng, persons, alike):
@@ -48,12 +48,12 @@ def letters(rng, persons, alike):
     if alike:
         counts = np.zeros_like(counts)
         counts[:, 0] = 1000
-    return vips.Corpus.from_counts(counts, WORDS, persons)
+    return vips.Documents.from_counts(counts, WORDS, persons)
 
 
 def pictures(rng, persons, alike):
     images = rng.random((len(persons), 4, 4)) < rng.choice([0.0, 0.5, 1.0], (len(persons), 1, 1))
-    return vips.BinaryRows.from_images(np.ones_like(images) if alike else images, 0.5, persons)
+    return vips.Images.from_images(np.ones_like(images) if alike else images, 0.5, persons)
 
 
 def regression(method):
@@ -62,7 +62,7 @@ def regression(method):
 
 CASES = [
     Case("lda refined", lambda: vips.LDA(3, WORDS, 20), letters),
-    Case("lda paper", lambda: vips.LDA(3, WORDS, 20, method="paper"), letters),
+    Case("lda paper", lambda: vips.LDA(3, WORDS, 20, variant="paper"), letters),
     Case("logistic refined", regression("refined"), table),
     Case("logistic refined, sparse", regression("refined"), thin_table),
     Case("logistic paper", regression("paper"), table),
@@ -70,7 +70,7 @@ CASES = [
     Case("DP-SGD", lambda: PrivateGradientDescent(FEATURES, NORM), table),
     Case("DP-SGD, sparse", lambda: PrivateGradientDescent(FEATURES, NORM), thin_table),
     Case("sbn refined", lambda: vips.SBN(16, 3, (4, 4)), pictures),
-    Case("sbn paper", lambda: vips.SBN(16, 3, (4, 4), method="paper"), pictures),
+    Case("sbn paper", lambda: vips.SBN(16, 3, (4, 4), variant="paper"), pictures),
 ]
 CASE = {case.name: case for case in CASES}
 NOISES = (0.05, 2.0)  # little noise: the regression measures a curvature; much noise: it does not
@@ -139,7 +139,7 @@ def test_one_row_a_person_gives_the_bits_of_rows_without_persons(name):
     persons = [f"person {number}" for number in np.random.default_rng(2).permutation(50)]
     named = CASE[name].records(np.random.default_rng(3), persons, False)
     nameless = CASE[name].records(np.random.default_rng(3), persons, False)
-    if not isinstance(nameless, vips.Corpus):
+    if not isinstance(nameless, vips.Documents):
         vars(nameless).update(persons=None)
     for model, params, blocks in kinds_of_steps(name):
         first, second = (model.e_step(params, people, blocks).sums for people in (named, nameless))

@@ -69,15 +69,15 @@ def differing_copies():
     plan = vips.PrivacyPlan(records=1100, expected_batch=1100, steps=1, noise_multiplier=1.0, delta=1e-5)
     for pixels in (63, 100, 784):
         image = rng.random(pixels) < 0.3
-        data = vips.BinaryRows.from_images(np.tile(image, (300, 1)), 0.5)
+        data = vips.Images.from_images(np.tile(image, (300, 1)), 0.5)
         for hidden in (3, 7, 10, 20):
-            model = vips.SBN(pixels, hidden, method="paper")
+            model = vips.SBN(pixels, hidden, variant="paper")
             params = model.init(plan, rng)
             params = replace(params, weights=10 * params.weights, weight_pairs=100 * params.weight_pairs)
             found += [("sbn", pixels, hidden, name) for name in copies_differ(model, data, params, plan)]
     for columns in (5, 31, 40, 100, 333):
         x = np.tile(rng.random(columns), (1100, 1))
-        data = vips.LabelledRows(x, np.ones(1100), names(columns), columns**0.5)
+        data = vips.Table(x, np.ones(1100), names(columns), columns**0.5)
         root = rng.normal(size=(columns, columns))
         for method in ("paper", "refined"):
             model = vips.BayesianLogistic(data.feature_names, data.norm_bound, method)
@@ -112,9 +112,9 @@ def test_images_at_their_worst_case_are_within_their_bounds(logit):
     """Without weights all ⟨ξ⟩ are ¼ and all hidden units 0 or 1; few of the bounds are exact numbers."""
     plan = vips.PrivacyPlan(records=1, expected_batch=1, steps=2, noise_multiplier=1.0, delta=0.1)
     for pixels in range(1, 12):
-        data = vips.BinaryRows.from_images(np.ones((1, pixels)), 0.5)
+        data = vips.Images.from_images(np.ones((1, pixels)), 0.5)
         for hidden in range(1, 12):
-            model = vips.SBN(pixels, hidden, method="paper")
+            model = vips.SBN(pixels, hidden, variant="paper")
             params = model.init(plan, np.random.default_rng(0))
             zeros = {"weights": 0 * params.weights, "weight_pairs": 0 * params.weight_pairs}
             zeros |= {"pixel_bias": 0 * params.pixel_bias, "bias_square": 0 * params.bias_square}
@@ -127,7 +127,7 @@ def test_images_at_their_worst_case_are_within_their_bounds(logit):
                 assert name == "gram" or moved >= tight * 0.999999 * block.bound
         for large in (False, True):
             model = vips.SBN(pixels, 2) if not large else vips.SBN(pixels + 1024, 2)
-            data = vips.BinaryRows.from_images(np.ones((1, model.pixels)), 0.5)
+            data = vips.Images.from_images(np.ones((1, model.pixels)), 0.5)
             blocks = blocks_of(model, plan)
             sums = model.e_step(model.init(plan, np.random.default_rng(0)), data, blocks).sums
             assert is_within(sums["pixels"], blocks["pixels"])
@@ -141,8 +141,8 @@ SIZES = st.integers(-8, 8).map(lambda power: 10.0**power)
 def test_images_at_extreme_parameters(seed, weights, bias, logit, hidden):
     rng = np.random.default_rng(seed)
     plan = vips.PrivacyPlan(records=6, expected_batch=6, steps=2, noise_multiplier=1.0, delta=0.1)
-    data = vips.BinaryRows.from_images(rng.random((6, 10)) < rng.random(), 0.5)
-    model = vips.SBN(10, hidden, method="paper")
+    data = vips.Images.from_images(rng.random((6, 10)) < rng.random(), 0.5)
+    model = vips.SBN(10, hidden, variant="paper")
     params = model.init(plan, rng)
     params = replace(
         params,
@@ -177,7 +177,7 @@ def test_rows_at_extreme_parameters(seed, columns, size, long, method, thin):
     rng = np.random.default_rng(seed)
     x = long * rng.normal(size=(7, columns)) * (rng.random((7, columns)) < 0.8)
     x = sparse.csr_array(x) if thin else np.asfortranarray(x)
-    data = vips.LabelledRows(x, rng.random(7) < 0.5, names(columns), columns**0.5)
+    data = vips.Table(x, rng.random(7) < 0.5, names(columns), columns**0.5)
     noise = 1e-3 if method == "curvature" else 1.0
     plan = vips.PrivacyPlan(records=7, expected_batch=7, steps=16, noise_multiplier=noise, delta=0.1)
     if method == "DP-SGD":
@@ -212,7 +212,7 @@ def test_a_row_of_a_million_columns_is_within_its_bound(make, ahead):
     """Most squares are less than half of the last bit of the sum: adding them up changes nothing."""
     x = np.full((1, COLUMNS), 2.0**-14)
     x[0, :ahead] = 8192.0
-    data = vips.LabelledRows(make(x), [1], names(COLUMNS), 1.01 * np.linalg.norm(x))
+    data = vips.Table(make(x), [1], names(COLUMNS), 1.01 * np.linalg.norm(x))
     plan = vips.PrivacyPlan(records=1, expected_batch=1, steps=16, noise_multiplier=1e-3, delta=0.1)
     gradient = PrivateGradientDescent(data.feature_names, data.norm_bound, clip=data.norm_bound / 3)
     refined = vips.BayesianLogistic(data.feature_names, data.norm_bound, radius=data.norm_bound / 3)
@@ -233,9 +233,9 @@ def test_rows_that_were_scaled_down_once_stay_as_they_are():
         x = rng.random((3, columns))
         x[:, 0] = 1000.0
         x[:, 1:] *= 1e-5
-        once = vips.LabelledRows(x, [0, 1, 0], names(columns), 7.0)
+        once = vips.Table(x, [0, 1, 0], names(columns), 7.0)
         for rows in (once.x, sparse.csr_array(once.x)):
-            again = vips.LabelledRows(rows, [0, 1, 0], names(columns), 7.0)
+            again = vips.Table(rows, [0, 1, 0], names(columns), 7.0)
             assert np.array_equal(once.x, again.x.toarray() if sparse.issparse(again.x) else again.x)
 
 
@@ -276,7 +276,7 @@ def halves(data):
 def test_a_table_that_is_stored_column_by_column_has_the_shares_of_its_rows():
     """As pandas gives them. A batch of everyone is the table itself, and others are rows of it."""
     x = np.asfortranarray(np.random.default_rng(0).normal(size=(2000, 30)))
-    data = vips.LabelledRows(x, x[:, 0] > 0, names(30), 30**0.5)
+    data = vips.Table(x, x[:, 0] > 0, names(30), 30**0.5)
     assert_parts_add_up(data, *halves(data))
 
 
@@ -297,7 +297,7 @@ def test_a_row_that_is_too_long_leaves_the_cells_of_others_in_their_order():
     x = rng.random((1000, 30)) * (rng.random((1000, 30)) < 0.7)
     x[0] *= 100
     everyone, without, alone = (
-        vips.LabelledRows(sparse.csr_array(x[rows]), x[rows, 0] > 0.5, names(30), 30**0.5)
+        vips.Table(sparse.csr_array(x[rows]), x[rows, 0] > 0.5, names(30), 30**0.5)
         for rows in (slice(None), slice(1, None), slice(1))
     )
     assert_parts_add_up(everyone, without, alone)

@@ -24,7 +24,7 @@ def plan(**changes):
 def test_noise_is_what_the_ledger_says():
     """20,000 draws of the noise alone: sample standard deviation within 5 standard errors."""
     big = BetaBernoulli(pixels=20_000, clip=3.0)
-    empty = vips.BinaryRows.from_images(np.zeros((5, 20_000)), 0.5)
+    empty = vips.Images.from_images(np.zeros((5, 20_000)), 0.5)
     ledger = vips.Ledger(5)
     full = vips.PrivacyPlan(records=5, expected_batch=5, steps=1, noise_multiplier=0.7, delta=1e-4)
     released = release(big, big.init(full, None), empty, full, 0, Randomness.of(1), ledger)

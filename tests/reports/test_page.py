@@ -10,11 +10,11 @@ from jinja2 import UndefinedError
 
 from tests.reports import text_of, worked
 from tests.small_rows import rows
+from vips_core.models.task import TASKS
 from vips_core.reports import figures, page, report
 from vips_core.reports.exhibits import Exhibit
 from vips_core.sweeps.grid import Sweep
 from vips_core.sweeps.job import submit_sweep
-from vips_core.tasks import TASKS
 
 MARKUP = "<script>alert(1)</script><b>bold</b> & \"quotes\" 'too'"
 ESCAPED = "&lt;script&gt;alert(1)&lt;/script&gt;&lt;b&gt;bold&lt;/b&gt; &amp; &#34;quotes&#34; &#39;too&#39;"

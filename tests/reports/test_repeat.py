@@ -16,13 +16,12 @@ import pytest
 import vips_core
 from tests.small_rows import rows, small_store
 from vips_core.baselines.dpsgd import PrivateGradientDescent
-from vips_core.data import BinaryRows, Corpus
 from vips_core.jobs import execution, worker
 from vips_core.jobs.request import Request
 from vips_core.jobs.submission import submit
-from vips_core.readers import DataSet
+from vips_core.models.task import TASKS
+from vips_core.records import DataSet, Documents, Images
 from vips_core.reports import repeat
-from vips_core.tasks import TASKS
 
 
 def test_the_script_repeats_the_parameters(store, folder):
@@ -68,9 +67,9 @@ def test_a_config_gives_the_same_run_again(store, seeded, folder):
 
 
 SMALL = {
-    "lda": DataSet("any", Corpus([0, 1, 2], [0, 1], [1, 2], ("a", "b", "c")), None, private=False),
+    "lda": DataSet("any", Documents([0, 1, 2], [0, 1], [1, 2], ("a", "b", "c")), None, private=False),
     "logistic": DataSet("any", rows(20, 0), None, private=False),
-    "sbn": DataSet("any", BinaryRows(np.zeros((3, 2), np.uint8), (4, 4)), None, private=False),
+    "sbn": DataSet("any", Images(np.zeros((3, 2), np.uint8), (4, 4)), None, private=False),
 }
 
 

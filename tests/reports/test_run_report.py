@@ -8,17 +8,17 @@ import pytest
 
 from tests.reports import TABLE, text_of, worked
 from tests.small_rows import rows, small_store
-from vips_core.data import LabelledRows
 from vips_core.jobs import worker
 from vips_core.jobs.request import Request
 from vips_core.jobs.submission import submit
+from vips_core.models.task import TASKS, protected_unit
 from vips_core.privacy import gaussian
 from vips_core.privacy.accountants import stated
 from vips_core.privacy.ledger import Ledger
+from vips_core.records import Table
 from vips_core.reports import registry, report
 from vips_core.reports.run_facts import gather
 from vips_core.store.budget import Cap
-from vips_core.tasks import RISK, protected_unit
 
 HEADINGS = [
     "Unit of privacy",
@@ -151,7 +151,7 @@ def test_why_a_private_run_failed_is_not_published(store, monkeypatch):
 
 def test_a_run_on_persons_protects_all_that_a_person_has(store):
     visits = replace(rows(300, 7), persons=np.arange(300) % 120)
-    unit = protected_unit(RISK, "patient")
+    unit = protected_unit(TASKS["logistic"], "patient")
     store.add_data("visits", visits, cap=Cap(3.0, 1e-4), unit=unit, person_column="patient")
     run_id = worked(store, data="visits", epsilon=1.0, delta=1e-4)
     html = text_of(report.html_for_run(store, run_id))
@@ -172,7 +172,7 @@ def test_a_report_is_of_the_records_that_the_run_used_not_of_those_that_have_the
     store.remove_data("reused")
     persons = [f"p{row // 3}" for row in range(300)]
     others = rows(300, 22)
-    others = LabelledRows(
+    others = Table(
         others.x, others.y, others.feature_names, others.norm_bound, others.ranges, persons=persons
     )
     person = {"unit": "one whole ward", "person_column": "ward"}

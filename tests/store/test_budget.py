@@ -241,9 +241,9 @@ def test_private_data_refuse(store, values, sentence):
 def test_private_data_refuse_a_rival_without_ledger(store):
     import numpy as np
 
-    from vips_core import LabelledRows
+    from vips_core import Table
 
-    rows = LabelledRows(np.eye(4) / 2, np.array([0, 1, 0, 1]), tuple("abcd"), 1.0)
+    rows = Table(np.eye(4) / 2, np.array([0, 1, 0, 1]), tuple("abcd"), 1.0)
     store.add_data("rows", rows, cap=Cap(2.0, DELTA), unit="one person")
     table = {"model": "logistic", "data": "rows", "method": "perm", "epsilon": 1.0, "delta": DELTA}
     with pytest.raises(ValueError, match="method perm is refused, because its ε is for replacing a record"):

@@ -8,11 +8,11 @@ import pytest
 from tests.store import CAP, damage, request
 from tests.toy import coin_flips
 from vips_core.jobs.submission import submit
-from vips_core.readers import BUILT_IN
+from vips_core.models.task import task_of
+from vips_core.records import SAMPLES
 from vips_core.store import pools, records_file
 from vips_core.store.people import Sources
 from vips_core.store.store import Store
-from vips_core.tasks import task_of
 
 
 @pytest.mark.parametrize("how", ["truncated", "nonsense", "empty", "missing"])
@@ -46,7 +46,7 @@ def test_public_data_without_digests_are_told_until_they_are_registered_again(st
 
 def test_built_in_data_are_there(store):
     rows = {row.name: row for row in store.data_sets()}
-    assert {row for row in rows if not rows[row].private} == set(BUILT_IN)
+    assert {row for row in rows if not rows[row].private} == set(SAMPLES)
     assert rows["flips"].cap == CAP
     for name in ("nhanes-stroke", "mnist"):
         data = store.load(name)

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
-from vips_core import BinaryRows, Corpus, LabelledRows
-from vips_core.data import Sharded
-from vips_core.data.npz import load_arrays
-from vips_core.data.sharded import MANIFEST
+from vips_core import Documents, Images, Table
+from vips_core.records import Sharded
+from vips_core.records.files.npz import load_arrays
+from vips_core.records.shards import MANIFEST
 from vips_core.store import people, records_file
 from vips_core.store.people import Sources
 
@@ -30,14 +30,14 @@ def records(draw):
     if kind == "corpus":
         counts = draw(arrays(np.int64, (rows, 5), elements=st.integers(0, 3)))
         words = draw(st.lists(names, min_size=5, max_size=5, unique=True))
-        return Corpus.from_counts(counts, words)
+        return Documents.from_counts(counts, words)
     if kind == "images":
-        return BinaryRows.from_images(draw(arrays(np.uint8, (rows, 3, 5))), 127)
+        return Images.from_images(draw(arrays(np.uint8, (rows, 3, 5))), 127)
     x = draw(arrays(np.float64, (rows, 3), elements=st.floats(-9, 9, width=32)))
     y = draw(arrays(np.uint8, rows, elements=st.integers(0, 1)))
     pairs = draw(st.sampled_from([(), ((2, 0),)]))
     x = sparse.csr_array(x) if kind == "sparse" else x
-    return LabelledRows(x, y, ("a", "b", "ü c"), 3.0, missing_pairs=pairs)
+    return Table(x, y, ("a", "b", "ü c"), 3.0, missing_pairs=pairs)
 
 
 def content(data):
@@ -82,23 +82,23 @@ def test_fingerprint_is_of_the_records_alone(data, random):
 
 
 def _reordered(data, order):
-    if isinstance(data, Corpus):
+    if isinstance(data, Documents):
         dense = sparse.csr_array((data.counts, data.indices, data.indptr), (len(data), len(data.vocabulary)))
-        return Corpus.from_counts(dense.toarray()[order], data.vocabulary)
-    if isinstance(data, BinaryRows):
-        return BinaryRows(data.bits[order], data.shape)
-    return LabelledRows(data.x[order], data.y[order], data.feature_names, data.norm_bound)
+        return Documents.from_counts(dense.toarray()[order], data.vocabulary)
+    if isinstance(data, Images):
+        return Images(data.bits[order], data.shape)
+    return Table(data.x[order], data.y[order], data.feature_names, data.norm_bound)
 
 
 def test_sparse_and_dense_rows_have_one_fingerprint():
     x, y = np.array([[0.0, 0.5], [1.0, 0.0]]), np.array([0, 1])
-    dense, thin = (LabelledRows(kind(x), y, ("a", "b"), 2.0) for kind in (np.array, sparse.csr_array))
+    dense, thin = (Table(kind(x), y, ("a", "b"), 2.0) for kind in (np.array, sparse.csr_array))
     assert records_file.fingerprint(dense, KEY) == records_file.fingerprint(thin, KEY)
 
 
 def test_who_each_row_is_of_is_kept(tmp_path):
-    images = BinaryRows.from_images(np.eye(4)[:, None], 0.5, persons=["ann", "bob", "ann", "cyd"])
-    rows = LabelledRows(np.eye(4), [0, 1, 0, 1], tuple("abcd"), 1.0, persons=[7, 7, 9, 7])
+    images = Images.from_images(np.eye(4)[:, None], 0.5, persons=["ann", "bob", "ann", "cyd"])
+    rows = Table(np.eye(4), [0, 1, 0, 1], tuple("abcd"), 1.0, persons=[7, 7, 9, 7])
     for data in (images, rows):
         records_file.write(tmp_path / "file.npz", data, None)
         back, _ = records_file.read(tmp_path / "file.npz", type(data))
@@ -109,19 +109,19 @@ def test_who_each_row_is_of_is_kept(tmp_path):
 def test_pairs_are_those_of_the_file_and_of_an_old_one_those_of_its_names(tmp_path):
     file, names = tmp_path / "file.npz", ("c", "a", "a missing")
     for pairs in (((2, 0),), ()):
-        rows = LabelledRows(np.eye(3), [0, 1, 0], names, 1.0, missing_pairs=pairs)
+        rows = Table(np.eye(3), [0, 1, 0], names, 1.0, missing_pairs=pairs)
         records_file.write(file, rows, None)
-        assert records_file.read(file, LabelledRows)[0].missing_pairs == pairs
+        assert records_file.read(file, Table)[0].missing_pairs == pairs
     arrays = load_arrays(file)
     del arrays["train.missing_pairs"]
     np.savez(file, **arrays)
-    old, _ = records_file.read(file, LabelledRows)
+    old, _ = records_file.read(file, Table)
     assert old.missing_pairs == ((1, 2),)
     assert records_file.fingerprint(old, KEY) == records_file.fingerprint(rows, KEY)
 
 
 def test_people_beside_shards_of_a_version_without_pairs_are_found(tmp_path):
-    data = Sharded.write(tmp_path, LabelledRows(np.eye(2), [0, 1], ("a", "a missing"), 1.0))
+    data = Sharded.write(tmp_path, Table(np.eye(2), [0, 1], ("a", "a missing"), 1.0))
     manifest = json.loads((tmp_path / MANIFEST).read_text(encoding="utf-8"))
     del manifest["public"]["missing_pairs"]
     text = json.dumps(manifest, indent=1, ensure_ascii=False)

@@ -11,7 +11,7 @@ import sample_data
 import vips_core
 from tests.small_rows import rows
 from tests.sweeps import BASE
-from vips_core.data import LabelledRows
+from vips_core.records import Table
 from vips_core.store.store import Store
 from vips_core.sweeps import cache_key, cells
 from vips_core.sweeps.cells import Cells, cells_of
@@ -105,12 +105,12 @@ def test_a_package_of_another_version_is_seen(monkeypatch, package):
     assert {name for name in after if after[name] != before[name]} == {package}
 
 
-def test_built_in_records_are_named_by_the_samples(tmp_path, monkeypatch):
+def test_shipped_records_are_named_by_the_samples(tmp_path, monkeypatch):
     store = Store(tmp_path)
-    built_in = Sweep.from_mapping(BASE | {"data": "nhanes-stroke", "epsilon": 1.0})
-    before = cells_of(built_in, store)
+    shipped = Sweep.from_mapping(BASE | {"data": "nhanes-stroke", "epsilon": 1.0})
+    before = cells_of(shipped, store)
     monkeypatch.setattr(cells, "samples_hash", lambda: "other samples")
-    assert cells_of(built_in, store) != before
+    assert cells_of(shipped, store) != before
 
 
 def test_registered_records_are_named_with_their_order_and_held_out_records(tmp_path):
@@ -118,7 +118,7 @@ def test_registered_records_are_named_with_their_order_and_held_out_records(tmp_
     definition = Sweep.from_mapping(BASE | {"epsilon": 1.0})
     versions = set()
     train, test = rows(300, 0), rows(200, 1)
-    reordered = LabelledRows(train.x[::-1], train.y[::-1], train.feature_names, train.norm_bound)
+    reordered = Table(train.x[::-1], train.y[::-1], train.feature_names, train.norm_bound)
     fewer = test[np.arange(len(test)) < 100]
     for records, held_out in ((train, test), (reordered, test), (train, fewer)):
         store.add_data("small", records, held_out, private=False, unit="one row")

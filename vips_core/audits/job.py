@@ -15,11 +15,11 @@ from vips_core.jobs.lifecycle import RunInHand
 from vips_core.jobs.request import Request
 from vips_core.jobs.worker import OnStep
 from vips_core.models.base import for_records
+from vips_core.models.logistic.task import OBJECTIVE_PERTURBATION
 from vips_core.options import Option
-from vips_core.readers import DataSet
+from vips_core.records import DataSet
 from vips_core.store.rows import AUDIT, CANCELLED, DONE, NewRun
 from vips_core.store.store import Store
-from vips_core.tasks import OBJECTIVE_PERTURBATION
 from vips_core.toml import to_toml
 
 if TYPE_CHECKING:

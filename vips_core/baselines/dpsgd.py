@@ -20,10 +20,10 @@ import numpy as np
 from scipy.special import expit
 
 from vips_core import validate
-from vips_core.data import LabelledRows
 from vips_core.models.base import Block, Fitted, FloatArray, Raw, Released
 from vips_core.models.logistic.statistics import clipped_gradient
 from vips_core.privacy.plan import PrivacyPlan
+from vips_core.records import Table
 
 STEPS_PER_EPOCH = 100
 RATE_RANGE = (1.0, 16.0)
@@ -57,7 +57,7 @@ class PrivateGradientDescent:
     Examples
     --------
     >>> import vips_core as vips
-    >>> rows = LabelledRows([[1.0], [1.0], [-1.0]] * 50, [1, 1, 0] * 50, ("a",), norm_bound=1.0)
+    >>> rows = Table([[1.0], [1.0], [-1.0]] * 50, [1, 1, 0] * 50, ("a",), norm_bound=1.0)
     >>> plan = vips.PrivacyPlan(records=150, expected_batch=30, steps=20, noise_multiplier=1.0, delta=1e-3)
     >>> fit = vips.fit(PrivateGradientDescent(rows.feature_names), rows, plan, seed=0)
     >>> bool(fit.params.mean[0] > 0)
@@ -98,7 +98,7 @@ class PrivateGradientDescent:
         """One block, the gradient."""
         return {"gradient": Block(self._clip, shape=(len(self.features),))}
 
-    def e_step(self, params: GradientParams, batch: LabelledRows, blocks: Mapping[str, Block]) -> Raw:
+    def e_step(self, params: GradientParams, batch: Table, blocks: Mapping[str, Block]) -> Raw:
         """Sum of clipped gradients at the current weights."""
         return Raw({"gradient": clipped_gradient(batch, params.weights, blocks["gradient"])})
 
@@ -109,7 +109,7 @@ class PrivateGradientDescent:
         mean = params.mean + (weights - params.mean) / counted
         return GradientParams(params.rate, params.steps, weights, mean)
 
-    def predict_probability(self, fit: Fitted[GradientParams], rows: LabelledRows) -> FloatArray:
+    def predict_probability(self, fit: Fitted[GradientParams], rows: Table) -> FloatArray:
         """Return P(y = 1 | x) at the averaged weights.
 
         Parameters

@@ -3,11 +3,11 @@
 import numpy as np
 
 from vips_core import validate
-from vips_core.data import LabelledRows
 from vips_core.models.base import FloatArray
+from vips_core.records import Table
 
 
-def fit_erm(rows: LabelledRows, penalty: float = 1.0) -> FloatArray:
+def fit_erm(rows: Table, penalty: float = 1.0) -> FloatArray:
     """Return the weights that minimise Σ log(1 + exp(−(2y−1)xᵀw)) + penalty/2·‖w‖², by scikit-learn.
 
     Where a person has several rows, their losses are averaged.
@@ -26,7 +26,7 @@ def fit_erm(rows: LabelledRows, penalty: float = 1.0) -> FloatArray:
 
     Examples
     --------
-    >>> rows = LabelledRows([[1.0], [1.0], [-1.0]], [1, 1, 0], ("a",), norm_bound=1.0)
+    >>> rows = Table([[1.0], [1.0], [-1.0]], [1, 1, 0], ("a",), norm_bound=1.0)
     >>> fit_erm(rows).round(2)
     array([0.88])
     """

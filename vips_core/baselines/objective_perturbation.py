@@ -24,10 +24,10 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from vips_core import validate
-from vips_core.data import LabelledRows
 from vips_core.kernels.exact import lowered
 from vips_core.models.base import FloatArray
 from vips_core.models.logistic.statistics import norms
+from vips_core.records import Table
 
 SMOOTHNESS = 0.25  # c, the largest second derivative of the logistic loss
 PENALTY_PER_NOISE = 0.1
@@ -61,7 +61,7 @@ def public_penalty(n: int, d: int, epsilon: float) -> float:
 
 
 def fit_objective_perturbation(
-    rows: LabelledRows,
+    rows: Table,
     epsilon: float,
     rng: np.random.Generator,
     penalty: float | None = None,
@@ -89,7 +89,7 @@ def fit_objective_perturbation(
 
     Examples
     --------
-    >>> rows = LabelledRows([[1.0], [1.0], [-1.0]] * 50, [1, 1, 0] * 50, ("a",), norm_bound=1.0)
+    >>> rows = Table([[1.0], [1.0], [-1.0]] * 50, [1, 1, 0] * 50, ("a",), norm_bound=1.0)
     >>> fit_objective_perturbation(rows, epsilon=1.0, rng=np.random.default_rng(0)).shape
     (1,)
     """

@@ -10,10 +10,10 @@ from vips_core.audits.verdict import NEVER_PROVES, Verdict
 from vips_core.cli.fit import add_request, answer_queued, requested
 from vips_core.cli.terminal import add_json, add_options, print_json, progress_bar
 from vips_core.jobs import worker
+from vips_core.models.task import TASKS
 from vips_core.privacy.accountants import stated
 from vips_core.store.rows import FAILED
 from vips_core.store.store import Store
-from vips_core.tasks import TASKS
 
 
 def add_audit(commands: Any) -> None:

@@ -12,17 +12,16 @@ from typing import Any
 from vips_core import rounding
 from vips_core.cli.shard import NAMESPACE, add_shard, check_namespace
 from vips_core.cli.terminal import add_json, add_options, answer, print_json
-from vips_core.data import Sharded
-from vips_core.data.sharded import is_sharded
-from vips_core.options import SPENDING
+from vips_core.jobs.request import SPENDING
 from vips_core.privacy.accountants import stated
-from vips_core.readers import FILE_OPTIONS, FORMATS, DataSet, read, source_persons, source_rows
+from vips_core.records import KINDS, DataSet, Kind, Sharded
+from vips_core.records.files.identification import source_persons
+from vips_core.records.shards import is_sharded
 from vips_core.store import caps
 from vips_core.store.budget import Budget, Cap
 from vips_core.store.people import Sources
 from vips_core.store.pools import KnownPeople
 from vips_core.store.store import Store
-from vips_core.tasks import TASKS, Task, protected_unit
 
 CAP = {
     "epsilon": dataclasses.replace(SPENDING["epsilon"], help="What all runs together may spend."),
@@ -37,10 +36,10 @@ def add_data(commands: Any) -> None:
     known = actions.add_parser("list", help="all data sets, with what is left of each budget")
     known.set_defaults(run=_list)
     add = actions.add_parser("add", help="register a file, as private unless --public")
-    models = add.add_subparsers(dest="model", required=True, metavar="MODEL")
-    for name, task in TASKS.items():
-        options = models.add_parser(name, help=f"for {task.help}")
-        formats = f"{FORMATS[task.data_type]}; or a folder that data shard wrote"
+    kinds = add.add_subparsers(dest="kind", required=True, metavar="KIND")
+    for name, kind in KINDS.items():
+        options = kinds.add_parser(name, help=kind.help)
+        formats = f"{kind.formats}; or a folder that data shard wrote"
         options.add_argument("data", metavar="FILE", help=formats)
         options.add_argument("--name", help="what to call it (default: as the file)")
         options.add_argument("--unit", help="your own words for one record, shown beside what is enforced")
@@ -57,7 +56,7 @@ def add_data(commands: Any) -> None:
             metavar="REASON",
             help="why rows or persons that occur elsewhere are other people",
         )
-        add_file_options(options, task.data_type)
+        add_file_options(options, kind)
         options.set_defaults(run=_add)
         add_json(options)
     add_shard(actions)
@@ -94,36 +93,36 @@ def _add_author(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_file_options(parser: argparse.ArgumentParser, kind: type) -> None:
+def add_file_options(parser: argparse.ArgumentParser, kind: Kind) -> None:
     """Declare what must be said of a file."""
     parser.add_argument("--test", help="file of held-out records that are public; only these are scored")
     parser.add_argument("--public", action="store_true", help="the file needs no protection and no budget")
-    add_options(parser, FILE_OPTIONS[kind])
+    add_options(parser, kind.options)
     add_options(parser, NAMESPACE)
 
 
-def read_files(options: argparse.Namespace, kind: type) -> DataSet:
+def read_files(options: argparse.Namespace, kind: Kind) -> DataSet:
     """Read a file and its held-out file, under a name that suits the store."""
     sharded = Sharded.open(options.data) if is_sharded(options.data) else None
     if sharded is not None:
-        if sharded.kind is not kind:
-            raise ValueError(f"{options.data} must hold {kind.__name__}, got {sharded.kind.__name__}")
+        if sharded.kind != kind.name:
+            raise ValueError(f"{options.data} must hold {kind.name}, got {sharded.kind}")
         options.person = sharded.person  # what the shards keep together
     check_namespace(options)
-    about = {name: getattr(options, name) for name in FILE_OPTIONS[kind]}
+    about = {name: getattr(options, name) for name in kind.options}
     path = Path(options.data)
-    train = read(kind, path, about) if sharded is None else sharded
-    test = None if options.test is None else read(kind, Path(options.test), about)
-    name = re.sub(r"[^\w .-]", "-", path.stem).lstrip(" .-")[:64] or kind.__name__
+    train = kind.read_file(path, about) if sharded is None else sharded
+    test = None if options.test is None else kind.read_file(Path(options.test), about)
+    name = re.sub(r"[^\w .-]", "-", path.stem).lstrip(" .-")[:64] or kind.name
     return DataSet(name, train, test, private=not options.public)
 
 
-def sources(options: argparse.Namespace, kind: type, store: Store, train: Any) -> Sources:
+def sources(options: argparse.Namespace, kind: Kind, store: Store, train: Any) -> Sources:
     """Return what identifies the people of a file, or of shards, and of its held-out file."""
     path, test = Path(options.data), None if options.test is None else Path(options.test)
     person = options.person
     held_out = Sources(
-        test_rows=() if test is None else source_rows(kind, test),
+        test_rows=() if test is None else kind.source_rows(test),
         test_persons=() if test is None or person is None else source_persons(test, person),
         person_namespace=options.person_namespace,
     )
@@ -134,7 +133,7 @@ def sources(options: argparse.Namespace, kind: type, store: Store, train: Any) -
         return dataclasses.replace(held_out, known=beside.known, person_namespace=beside.person_namespace)
     return dataclasses.replace(
         held_out,
-        rows=source_rows(kind, path),
+        rows=kind.source_rows(path),
         persons=() if person is None else source_persons(path, person),
     )
 
@@ -170,7 +169,7 @@ def _list(options: argparse.Namespace) -> None:
             ]
         )
         return
-    print(f"{'name':<24}{'for':<10}{'records':>9}  {'held out':<9} budget")
+    print(f"{'name':<24}{'kind':<10}{'records':>9}  {'held out':<9} budget")
     for row, state in rows:
         left = "public" if state is None or state.cap is None else _left(state, state.cap)
         held = "yes" if row.has_test else "no"
@@ -180,10 +179,10 @@ def _list(options: argparse.Namespace) -> None:
 
 
 def _add(options: argparse.Namespace) -> None:
-    task = TASKS[options.model]
-    data = read_files(options, task.data_type)
+    kind = KINDS[options.kind]
+    data = read_files(options, kind)
     store = Store()
-    people = sources(options, task.data_type, store, data.train)
+    people = sources(options, kind, store, data.train)
     try:
         row = store.add_data(
             options.name or data.name,
@@ -191,7 +190,7 @@ def _add(options: argparse.Namespace) -> None:
             data.test,
             private=data.private,
             cap=cap_from(options),
-            unit=_unit(task, options, people.person_namespace),
+            unit=_unit(kind, options, people.person_namespace),
             person_column=options.person,
             by=options.by,
             reason=options.reason,
@@ -215,8 +214,8 @@ def _ways_on(known: KnownPeople, person: str | None) -> str:
     return f"{known.found}; {agree} they are other people, --separate REASON{study}"
 
 
-def _unit(task: Task, options: argparse.Namespace, namespace: str | None) -> str:
-    enforced = protected_unit(task, options.person, namespace)
+def _unit(kind: Kind, options: argparse.Namespace, namespace: str | None) -> str:
+    enforced = kind.unit(options.person, namespace)
     return f"{enforced}, which the steward calls “{options.unit}”" if options.unit else enforced
 
 

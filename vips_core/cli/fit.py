@@ -13,17 +13,16 @@ from vips_core.cli.terminal import add_json, add_options, answer, print_json, pr
 from vips_core.fit import Progress
 from vips_core.jobs import execution, supervisor, worker
 from vips_core.jobs.interrupts import noted_interrupts, stop_after_step
-from vips_core.jobs.request import Request
+from vips_core.jobs.request import SPENDING, Request
 from vips_core.jobs.submission import submit
-from vips_core.options import SPENDING
+from vips_core.models.task import REFINED, TASKS, Task
 from vips_core.privacy.accountants import stated
 from vips_core.privacy.plan import PrivacyPlan, PurePlan
-from vips_core.readers import BUILT_IN, FORMATS, DataSet
+from vips_core.records import SAMPLES, DataSet
 from vips_core.rounding import brief
 from vips_core.store.pools import KnownPeople
 from vips_core.store.rows import CANCELLED, FAILED
 from vips_core.store.store import Store
-from vips_core.tasks import REFINED, TASKS, Task, protected_unit
 from vips_core.toml import read_toml_file
 
 
@@ -36,15 +35,15 @@ def add_fit(commands: Any) -> None:
     models = parser.add_subparsers(dest="model", metavar="MODEL")
     for name, task in TASKS.items():
         options = models.add_parser(name, help=task.help)
-        add_request(options, task, f"a known data set, or a file: {FORMATS[task.data_type]}")
-        add_file_options(options, task.data_type)
+        add_request(options, task, f"a known data set, or a file: {task.records.formats}")
+        add_file_options(options, task.records)
         _add_output(options)
         options.set_defaults(run=_fit_options)
 
 
 def add_request(parser: argparse.ArgumentParser, task: Task, other_data: str) -> None:
     """Declare what a request has; `other_data` says what there is besides the samples."""
-    samples = [name for name, sample in BUILT_IN.items() if sample.data_type is task.data_type]
+    samples = [name for name, sample in SAMPLES.items() if sample.kind == task.kind]
     parser.add_argument("--data", required=True, help=f"{', '.join(samples)}, {other_data}")
     parser.add_argument("--method", choices=task.methods, default=REFINED)
     add_options(parser, {**SPENDING, **task.options})
@@ -85,7 +84,7 @@ def _fit_options(options: argparse.Namespace) -> None:
         table["engine"] = "cluster"
     request = Request.from_mapping(table)
     if request.data not in {row.name for row in store.data_sets()}:
-        data = read_files(options, task.data_type)
+        data = read_files(options, task.records)
         request = Request.from_mapping(table | {"data": data.name})
         plan = execution.prepare(request, data).plan  # a mistake shows before anything is registered
         _register(store, data, request, options)
@@ -100,14 +99,14 @@ def _register(store: Store, data: DataSet, request: Request, options: argparse.N
     """Register records that are public, or private and known under another name with their cap."""
     if data.private:
         _check_known(store, data, request, options)
-    people = sources(options, request.task.data_type, store, data.train)
+    people = sources(options, request.task.records, store, data.train)
     try:
         row = store.add_data(
             data.name,
             data.train,
             data.test,
             private=data.private,
-            unit=protected_unit(request.task, options.person, people.person_namespace),
+            unit=request.task.records.unit(options.person, people.person_namespace),
             person_column=options.person,
             sources=people,
         )
@@ -123,7 +122,7 @@ def _check_known(store: Store, data: DataSet, request: Request, options: argpars
     if cap is None:
         raise ValueError(
             f"{data.name} is private and has no cap yet: first register it with one, by vips-explorer "
-            f"data add {request.model} {options.data} --epsilon E --delta D, or say --public"
+            f"data add {request.task.kind} {options.data} --epsilon E --delta D, or say --public"
         )
     column = declared.get("person_column")
     if column != options.person:

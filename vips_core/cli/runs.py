@@ -12,12 +12,12 @@ from vips_core.cli.audit import print_verdict
 from vips_core.cli.fit import print_result
 from vips_core.cli.terminal import add_json, answer, print_json
 from vips_core.jobs import execution, lifecycle
+from vips_core.models.task import TASKS
 from vips_core.privacy.accountants import stated
 from vips_core.privacy.plan import PurePlan
 from vips_core.store import caps
 from vips_core.store.rows import AUDIT, STATUSES, SWEEP, RunRow
 from vips_core.store.store import Store
-from vips_core.tasks import TASKS
 
 
 def add_runs(commands: Any) -> None:

@@ -7,10 +7,11 @@ from typing import Any
 
 from vips_core.cli.terminal import add_json, add_options, answer, progress_bar
 from vips_core.options import Option
-from vips_core.readers import FILE_OPTIONS, FORMATS, PERSON, shard, source_persons, source_rows
+from vips_core.records import KINDS, PERSON
+from vips_core.records.files.identification import source_persons
+from vips_core.records.files.sharding import shard
 from vips_core.store.people import Sources
 from vips_core.store.store import Store
-from vips_core.tasks import TASKS
 
 NAMESPACE = {
     "person-namespace": Option(
@@ -22,13 +23,13 @@ NAMESPACE = {
 def add_shard(actions: Any) -> None:
     """Declare the options of `data shard`."""
     parser = actions.add_parser("shard", help="cut files that do not fit in memory into many small ones")
-    models = parser.add_subparsers(dest="model", required=True, metavar="MODEL")
-    for name, task in TASKS.items():
-        options = models.add_parser(name, help=f"for {task.help}")
-        options.add_argument("files", nargs="+", type=Path, metavar="FILE", help=FORMATS[task.data_type])
+    kinds = parser.add_subparsers(dest="kind", required=True, metavar="KIND")
+    for name, kind in KINDS.items():
+        options = kinds.add_parser(name, help=kind.help)
+        options.add_argument("files", nargs="+", type=Path, metavar="FILE", help=kind.formats)
         options.add_argument("--out", required=True, help="folder for the shards, or an address of fsspec")
         options.add_argument("--records-per-shard", type=int, help="by default as many as have 32 MB")
-        add_options(options, FILE_OPTIONS[task.data_type])
+        add_options(options, kind.options)
         add_options(options, NAMESPACE)
         add_json(options)
         options.set_defaults(run=_shard)
@@ -41,12 +42,12 @@ def check_namespace(options: argparse.Namespace) -> None:
 
 
 def _shard(options: argparse.Namespace) -> None:
-    kind = TASKS[options.model].data_type
+    kind = KINDS[options.kind]
     check_namespace(options)
-    about = {name: getattr(options, name) for name in FILE_OPTIONS[kind]}
+    about = {name: getattr(options, name) for name in kind.options}
     person, study = about[PERSON], options.person_namespace
     persons = () if person is None else (source_persons(file, person) for file in options.files)
-    rows = (source_rows(kind, file) for file in options.files)
+    rows = (kind.source_rows(file) for file in options.files)
     people = Sources(chain.from_iterable(rows), chain.from_iterable(persons), person_namespace=study)
     size = sum(file.stat().st_size for file in options.files if file.is_file())
     store = Store()

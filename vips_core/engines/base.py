@@ -6,10 +6,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from vips_core.data.sharded import Sharded
 from vips_core.kernels.pool import one_blas_thread
 from vips_core.privacy.blocks import Block, FloatArray, Raw
 from vips_core.privacy.sampling import Batch
+from vips_core.records.shards import Sharded
 
 Sums = Mapping[str, FloatArray]
 

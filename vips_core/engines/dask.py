@@ -22,11 +22,11 @@ from typing import Any
 import numpy as np
 from distributed import Client, KilledWorker, get_worker
 
-from vips_core.data.sharded import Shard, Sharded, ShardError, bytes_of
 from vips_core.engines.base import StepSums, Sums, added
 from vips_core.engines.cluster import require_private
 from vips_core.engines.cost import FAN, lots_of
 from vips_core.kernels.pool import one_thread
+from vips_core.records.shards import Shard, Sharded, ShardError, bytes_of
 
 PATIENCE = 30.0  # seconds without a worker, or without the scheduler, before a run is given up
 PATIENCE_TO_SEND = 600.0  # seconds until the sum, once it is computed, has come

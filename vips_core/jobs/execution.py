@@ -10,18 +10,17 @@ import numpy as np
 
 from vips_core import saved
 from vips_core.csv_text import to_csv
-from vips_core.data import check_alike, kind_of
 from vips_core.engines.cluster import Cluster
 from vips_core.fit import Fit, Progress, fit
 from vips_core.jobs.plan import plan_for
 from vips_core.jobs.request import Request
 from vips_core.kernels.pool import thread_count
+from vips_core.models.task import Report, Task
 from vips_core.privacy.accountants import stated
 from vips_core.privacy.ledger import SEEDED, Ledger
 from vips_core.privacy.plan import PrivacyPlan, PurePlan
-from vips_core.readers import DataSet
+from vips_core.records import DataSet, check_alike
 from vips_core.rounding import brief
-from vips_core.tasks import Report, Task
 
 PURE = "ε is for replacing one record, at δ = 0, and has no ledger: it is proved as a whole."
 REPORTED = ("moments", "strong", "pld")  # accountants in a result
@@ -66,11 +65,8 @@ def prepare(request: Request, data: DataSet, plan: PrivacyPlan | PurePlan | None
         What `run` needs.
     """
     task = request.task
-    if kind_of(data.train) is not task.data_type:
-        raise ValueError(
-            f"{request.model} needs data of the kind {task.data_type.__name__}, "
-            f"but {data.name} is {kind_of(data.train).__name__}"
-        )
+    if data.train.kind != task.kind:
+        raise ValueError(f"{request.model} needs {task.kind}, but {data.name} holds {data.train.kind}")
     if data.test is not None:
         check_alike(data.train, data.test)
         task.check(data.test)

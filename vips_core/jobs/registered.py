@@ -52,7 +52,7 @@ def fit_registered(
     >>> from vips_core.store.budget import Cap
     >>> from vips_core.store.store import Store
     >>> with tempfile.TemporaryDirectory() as home, mock.patch.dict("os.environ", VIPS_HOME=home):
-    ...     rows = vips.LabelledRows(np.ones((80, 1)), np.arange(80) % 2, ("intercept",), 1.0)
+    ...     rows = vips.Table(np.ones((80, 1)), np.arange(80) % 2, ("intercept",), 1.0)
     ...     row = Store().add_data("patients", rows, cap=Cap(3.0, 1e-5), unit="one patient")
     ...     fit = vips.fit_registered("logistic", "patients", epsilon=1.0, delta=1e-5, epochs=2)
     ...     left = Store().budget("patients").left_epsilon

@@ -5,9 +5,80 @@ from dataclasses import dataclass
 from typing import Any
 
 from vips_core import validate
-from vips_core.options import PLACE, SPENDING
-from vips_core.tasks import NON_PRIVATE, REFINED, TASKS, Method, Task
+from vips_core.models.task import NON_PRIVATE, REFINED, TASKS, Method, Task
+from vips_core.options import Option
+from vips_core.privacy.accountants import ACCOUNTANTS
+from vips_core.privacy.events import LEAST_NOISE, MOST_NOISE
 from vips_core.toml import read_toml, to_toml
+
+LARGEST_SEED = 2**63 - 1  # largest integer of the store's database
+SPENDING: Mapping[str, Option] = {
+    "epsilon": Option(
+        float,
+        "The privacy cost of the run. The smaller, the more private.",
+        low=1e-3,
+        high=1000,
+        label="Target",
+        symbol="ε",
+    ),
+    "noise": Option(
+        float,
+        "Noise multiplier, instead of ε: standard deviation of the noise over what one record can move. "
+        "0 trains without privacy.",
+        low=LEAST_NOISE,
+        high=MOST_NOISE,
+        or_zero=True,
+        label="Noise",
+        symbol="σ",
+    ),
+    "delta": Option(
+        float,
+        "Allowed chance that the guarantee fails. Keep it well below 1/N.",
+        low=1e-15,
+        high=0.1,
+        symbol="δ",
+    ),
+    "epochs": Option(
+        float,
+        "Passes over the data, in expectation; a method that needs fewer takes fewer.",
+        above=0,
+        high=10_000,
+        label="Epochs",
+    ),
+    "batch": Option(
+        int,
+        "Expected records in one step, by default the model's choice. Each record is drawn with "
+        "probability S/N.",
+        low=1,
+        high=10**9,
+        label="Batch size",
+        symbol="S",
+    ),
+    "accountant": Option(
+        str,
+        "The accountant whose ε has to meet the target. Strong composition always uses its own.",
+        "pld",
+        choices={name: accountant.label for name, accountant in ACCOUNTANTS.items()},
+        label="Accountant",
+    ),
+    "seed": Option(
+        int,
+        "The same seed gives the same run. Whoever knows it can subtract the noise, so such a run is a "
+        "demonstration without guarantee.",
+        low=0,
+        high=LARGEST_SEED,
+        label="Seed",
+    ),
+}
+PLACE: Mapping[str, Option] = {
+    "engine": Option(
+        str,
+        "Where sums are computed: on this machine, or by the cluster that VIPS_CLUSTER names. The result has "
+        "the same bits.",
+        choices={"threads": "This machine", "cluster": "The cluster"},
+        label="Computed by",
+    )
+}
 
 
 @dataclass(frozen=True)

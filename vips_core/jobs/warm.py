@@ -21,8 +21,8 @@ from threadpoolctl import threadpool_limits
 from vips_core.jobs import execution
 from vips_core.jobs.request import Request
 from vips_core.kernels.pool import THREAD_VARIABLES
-from vips_core.readers import BUILT_IN, DataSet, built_in
-from vips_core.tasks import TASKS
+from vips_core.models.task import TASKS
+from vips_core.records import SAMPLES, DataSet, load_sample
 
 if sys.platform != "win32":
     import resource
@@ -184,11 +184,11 @@ def _peak_memory(status: str) -> int:
 def load_code(enough: Callable[[], bool]) -> None:
     """Load what training needs, and compile what was not: short runs of both variants on public samples."""
     for task in reversed(list(TASKS.values())):  # topics last: they take longest to compile
-        name = next(name for name, sample in BUILT_IN.items() if sample.data_type is task.data_type)
+        name = next(name for name, sample in SAMPLES.items() if sample.kind == task.kind)
         for variant in VARIANTS:
             if enough():
                 return
-            whole = built_in(name)
+            whole = load_sample(name)
             data = DataSet(name, _first(whole.train), _first(whole.test), private=False)
             table = {"model": task.name, "data": name, "method": variant, "delta": 1e-3, "noise": 1.0}
             prepared = execution.prepare(Request.from_mapping(table | {"seed": 0}), data)

@@ -1,1 +1,6 @@
-"""The models that the loop can train, each one file."""
+"""A folder for each model, their protocol and its check. Each line below registers a model."""
+
+# ruff: noqa: F401
+import vips_core.models.lda.task
+import vips_core.models.logistic.task
+import vips_core.models.sbn.task

@@ -1,7 +1,7 @@
-"""What a model must say to be trained behind the wall, and the shape that our models share.
+"""What a model must answer to be trained behind the wall, and the shape that our models share.
 
-`Model` is the protocol. Our models answer it through a `Variant` ("refined" or "paper"), chosen by name from
-a dict: a `VariantModel` looks at the batch and passes the loop's questions on.
+`Model` is the protocol. Our models come in two variants, "refined" and "paper", each implemented by an
+`Algorithm`; `VariantModel` delegates the loop's calls to the chosen one.
 """
 
 import functools
@@ -17,11 +17,11 @@ from vips_core.privacy.blocks import Block, Data, DataIn, FloatArray, Measured, 
 from vips_core.privacy.plan import PrivacyPlan
 
 __all__ = [
+    "Algorithm",
     "Block",
     "Data",
     "Fitted",
     "FloatArray",
-    "Method",
     "Model",
     "Params",
     "Raw",
@@ -34,7 +34,7 @@ __all__ = [
 
 Params = TypeVar("Params")
 ParamsOut = TypeVar("ParamsOut", covariant=True)
-Method = Literal["refined", "paper"]
+Variant = Literal["refined", "paper"]
 
 
 class Model(Measured[Params, DataIn], Protocol[Params, DataIn]):
@@ -73,8 +73,8 @@ class Fitted(Protocol[ParamsOut]):
         ...
 
 
-class Variant(Protocol[Params, DataIn]):
-    """One way to train a model: what it measures, and what it makes of noisy sums."""
+class Algorithm(Protocol[Params, DataIn]):
+    """The implementation of a variant: what it measures, and what it estimates from noisy sums."""
 
     def init(self, plan: PrivacyPlan, rng: np.random.Generator) -> Params:
         """Parameters before the first step."""
@@ -98,20 +98,20 @@ class Variant(Protocol[Params, DataIn]):
 
 
 class VariantModel(Generic[Params, DataIn]):
-    """The answers of a model to the loop, given by the variant that its `method` names.
+    """Delegates training calls to the algorithm of the chosen variant.
 
-    BLAS has one thread meanwhile, in E-steps by the engine: with others it rounds otherwise, and a seeded run
-    has the same bits on any machine.
+    BLAS runs with one thread (in E-steps, the engine sees to that): more threads round differently, and a
+    seeded run must have the same bits on any machine.
     """
 
     VARIANTS: ClassVar[Mapping[str, Callable[[Any], Any]]]
-    method: str
+    variant: Variant
 
     @functools.cached_property
-    def variant(self) -> Variant[Params, DataIn]:
-        """The variant, made from the model's settings."""
+    def algorithm(self) -> Algorithm[Params, DataIn]:
+        """The algorithm of the variant, made from the model's settings."""
         with one_blas_thread():
-            chosen: Variant[Params, DataIn] = self.VARIANTS[self.method](self)
+            chosen: Algorithm[Params, DataIn] = self.VARIANTS[self.variant](self)
         return chosen
 
     def check(self, data: DataIn) -> None:
@@ -121,21 +121,21 @@ class VariantModel(Generic[Params, DataIn]):
     def init(self, plan: PrivacyPlan, rng: np.random.Generator) -> Params:
         """Parameters before the first step; they do not depend on the records."""
         with one_blas_thread():
-            return self.variant.init(plan, rng)
+            return self.algorithm.init(plan, rng)
 
     def blocks(self, plan: PrivacyPlan, step: int) -> Mapping[str, Block]:
         """Return the statistics that step `step` (from 0) releases; public quantities decide."""
-        return self.variant.blocks(plan, step)
+        return self.algorithm.blocks(plan, step)
 
     def e_step(self, params: Params, batch: DataIn, blocks: Mapping[str, Block]) -> Raw:
         """Return the sums over the batch, each record clipped to the blocks' bounds."""
         self.check(batch)
-        return Raw(self.variant.sums(params, batch, blocks))
+        return Raw(self.algorithm.sums(params, batch, blocks))
 
     def m_step(self, params: Params, released: Released, step: int) -> Params:
         """Parameters after one release."""
         with one_blas_thread():
-            return self.variant.update(params, released, step)
+            return self.algorithm.update(params, released, step)
 
     def recommend(self, *, records: int, epsilon: float, delta: float, epochs: float) -> PrivacyPlan:
         """Return the plan to use within a compute of `epochs` passes; public quantities only.
@@ -155,7 +155,7 @@ class VariantModel(Generic[Params, DataIn]):
             Calibrated to spend `epsilon`.
         """
         epochs = validate.positive("epochs", epochs)
-        return self.variant.recommend(records=records, epsilon=epsilon, delta=delta, epochs=epochs)
+        return self.algorithm.recommend(records=records, epsilon=epsilon, delta=delta, epochs=epochs)
 
 
 def for_records(model: Any, data: Any) -> Any:

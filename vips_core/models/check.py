@@ -70,7 +70,7 @@ def check_model(model: Any, data: Any, plan: PrivacyPlan, *, trials: int = 5, se
     Examples
     --------
     >>> import vips_core as vips
-    >>> rows = vips.BinaryRows.from_images(np.eye(8), threshold=0.5)
+    >>> rows = vips.Images.from_images(np.eye(8), threshold=0.5)
     >>> plan = vips.PrivacyPlan(records=8, expected_batch=4, steps=2, noise_multiplier=1.0, delta=1e-3)
     >>> check_model(lambda records: vips.SBN(8, 2), rows, plan)
     """

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from vips_core.data.sharded import Sharded
 from vips_core.engines.base import Engine, StepSums, Threads
 from vips_core.privacy.blocks import Block, Data, FloatArray, Measured, ParamsIn, Released
 from vips_core.privacy.ledger import Ledger, LedgerBlock, LedgerEntry
 from vips_core.privacy.noise import Randomness, grid_step
 from vips_core.privacy.plan import PrivacyPlan
 from vips_core.privacy.sampling import Batch
+from vips_core.records.shards import Sharded
 
 _SHARE_TOLERANCE = 1e-9
 

@@ -11,9 +11,9 @@ from typing import Any
 from vips_core.audits import job as audit_job
 from vips_core.csv_text import to_csv
 from vips_core.jobs import execution
+from vips_core.models.task import TASKS
 from vips_core.reports import repeat
 from vips_core.reports.exhibits import Exhibit
-from vips_core.tasks import TASKS
 
 Files = dict[str, bytes]
 

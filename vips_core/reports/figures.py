@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from vips_core.models.task import METHODS
 from vips_core.reports.traces import Trace, axis, line, marked_line, markers
-from vips_core.tasks import METHODS
 
 Array = npt.NDArray[np.float64]
 Figure = dict[str, Any]

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from vips_core.jobs.request import Request
-from vips_core.readers import BUILT_IN
-from vips_core.tasks import GRADIENT_DESCENT, OBJECTIVE_PERTURBATION
+from vips_core.models.logistic.task import GRADIENT_DESCENT, OBJECTIVE_PERTURBATION
+from vips_core.records import SAMPLES
 
 _COMPARE_IMPORTS = "from operator import attrgetter\nfrom pathlib import Path\n\nimport numpy as np\n\n"
 _COMPARE = """\
@@ -91,8 +91,8 @@ def notebook(cells: list[str], about: str) -> str:
 
 def _source(name: str) -> tuple[str, str]:
     """Return the import and the line that load a data set."""
-    if name in BUILT_IN:
-        return "from vips_core.readers import built_in\n", f'data = built_in("{name}")\n'
+    if name in SAMPLES:
+        return "from vips_core.records.files import built_in\n", f'data = load_sample("{name}")\n'
     return "from vips_core.store.store import Store\n", f"data = Store().load({json.dumps(name)})\n"
 
 

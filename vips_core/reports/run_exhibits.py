@@ -2,9 +2,8 @@
 
 from dataclasses import asdict
 
-from vips_core.data import LabelledRows
 from vips_core.jobs import execution
-from vips_core.metrics import risk
+from vips_core.models.logistic import scores
 from vips_core.privacy.tradeoff import AttackRisk
 from vips_core.reports import figures
 from vips_core.reports.exhibits import Exhibit
@@ -40,15 +39,15 @@ def _held_out_risks(facts: RunFacts, store: Store) -> list[Exhibit]:
     """Return how well a risk model ranks held-out records, and how well its probabilities match them."""
     import pandas as pd
 
-    labelled = issubclass(facts.request.task.data_type, LabelledRows)
+    labelled = facts.request.task.kind == "table"
     if not labelled or facts.ledger is None or facts.result is None or not facts.data.has_test:
         return []
     data = store.load(facts.row.data)
     fit = execution.restore(execution.prepare(facts.request, data, facts.row.plan), facts.folder)
     labels, risks = data.test.y, fit.model.predict_probability(fit, data.test)
-    curve, groups = risk.roc(labels, risks), risk.calibration_by_rank(labels, risks)
+    curve, groups = scores.roc_of(labels, risks), scores.calibration_of(labels, risks)
     rates = (curve.false_positive_rate, curve.true_positive_rate)
-    baseline, loss = risk.log_loss_of_one_risk(labels), risk.log_loss(labels, risks)
+    baseline, loss = scores.constant_log_loss(labels), scores.log_loss(labels, risks)
     verdict = "better" if loss < baseline else "not better, so this model has failed"
     return [
         Exhibit(

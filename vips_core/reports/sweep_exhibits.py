@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vips_core import rounding
-from vips_core.metrics.text import match_topics
-from vips_core.options import SPENDING
+from vips_core.jobs.request import SPENDING
+from vips_core.models.lda.scores import match_topics
+from vips_core.models.logistic.task import OBJECTIVE_PERTURBATION
+from vips_core.models.task import TASKS, TOP
 from vips_core.privacy.accountants import ACCOUNTANTS
 from vips_core.privacy.plan import PrivacyPlan
 from vips_core.reports import sweep_figures
@@ -17,7 +19,6 @@ from vips_core.store.store import Store
 from vips_core.sweeps import results
 from vips_core.sweeps.cells import cells_of
 from vips_core.sweeps.grid import Sweep
-from vips_core.tasks import OBJECTIVE_PERTURBATION, TASKS, TOP
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vips_core import rounding
+from vips_core.models.task import NON_PRIVATE
 from vips_core.reports.figures import (
     BLUE,
     DASHES,
@@ -23,7 +24,6 @@ from vips_core.reports.figures import (
     score_title,
 )
 from vips_core.reports.traces import Trace, axis, band, line, marked_line
-from vips_core.tasks import NON_PRIVATE
 
 if TYPE_CHECKING:
     import pandas as pd

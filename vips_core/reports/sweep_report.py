@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from vips_core.csv_text import to_csv
+from vips_core.models.task import TASKS
 from vips_core.reports import bundle, page, repeat
 from vips_core.reports.exhibits import Exhibit
 from vips_core.store.rows import versions
@@ -12,7 +13,6 @@ from vips_core.store.store import Store
 from vips_core.sweeps import results
 from vips_core.sweeps.cells import cells_of
 from vips_core.sweeps.grid import Sweep
-from vips_core.tasks import TASKS
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from vips_core.data import Sharded, check_alike
-from vips_core.readers import BUILT_IN, DataSet, built_in
+from vips_core.records import KINDS, SAMPLES, DataSet, Sharded, check_alike, load_sample
 from vips_core.store import budget, caps, declaration, people, pools, records_file
 from vips_core.store import ledger_chain as chain
 from vips_core.store.budget import Budget, Cap
@@ -20,7 +19,6 @@ from vips_core.store.ledger_chain import LedgerRow
 from vips_core.store.people import Sources
 from vips_core.store.pools import Newcomer
 from vips_core.store.rows import QUEUED, RUNNING, DataRow, data_row
-from vips_core.tasks import TASKS, task_of
 
 _REFUSED = "no data set may be registered, and no cap changed,"
 _FILES = "SELECT file FROM data"
@@ -87,9 +85,9 @@ class DataSets(Home):
         DataRow
             What is now known of them.
         """
-        task, signature = task_of(train), declaration.author(by, reason)
+        signature = declaration.author(by, reason)
         declaration.check_delta(cap, len(train), reason)
-        if _checked_name(name) in BUILT_IN:
+        if _checked_name(name) in SAMPLES:
             raise ValueError(f"{name} is the name of a data set that comes with the project: choose another")
         if test is not None:
             check_alike(train, test)
@@ -132,7 +130,7 @@ class DataSets(Home):
                 values = declared | {
                     "name": name,
                     "file": file.name,
-                    "kind": task.name,
+                    "kind": train.kind,
                     "fingerprint": mark,
                     "has_test": test is not None,
                     "created": time.time(),
@@ -165,14 +163,14 @@ class DataSets(Home):
     def data_sets(self) -> list[DataRow]:
         """Return all data sets, those that come with the project first."""
         names = [row["name"] for row in self.database.read("SELECT name FROM data ORDER BY created")]
-        return [self.data_row(name) for name in [*BUILT_IN, *names]]
+        return [self.data_row(name) for name in [*SAMPLES, *names]]
 
     def data_row(self, name: str) -> DataRow:
         """Return one data set; `ValueError` where there is none of this name."""
-        if name in BUILT_IN:
-            sample = BUILT_IN[name]
-            task = next(task for task in TASKS.values() if task.data_type is sample.data_type)
-            return DataRow(name, task.name, sample.records, False, None, "", task.unit, True, None)
+        if name in SAMPLES:
+            sample = SAMPLES[name]
+            unit = KINDS[sample.kind].unit()
+            return DataRow(name, sample.kind, sample.records, False, None, "", unit, True, None)
         row = self._data(name)
         return data_row(row, budget.cap_of(self.ledger(name)) if row["private"] else None)
 
@@ -189,11 +187,11 @@ class DataSets(Home):
         DataSet
             Its records; `ValueError` where there is none, or its file is not what was registered.
         """
-        if name in BUILT_IN:
-            return built_in(name)
+        if name in SAMPLES:
+            return load_sample(name)
         row = self._data(name)
         file = self.home / "data" / row["file"]
-        train, test = records_file.read(file, TASKS[row["kind"]].data_type)
+        train, test = records_file.read(file, KINDS[row["kind"]].records_type)
         sharded = isinstance(train, Sharded)  # its files are compared with their digests when they are read
         if not sharded and records_file.fingerprint(train, self._key()) != row["fingerprint"]:
             raise ValueError(f"the file of this data set, {file}, holds other records than were registered")

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from vips_core import rounding, validate
-from vips_core.data import BinaryRows, Corpus, kind_of
 from vips_core.privacy.filter import PrivacyFilter
 from vips_core.store import ledger_chain as chain
 from vips_core.store.budget import Cap
@@ -50,15 +49,7 @@ def check_delta(cap: Cap | None, records: int, reason: str) -> None:
 
 def schema_fingerprint(records: Any) -> str:
     """Return a hash of what is public about the records: words, image shape, or columns with their ranges."""
-    kind = kind_of(records)
-    if kind is Corpus:
-        public: Any = records.vocabulary
-    elif kind is BinaryRows:
-        public = records.shape
-    else:
-        ranges = {name: [float(end) for end in ends] for name, ends in records.ranges.items()}
-        public = [records.feature_names, float(records.norm_bound), ranges]
-    return hashlib.sha256(json.dumps(public, sort_keys=True).encode()).hexdigest()[:32]
+    return hashlib.sha256(json.dumps(records.public, sort_keys=True).encode()).hexdigest()[:32]
 
 
 def append(

@@ -19,9 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from vips_core import validate
-from vips_core.data import Sharded
-from vips_core.data.npz import plain_arrays
-from vips_core.data.shard_files import read_bytes, write_bytes
+from vips_core.records import Sharded
+from vips_core.records.files.npz import plain_arrays
+from vips_core.records.shards import read_bytes, write_bytes
 from vips_core.store import ledger_chain as chain
 from vips_core.store.database import StoreError
 

@@ -1,19 +1,19 @@
 """Files of registered records, and the fingerprint by which records are known whatever their name."""
 
 import hashlib
+import json
 import math
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from vips_core.data import BinaryRows, Corpus, LabelledRows, Sharded
-from vips_core.data.labelled import pairs_told_by_names
-from vips_core.data.npz import load_arrays
 from vips_core.files import new_private_file
+from vips_core.records import Sharded
+from vips_core.records.base import Records
+from vips_core.records.files.npz import load_arrays
 
 
 def fingerprint(records: Any, key: str) -> str:
@@ -31,23 +31,10 @@ def fingerprint(records: Any, key: str) -> str:
 
 
 def record_bytes(records: Any) -> Iterator[bytes]:
-    """Return each row of the records as bytes, which tell of people."""
-    if isinstance(records, Sharded):
-        for _, some in records.loaded():
-            yield from record_bytes(some)
-    elif isinstance(records, BinaryRows):
-        yield from (row.tobytes() for row in records.bits)
-    elif isinstance(records, Corpus):
-        pairs = np.column_stack([records.indices, records.counts])
-        for start, stop in zip(records.indptr[:-1], records.indptr[1:], strict=True):
-            yield pairs[start:stop].tobytes()
-    else:
-        rows = sparse.csr_array(records.x, copy=True)
-        rows.sum_duplicates()
-        rows.eliminate_zeros()
-        values, columns = rows.data.astype(np.float32), rows.indices.astype(np.int32)
-        for label, start, stop in zip(records.y, rows.indptr[:-1], rows.indptr[1:], strict=True):
-            yield bytes([label]) + columns[start:stop].tobytes() + values[start:stop].tobytes()
+    """Return bytes that identify each row of the records, in memory or sharded."""
+    parts = (part for _, part in records.loaded()) if isinstance(records, Sharded) else (records,)
+    for part in parts:
+        yield from part.row_bytes()
 
 
 def write(path: Path, train: Any, test: Any) -> None:
@@ -70,7 +57,7 @@ def left_over(folder: Path, used: Collection[str]) -> list[Path]:
     return [path for path in folder.iterdir() if path.suffix == ".npz" and path.name not in used]
 
 
-def read(path: Path, data_type: type) -> tuple[Any, Any]:
+def read(path: Path, records_type: type[Records]) -> tuple[Any, Any]:
     """Return training and held-out records (None where there are none) of a file."""
     try:
         arrays = load_arrays(path, most_bytes=math.inf)  # which were in memory when they were written
@@ -78,62 +65,19 @@ def read(path: Path, data_type: type) -> tuple[Any, Any]:
             {name.removeprefix(part): value for name, value in arrays.items() if name.startswith(part)}
             for part in ("train.", "test.")
         )
-        return _records(data_type, train), _records(data_type, test) if test else None
-    except (ValueError, KeyError, IndexError) as error:
+        return _records(records_type, train), _records(records_type, test) if test else None
+    except (ValueError, KeyError, IndexError, TypeError) as error:
         raise ValueError(f"the file of this data set, {path}, cannot be read: {error}") from None
 
 
 def _arrays(records: Any) -> dict[str, Any]:
     if isinstance(records, Sharded):  # the files stay where they are; the manifest knows their digests
         return {"folder": np.array(records.folder), "manifest": np.array(records.manifest)}
-    if isinstance(records, Corpus):
-        return {
-            "indptr": records.indptr,
-            "indices": records.indices,
-            "counts": records.counts,
-            "vocabulary": np.array(records.vocabulary),
-        }
-    if isinstance(records, BinaryRows):
-        return {"bits": records.bits, "shape": np.array(records.shape), **_persons(records)}
-    shared = {
-        **_persons(records),
-        "y": records.y,
-        "feature_names": np.array(records.feature_names),
-        "norm_bound": np.array(records.norm_bound),
-        "ranged": np.array(list(records.ranges), dtype=str),
-        "ranges": np.array(list(records.ranges.values()), dtype=np.float64).reshape(-1, 2),
-        "missing_pairs": np.array(records.missing_pairs, dtype=np.int64).reshape(-1, 2),
-    }
-    if not sparse.issparse(records.x):
-        return {**shared, "x": records.x}
-    x = records.x
-    return {**shared, "data": x.data, "indices": x.indices, "indptr": x.indptr, "shape": np.array(x.shape)}
+    return {"public": np.array(json.dumps(records.public)), **records.arrays()}
 
 
-def _persons(records: Any) -> dict[str, Any]:
-    return {} if records.persons is None else {"persons": records.persons}
-
-
-def _records(data_type: type, arrays: Mapping[str, Any]) -> Any:
+def _records(records_type: type[Records], arrays: dict[str, Any]) -> Any:
     if "manifest" in arrays:
         return Sharded.from_manifest(str(arrays["folder"]), str(arrays["manifest"]))
-    if data_type is Corpus:
-        words = tuple(str(word) for word in arrays["vocabulary"])
-        return Corpus(arrays["indptr"], arrays["indices"], arrays["counts"], words)
-    if data_type is BinaryRows:
-        height, width = arrays["shape"]
-        return BinaryRows(arrays["bits"], (int(height), int(width)), arrays.get("persons"))
-    names = tuple(str(name) for name in arrays["feature_names"])
-    if "x" in arrays:
-        x = arrays["x"]
-    else:
-        x = sparse.csr_array(
-            (arrays["data"], arrays["indices"], arrays["indptr"]), tuple(int(n) for n in arrays["shape"])
-        )
-    ranges = {
-        str(name): (float(low), float(high))
-        for name, (low, high) in zip(arrays["ranged"], arrays["ranges"], strict=True)
-    }
-    pairs = arrays["missing_pairs"].tolist() if "missing_pairs" in arrays else pairs_told_by_names(names)
-    bound, persons = float(arrays["norm_bound"]), arrays.get("persons")
-    return LabelledRows(x, arrays["y"], names, bound, ranges, persons, pairs)
+    public = records_type.read_public(json.loads(str(arrays.pop("public"))))
+    return records_type.from_arrays(arrays, public)

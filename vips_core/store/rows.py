@@ -9,10 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from vips_core import validate
+from vips_core.models.task import TASKS
 from vips_core.privacy.plan import PrivacyPlan, PurePlan
+from vips_core.records import KINDS as RECORD_KINDS
 from vips_core.store.budget import Cap
 from vips_core.store.database import StoreError
-from vips_core.tasks import TASKS
 
 FIT, SWEEP, AUDIT = KINDS = ("fit", "sweep", "audit")  # of runs
 QUEUED, RUNNING, DONE, CANCELLED, FAILED = STATUSES = ("queued", "running", "done", "cancelled", "failed")
@@ -151,7 +153,7 @@ def data_row(row: sqlite3.Row, cap: Cap | None) -> DataRow:
     try:
         fields = {name: row[name] for name in DataRow.__dataclass_fields__ if name != "cap"}
         truths = {name: bool(row[name]) for name in ("private", "has_test")}
-        TASKS[row["kind"]]
+        validate.one_of("kind", row["kind"], RECORD_KINDS)
         return _typed(DataRow(**fields | truths, cap=cap), _DATA_TYPES)
     except (KeyError, TypeError, ValueError):
         raise StoreError("a data set in the store is damaged: put back a copy of the store") from None

@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from vips_core.data import Sharded
-from vips_core.readers import BUILT_IN
+from vips_core.records import SAMPLES, Sharded
 from vips_core.store import declaration, people, pools
 from vips_core.store.datasets import DataSets
 from vips_core.store.people import Sources
@@ -36,7 +35,7 @@ class SharedBudgets(DataSets):
 
     def separations(self, name: str) -> list[str]:
         """Say which data sets this one was separated from although they share rows, by whom and why."""
-        return [] if name in BUILT_IN else pools.separations(self.ledger(name))
+        return [] if name in SAMPLES else pools.separations(self.ledger(name))
 
     def linked(self, name: str) -> list[str]:
         """Return what data sets were called last whose people are found in this one, and which may be left.

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from vips_core.data.npz import load_arrays
 from vips_core.fit import Progress
 from vips_core.jobs import execution
 from vips_core.jobs.request import Request
 from vips_core.kernels.pool import one_thread
-from vips_core.readers import BUILT_IN, DataSet, built_in
+from vips_core.records import SAMPLES, DataSet, load_sample
+from vips_core.records.files.npz import load_arrays
 from vips_core.store.rows import versions
 from vips_core.store.store import Store
 from vips_core.sweeps.cache_key import code_hash, package_versions, samples_hash
@@ -91,7 +91,7 @@ def cells_of(sweep: Sweep, store: Store) -> Cells:
     # The fingerprint is of the training records in any order. Registering again may change their order,
     # what is public about them, and the held-out records.
     registered = f"{row.fingerprint} {row.created}"
-    return Cells(store.home / "cells", samples_hash() if sweep.data in BUILT_IN else registered)
+    return Cells(store.home / "cells", samples_hash() if sweep.data in SAMPLES else registered)
 
 
 def run_cell(home: str, cells: Cells, table: Mapping[str, Any], keep: bool) -> str | None:
@@ -159,7 +159,7 @@ def _train(request: Request, data: DataSet, keep: bool) -> tuple[dict[str, Any],
 @functools.lru_cache(maxsize=1)
 def _data(home: str, name: str, records: str) -> DataSet:
     """Read records once; a cluster's worker may outlive them, and `records` tells those of one name apart."""
-    return built_in(name) if name in BUILT_IN else Store(Path(home)).load(name)
+    return load_sample(name) if name in SAMPLES else Store(Path(home)).load(name)
 
 
 def _replace(path: Path, content: bytes) -> None:

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from vips_core import validate
-from vips_core.jobs.request import Request
-from vips_core.options import SPENDING
-from vips_core.tasks import METHODS, TASKS
+from vips_core.jobs.request import SPENDING, Request
+from vips_core.models.task import METHODS, TASKS
 from vips_core.toml import read_toml, to_toml
 
 LARGEST = 10_000  # cells of one sweep

@@ -7,9 +7,9 @@ all are compared at the same (ε, δ). In full size, ε reaches from `WIDE[0]` t
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
-from vips_core.readers import BUILT_IN
+from vips_core.models.task import METHODS, NON_PRIVATE, PAPER, REFINED, STRONG, TASKS
+from vips_core.records import SAMPLES
 from vips_core.sweeps.grid import Sweep
-from vips_core.tasks import IMAGES, METHODS, NON_PRIVATE, PAPER, REFINED, RISK, STRONG, TOPICS
 
 Size = Literal["quick", "full"]
 SIZES: tuple[Size, ...] = ("quick", "full")
@@ -33,7 +33,7 @@ def paper_lda(size: Size) -> Sweep:
     quick = size == "quick"
     shares = (0.025, 0.05) if quick else (0.0125, 0.025, 0.05)
     noises = (1.0, 1.24, 2.0) if quick else (1.0, 1.1, 1.24, 1.5, 2.0)
-    batches = [round(share * BUILT_IN["sotu"].records) for share in shares]
+    batches = [round(share * SAMPLES["sotu"].records) for share in shares]
     epsilons = {batch: [TOPICS_EPSILON[batch][noise] for noise in noises] for batch in batches}
     own = sorted({*(() if quick else WIDE), *epsilons[batches[-1]]})
     closer_batch, closer_noise = batches[-1], 1.24  # the setting of Figure 3 and Table 1
@@ -42,7 +42,7 @@ def paper_lda(size: Size) -> Sweep:
     return Sweep.from_mapping(
         {
             "title": f"The paper's topic models on State of the Union addresses ({size})",
-            "model": TOPICS.name,
+            "model": "lda",
             "data": "sotu",
             "figures": ["epsilon", "steps", "topics", "accounting"],
             "delta": 1e-5,
@@ -64,11 +64,11 @@ def paper_lda(size: Size) -> Sweep:
 def paper_logistic(size: Size) -> Sweep:
     """Figure 5 on NHANES: AUC against ε, for all methods."""
     epsilons = [0.5, 1.0, 2.0, 4.0] if size == "quick" else [0.1, 0.2, 0.5, 1.0, 2.0, 4.0, 10.0]
-    private = [method for method in RISK.methods if method != NON_PRIVATE]
+    private = [method for method in TASKS["logistic"].methods if method != NON_PRIVATE]
     return Sweep.from_mapping(
         {
             "title": f"The paper's stroke risk models on NHANES ({size})",
-            "model": RISK.name,
+            "model": "logistic",
             "data": "nhanes-stroke",
             "figures": ["epsilon"],
             "delta": 1e-4,
@@ -91,7 +91,7 @@ def paper_sbn(size: Size) -> Sweep:
     return Sweep.from_mapping(
         {
             "title": f"The paper's image models on MNIST ({size})",
-            "model": IMAGES.name,
+            "model": "sbn",
             "data": "mnist",
             "figures": ["batch", "epsilon", "accounting"],
             "delta": 1e-5,

@@ -26,8 +26,9 @@ from dashboard.views.audit.parameters import (
 from vips_core.audits.job import submit_audit
 from vips_core.audits.verdict import WALL
 from vips_core.jobs import supervisor
+from vips_core.models.logistic.task import OBJECTIVE_PERTURBATION
+from vips_core.models.task import NON_PRIVATE, TASKS
 from vips_core.reports.figures import METHOD_NAMES
-from vips_core.tasks import NON_PRIVATE, OBJECTIVE_PERTURBATION, TASKS
 
 _WITHOUT_WALL = (NON_PRIVATE, OBJECTIVE_PERTURBATION)
 

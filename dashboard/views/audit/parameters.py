@@ -2,14 +2,14 @@
 
 from dashboard.state import Choice, Number, Parameter, Text, log_stops
 from vips_core.audits.job import OPTIONS
-from vips_core.options import SPENDING
-from vips_core.tasks import RISK, TASKS
+from vips_core.jobs.request import SPENDING
+from vips_core.models.task import TASKS
 
 AUDIT = Text("audit", None, r"[0-9a-f]{8}")
 MODEL = Choice(
     "model",
     "Model",
-    RISK.name,
+    "logistic",
     {name: task.title for name, task in TASKS.items()},
     "Which model's releases are attacked.",
 )

@@ -12,7 +12,8 @@ from dashboard import stored
 from sample_data import frontiers
 from sample_data.frontiers import Frontier
 from vips_core.jobs.request import Request
-from vips_core.readers import BUILT_IN
+from vips_core.models.task import TASKS
+from vips_core.records import SAMPLES
 from vips_core.reports import sweep_exhibits
 from vips_core.reports.exhibits import Exhibit
 from vips_core.reports.figures import METHOD_NAMES
@@ -21,7 +22,6 @@ from vips_core.store.store import Store
 from vips_core.sweeps import results
 from vips_core.sweeps.cells import cells_of
 from vips_core.sweeps.grid import Sweep, canonical
-from vips_core.tasks import TASKS
 
 SHIPPED = " (shipped)"  # after the names of lines that come with the project
 _AGAINST_EPSILON = "epsilon"  # among the figures of a sweep
@@ -82,7 +82,7 @@ def shipped_curves(name: str) -> Curves:
 def shipped_exhibits(name: str) -> list[Exhibit]:
     """Return the figures and tables of the paper that are not scores against ε; slow."""
     frontier = frontiers.load(name)
-    sweep, records = frontier.sweep, BUILT_IN[frontier.sweep.data].records
+    sweep, records = frontier.sweep, SAMPLES[frontier.sweep.data].records
     return [
         *(sweep_exhibits.against_batch(sweep, frontier.cells) if "batch" in sweep.figures else ()),
         *sweep_exhibits.after_steps(sweep, frontier.looks),

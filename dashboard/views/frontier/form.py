@@ -23,12 +23,12 @@ from dashboard.views.frontier.parameters import (
     UTILITY,
 )
 from vips_core.jobs import supervisor
+from vips_core.models.task import NON_PRIVATE, TASKS
 from vips_core.reports.figures import METHOD_NAMES
 from vips_core.store.rows import RunRow
 from vips_core.sweeps.grid import Sweep
 from vips_core.sweeps.job import submit_sweep
 from vips_core.sweeps.presets import PRESETS, Size
-from vips_core.tasks import NON_PRIVATE, TASKS
 
 
 def results_choice(sweeps: Sequence[RunRow]) -> None:

@@ -3,8 +3,8 @@
 from dashboard import pages
 from dashboard.state import Choice, Number, Parameter, Text
 from sample_data import frontiers
+from vips_core.models.task import NON_PRIVATE, REFINED, TASKS
 from vips_core.sweeps.presets import SIZES
-from vips_core.tasks import NON_PRIVATE, REFINED, RISK, TASKS
 
 _TITLES = {"paper-logistic": "Stroke risk", "paper-lda": "Topics", "paper-sbn": "Digits"}
 SHIPPED = {name: _TITLES[name] for name in frontiers.ON_DATA.values()}
@@ -40,7 +40,7 @@ SIZE = Choice(
 MODEL = Choice(
     "model",
     "Model",
-    RISK.name,
+    "logistic",
     {name: task.title for name, task in TASKS.items()},
     "Which model to train in every run.",
 )

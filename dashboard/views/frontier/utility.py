@@ -7,7 +7,7 @@ import pandas as pd
 
 from dashboard.components.bounds import at_most
 from dashboard.components.formats import number
-from vips_core.tasks import TASKS
+from vips_core.models.task import TASKS
 
 SHARE = 0.9  # of runs that have to reach a utility
 _APART = 0.005  # of the range of utilities: closer ones look alike

@@ -9,7 +9,7 @@ import numpy as np
 import streamlit as st
 from PIL import Image, ImageOps, UnidentifiedImageError
 
-from vips_core import BinaryRows
+from vips_core import Images
 from vips_core.reports.figures import Array
 
 BOX = 20 / 28  # of an image's side that a digit fills, as in MNIST
@@ -58,13 +58,13 @@ def on_paper(grey: Array) -> Array:
     return 1 - ink if np.median(_border(ink)) > 0.5 else ink
 
 
-def as_image(grey: Array, shape: tuple[int, int]) -> BinaryRows:
+def as_image(grey: Array, shape: tuple[int, int]) -> Images:
     """Return greys or ink as one image of the model's shape, scaled as a whole; what is light is 1."""
     whole = Image.fromarray((255 * grey).astype(np.uint8)).resize(shape[::-1], Image.Resampling.BOX)
-    return BinaryRows.from_images(np.asarray(whole)[None], 127)
+    return Images.from_images(np.asarray(whole)[None], 127)
 
 
-def as_digit(ink: Array, shape: tuple[int, int]) -> BinaryRows:
+def as_digit(ink: Array, shape: tuple[int, int]) -> Images:
     """Return ink as one image of the model's shape, prepared like MNIST: cropped, scaled, centred by mass."""
     height, width = shape
     dark = ink >= 0.5
@@ -82,7 +82,7 @@ def as_digit(ink: Array, shape: tuple[int, int]) -> BinaryRows:
         for whole, middle, length in zip(shape, centre, small.shape, strict=True)
     )
     page[top : top + small.shape[0], left : left + small.shape[1]] = small / 255
-    return BinaryRows.from_images(page[None], min(0.5, float(page.max()) / 2))
+    return Images.from_images(page[None], min(0.5, float(page.max()) / 2))
 
 
 def _border(ink: Array) -> Array:

@@ -10,21 +10,21 @@ from scipy.special import expit
 from dashboard.stored import Finished
 from dashboard.views.images import pixels
 from dashboard.views.images.pixels import Picture
-from vips_core import BinaryRows, reconstruct
+from vips_core import Images, reconstruct
+from vips_core.models.task import TASKS
 from vips_core.reports.figures import METHOD_NAMES, Array
-from vips_core.tasks import IMAGES
 
 COLUMNS = 10  # images beside each other
 MOST_UNITS = 60  # hidden units in a picture of the dictionary
 LARGEST = 0.995  # quantile of the weights that gets full colour
 
 
-def from_number(rows: BinaryRows, first: int) -> BinaryRows:
+def from_number(rows: Images, first: int) -> Images:
     """Return `COLUMNS` images from number `first`, counted from 1."""
-    return BinaryRows(rows.bits[first - 1 : first - 1 + COLUMNS], rows.shape)
+    return Images(rows.bits[first - 1 : first - 1 + COLUMNS], rows.shape)
 
 
-def reconstructions(runs: Mapping[str, Finished], rows: BinaryRows) -> dict[str, Array]:
+def reconstructions(runs: Mapping[str, Finished], rows: Images) -> dict[str, Array]:
     """Return p(ink) of every pixel by each method, (images, height, width)."""
     return {
         method: reconstruct(run.fit.model, run.fit.params, rows).reshape(-1, *rows.shape)
@@ -33,13 +33,13 @@ def reconstructions(runs: Mapping[str, Finished], rows: BinaryRows) -> dict[str,
     }
 
 
-def truth(rows: BinaryRows) -> Array:
+def truth(rows: Images) -> Array:
     """Return images of zeros and ones."""
     return np.asarray(rows.unpack(np.float64)).reshape(-1, *rows.shape)
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
-def accuracy_of_one_image(run_ids: tuple[str, ...], _rows: BinaryRows) -> float:
+def accuracy_of_one_image(run_ids: tuple[str, ...], _rows: Images) -> float:
     """Return the pixel accuracy of the best single image for all: ink where most of them have some."""
     ink = _rows.unpack(np.uint8).mean(axis=0)
     return float(np.maximum(ink, 1 - ink).mean())
@@ -47,7 +47,7 @@ def accuracy_of_one_image(run_ids: tuple[str, ...], _rows: BinaryRows) -> float:
 
 def failed(runs: Mapping[str, Finished], baseline: float) -> list[str]:
     """Return the methods that are no better than one image for all."""
-    accuracy = next(iter(IMAGES.scores))
+    accuracy = next(iter(TASKS["sbn"].scores))
     scores = {method: run.result["held_out"].get(accuracy, 1.0) for method, run in runs.items()}
     return [method for method, score in scores.items() if score <= baseline]
 
@@ -86,7 +86,7 @@ def score_note(run: Finished) -> str:
     scores = run.result["held_out"]
     if not scores:
         return ""
-    accuracy, likelihood = (scores[name] for name in IMAGES.scores)
+    accuracy, likelihood = (scores[name] for name in TASKS["sbn"].scores)
     return f"{accuracy:.1%} right, {likelihood:,.0f} nats".replace("-", "−")
 
 
@@ -143,7 +143,7 @@ def samples(runs: Mapping[str, Finished], sample: int) -> list[pixels.Row]:
     return rows
 
 
-def of_own(runs: Mapping[str, Finished], own: BinaryRows) -> list[Picture]:
+def of_own(runs: Mapping[str, Finished], own: Images) -> list[Picture]:
     """Return a visitor's image as the models see it, and its reconstruction by each method."""
     original = truth(own)
     shown = [pixels.ink(original[0], "Your image as the models see it", "As the models see it")]

@@ -3,14 +3,14 @@
 from dashboard.model_page.definition import ModelPage, method_choice
 from dashboard.state import Number, Text
 from dashboard.views.images import preview
-from vips_core.tasks import IMAGES
+from vips_core.models.task import TASKS
 
 FIRST = Number("first", "First image", 1, 1, 10**9, "", (), whole=True)
 SAMPLE = Number("drawn", "Samples", 1, 1, 10**6, "", (), whole=True)
 WRONG = Text("wrong", None, "1")
-UNITS = method_choice("units", "Dictionary of", IMAGES, "Whose hidden units are shown.")
+UNITS = method_choice("units", "Dictionary of", TASKS["sbn"], "Whose hidden units are shown.")
 PAGE = ModelPage(
-    task=IMAGES,
+    task=TASKS["sbn"],
     title="Images from hidden causes",
     introduction="Puts black-and-white images together from a few hidden causes that are on or off (a "
     "sigmoid belief network). Each training image is protected; what is shown are public held-out images.",

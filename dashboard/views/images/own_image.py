@@ -7,7 +7,7 @@ import streamlit as st
 from dashboard.components import layout
 from dashboard.stored import DataSet, Finished
 from dashboard.views.images import board, data, pixels, text
-from vips_core import BinaryRows
+from vips_core import Images
 from vips_core.reports.figures import Array
 
 DIGITS = "mnist"  # whose images were cropped, scaled and centred: so is the visitor's
@@ -38,9 +38,7 @@ def show(runs: Mapping[str, Finished], data_set: DataSet) -> None:
                 layout.problem(str(problem))
 
 
-def _prepared(
-    ink: Array | None, upload: bytes | None, shape: tuple[int, int], digits: bool
-) -> BinaryRows | None:
+def _prepared(ink: Array | None, upload: bytes | None, shape: tuple[int, int], digits: bool) -> Images | None:
     """Return what was uploaded, or else drawn, as training images are; None while there is neither."""
     if upload is not None:
         grey = board.read(upload)

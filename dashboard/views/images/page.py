@@ -9,7 +9,7 @@ from dashboard.model_page import page as model_page
 from dashboard.stored import DataSet, Finished
 from dashboard.views.images import data, own_image, pixels, text
 from dashboard.views.images.definition import PAGE, SAMPLE, UNITS
-from vips_core import BinaryRows
+from vips_core import Images
 
 
 def show() -> None:
@@ -30,7 +30,7 @@ def _results(runs: dict[str, Finished], data_set: DataSet) -> None:
     _dictionary(runs)
 
 
-def _comparison(runs: dict[str, Finished], test: BinaryRows) -> None:
+def _comparison(runs: dict[str, Finished], test: Images) -> None:
     last = max(1, test.row_count - data.COLUMNS + 1)
     first, mark = min(state.get("first"), last), state.get("wrong") is not None
     shown = data.from_number(test, first)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from dashboard.components import layout
 from dashboard.views.images.data import COLUMNS
-from vips_core import BinaryRows
+from vips_core import Images
 
 DICTIONARY_CAPTION = (
     "Weights W of each hidden unit. Blue: the unit adds ink here; vermilion: it takes ink away. The "
@@ -34,7 +34,7 @@ def failed(methods: Sequence[str], baseline: float) -> str:
     )
 
 
-def comparison_caption(rows: BinaryRows, first: int, mark: bool) -> str:
+def comparison_caption(rows: Images, first: int, mark: bool) -> str:
     """Say which images are shown, and what colours mean."""
     last = min(first + COLUMNS - 1, rows.row_count)
     marked = (

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from dashboard.state import Choice, Number, Parameter, log_stops
 from dashboard.views.plan.usefulness import USE, WIDTHS
 from vips_core import ACCOUNTANTS, RiskLimit
-from vips_core.options import SPENDING
+from vips_core.jobs.request import SPENDING
 
 RECORDS = Number(
     "n",

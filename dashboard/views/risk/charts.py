@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from dashboard.views.risk.data import RATES, Scored, wilson
+from vips_core.models.task import NON_PRIVATE, TASKS
 from vips_core.reports.figures import (
     GREY,
     HEIGHT,
@@ -18,10 +19,9 @@ from vips_core.reports.figures import (
     guessing,
 )
 from vips_core.reports.traces import axis, band, line, markers, note
-from vips_core.tasks import NON_PRIVATE, RISK
 
 _STYLES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
-_DASHES = dict(zip(RISK.methods, _STYLES, strict=True))
+_DASHES = dict(zip(TASKS["logistic"].methods, _STYLES, strict=True))
 
 ABOVE = {"xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "bottom"}
 

@@ -11,16 +11,15 @@ from scipy.special import expit, ndtri
 
 from dashboard import stored
 from dashboard.stored import Finished
-from vips_core import BayesianLogistic, LabelledRows
+from vips_core import BayesianLogistic, Table
 from vips_core.jobs.request import Request
-from vips_core.metrics import risk
+from vips_core.models.logistic import scores
+from vips_core.models.logistic.task import per_unit
 from vips_core.reports.exhibits import Exhibit
 from vips_core.reports.figures import METHOD_NAMES
 from vips_core.reports.sweep_exhibits import sweep_exhibits
 from vips_core.store.rows import DONE
 from vips_core.sweeps.grid import Sweep
-from vips_core.tasks import RISK
-from vips_core.tasks.risk import per_unit
 
 Array = npt.NDArray[np.floating]
 
@@ -51,15 +50,15 @@ class Scored:
     high: Array
     auc: float
     interval: tuple[float, float]
-    calibration: risk.Calibration
+    calibration: scores.Calibration
     predicted_cases: float
     log_loss: float
-    log_loss_of_one_risk: float
+    constant_log_loss: float
 
     @property
     def failed(self) -> bool:
         """Whether the same risk for everyone would have been as good."""
-        return self.log_loss >= self.log_loss_of_one_risk
+        return self.log_loss >= self.constant_log_loss
 
 
 def scored(run: Finished) -> Scored:
@@ -70,20 +69,20 @@ def scored(run: Finished) -> Scored:
 @st.cache_data(max_entries=64, show_spinner=False)
 def _scored(run_id: str, _run: Finished) -> Scored:
     labels, risks = _run.data.test.y, probabilities(_run, _run.data.test)
-    roc = risk.roc(labels, risks)
-    low, high = risk.roc_band(labels, risks, RATES, LEVEL)
+    roc = scores.roc_of(labels, risks)
+    low, high = scores.roc_band(labels, risks, RATES, LEVEL)
     return Scored(
         people=len(labels),
         cases=int(labels.sum()),
         curve=np.interp(RATES, roc.false_positive_rate, roc.true_positive_rate),
         low=low,
         high=high,
-        auc=risk.auc(labels, risks),
-        interval=risk.auc_interval(labels, risks, LEVEL),
-        calibration=risk.calibration_by_rank(labels, risks, GROUPS),
+        auc=scores.auc_of(labels, risks),
+        interval=scores.auc_interval(labels, risks, LEVEL),
+        calibration=scores.calibration_of(labels, risks, GROUPS),
         predicted_cases=float(risks.sum()),
-        log_loss=risk.log_loss(labels, risks),
-        log_loss_of_one_risk=risk.log_loss_of_one_risk(labels),
+        log_loss=scores.log_loss(labels, risks),
+        constant_log_loss=scores.constant_log_loss(labels),
     )
 
 
@@ -92,14 +91,14 @@ def without_failures(scores: Mapping[str, Scored]) -> dict[str, Scored]:
     return {method: run for method, run in scores.items() if not run.failed} or dict(scores)
 
 
-def probabilities(run: Finished, rows: LabelledRows) -> Array:
+def probabilities(run: Finished, rows: Table) -> Array:
     """Return each person's risk by a run; a rival without a posterior has one weight for each feature."""
     if run.fit is not None:
         return np.asarray(run.fit.model.predict_probability(run.fit, rows))
     return np.asarray(expit(rows.x @ run.tables["coefficients"]["mean"].to_numpy()))
 
 
-def risk_intervals(run: Finished, rows: LabelledRows) -> Array | None:
+def risk_intervals(run: Finished, rows: Table) -> Array | None:
     """Return the ends of each person's risk under the posterior, None where a run has no posterior."""
     if run.fit is None or not isinstance(run.fit.model, BayesianLogistic):
         return None
@@ -125,7 +124,7 @@ def auc_table(scores: Mapping[str, Scored]) -> pd.DataFrame:
     )
 
 
-def person_table(runs: Mapping[str, Finished], row: LabelledRows) -> pd.DataFrame:
+def person_table(runs: Mapping[str, Finished], row: Table) -> pd.DataFrame:
     """Return one person's risk by each method, with its interval where there is a posterior."""
     rows = []
     for method, run in runs.items():
@@ -209,7 +208,7 @@ def _spread_of_reruns(run: Finished) -> dict[str, object]:
     wanted = _unseeded(run.request)
     others = [
         row
-        for row in stored.store().runs(data=run.run.data, model=RISK.name, status=DONE, kind="fit")
+        for row in stored.store().runs(data=run.run.data, model="logistic", status=DONE, kind="fit")
         if row.id != run.run.id and _unseeded(Request.from_mapping(row.request)) == wanted
     ]
     means = [stored.finished(row.id).tables["coefficients"]["mean"] for row in others[:MOST_RERUNS]]
@@ -250,7 +249,7 @@ def coefficients_table(table: pd.DataFrame) -> pd.DataFrame:
 def sweep_exhibit(data: str) -> Exhibit | None:
     """Return AUC against ε from the newest sweep on this data set, None where there is none."""
     store = stored.store()
-    for row in store.runs(data=data, model=RISK.name, kind="sweep"):
+    for row in store.runs(data=data, model="logistic", kind="sweep"):
         sweep = replace(Sweep.from_mapping(row.request), figures=("epsilon",))
         for exhibit in sweep_exhibits(sweep, store):
             if exhibit.name == "epsilon-auc":

@@ -2,10 +2,10 @@
 
 from dashboard.model_page.definition import ModelPage
 from dashboard.views.risk import person_form, preview, text
-from vips_core.tasks import RISK
+from vips_core.models.task import TASKS
 
 PAGE = ModelPage(
-    task=RISK,
+    task=TASKS["logistic"],
     title="Risk from features",
     introduction="Predicts a yes or no, for instance a stroke, from what is known of a person, and says how "
     "sure that is (Bayesian logistic regression). Each training record is protected; all scores are of "

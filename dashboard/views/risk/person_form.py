@@ -15,8 +15,8 @@ from scipy import sparse
 import sample_data
 from dashboard import state
 from dashboard.components import layout
-from vips_core import LabelledRows
-from vips_core.readers import DataSet
+from vips_core import Table
+from vips_core.records import DataSet
 
 PARAMETER = state.Text("person", None, r"\d{1,6}:(-|[0-9.e+-]{1,24})", several=True)
 INTERCEPT, YES_NO = "intercept", (0.0, 1.0)
@@ -27,20 +27,20 @@ LABEL = "\0"  # no predictor is called so
 Person = dict[str, float | None]
 
 
-def predictors(rows: LabelledRows) -> dict[str, tuple[float, float]]:
+def predictors(rows: Table) -> dict[str, tuple[float, float]]:
     """Return what a person is described by, with its public ranges; without a schema, yes or no."""
     if rows.ranges:
         return dict(rows.ranges)
     return {name: YES_NO for name in rows.feature_names if name != INTERCEPT}
 
 
-def optional(rows: LabelledRows) -> dict[str, int]:
+def optional(rows: Table) -> dict[str, int]:
     """Return the predictors that need not be known, each with the place of its indicator."""
     places = {rows.feature_names[column]: indicator for column, indicator in rows.missing_pairs}
     return {name: place for name, place in places.items() if name in rows.ranges}
 
 
-def yes_or_no(rows: LabelledRows, public: LabelledRows | None) -> list[str]:
+def yes_or_no(rows: Table, public: Table | None) -> list[str]:
     """Return the predictors from 0 to 1 of which no public person has a value between."""
     names = list(rows.feature_names)
     return [
@@ -51,7 +51,7 @@ def yes_or_no(rows: LabelledRows, public: LabelledRows | None) -> list[str]:
     ]
 
 
-def usual(rows: LabelledRows, public: LabelledRows | None) -> Person:
+def usual(rows: Table, public: Table | None) -> Person:
     """Return the person to start with: the median of public people, or the middle of every range."""
     names, simple, indicators = list(rows.feature_names), yes_or_no(rows, public), optional(rows)
     person: Person = {}
@@ -67,16 +67,16 @@ def usual(rows: LabelledRows, public: LabelledRows | None) -> Person:
     return person
 
 
-def as_row(rows: LabelledRows, person: Person) -> LabelledRows:
+def as_row(rows: Table, person: Person) -> Table:
     """Return the person as a row with the features of `rows`."""
     if rows.ranges:
         frame = pd.DataFrame([{**person, LABEL: 0}]).astype(float)
-        return LabelledRows.from_frame(frame, LABEL, rows.ranges, rows.norm_bound, optional(rows))
+        return Table.from_frame(frame, LABEL, rows.ranges, rows.norm_bound, optional(rows))
     values = [[1.0 if name == INTERCEPT else person[name] for name in rows.feature_names]]
-    return LabelledRows(sparse.csr_array(values), np.zeros(1, np.uint8), rows.feature_names, rows.norm_bound)
+    return Table(sparse.csr_array(values), np.zeros(1, np.uint8), rows.feature_names, rows.norm_bound)
 
 
-def from_address(text: str | None, rows: LabelledRows, start: Person) -> Person:
+def from_address(text: str | None, rows: Table, start: Person) -> Person:
     """Return the person of the address; `ValueError` with one sentence where there cannot be such a one."""
     person, ranges, may_be_missing = dict(start), list(predictors(rows).items()), optional(rows)
     for item in (text or "").split(","):
@@ -95,7 +95,7 @@ def from_address(text: str | None, rows: LabelledRows, start: Person) -> Person:
     return person
 
 
-def _described(rows: LabelledRows, start: Person) -> tuple[Person, ValueError | None]:
+def _described(rows: Table, start: Person) -> tuple[Person, ValueError | None]:
     """Return the person of the visit, or the usual one and why there cannot be such a one."""
     try:
         return from_address(state.get(PARAMETER.name), rows, start), None

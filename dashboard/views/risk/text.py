@@ -10,9 +10,9 @@ from dashboard.components.bounds import at_most
 from dashboard.model_page.headline import promised
 from dashboard.stored import Finished
 from dashboard.views.risk.data import GROUPS, Scored
-from vips_core.readers import DataSet
+from vips_core.models.task import NON_PRIVATE, PAPER, REFINED, STRONG
+from vips_core.records import DataSet
 from vips_core.reports.figures import METHOD_NAMES
-from vips_core.tasks import NON_PRIVATE, PAPER, REFINED, STRONG
 
 AUC_CAPTION = (
     "Chance that a case is ranked above a non-case. Bars: 90% confidence interval over new people by "
@@ -45,7 +45,7 @@ def failures(scores: Mapping[str, Scored]) -> str:
         return ""
     names = [METHOD_NAMES[method] for method in failed]
     losses = ", ".join(f"{METHOD_NAMES[method]} {scored.log_loss:.2f}" for method, scored in failed.items())
-    baseline = next(iter(failed.values())).log_loss_of_one_risk
+    baseline = next(iter(failed.values())).constant_log_loss
     hidden = (
         "" if len(failed) == len(scores) else " Calibration, coefficients and the what-if leave them out."
     )

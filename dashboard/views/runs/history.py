@@ -15,8 +15,8 @@ from dashboard.components.tables import by_width, csv_button, text_table
 from dashboard.views.runs import charts, data, tables, text
 from dashboard.views.runs.parameters import ALL, CHOSEN, DATA, METHOD, MODEL, STATUS
 from vips_core.jobs.request import Request
+from vips_core.models.task import TASKS
 from vips_core.store.rows import AUDIT, FIT, SWEEP, RunRow
-from vips_core.tasks import TASKS
 
 _REDRAW = 3.0  # seconds
 

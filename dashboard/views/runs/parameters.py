@@ -1,9 +1,9 @@
 """The inputs of the Runs page, each with its name in the address."""
 
 from dashboard.state import Choice, Text
+from vips_core.models.task import TASKS
 from vips_core.reports.figures import METHOD_NAMES
 from vips_core.store.rows import STATUSES
-from vips_core.tasks import TASKS
 
 ALL = "all"
 HISTORY, BUDGETS, IMPORT = "history", "budgets", "import"

@@ -13,12 +13,12 @@ from dashboard.components.tables import NarrowRow
 from dashboard.views.runs.data import OWN_PROOF, RunResults
 from dashboard.views.runs.parameters import CHOSEN
 from vips_core import ACCOUNTANTS
-from vips_core.options import PLACE, SPENDING
+from vips_core.jobs.request import PLACE, SPENDING
+from vips_core.models.task import TASKS
 from vips_core.reports.figures import METHOD_NAMES
 from vips_core.store.budget import Budget
 from vips_core.store.ledger_chain import KINDS, LedgerRow
 from vips_core.store.rows import AUDIT, DONE, FIT, SWEEP, RunRow
-from vips_core.tasks import TASKS
 
 Results = Mapping[str, RunResults | None]  # by run; None is being computed
 

@@ -12,7 +12,7 @@ import streamlit as st
 from dashboard import state
 from dashboard.stored import Finished
 from vips_core import (
-    Corpus,
+    Documents,
     infer_topics,
     match_topics,
     measured_topics,
@@ -21,9 +21,8 @@ from vips_core import (
     topic_words,
     unigram_perplexity,
 )
-from vips_core.data import LETTERS, Sharded
-from vips_core.readers import DataSet
-from vips_core.tasks import NON_PRIVATE, TOPICS, WATCHED, evenly_spread
+from vips_core.models.task import NON_PRIVATE, TASKS, WATCHED, evenly_spread
+from vips_core.records import LETTERS, DataSet, Sharded
 
 Array = npt.NDArray[np.float64]
 
@@ -156,7 +155,7 @@ def _negative_entropy(words: Array) -> Array:
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
-def coherence(run_ids: tuple[str, ...], _topics: Mapping[str, Topics], _test: Corpus) -> pd.DataFrame:
+def coherence(run_ids: tuple[str, ...], _topics: Mapping[str, Topics], _test: Documents) -> pd.DataFrame:
     """Return each topic's coherence (NPMI of its first words in the held-out documents)."""
     frames = [
         pd.DataFrame(
@@ -194,7 +193,7 @@ def failed(runs: Mapping[str, Finished], unigram: float) -> list[str]:
     A run that was stopped before its first score is judged by that of all held-out documents.
     """
     last = {
-        method: item.run.scores[-1][1] if item.run.scores else item.result["held_out"][TOPICS.watched]
+        method: item.run.scores[-1][1] if item.run.scores else item.result["held_out"][TASKS["lda"].watched]
         for method, item in runs.items()
     }
     return [method for method, perplexity in last.items() if perplexity >= unigram]
@@ -214,11 +213,11 @@ def text_topics(
     return int(corpus.counts.sum()), shares
 
 
-def _counted(text: str, vocabulary: tuple[str, ...]) -> Corpus:
+def _counted(text: str, vocabulary: tuple[str, ...]) -> Documents:
     """Count a text's words; what is no plain word of the vocabulary, e.g. new_york, a text cannot hold."""
     plain = [i for i, word in enumerate(vocabulary) if LETTERS.fullmatch(word) and word == word.lower()]
-    corpus = Corpus.from_texts([text], [vocabulary[i] for i in plain])
-    return Corpus(corpus.indptr, np.array(plain)[corpus.indices], corpus.counts, vocabulary)
+    corpus = Documents.from_texts([text], [vocabulary[i] for i in plain])
+    return Documents(corpus.indptr, np.array(plain)[corpus.indices], corpus.counts, vocabulary)
 
 
 def shown(topics: Mapping[str, Topics]) -> str:

@@ -3,7 +3,7 @@
 from dashboard.model_page.definition import ModelPage, method_choice
 from dashboard.state import Number, Text
 from dashboard.views.topics import preview
-from vips_core.tasks import TOPICS
+from vips_core.models.task import TASKS
 
 RELEVANCE = Number(
     "relevance",
@@ -15,10 +15,10 @@ RELEVANCE = Number(
     "all topics together (lift).",
     tuple(round(0.05 * i, 2) for i in range(21)),
 )
-SHOWN = method_choice("shown", "Method", TOPICS, "The run whose topics are drawn.")
+SHOWN = method_choice("shown", "Method", TASKS["lda"], "The run whose topics are drawn.")
 TOPIC = Text("topic", "1", r"[1-9][0-9]{0,3}")
 PAGE = ModelPage(
-    task=TOPICS,
+    task=TASKS["lda"],
     title="Topics of documents",
     introduction="Topics are groups of words that occur together. They are learned from noisy sums and from "
     "what is publicly known of words, so that no single document can be told from them.",

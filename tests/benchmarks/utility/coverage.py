@@ -43,7 +43,7 @@ def main() -> None:
             )
 
 
-def covered(rows: vips.LabelledRows, epsilon: float, seed: int) -> tuple[float, float, float]:
+def covered(rows: vips.Table, epsilon: float, seed: int) -> tuple[float, float, float]:
     """Shares of weights, of the constant alone, and of non-private estimates that intervals hold."""
     truth = fit_erm(rows)
     labels = np.random.default_rng(seed).random(len(rows)) < expit(rows.x @ truth)

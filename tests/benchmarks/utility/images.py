@@ -21,7 +21,7 @@ import numpy as np
 
 import sample_data
 from sample_data import generate
-from vips_core.data import BinaryRows
+from vips_core.records import Images
 
 TEST_SHARE = 0.15
 PATCH, GLYPH = 16, 16
@@ -30,24 +30,24 @@ SYLLABLES = range(0xAC00, 0xD7A4)
 
 
 @functools.lru_cache(1)
-def load(name: str) -> BinaryRows:
+def load(name: str) -> Images:
     """Return a set of images by its name in `NAMES`."""
     return SOURCES[name]()
 
 
-def split(name: str, seed: int) -> tuple[BinaryRows, BinaryRows]:
+def split(name: str, seed: int) -> tuple[Images, Images]:
     """Return (train, test) of a set, another split for every seed."""
     return load(name).split(TEST_SHARE, seed)
 
 
-def digits() -> BinaryRows:
+def digits() -> Images:
     """1,797 digits of 8 × 8 pixels."""
     from sklearn.datasets import load_digits
 
-    return BinaryRows.from_images(load_digits().images / 16, threshold=0.5)
+    return Images.from_images(load_digits().images / 16, threshold=0.5)
 
 
-def patches() -> BinaryRows:
+def patches() -> Images:
     """Squares of two photographs, at places drawn by chance."""
     from sklearn.datasets import load_sample_images
 
@@ -59,17 +59,17 @@ def patches() -> BinaryRows:
         columns = rng.integers(grey.shape[1] - PATCH, size=PATCHES // 2)
         squares += [grey[i : i + PATCH, j : j + PATCH] for i, j in zip(rows, columns, strict=True)]
     squares = np.array(squares)
-    return BinaryRows.from_images(squares > np.median(squares, axis=(1, 2), keepdims=True), threshold=0.5)
+    return Images.from_images(squares > np.median(squares, axis=(1, 2), keepdims=True), threshold=0.5)
 
 
-def glyphs() -> BinaryRows:
+def glyphs() -> Images:
     """Characters of 16 × 16 pixels, mostly Chinese."""
     pixels = []
     for line in unifont().splitlines():
         code, _, bits = line.partition(":")
         if len(bits) == GLYPH * GLYPH // 4 and int(code, 16) not in SYLLABLES:
             pixels.append(np.unpackbits(np.frombuffer(bytes.fromhex(bits), np.uint8)))
-    return BinaryRows.from_images(np.array(pixels).reshape(-1, GLYPH, GLYPH), threshold=0.5)
+    return Images.from_images(np.array(pixels).reshape(-1, GLYPH, GLYPH), threshold=0.5)
 
 
 def unifont() -> str:

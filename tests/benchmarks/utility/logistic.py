@@ -18,8 +18,8 @@ import vips_core as vips
 from vips_core.baselines.dpsgd import PrivateGradientDescent
 from vips_core.baselines.erm import fit_erm
 from vips_core.baselines.objective_perturbation import fit_objective_perturbation, public_penalty
-from vips_core.data import LabelledRows
 from vips_core.models.logistic import paces
+from vips_core.records import Table
 
 EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 DELTA = 1e-6
@@ -28,7 +28,7 @@ PAPER_STEPS = 10
 NOT_PRIVATE = "non-private"
 WIDE = 1000  # features from which the paper's d × d statistics are left out
 
-Scores = Callable[[LabelledRows, LabelledRows, float, int], np.ndarray]
+Scores = Callable[[Table, Table, float, int], np.ndarray]
 
 
 def metrics(labels: np.ndarray, probabilities: np.ndarray) -> dict[str, float]:
@@ -137,7 +137,7 @@ AS_IN_THE_PRODUCT = {
 }
 
 
-def applies(method: str, rows: LabelledRows, epsilon: float) -> bool:
+def applies(method: str, rows: Table, epsilon: float) -> bool:
     """Whether a method is run: not twice without privacy, not with d × d statistics of very wide rows."""
     if method in ("paper", "strong") and rows.x.shape[1] >= WIDE:
         return False

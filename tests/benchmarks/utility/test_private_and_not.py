@@ -8,13 +8,13 @@ import pandas as pd
 from tests.benchmarks.utility.private_and_not import NOT_PRIVATE, table
 from tests.benchmarks.utility.texts import shortened, with_public_half
 from tests.benchmarks.utility.topics import SCIKIT_LEARN, behind_scikit_learn
-from vips_core.data import Corpus
+from vips_core.records import Documents
 
 
 def test_documents_are_shortened_to_words_of_their_own():
     matrix = np.random.default_rng(0).poisson(1.5, (30, 12))
     matrix[4] = 0
-    corpus = Corpus.from_counts(matrix, [f"w{word}" for word in range(12)])
+    corpus = Documents.from_counts(matrix, [f"w{word}" for word in range(12)])
     short = shortened(corpus, 9, np.random.default_rng(1))
     np.testing.assert_array_equal(short.words, np.minimum(corpus.words, 9))
     dense = np.zeros_like(matrix)

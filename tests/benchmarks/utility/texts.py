@@ -37,7 +37,7 @@ import numpy as np
 import sample_data
 from sample_data import generate
 from sample_data.make import STOP_WORDS
-from vips_core.data import LETTERS, Corpus
+from vips_core.records import LETTERS, Documents
 
 WIKIPEDIA_FILE = "VIPS_BENCH_WIKIPEDIA"
 DEBIAN_LISTS = "*_main_i18n_Translation-en"
@@ -52,18 +52,18 @@ SIZES = [(documents, words) for documents in (5_000, 20_000, 100_000) for words 
 
 
 @functools.lru_cache(1)
-def load(name: str) -> Corpus:
+def load(name: str) -> Documents:
     """Return a corpus by its name in `NAMES`."""
     return SOURCES[name]()
 
 
-def split(name: str, seed: int) -> tuple[Corpus, Corpus]:
+def split(name: str, seed: int) -> tuple[Documents, Documents]:
     """Return (train, test) of a corpus, another split for every seed."""
     corpus = load(name)
     return corpus.split(min(HELD_OUT / len(corpus), 0.2), seed)
 
 
-def wikipedia(documents: int, words: int) -> Corpus:
+def wikipedia(documents: int, words: int) -> Documents:
     """Articles, cut to a number of documents and of words in each."""
     path = os.environ.get(WIKIPEDIA_FILE)
     if not path:
@@ -72,14 +72,14 @@ def wikipedia(documents: int, words: int) -> Corpus:
         )
     with np.load(path) as arrays:
         vocabulary = tuple(map(str, arrays["vocabulary"]))
-        corpus = Corpus(arrays["indptr"], arrays["indices"], arrays["counts"], vocabulary)
+        corpus = Documents(arrays["indptr"], arrays["indices"], arrays["counts"], vocabulary)
     rng = np.random.default_rng(0)
     kept = np.zeros(len(corpus), bool)
     kept[rng.permutation(len(corpus))[:documents]] = True
     return shortened(corpus[kept], words, rng)
 
 
-def shortened(corpus: Corpus, words: int, rng: np.random.Generator) -> Corpus:
+def shortened(corpus: Documents, words: int, rng: np.random.Generator) -> Documents:
     """At most `words` words of each document, drawn without replacement."""
     tokens = np.repeat(corpus.indices, corpus.counts)
     owners = np.repeat(np.arange(len(corpus)), corpus.words)
@@ -89,7 +89,7 @@ def shortened(corpus: Corpus, words: int, rng: np.random.Generator) -> Corpus:
     size = len(corpus.vocabulary)
     cells, counts = np.unique(owners[kept] * size + tokens[kept], return_counts=True)
     indptr = np.searchsorted(cells, np.arange(len(corpus) + 1) * size)
-    return Corpus(indptr, cells % size, counts, corpus.vocabulary)
+    return Documents(indptr, cells % size, counts, corpus.vocabulary)
 
 
 def debian_descriptions() -> Iterator[str]:
@@ -160,16 +160,16 @@ def documentation(of: object) -> Iterator[str]:
             yield from documentation(part)
 
 
-def newsgroups() -> Corpus:
+def newsgroups() -> Documents:
     """Postings of twenty newsgroups."""
     with downloaded(NEWSGROUPS) as archive:
         files = [archive.read(name).decode() for name in NEWSGROUP_FILES]
     texts = [line.partition("\t")[2] for file in files for line in file.splitlines()[3:]]  # after the heads
-    corpus = Corpus.from_texts(texts, sample_data.english_words()[:VOCABULARY])
+    corpus = Documents.from_texts(texts, sample_data.english_words()[:VOCABULARY])
     return corpus[corpus.words >= FEWEST_WORDS]
 
 
-def with_public_half(texts: Iterable[str]) -> Corpus:
+def with_public_half(texts: Iterable[str]) -> Documents:
     """Count words in one half of the texts; the other half gives the vocabulary."""
     half: tuple[list[str], list[str]] = [], []
     for text in texts:
@@ -179,7 +179,7 @@ def with_public_half(texts: Iterable[str]) -> Corpus:
         word for text in public for word in LETTERS.findall(text.lower()) if len(word) > 2
     )
     vocabulary = [word for word, _ in frequency.most_common() if word not in STOP_WORDS][:VOCABULARY]
-    corpus = Corpus.from_texts(private, vocabulary)
+    corpus = Documents.from_texts(private, vocabulary)
     return corpus[corpus.words >= FEWEST_WORDS]
 
 

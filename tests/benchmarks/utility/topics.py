@@ -17,10 +17,10 @@ import pandas as pd
 import vips_core as vips
 from tests.benchmarks.utility import texts
 from tests.benchmarks.utility.private_and_not import NOT_PRIVATE, Bench, main
-from vips_core.data import Corpus
-from vips_core.metrics.text import perplexity, topic_perplexity, unigram_perplexity
 from vips_core.models.lda.model import LDA
-from vips_core.tasks import UNCUT_WORDS
+from vips_core.models.lda.scores import perplexity, topic_perplexity, unigram_perplexity
+from vips_core.models.lda.task import UNCUT_WORDS
+from vips_core.records import Documents
 
 DELTA = 1e-4
 TOPICS, TOO_MANY = 20, 100
@@ -29,28 +29,30 @@ PAPER_BATCH = 0.05
 SCIKIT_LEARN, TOLERANCE = "scikit-learn", 0.01
 
 
-def unigram(name: str, train: Corpus, test: Corpus, epsilon: float, seed: int) -> float:
+def unigram(name: str, train: Documents, test: Documents, epsilon: float, seed: int) -> float:
     """One distribution of words for all documents, known exactly."""
     return unigram_perplexity(np.bincount(train.indices, train.counts, len(train.vocabulary)), test)
 
 
-def refined(topics: int, name: str, train: Corpus, test: Corpus, epsilon: float, seed: int) -> float:
+def refined(topics: int, name: str, train: Documents, test: Documents, epsilon: float, seed: int) -> float:
     """The refined variant with its own plan."""
     model = LDA(topics, train.vocabulary, texts.WORDS[name])
     plan = model.recommend(records=len(train), epsilon=epsilon, delta=DELTA, epochs=PASSES)
     return perplexity(vips.fit(model, train, plan, seed=seed), test)
 
 
-def paper(accountant: str, name: str, train: Corpus, test: Corpus, epsilon: float, seed: int) -> float:
+def paper(accountant: str, name: str, train: Documents, test: Documents, epsilon: float, seed: int) -> float:
     """The paper's variant, its noise calibrated by an accountant."""
-    model = LDA(TOPICS, train.vocabulary, texts.WORDS[name], method="paper")
+    model = LDA(TOPICS, train.vocabulary, texts.WORDS[name], variant="paper")
     plan = vips.PrivacyPlan(
         records=len(train), expected_batch=round(PAPER_BATCH * len(train)), epochs=1, delta=DELTA
     ).calibrate(epsilon, accountant)
     return perplexity(vips.fit(model, train, plan, seed=seed), test)
 
 
-def not_private(topics: int, name: str, train: Corpus, test: Corpus, epsilon: float, seed: int) -> float:
+def not_private(
+    topics: int, name: str, train: Documents, test: Documents, epsilon: float, seed: int
+) -> float:
     """The refined variant without noise, clipping or shortening."""
     model = LDA(topics, train.vocabulary, UNCUT_WORDS, clip=1.0)
     plan = vips.PrivacyPlan(
@@ -59,7 +61,7 @@ def not_private(topics: int, name: str, train: Corpus, test: Corpus, epsilon: fl
     return perplexity(vips.fit(model, train, plan, seed=seed), test)
 
 
-def scikit_learn(name: str, train: Corpus, test: Corpus, epsilon: float, seed: int) -> float:
+def scikit_learn(name: str, train: Documents, test: Documents, epsilon: float, seed: int) -> float:
     """scikit-learn's batch LDA with as many passes."""
     from scipy import sparse
     from sklearn.decomposition import LatentDirichletAllocation

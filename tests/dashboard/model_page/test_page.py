@@ -16,10 +16,9 @@ from dashboard.views.topics.definition import PAGE
 from tests.dashboard.topics_page import errors, page, press_train, said, status, store, worked
 from tests.pages import address, checked, widget
 from vips_core.jobs import worker
-from vips_core.jobs.request import Request
+from vips_core.jobs.request import SPENDING, Request
 from vips_core.jobs.submission import submit
-from vips_core.options import SPENDING
-from vips_core.readers import BUILT_IN
+from vips_core.records import SAMPLES
 
 __all__ = ["store"]  # a fixture
 
@@ -272,7 +271,7 @@ def test_changing_the_data_set_suggests_delta_anew(store):
 def test_examples_are_requests_on_public_data(name):
     page = importlib.import_module(f"dashboard.views.{name}.definition").PAGE
     values = dict(page.example)
-    assert values["data"] in BUILT_IN
+    assert values["data"] in SAMPLES
     assert values["seed"] >= 0  # so that it is instant the second time
     for method in values.pop("methods").split(","):
         assert method in page.labels

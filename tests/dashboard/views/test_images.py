@@ -13,7 +13,7 @@ from dashboard import stored
 from dashboard.views.images import board, data, pixels
 from dashboard.views.images.definition import PAGE
 from tests.pages import address, checked, trained, trained_by, view, widget
-from vips_core import BinaryRows, reconstruct
+from vips_core import Images, reconstruct
 from vips_core.store.budget import Cap
 from vips_core.store.store import Store
 
@@ -29,7 +29,7 @@ def bars(count, seed):
     for image in images:
         start = rng.integers(2, 7)
         (image if rng.random() < 0.5 else image.T)[start : start + 2] = 1
-    return BinaryRows.from_images(images, 0.5)
+    return Images.from_images(images, 0.5)
 
 
 @pytest.fixture(scope="module")

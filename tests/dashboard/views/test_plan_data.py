@@ -7,7 +7,7 @@ import pytest
 from dashboard.views.plan import charts, data, parameters, tables, text
 from dashboard.views.plan.parameters import PlanInputs
 from vips_core import PrivacyPlan
-from vips_core.options import SPENDING
+from vips_core.jobs.request import SPENDING
 
 PLAN = PrivacyPlan(records=400_000, expected_batch=20_000, epochs=1, noise_multiplier=1.24, delta=1e-7)
 

@@ -12,7 +12,7 @@ from dashboard.model_page import results
 from dashboard.views.risk import coefficient_chart, data, person_form, text
 from dashboard.views.risk.definition import PAGE
 from tests.pages import address, checked, trained, trained_by, view
-from vips_core import LabelledRows, auc
+from vips_core import Table, auc
 from vips_core.store.budget import Cap
 from vips_core.store.store import Store
 from vips_core.sweeps.cells import cells_of, run_cell
@@ -32,7 +32,7 @@ def survey(people, seed, missing=True):
     if missing:
         pressure[rng.random(people) < 0.1] = np.nan
     frame = pd.DataFrame({"age": age, "pressure": pressure, "smokes": smokes * 1.0, "sick": sick * 1})
-    return LabelledRows.from_frame(frame, "sick", RANGES, may_be_missing=["pressure"])
+    return Table.from_frame(frame, "sick", RANGES, may_be_missing=["pressure"])
 
 
 @pytest.fixture(scope="module")
@@ -172,7 +172,7 @@ def test_interval_of_one_feature_is_its_coefficient_s(finished):
     """For x = e_j the linear predictor is the coefficient, so both intervals are one."""
     fit = finished["non-private"].fit
     names = fit.model.features
-    rows = LabelledRows(np.eye(len(names)), np.zeros(len(names)), names, 1.0)
+    rows = Table(np.eye(len(names)), np.zeros(len(names)), names, 1.0)
     expected = expit(fit.model.credible_intervals(fit))
     assert fit.model.risk_intervals(fit, rows) == pytest.approx(expected)
 

@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dashboard.views.risk import coefficient_chart, data, person_form
-from vips_core import LabelledRows
+from vips_core import Table
 
 
 def test_wilson_interval_is_open_where_there_are_no_cases():
@@ -16,7 +16,7 @@ def test_wilson_interval_is_open_where_there_are_no_cases():
 
 
 def test_person_without_a_schema_has_what_applies():
-    rows = LabelledRows(np.eye(3), [0, 1, 0], ("intercept", "drug 1", "drug 2"), 2.0)
+    rows = Table(np.eye(3), [0, 1, 0], ("intercept", "drug 1", "drug 2"), 2.0)
     assert person_form.usual(rows, rows) == {"drug 1": 0.0, "drug 2": 0.0}
     row = person_form.as_row(rows, {"drug 1": 0.0, "drug 2": 1.0})
     assert row.x.toarray().tolist() == [[1.0, 0.0, 1.0]]
@@ -24,7 +24,7 @@ def test_person_without_a_schema_has_what_applies():
 
 def test_a_predictor_from_0_to_1_is_yes_or_no_unless_public_people_have_something_between():
     frame = pd.DataFrame({"smokes": [0, 1, 1], "share": [0.2, 0.4, 1.0], "y": [0, 1, 0]})
-    rows = LabelledRows.from_frame(frame, "y", {"smokes": (0.0, 1.0), "share": (0.0, 1.0)})
+    rows = Table.from_frame(frame, "y", {"smokes": (0.0, 1.0), "share": (0.0, 1.0)})
     assert person_form.yes_or_no(rows, rows) == ["smokes"]
     assert person_form.usual(rows, rows) == {"smokes": 1.0, "share": 0.4}
     assert person_form.yes_or_no(rows, None) == ["smokes", "share"]
@@ -48,7 +48,7 @@ def test_names_of_predictors_leave_room_for_their_coefficients():
 def test_names_of_predictors_are_not_markup():
     name = "![x](http://example.org/x.png)<b>"
     frame = pd.DataFrame({name: [0.2, 0.4], "y": [0, 1]})
-    rows = LabelledRows.from_frame(frame, "y", {name: (0.0, 2.0)})
+    rows = Table.from_frame(frame, "y", {name: (0.0, 2.0)})
     table = pd.DataFrame(
         {"method": "refined", "feature": rows.feature_names, "mean": 1.0, "low": 0.5, "high": 2.0}
     )
@@ -62,7 +62,7 @@ def test_names_of_predictors_are_not_markup():
 
         from dashboard import state
         from dashboard.views.risk import person_form
-        from vips_core.readers import DataSet
+        from vips_core.records import DataSet
 
         state.load((person_form.PARAMETER,))
         st.write(person_form.show(DataSet("data", rows, None, private=False)))

@@ -16,12 +16,12 @@ from vips_core import Ledger
 from vips_core.jobs import supervisor, worker
 from vips_core.jobs.request import Request
 from vips_core.jobs.submission import submit
+from vips_core.models.task import TASKS
 from vips_core.reports import report
 from vips_core.store.budget import Cap
 from vips_core.store.people import Sources
 from vips_core.store.store import Store
 from vips_core.sweeps.grid import Sweep
-from vips_core.tasks import TASKS
 
 BASE = {"model": "logistic", "data": "small", "delta": 1e-3, "epochs": 4.0}
 

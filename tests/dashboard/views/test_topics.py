@@ -14,7 +14,7 @@ from dashboard.views.topics import charts, data, tables, text
 from dashboard.views.topics.definition import PAGE
 from tests.dashboard.topics_page import WORDS, documents, page, press_train, said, store, worked
 from tests.pages import address, checked, widget
-from vips_core import Corpus, infer_topics, match_topics, npmi_coherence, topic_words, unigram_perplexity
+from vips_core import Documents, infer_topics, match_topics, npmi_coherence, topic_words, unigram_perplexity
 
 __all__ = ["store"]  # a fixture
 
@@ -138,7 +138,7 @@ def test_topics_of_a_pasted_text(trained):
     ids, finished = finished_by(trained)
     aligned = data.aligned(ids, finished)
     known, shares = data.text_topics(finished, aligned, text)
-    corpus = Corpus.from_counts([[2, 1, 0, 0, 0, 0]], WORDS)
+    corpus = Documents.from_counts([[2, 1, 0, 0, 0, 0]], WORDS)
     expected = infer_topics(finished["refined"].fit, corpus)[0][aligned["refined"].order]
     assert known == 3
     np.testing.assert_allclose(shares["refined"], expected)

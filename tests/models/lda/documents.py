@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from vips_core.data import Corpus
+from vips_core.records import Documents
 
 TOPICS, WORDS, ALPHA = 5, 30, 0.1
 VOCABULARY = tuple(f"w{number}" for number in range(WORDS))
@@ -10,7 +10,7 @@ VOCABULARY = tuple(f"w{number}" for number in range(WORDS))
 
 def corpus_of(matrix, vocabulary=None):
     matrix = np.asarray(matrix)
-    return Corpus.from_counts(matrix, vocabulary or [f"w{number}" for number in range(matrix.shape[1])])
+    return Documents.from_counts(matrix, vocabulary or [f"w{number}" for number in range(matrix.shape[1])])
 
 
 def random_counts(documents=40, words=WORDS, seed=0):

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from vips_core.data.english import english_words, word_vectors
 from vips_core.kernels.pool import one_thread
 from vips_core.models.lda.leaning import LARGEST_LOG, learned, no_leaning, word_features
+from vips_core.records.english import english_words, word_vectors
 
 VOCABULARY = english_words()[:1_500]
 FEATURES = word_features(VOCABULARY)

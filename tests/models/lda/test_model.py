@@ -8,8 +8,6 @@ import pytest
 
 import vips_core as vips
 from tests.models.lda.documents import VOCABULARY, corpus_of, generated, random_counts
-from vips_core.data import Corpus
-from vips_core.metrics.text import match_topics, perplexity, unigram_perplexity
 from vips_core.models.base import Block
 from vips_core.models.lda.model import (
     LDA,
@@ -19,6 +17,8 @@ from vips_core.models.lda.model import (
     topic_shares,
     topic_words,
 )
+from vips_core.models.lda.scores import match_topics, perplexity, unigram_perplexity
+from vips_core.records import Documents
 from vips_core.saved import arrays, read_params
 
 
@@ -42,7 +42,7 @@ def fits(documents):
     corpus, _ = documents
     train, test = corpus.split(0.2, 0)
     refined = LDA(4, corpus.vocabulary, 60)
-    paper = LDA(4, corpus.vocabulary, 60, method="paper")
+    paper = LDA(4, corpus.vocabulary, 60, variant="paper")
 
     def best(model, plan):
         """Of four starts: topics have several optima, with and without noise."""
@@ -91,7 +91,7 @@ def test_blocks_have_the_stated_bound_and_e_step_returns_just_them(documents, me
 @pytest.mark.parametrize("method", ["refined", "paper"])
 def test_e_step_is_stateless_and_an_empty_batch_is_legal(documents, method):
     corpus, _ = documents
-    model, plan = LDA(4, corpus.vocabulary, 60, method=method), plan_of(corpus)
+    model, plan = LDA(4, corpus.vocabulary, 60, variant=method), plan_of(corpus)
     params = model.init(plan, np.random.default_rng(0))
     shapes = {"words": (60,), "topics": (4, 60)}
     for step in (0, 5):
@@ -107,7 +107,7 @@ def test_e_step_is_stateless_and_an_empty_batch_is_legal(documents, method):
 
 def test_the_paper_m_step_is_algorithm_3(documents):
     corpus, _ = documents
-    model, plan = LDA(4, corpus.vocabulary, 60, method="paper", eta=0.3), plan_of(corpus, 2.0, 3, 300)
+    model, plan = LDA(4, corpus.vocabulary, 60, variant="paper", eta=0.3), plan_of(corpus, 2.0, 3, 300)
     seen = []
     fit = vips.fit(model, corpus, plan, seed=1, on_step=lambda progress: seen.append(progress.params.lam))
     before, after = seen[1], seen[2]
@@ -196,7 +196,7 @@ def test_the_order_of_the_vocabulary_says_which_words_are_frequent():
 
 
 def test_a_corpus_of_empty_documents_fits():
-    corpus = Corpus(np.zeros(9, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32), VOCABULARY)
+    corpus = Documents(np.zeros(9, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32), VOCABULARY)
     fit = vips.fit(LDA(3, VOCABULARY, 10), corpus, plan_of(corpus, 1.0, 3), seed=0)
     assert (fit.params.lam > 0).all()
 
@@ -208,7 +208,7 @@ def test_recommend_takes_full_batches_when_the_compute_allows():
     assert 2.0 * (1 - 1e-6) <= full.epsilon() <= 2.0
     small = model.recommend(records=5000, epsilon=2.0, delta=1e-5, epochs=2)
     assert (small.expected_batch, small.steps) == (1000, 10)
-    paper = LDA(4, VOCABULARY, 60, method="paper").recommend(records=5000, epsilon=2.0, delta=1e-5, epochs=1)
+    paper = LDA(4, VOCABULARY, 60, variant="paper").recommend(records=5000, epsilon=2.0, delta=1e-5, epochs=1)
     assert (paper.expected_batch, paper.steps) == (250, 20)
 
 
@@ -235,7 +235,7 @@ def test_top_words_shares_and_proportions(fits):
         (lambda: LDA(2, ["one"], 10), "vocabulary must hold at least 2 words, got 1"),
         (lambda: LDA(2, VOCABULARY, 0), "words_per_document must be a whole number of at least 1, got 0"),
         (lambda: LDA(2, VOCABULARY, 10, 2.0), "clip must be a number above 0 and at most 1, got 2.0"),
-        (lambda: LDA(2, VOCABULARY, 10, method="best"), "method must be one of refined, paper, got 'best'"),
+        (lambda: LDA(2, VOCABULARY, 10, variant="best"), "method must be one of refined, paper, got 'best'"),
         (lambda: LDA(2, VOCABULARY, 10, alpha=0), "alpha must be a number above 0, got 0"),
         (lambda: LDA(2, VOCABULARY, 10, eta=math.inf), "eta must be a number above 0, got inf"),
         (lambda: LDA(2, VOCABULARY, 10, sweeps=2.5), "sweeps must be a whole number of at least 1, got 2.5"),

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from vips_core.data.english import english_words, word_vectors
 from vips_core.models.lda.priors import GROUPS, frequency_groups
 from vips_core.models.lda.word_shares import shares
+from vips_core.records.english import english_words, word_vectors
 
 WORDS = 4_000
 NOISE = 60.0

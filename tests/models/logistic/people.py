@@ -15,7 +15,7 @@ def cohort(n=400, d=5, seed=0, scale=1.0, density=1.0):
     weights = scale * rng.normal(size=d)
     y = rng.random(n) < 1 / (1 + np.exp(-x @ weights))
     names = ("intercept", *(f"feature {j}" for j in range(1, d)))
-    return vips.LabelledRows(x, y, names, float(np.sqrt(d))), weights
+    return vips.Table(x, y, names, float(np.sqrt(d))), weights
 
 
 def as_sparse(rows):

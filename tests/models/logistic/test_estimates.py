@@ -13,10 +13,10 @@ from sklearn.metrics import log_loss
 import vips_core as vips
 from tests.models.logistic.people import as_sparse, cohort, plan_for
 from tests.models.logistic.ways import STEPS, model_for
-from vips_core.metrics.risk import auc
 from vips_core.models.base import Released
 from vips_core.models.logistic.mass import expected_mass
 from vips_core.models.logistic.model import BayesianLogistic
+from vips_core.models.logistic.scores import auc_of
 
 
 def test_more_epsilon_is_never_worse():
@@ -29,7 +29,7 @@ def test_more_epsilon_is_never_worse():
         model = model_for(rows)
         plan = model.recommend(records=3000, epsilon=epsilon, delta=1e-5, epochs=STEPS)
         risks = [model.predict_probability(vips.fit(model, rows, plan, seed=seed), new) for seed in range(6)]
-        areas.append(np.mean([auc(y, risk) for risk in risks]))
+        areas.append(np.mean([auc_of(y, risk) for risk in risks]))
         losses.append(np.mean([log_loss(y, risk) for risk in risks]))
     assert np.diff(areas).min() > -0.005
     assert np.diff(losses).max() < 0.005
@@ -40,8 +40,8 @@ def test_large_slopes_are_reached_where_noise_is_small():
     rng = np.random.default_rng(0)
     x = np.column_stack([np.ones(25_000), rng.random((25_000, 3))])
     y = (rng.random(25_000) < 1 / (1 + np.exp(-x @ [-15, 30, 10, -10]))).astype(np.uint8)
-    rows = vips.LabelledRows(x[:20_000], y[:20_000], ("intercept", "a", "b", "c"), 2.0)
-    new = vips.LabelledRows(x[20_000:], y[20_000:], rows.feature_names, 2.0)
+    rows = vips.Table(x[:20_000], y[:20_000], ("intercept", "a", "b", "c"), 2.0)
+    new = vips.Table(x[20_000:], y[20_000:], rows.feature_names, 2.0)
     exact = LogisticRegression(C=1e6, fit_intercept=False).fit(rows.x, rows.y)
     least = log_loss(new.y, exact.predict_proba(new.x)[:, 1])
     model = model_for(rows)
@@ -56,9 +56,7 @@ def test_a_small_table_that_nearly_parts_the_classes_gets_sharp_risks():
     order = np.random.default_rng(0).permutation(len(tumours.target))
     x = np.column_stack([np.ones(len(order)), tumours.data / (1.2 * tumours.data.max(axis=0))])[order]
     names, y = tuple(f"column {j}" for j in range(31)), tumours.target[order]
-    rows, new = (
-        vips.LabelledRows(x[part], y[part], names, 31**0.5) for part in np.split(np.arange(569), [400])
-    )
+    rows, new = (vips.Table(x[part], y[part], names, 31**0.5) for part in np.split(np.arange(569), [400]))
     model, losses = model_for(rows), []
     for epsilon in (3.0, 10.0, 30.0):
         plan = model.recommend(records=400, epsilon=epsilon, delta=1e-6, epochs=16)
@@ -76,7 +74,7 @@ def test_risks_of_a_rare_target_are_right_on_average():
     rng = np.random.default_rng(0)
     x = np.column_stack([np.ones(4000), rng.random((4000, 11))])
     y = rng.random(4000) < 1 / (1 + np.exp(4.5 - x[:, 1] - x[:, 2]))
-    rows = vips.LabelledRows(x, y, tuple("abcdefghijkl"), 12**0.5)
+    rows = vips.Table(x, y, tuple("abcdefghijkl"), 12**0.5)
     model = model_for(rows)
     plan = model.recommend(records=4000, epsilon=1.0, delta=1e-6, epochs=16)
     risks = [model.predict_probability(vips.fit(model, rows, plan, seed=seed), rows) for seed in range(12)]
@@ -89,7 +87,7 @@ def test_risks_from_next_to_no_predictors_are_right_on_average(predictors):
     """A typical record of few columns is short beside the constant: log odds vary less than of many."""
     rng = np.random.default_rng(0)
     x = np.column_stack([np.ones(1000), rng.random((1000, predictors))])
-    rows = vips.LabelledRows(x, np.arange(1000) < 300, tuple("ab"[: 1 + predictors]), (1 + predictors) ** 0.5)
+    rows = vips.Table(x, np.arange(1000) < 300, tuple("ab"[: 1 + predictors]), (1 + predictors) ** 0.5)
     rows = replace(rows, y=rng.permutation(rows.y))
     model = model_for(rows)
     plan = model.recommend(records=1000, epsilon=4.0, delta=1e-6, epochs=16)
@@ -100,7 +98,7 @@ def test_risks_from_next_to_no_predictors_are_right_on_average(predictors):
 def test_no_column_is_special_by_its_name_or_its_place():
     rows, _ = cohort(n=3000, d=8)
     order = np.roll(np.arange(8), 3)
-    renamed = vips.LabelledRows(rows.x[:, order], rows.y, tuple("abcdefgh"), rows.norm_bound)
+    renamed = vips.Table(rows.x[:, order], rows.y, tuple("abcdefgh"), rows.norm_bound)
     plan = plan_for(rows, 20.0, steps=STEPS)
     named, plain = (
         np.mean([vips.auc(vips.fit(model_for(data), data, plan, seed=seed), data) for seed in range(5)])
@@ -115,7 +113,7 @@ def test_rows_without_a_constant_column_get_a_level_of_their_own():
     rng = np.random.default_rng(0)
     x = rng.random((4000, 3))
     y = rng.random(4000) < 1 / (1 + np.exp(-(2 * x[:, 0] - 3)))
-    rows = vips.LabelledRows(x, y, tuple("abc"), 3**0.5)
+    rows = vips.Table(x, y, tuple("abc"), 3**0.5)
     model = model_for(rows)
     result = vips.fit(model, rows, plan_for(rows, 10.0, steps=STEPS), seed=0)
     assert result.params.where.column == -1
@@ -128,7 +126,7 @@ def test_columns_that_add_up_to_the_constant_have_wide_intervals_and_sharp_predi
     group, other = rng.choice(6, 8000, p=[0.5, 0.1, 0.1, 0.1, 0.1, 0.1]), rng.random(8000)
     x = np.column_stack([np.ones(8000), group[:, None] == np.arange(6), other])
     log_odds = np.array([-1.0, -0.5, 0.0, 0.5, 1.0, 2.0])[group] + 2 * other - 1
-    rows = vips.LabelledRows(x, rng.random(8000) < 1 / (1 + np.exp(-log_odds)), tuple("cuvwxyzo"), 3**0.5)
+    rows = vips.Table(x, rng.random(8000) < 1 / (1 + np.exp(-log_odds)), tuple("cuvwxyzo"), 3**0.5)
     model = model_for(rows)
     result = vips.fit(model, rows, plan_for(rows, 2.0, steps=STEPS), seed=0)
     half = np.ptp(model.credible_intervals(result), axis=1) / 2
@@ -144,7 +142,7 @@ def test_wide_predictions_are_right_on_average():
         x = np.column_stack([np.ones(4000), rng.random((4000, 200)) < 0.1]).astype(float)
         y = rng.random(4000) < 1 / (1 + np.exp(2.5 - x[:, 1:] @ rng.normal(0, 0.3, 200)))
         names = ("intercept", *(f"feature {j}" for j in range(200)))
-        train = vips.LabelledRows(sparse.csr_array(x), y, names, 8.0)
+        train = vips.Table(sparse.csr_array(x), y, names, 8.0)
         model = model_for(train)
         plan = model.recommend(records=4000, epsilon=0.5, delta=1e-4, epochs=16)
         result = vips.fit(model, train, plan, seed=seed)
@@ -175,7 +173,7 @@ def test_refined_beats_the_paper_at_the_same_budget():
     for method in ("refined", "paper"):
         model = model_for(rows, method)
         fits = [vips.fit(model, rows, plan, seed=seed) for seed in range(3)]
-        areas[method] = np.mean([auc(y, model.predict_probability(found, test)) for found in fits])
+        areas[method] = np.mean([auc_of(y, model.predict_probability(found, test)) for found in fits])
     assert areas["refined"] > areas["paper"] + 0.02
 
 
@@ -226,7 +224,7 @@ def test_expected_mass_beats_the_noisy_sums():
 def test_noise_far_above_the_sums_leaves_the_prior_and_no_error(records, noise):
     rng = np.random.default_rng(0)
     x, y = np.column_stack([np.ones(records), rng.random((records, 3))]), np.arange(records) % 2
-    rows = vips.LabelledRows(x, y, ("intercept", "a", "b", "c"), 2.0)
+    rows = vips.Table(x, y, ("intercept", "a", "b", "c"), 2.0)
     plan = vips.PrivacyPlan(
         records=records, expected_batch=records, steps=4, noise_multiplier=noise, delta=1e-5
     )
@@ -245,7 +243,10 @@ def test_noise_far_above_the_sums_leaves_the_prior_and_no_error(records, noise):
         (lambda: BayesianLogistic(("a",), 0.0), "norm_bound must be a number of at least 1e-100 .*, got 0.0"),
         (lambda: BayesianLogistic(("a",), 1e-160), "norm_bound must be a number of .*, got 1e-160"),
         (lambda: BayesianLogistic(("a",), radius=1e-160), "radius must be a number of .*, got 1e-160"),
-        (lambda: BayesianLogistic(("a",), method="best"), "method must be one of refined, paper, got 'best'"),
+        (
+            lambda: BayesianLogistic(("a",), variant="best"),
+            "variant must be one of refined, paper, got 'best'",
+        ),
         (
             lambda: BayesianLogistic(("a",), radius=2.0),
             "radius must be a number .* at most 1, got 2.0",

@@ -28,7 +28,7 @@ def survey(people=2000, seed=0):
     passed = rng.random(people) < expit(12 * (score - 0.65) + age - 0.5)
     frame = pd.DataFrame({"age": age, "score": np.where(rng.random(people) < 0.5, score, np.nan)})
     ranges = {"score": (0.0, 1.0), "age": (0.0, 1.0)}
-    return vips.LabelledRows.from_frame(frame.assign(y=passed), "y", ranges, may_be_missing=["score"])
+    return vips.Table.from_frame(frame.assign(y=passed), "y", ranges, may_be_missing=["score"])
 
 
 def trained(rows, noise=30.0, seed=0):
@@ -91,7 +91,7 @@ def test_bad_pairs_are_refused(pairs):
     sentence = f"missing_pairs must be {allowed}, got {wrong}"
     for make in (
         lambda: BayesianLogistic(("a", "b", "c"), missing_pairs=pairs),
-        lambda: vips.LabelledRows(rows.x[:, :3], rows.y, ("a", "b", "c"), 2.0, missing_pairs=pairs),
+        lambda: vips.Table(rows.x[:, :3], rows.y, ("a", "b", "c"), 2.0, missing_pairs=pairs),
     ):
         with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
             make()

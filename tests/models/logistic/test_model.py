@@ -50,7 +50,7 @@ def params_at(params, point):
 def test_one_record_moves_each_block_by_at_most_its_bound(name, make, seed, size, length, names):
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(9, 4)) * length
-    rows = make(vips.LabelledRows(x, rng.random(9) < 0.5, names, 20.0))
+    rows = make(vips.Table(x, rng.random(9) < 0.5, names, 20.0))
     method, noise, step = STATISTICS[name]
     # The rows may be longer than the model's bound: the model must not rely on the data's own.
     model = BayesianLogistic(rows.feature_names, 2.0, method)
@@ -73,7 +73,7 @@ def test_one_record_moves_each_block_by_at_most_its_bound(name, make, seed, size
 @given(psi=st.floats(-40, 40), norm=st.floats(0.0, 50.0), label=st.integers(0, 1))
 def test_what_the_residual_leaves_of_the_norm_is_enough_for_the_diagonal(psi, norm, label):
     """All of a record's norm in one column at its reach: the longest share that there is."""
-    rows = vips.LabelledRows(np.array([[norm]]), [label], ("a",), 50.0)
+    rows = vips.Table(np.array([[norm]]), [label], ("a",), 50.0)
     where = Coordinates(np.zeros(1), np.ones(1), np.full(1, 1e-12), 0.3, -1, 1.0)
     point = np.array([psi / 0.3, 0.0])
     share = gradient_and_diagonal(rows, where, point, vips.Block(1.0, shape=(5,), grid=2.0**-40))
@@ -184,7 +184,7 @@ def test_ninety_percent_intervals_cover_about_ninety_percent(noise, n, d, scale)
 def test_a_row_whose_log_odds_are_not_finite_takes_nothing_from_others(make, sums, shape):
     """Slopes of opposite signs beyond double precision: ∞ − ∞ for the one row that has both columns."""
     x = np.array([[1.0, 1.0], [0.0, 0.0], [0.0, 0.0]])
-    rows = make(vips.LabelledRows(x, [1, 0, 1], ("a", "b"), 2.0))
+    rows = make(vips.Table(x, [1, 0, 1], ("a", "b"), 2.0))
     where, point = Coordinates(np.zeros(2), np.full(2, 10.0), np.ones(2), 0.5, -1, 1.0), [0.1, 1e308, -1e308]
     everyone, others = (
         sums(rows[np.arange(3) >= first], where, np.array(point), Block(1.0, shape=shape)) for first in (0, 1)

@@ -16,7 +16,7 @@ FINE = 2.0**-34
 def people(d):
     rng = np.random.default_rng(d)
     x = rng.uniform(-1, 1, (ROWS, d)) * rng.choice([0.1, 1.0], (ROWS, 1))
-    return vips.LabelledRows(x, rng.random(ROWS) < 0.3, tuple(f"x{j}" for j in range(d)), d**0.5), rng
+    return vips.Table(x, rng.random(ROWS) < 0.3, tuple(f"x{j}" for j in range(d)), d**0.5), rng
 
 
 @pytest.mark.parametrize("d", [3, roots.NARROW - 1, roots.NARROW, 60])

@@ -77,7 +77,7 @@ def factor_rows(seed, people=5000, columns=150, share=0.4):
     y = rng.random(people) < expit(1.5 * (psi - psi.mean()) / psi.std() - 1)
     x = np.column_stack([np.ones(people), x])
     names = tuple(f"column {number}" for number in range(columns + 1))
-    return vips.LabelledRows(x, y, names, norm_bound=(columns + 1) ** 0.5).split(test_share=0.2, seed=0)
+    return vips.Table(x, y, names, norm_bound=(columns + 1) ** 0.5).split(test_share=0.2, seed=0)
 
 
 def test_columns_that_share_a_factor_do_not_make_steps_diverge():
@@ -101,7 +101,7 @@ def test_what_is_mostly_zero_does_not_depend_on_the_unit(value):
     rng = np.random.default_rng(0)
     shares = np.array([0.5, 0.3, 0.05, 0.02])
     x = value * (rng.random((2000, 4)) < shares)
-    rows = vips.LabelledRows(x, rng.random(2000) < 0.5, ("a", "b", "c", "d"), norm_bound=2.0)
+    rows = vips.Table(x, rng.random(2000) < 0.5, ("a", "b", "c", "d"), norm_bound=2.0)
     block = moment_block(2.0, 1.0, 4)
     sums = moment_sums(rows, 2.0, block)
     where = from_moments(sums, 1e-6, 2.0, block, 2000, 0.5, np.zeros((0, 2), np.int64))

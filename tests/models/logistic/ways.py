@@ -3,8 +3,8 @@
 from vips_core.models.logistic.model import BayesianLogistic
 
 
-def model_for(rows, method="refined"):
-    return BayesianLogistic(rows.feature_names, rows.norm_bound, method)
+def model_for(rows, variant="refined"):
+    return BayesianLogistic(rows.feature_names, rows.norm_bound, variant)
 
 
 STEPS = 24

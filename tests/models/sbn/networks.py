@@ -22,7 +22,7 @@ def patterns(count=40, seed=0):
     parts = rng.random((2, PIXELS)) < 0.4
     present = rng.random((count, 2, 1)) < 0.5
     images = (present & parts).any(axis=1) ^ (rng.random((count, PIXELS)) < 0.05)
-    return vips.BinaryRows.from_images(images.reshape(count, *SHAPE), 0.5)
+    return vips.Images.from_images(images.reshape(count, *SHAPE), 0.5)
 
 
 def small(method, prior="tpbn"):
@@ -47,4 +47,4 @@ def trained(method, noise=0.0, steps=4, prior="tpbn"):
 @pytest.fixture(scope="module")
 def digits():
     images = load_digits().images
-    return vips.BinaryRows.from_images(images, 7).split(0.2, 0)
+    return vips.Images.from_images(images, 7).split(0.2, 0)

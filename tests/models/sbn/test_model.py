@@ -181,7 +181,7 @@ def test_one_image_moves_each_block_by_at_most_its_bound(variant, seed, scale, s
 
 
 def test_the_bounds_of_the_paper_are_the_worst_cases():
-    blocks = SBN(16, 4, method="paper").blocks(plan_for(patterns()), 0)
+    blocks = SBN(16, 4, variant="paper").blocks(plan_for(patterns()), 0)
     bounds = {name: block.bound for name, block in blocks.items()}
     assert bounds == {"hidden": 1.0, "pixels": 2.0, "xi": 1.0, "cross": 4.0, "gram": 4.0}
 

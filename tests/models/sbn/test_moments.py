@@ -17,8 +17,8 @@ __all__ = ["digits"]  # a fixture
 
 
 def test_the_number_of_pixels_decides():
-    assert isinstance(SBN(SMALL, 2).variant, Moments)
-    assert isinstance(SBN(SMALL + 1, 2).variant, Refined)
+    assert isinstance(SBN(SMALL, 2).algorithm, Moments)
+    assert isinstance(SBN(SMALL + 1, 2).algorithm, Refined)
 
 
 @pytest.mark.parametrize("share", [1.0, 0.3])
@@ -30,7 +30,7 @@ def test_moments_are_clipped_sums_of_records(share):
     block = replace(block, bound=share * block.bound)
     expected = np.zeros((PIXELS + 1, PIXELS + 1))
     for image in data.unpack(np.float64):
-        residual = np.concatenate([[model.variant._unit(plan.steps)], image - centre])
+        residual = np.concatenate([[model.algorithm._unit(plan.steps)], image - centre])
         expected += np.outer(residual, residual) * min(1, block.bound / (residual @ residual))
     sums = model.e_step(params, data, {"second": block}).sums["second"]
     np.testing.assert_allclose(sums, expected, atol=1e-4)  # cut to a grid
@@ -41,7 +41,7 @@ def test_without_noise_the_moments_are_those_of_the_images(steps, monkeypatch):
     monkeypatch.setattr(moments, "RESIDUAL_CLIP", 1.0)  # nothing is clipped
     data, model = patterns(), small("refined")
     params = vips.fit(model, data, plan_for(data, steps), seed=0).params
-    mean, covariance, noise_std = model.variant._moments(params)
+    mean, covariance, noise_std = model.algorithm._moments(params)
     images = data.unpack(np.float64)
     assert noise_std == 0
     np.testing.assert_allclose(mean, np.clip(images.mean(axis=0), *moments.MEAN_RANGE), atol=1e-5)
@@ -51,7 +51,7 @@ def test_without_noise_the_moments_are_those_of_the_images(steps, monkeypatch):
 def test_noise_of_several_steps_is_averaged():
     data, model = patterns(), small("refined")
     params = vips.fit(model, data, plan_for(data, 5, 2.0), seed=0).params
-    assert params.second_std == pytest.approx(2.0 * model.variant._bound(5) / np.sqrt(4))
+    assert params.second_std == pytest.approx(2.0 * model.algorithm._bound(5) / np.sqrt(4))
 
 
 def test_the_posterior_of_a_covariance_is_nearer_to_it():

@@ -20,11 +20,11 @@ from tests.models.sbn.networks import (
     trained,
 )
 from vips_core.kernels.symmetric import from_triangles, triangles
-from vips_core.metrics.images import reconstruct, scores
 from vips_core.models.sbn import pixel_matrices
 from vips_core.models.sbn.model import SBN
 from vips_core.models.sbn.moments import Moments
 from vips_core.models.sbn.refined import Refined
+from vips_core.models.sbn.scores import reconstruct, scores
 from vips_core.privacy.noise import Randomness
 from vips_core.privacy.wall import release
 
@@ -139,7 +139,7 @@ def test_dictionary_has_one_image_per_hidden_unit(method):
     pictures = small(method).dictionary(params)
     assert pictures.shape == (HIDDEN, *SHAPE)
     assert pictures[1, 2, 3] == params.weights[2 * SHAPE[1] + 3, 1]
-    assert SBN(PIXELS, HIDDEN, method=method).dictionary(params).shape == (HIDDEN, 1, PIXELS)
+    assert SBN(PIXELS, HIDDEN, variant=method).dictionary(params).shape == (HIDDEN, 1, PIXELS)
 
 
 def test_recommended_plans():
@@ -149,7 +149,7 @@ def test_recommended_plans():
     assert (one_pass.expected_batch, one_pass.steps) == (300, 4)
     large = SBN(2048, 5).recommend(records=1200, epsilon=1.0, delta=1e-4, epochs=1)
     assert (large.expected_batch, large.steps) == (100, 12)
-    paper = SBN(64, 5, method="paper").recommend(records=10_000, epsilon=1.0, delta=1e-4, epochs=2)
+    paper = SBN(64, 5, variant="paper").recommend(records=10_000, epsilon=1.0, delta=1e-4, epochs=2)
     assert (paper.expected_batch, paper.steps) == (1600, 12)
     assert max(plan.epsilon() for plan in (refined, one_pass, large, paper)) <= 1.0
     with pytest.raises(ValueError, match="^epochs must be a number above 0, got 0$"):

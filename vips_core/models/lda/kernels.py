@@ -12,13 +12,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import digamma
 
-from vips_core.data import Corpus
 from vips_core.kernels.pool import map_chunks, thread_count
 from vips_core.kernels.simd import WIDTH
 from vips_core.models.lda.block_kernels import Float32, row_sums
 from vips_core.models.lda.document_kernels import Float64, add_counts, add_documents, infer_documents
 from vips_core.models.lda.residual_kernels import add_residuals
 from vips_core.privacy.blocks import Block
+from vips_core.records import Documents
 
 if TYPE_CHECKING:
     from vips_core.models.lda.model import LDA
@@ -50,7 +50,7 @@ def expected_rows(lam: npt.NDArray[np.floating]) -> Float32:
 
 
 def topic_word_sums(
-    model: "LDA", corpus: Corpus, rows: Float32, weights: Float32, block: Block, *, resampled: bool
+    model: "LDA", corpus: Documents, rows: Float32, weights: Float32, block: Block, *, resampled: bool
 ) -> Float64:
     """Sum over documents of weights[v] n_v φ_vk, each in the block's bound and on its grid: topics × words.
 
@@ -84,7 +84,7 @@ def topic_word_sums(
 
 
 def residual_sums(
-    model: "LDA", corpus: Corpus, rows: Float32, weighted: Float32, expected: Float32, block: Block
+    model: "LDA", corpus: Documents, rows: Float32, weighted: Float32, expected: Float32, block: Block
 ) -> Float64:
     """Sum over documents of w_kv n_v (φ_vk - e_kv), each in the bound and on the grid: topics × words.
 
@@ -116,7 +116,7 @@ def residual_sums(
     return np.multiply(steps, block.grid, order="C")
 
 
-def word_sums(corpus: Corpus, *, words: int, block: Block) -> Float64:
+def word_sums(corpus: Documents, *, words: int, block: Block) -> Float64:
     """Sum over documents of their counts, longer ones scaled to `words` words, each in the block's bound."""
 
     def add(start: int, stop: int, sums: Float64) -> None:
@@ -127,7 +127,7 @@ def word_sums(corpus: Corpus, *, words: int, block: Block) -> Float64:
 
 
 def infer_gammas(
-    corpus: Corpus, rows: Float32, topics: int, alpha: float, sweeps: int = 100, tolerance: float = 1e-3
+    corpus: Documents, rows: Float32, topics: int, alpha: float, sweeps: int = 100, tolerance: float = 1e-3
 ) -> Float64:
     """γ of each document with all its words, documents × topics; an empty document keeps its prior."""
     gammas, sums_of_rows = np.empty((len(corpus), topics), np.float32), row_sums(rows)

@@ -17,19 +17,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from vips_core import validate
-from vips_core.data import Corpus
 from vips_core.kernels.pool import Array
-from vips_core.models.base import Fitted, Method, VariantModel
+from vips_core.models.base import Fitted, Variant, VariantModel
 from vips_core.models.lda.kernels import expected_rows, infer_gammas
 from vips_core.models.lda.paper import Paper, PaperParams
 from vips_core.models.lda.refined import Refined, RefinedParams
+from vips_core.records import Documents
 
 TopicParams = RefinedParams | PaperParams
 VARIANTS: dict[str, type[Refined] | type[Paper]] = {"refined": Refined, "paper": Paper}
 
 
 @dataclass(frozen=True, init=False)
-class LDA(VariantModel[TopicParams, Corpus]):
+class LDA(VariantModel[TopicParams, Documents]):
     """Latent Dirichlet allocation.
 
     Parameters
@@ -46,7 +46,7 @@ class LDA(VariantModel[TopicParams, Corpus]):
     clip
         a: a document moves the released sums by at most a·N. By default 0.1 (paper) or 0.01 (refined), so
         small that nearly every document is scaled to the same norm: what counts is signal over noise.
-    method
+    variant
         "refined" (default) or "paper", see the modules of these names.
     alpha, eta
         Priors, by default 1/K.
@@ -58,7 +58,7 @@ class LDA(VariantModel[TopicParams, Corpus]):
     Examples
     --------
     >>> import vips_core as vips
-    >>> corpus = vips.Corpus.from_texts(["tea milk tea", "sun rain", "milk tea", "rain"] * 50,
+    >>> corpus = vips.Documents.from_texts(["tea milk tea", "sun rain", "milk tea", "rain"] * 50,
     ...                                 vocabulary=["tea", "milk", "sun", "rain"])
     >>> plan = vips.PrivacyPlan(records=200, expected_batch=200, steps=10, noise_multiplier=1.0, delta=1e-4)
     >>> fit = vips.fit(vips.LDA(2, corpus.vocabulary, words_per_document=3), corpus, plan, seed=0)
@@ -71,7 +71,7 @@ class LDA(VariantModel[TopicParams, Corpus]):
     vocabulary: tuple[str, ...]
     words_per_document: int
     clip: float
-    method: str
+    variant: Variant
     alpha: float
     eta: float
     sweeps: int
@@ -84,7 +84,7 @@ class LDA(VariantModel[TopicParams, Corpus]):
         vocabulary: Sequence[str],
         words_per_document: int,
         clip: float | None = None,
-        method: Method = "refined",
+        variant: Variant = "refined",
         *,
         alpha: float | None = None,
         eta: float | None = None,
@@ -92,9 +92,9 @@ class LDA(VariantModel[TopicParams, Corpus]):
         tolerance: float = 1e-3,
         seed: int = 0,
     ) -> None:
-        validate.one_of("method", method, VARIANTS)
+        validate.one_of("variant", variant, VARIANTS)
         topics = validate.whole("topics", topics, low=2)
-        clip = VARIANTS[method].default_clip if clip is None else clip
+        clip = VARIANTS[variant].default_clip if clip is None else clip
         words = tuple(vocabulary)
         if len(words) < 2:
             raise ValueError(f"vocabulary must hold at least 2 words, got {len(words)}")
@@ -103,7 +103,7 @@ class LDA(VariantModel[TopicParams, Corpus]):
             vocabulary=words,
             words_per_document=validate.whole("words_per_document", words_per_document, low=1),
             clip=validate.positive("clip", clip, high=1),
-            method=method,
+            variant=variant,
             alpha=validate.positive("alpha", 1 / topics if alpha is None else alpha),
             eta=validate.positive("eta", 1 / topics if eta is None else eta),
             sweeps=validate.whole("sweeps", sweeps, low=1),
@@ -111,7 +111,7 @@ class LDA(VariantModel[TopicParams, Corpus]):
             seed=validate.whole("seed", seed, low=0),
         )
 
-    def check(self, data: Corpus) -> None:
+    def check(self, data: Documents) -> None:
         """Refuse a corpus with another number of words than the model's, or with these in another order."""
         if len(data.vocabulary) != len(self.vocabulary):
             raise ValueError(
@@ -220,7 +220,7 @@ def top_words(fit: Fitted[TopicParams], count: int = 10) -> list[list[tuple[str,
     return [[(vocabulary[v], float(row[v])) for v in best] for row, best in zip(beta, order, strict=True)]
 
 
-def infer_topics(fit: Fitted[TopicParams], corpus: Corpus) -> Array:
+def infer_topics(fit: Fitted[TopicParams], corpus: Documents) -> Array:
     """Return the expected topic proportions of new documents.
 
     Private when the documents are: never publish them for training records.
@@ -242,7 +242,7 @@ def infer_topics(fit: Fitted[TopicParams], corpus: Corpus) -> Array:
     >>> from types import SimpleNamespace
     >>> params = PaperParams(np.array([[9.0, 1.0], [1.0, 9.0]]))
     >>> fit = SimpleNamespace(model=LDA(2, ["tea", "milk"], 10), params=params)
-    >>> infer_topics(fit, Corpus.from_texts(["tea tea tea"], ["tea", "milk"])).round(1)
+    >>> infer_topics(fit, Documents.from_texts(["tea tea tea"], ["tea", "milk"])).round(1)
     array([[0.9, 0.1]])
     """
     fit.model.check(corpus)

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vips_core.data import Corpus
 from vips_core.kernels.pool import Array
 from vips_core.models.base import Block, Released
 from vips_core.models.lda.block_kernels import Float32
 from vips_core.models.lda.kernels import expected_rows, topic_word_sums
 from vips_core.privacy.plan import PrivacyPlan
+from vips_core.records import Documents
 
 if TYPE_CHECKING:
     from vips_core.models.lda.model import LDA
@@ -52,7 +52,7 @@ class Paper:
         shape = self.model.topics, len(self.model.vocabulary)
         return {"topics": Block(self.model.clip * self.model.words_per_document, shape=shape)}
 
-    def sums(self, params: PaperParams, batch: Corpus, blocks: Mapping[str, Block]) -> dict[str, Array]:
+    def sums(self, params: PaperParams, batch: Documents, blocks: Mapping[str, Block]) -> dict[str, Array]:
         """Return the expected topic–word counts of documents of exactly N words each."""
         weights, block = np.ones(len(self.model.vocabulary), np.float32), blocks["topics"]
         return {"topics": topic_word_sums(self.model, batch, params.rows, weights, block, resampled=True)}

@@ -37,7 +37,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vips_core.data import Corpus
 from vips_core.kernels.pool import Array
 from vips_core.models.base import Block, Released
 from vips_core.models.lda.block_kernels import Float32
@@ -49,6 +48,7 @@ from vips_core.models.lda.shrink import Prior, shrink
 from vips_core.models.lda.split import FORMING_STEPS, apart, first_generation, parents, part_sizes
 from vips_core.models.lda.word_shares import shares
 from vips_core.privacy.plan import PrivacyPlan
+from vips_core.records import Documents
 
 if TYPE_CHECKING:
     from vips_core.models.lda.model import LDA
@@ -154,7 +154,7 @@ class Refined:
         forming = step < WORD_STEPS + FORMING_STEPS and plan.steps >= FEWEST_STEPS and signal < math.inf
         return first_generation(topics) if forming else topics
 
-    def sums(self, params: RefinedParams, batch: Corpus, blocks: Mapping[str, Block]) -> dict[str, Array]:
+    def sums(self, params: RefinedParams, batch: Documents, blocks: Mapping[str, Block]) -> dict[str, Array]:
         """Return the counts of words, or what documents say of topics and words."""
         if "words" in blocks:
             return {"words": word_sums(batch, words=self.model.words_per_document, block=blocks["words"])}

@@ -11,11 +11,11 @@ import math
 
 import numpy as np
 
-from vips_core.data.english import english_words
 from vips_core.kernels.pool import Array
 from vips_core.models.lda.leaning import learned, no_leaning, word_features
 from vips_core.models.lda.priors import WORD_GRID, frequency_groups, word_prior
 from vips_core.models.lda.shrink import shrink
+from vips_core.records.english import english_words
 
 FIRST_RANK = 10  # the logarithm of rank + 10 is what a word's place says: Zipf's law, flatter at its head
 LEANING_ITERATIONS, PRIOR_ITERATIONS = 25, 50

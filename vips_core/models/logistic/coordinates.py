@@ -29,13 +29,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from vips_core.data import LabelledRows
-from vips_core.data.records import frozen
 from vips_core.kernels.exact import lowered
 from vips_core.kernels.pool import map_chunks
 from vips_core.models.base import Block, FloatArray
 from vips_core.models.logistic import kernels, statistics
 from vips_core.models.logistic.mass import expected_mass
+from vips_core.records import Table
+from vips_core.records.base import frozen
 
 RADIUS = 0.8  # a record counts in full up to this part of the typical norm
 COMMON = 0.1  # mean from which a column is centred: sparse rows stay sparse
@@ -91,7 +91,7 @@ def moment_block(norm_bound: float, radius: float, d: int) -> Block:
     return Block(radius / unit(norm_bound, d), shape=(2 * d + 2,))
 
 
-def moment_sums(batch: LabelledRows, norm_bound: float, block: Block) -> FloatArray:
+def moment_sums(batch: Table, norm_bound: float, block: Block) -> FloatArray:
     """Σ v·(x, min(x², |x|), k(1−y), ky) in units of a column, v such that no record is longer than the bound.
 
     min(x², |x|) is the square for values in [−1, 1] and never longer than x.

@@ -39,7 +39,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import logit
 
-from vips_core.data import LabelledRows
 from vips_core.kernels.symmetric import symmetrised
 from vips_core.models.base import Block, FloatArray, Released
 from vips_core.models.logistic import coordinates, estimates, kernels, paces, secants, shares
@@ -49,6 +48,7 @@ from vips_core.models.logistic.mass import expected_mass
 from vips_core.models.logistic.posterior import Directions
 from vips_core.models.logistic.state import DescentParams, Schedule
 from vips_core.privacy.plan import PrivacyPlan
+from vips_core.records import Table
 
 if TYPE_CHECKING:
     from vips_core.models.logistic.model import BayesianLogistic
@@ -117,9 +117,7 @@ class Descent:
             return {CURVATURE: Block(1.0, shape=(self.d + 1, self.d + 1))}
         return {SHARES: Block(1.0, shape=(2 * self.d + 3,))}
 
-    def sums(
-        self, params: DescentParams, batch: LabelledRows, blocks: Mapping[str, Block]
-    ) -> dict[str, FloatArray]:
+    def sums(self, params: DescentParams, batch: Table, blocks: Mapping[str, Block]) -> dict[str, FloatArray]:
         """Return the block that the step asks for."""
         ((name, block),) = blocks.items()
         if name == MOMENTS:

@@ -11,14 +11,14 @@ import numpy as np
 from scipy.special import expit, ndtri
 
 from vips_core import validate
-from vips_core.data import LabelledRows, Sharded
-from vips_core.data.labelled import LEAST_BOUND, MOST_BOUND, MissingPairs, checked_missing_pairs
-from vips_core.models.base import Fitted, FloatArray, Method, VariantModel
+from vips_core.models.base import Fitted, FloatArray, Variant, VariantModel
 from vips_core.models.logistic import posterior
 from vips_core.models.logistic.paper import Paper
 from vips_core.models.logistic.params import LogisticParams
 from vips_core.models.logistic.refined import Refined
 from vips_core.models.logistic.state import DescentParams
+from vips_core.records import Sharded, Table
+from vips_core.records.table import LEAST_BOUND, MOST_BOUND, MissingPairs, checked_missing_pairs
 
 VARIANTS: dict[str, type[Refined] | type[Paper]] = {"refined": Refined, "paper": Paper}
 RADIUS_SHARE = 0.5  # the largest norm is rare; records beyond this part of it are weighted down
@@ -26,7 +26,7 @@ LogisticState = LogisticParams | DescentParams
 
 
 @dataclass(frozen=True)
-class BayesianLogistic(VariantModel[LogisticState, LabelledRows]):
+class BayesianLogistic(VariantModel[LogisticState, Table]):
     """Logistic regression with a Gaussian prior of unknown precision α ~ Gamma(prior_shape, prior_rate).
 
     Parameters
@@ -36,14 +36,14 @@ class BayesianLogistic(VariantModel[LogisticState, LabelledRows]):
         one the refined variant has a level of its own.
     norm_bound
         Public bound on the L2 norm of a row.
-    method
+    variant
         "refined" (default) or "paper".
     radius
         Refined: rows longer than this count less where columns' moments are measured. None: norm_bound/2.
     prior_shape, prior_rate
         a₀ and b₀.
     missing_pairs
-        Refined: which columns may be missing, and their indicators, as `LabelledRows.missing_pairs` has them.
+        Refined: which columns may be missing, and their indicators, as `Table.missing_pairs` has them.
         None: those of the records that it is trained on.
 
     Examples
@@ -52,7 +52,7 @@ class BayesianLogistic(VariantModel[LogisticState, LabelledRows]):
     >>> import vips_core as vips
     >>> rng = np.random.default_rng(0)
     >>> x = np.column_stack([np.ones(2000), rng.random(2000)])
-    >>> rows = vips.LabelledRows(x, rng.random(2000) < x[:, 1], ("intercept", "dose"), norm_bound=2**0.5)
+    >>> rows = vips.Table(x, rng.random(2000) < x[:, 1], ("intercept", "dose"), norm_bound=2**0.5)
     >>> model = vips.BayesianLogistic(rows.feature_names, rows.norm_bound)
     >>> plan = vips.recommend(model, records=2000, epsilon=2.0, delta=1e-5, epochs=16)
     >>> fit = vips.fit(model, rows, plan, seed=0)
@@ -63,7 +63,7 @@ class BayesianLogistic(VariantModel[LogisticState, LabelledRows]):
     VARIANTS = VARIANTS
     features: tuple[str, ...]
     norm_bound: float = 1.0
-    method: Method = "refined"
+    variant: Variant = "refined"
     radius: float | None = None
     prior_shape: float = 1.0
     prior_rate: float = 1.0
@@ -73,7 +73,7 @@ class BayesianLogistic(VariantModel[LogisticState, LabelledRows]):
         object.__setattr__(self, "features", tuple(self.features))
         if not self.features or not all(isinstance(name, str) for name in self.features):
             raise ValueError(f"features must be at least one name, got {self.features!r}")
-        validate.one_of("method", self.method, VARIANTS)
+        validate.one_of("variant", self.variant, VARIANTS)
         validate.number("norm_bound", self.norm_bound, low=LEAST_BOUND, high=MOST_BOUND)
         if self.radius is not None:
             validate.number("radius", self.radius, low=LEAST_BOUND, high=self.norm_bound)
@@ -83,13 +83,13 @@ class BayesianLogistic(VariantModel[LogisticState, LabelledRows]):
             pairs = checked_missing_pairs(self.missing_pairs, len(self.features))
             object.__setattr__(self, "missing_pairs", pairs)
 
-    def for_records(self, data: LabelledRows | Sharded) -> Self:
+    def for_records(self, data: Table | Sharded) -> Self:
         """Return the model for these records: it takes what they publicly say where it was told nothing."""
         if self.missing_pairs is not None:
             return self
         return replace(self, missing_pairs=getattr(data, "missing_pairs", ()))  # of what is no table, too
 
-    def check(self, data: LabelledRows) -> None:
+    def check(self, data: Table) -> None:
         """Refuse rows with another number of features than the model's, or with these in another order."""
         if data.x.shape[1] != len(self.features):
             raise ValueError(f"rows must have {len(self.features)} features, got {data.x.shape[1]}")
@@ -129,7 +129,7 @@ class BayesianLogistic(VariantModel[LogisticState, LabelledRows]):
         half = _half_width(level, params.coefficient_variance if of == "weights" else params.privacy_variance)
         return np.stack([params.mean - half, params.mean + half], axis=1)
 
-    def predict_probability(self, fit: Fitted[LogisticState], rows: LabelledRows) -> FloatArray:
+    def predict_probability(self, fit: Fitted[LogisticState], rows: Table) -> FloatArray:
         """Return P(y = 1 | x) with the weights integrated out, σ(ψ/√(1 + π·var(ψ)/8)) (MacKay 1992).
 
         Parameters
@@ -147,9 +147,7 @@ class BayesianLogistic(VariantModel[LogisticState, LabelledRows]):
         psi, variance = self._log_odds(fit, rows)
         return np.asarray(expit(psi / posterior.flattening(variance)))
 
-    def risk_intervals(
-        self, fit: Fitted[LogisticState], rows: LabelledRows, level: float = 0.9
-    ) -> FloatArray:
+    def risk_intervals(self, fit: Fitted[LogisticState], rows: Table, level: float = 0.9) -> FloatArray:
         """Return an interval for each row's σ(ψ), from the posterior of ψ = xᵀm; as `credible_intervals`.
 
         Parameters
@@ -170,7 +168,7 @@ class BayesianLogistic(VariantModel[LogisticState, LabelledRows]):
         half = _half_width(level, fit.params.widening * variance)
         return np.asarray(expit(np.stack([psi - half, psi + half], axis=1)))
 
-    def _log_odds(self, fit: Fitted[LogisticState], rows: LabelledRows) -> tuple[FloatArray, FloatArray]:
+    def _log_odds(self, fit: Fitted[LogisticState], rows: Table) -> tuple[FloatArray, FloatArray]:
         """Mean and variance of ψ = xᵀm under the posterior."""
         self.check(rows)
         return fit.params.log_odds(rows.x)

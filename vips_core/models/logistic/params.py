@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from vips_core.data import LabelledRows
 from vips_core.models.base import Block, FloatArray, Released
 from vips_core.models.logistic import statistics
 from vips_core.privacy.plan import PrivacyPlan
+from vips_core.records import Table
 
 if TYPE_CHECKING:
     from vips_core.models.logistic.model import BayesianLogistic
@@ -77,7 +77,7 @@ class PolyaGamma:
         return statistics.polya_gamma_blocks(self.model.norm_bound, len(self.model.features))
 
     def sums(
-        self, params: LogisticParams, batch: LabelledRows, blocks: Mapping[str, Block]
+        self, params: LogisticParams, batch: Table, blocks: Mapping[str, Block]
     ) -> dict[str, FloatArray]:
         """Return Σ(y−½)x and Σ⟨ξ⟩xxᵀ."""
         return statistics.polya_gamma_sums(batch, params.mean, params.covariance, blocks)

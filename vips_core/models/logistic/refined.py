@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vips_core.data import LabelledRows
 from vips_core.models.base import Block, FloatArray, Released, most_efficient
 from vips_core.models.logistic.coordinates import RADIUS
 from vips_core.models.logistic.descent import A_PRIORI, STEPS, Descent
@@ -20,6 +19,7 @@ from vips_core.models.logistic.paces import PRIOR
 from vips_core.models.logistic.params import LogisticParams
 from vips_core.models.logistic.state import DescentParams
 from vips_core.privacy.plan import PrivacyPlan
+from vips_core.records import Table
 
 if TYPE_CHECKING:
     from vips_core.models.logistic.model import BayesianLogistic
@@ -55,7 +55,7 @@ class Refined:
         return self._way(plan).blocks(plan, step)
 
     def sums(
-        self, params: LogisticParams | DescentParams, batch: LabelledRows, blocks: Mapping[str, Block]
+        self, params: LogisticParams | DescentParams, batch: Table, blocks: Mapping[str, Block]
     ) -> dict[str, FloatArray]:
         """Return the sums of a step."""
         if isinstance(params, DescentParams):

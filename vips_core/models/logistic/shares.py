@@ -3,17 +3,15 @@
 import numpy as np
 from scipy import sparse
 
-from vips_core.data import LabelledRows
 from vips_core.kernels.exact import lowered, square_step
 from vips_core.kernels.pool import map_chunks
 from vips_core.models.base import Block, FloatArray
 from vips_core.models.logistic import kernels, roots, statistics
 from vips_core.models.logistic.coordinates import Coordinates
+from vips_core.records import Table
 
 
-def gradient_and_diagonal(
-    batch: LabelledRows, where: Coordinates, point: FloatArray, block: Block
-) -> FloatArray:
+def gradient_and_diagonal(batch: Table, where: Coordinates, point: FloatArray, block: Block) -> FloatArray:
     """Sum the gradient, the diagonal and the totals over records."""
     x, y, row_weights = batch.x, batch.y.astype(np.float64), batch.row_weights
     if sparse.issparse(x):
@@ -50,7 +48,7 @@ def gradient_and_diagonal(
     return np.asarray(steps * block.grid)
 
 
-def curvature(batch: LabelledRows, where: Coordinates, point: FloatArray, block: Block) -> FloatArray:
+def curvature(batch: Table, where: Coordinates, point: FloatArray, block: Block) -> FloatArray:
     """Sum 4w²p(1−p)zzᵀ over records."""
     x, row_weights, step = batch.x, batch.row_weights, square_step(block.grid)
     bound = lowered(block.bound, cells=len(point))

@@ -28,13 +28,13 @@ import numpy as np
 from scipy import sparse
 from scipy.special import expit
 
-from vips_core.data import LabelledRows
 from vips_core.kernels.exact import cut, left_bits, lowered, right_factor, square_step
 from vips_core.kernels.polya_gamma import pg_means
 from vips_core.kernels.pool import map_chunks
 from vips_core.kernels.rows import row_sums
 from vips_core.models.base import Block, FloatArray
 from vips_core.models.logistic import kernels, roots
+from vips_core.records import Table
 
 ROWS = 1024  # that BLAS sees at a time: they stay in the cache
 CHUNK = 4096  # rows of a thread's task
@@ -50,7 +50,7 @@ def polya_gamma_blocks(norm_bound: float, d: int) -> dict[str, Block]:
 
 
 def polya_gamma_sums(
-    batch: LabelledRows, mean: FloatArray, covariance: FloatArray, blocks: Mapping[str, Block]
+    batch: Table, mean: FloatArray, covariance: FloatArray, blocks: Mapping[str, Block]
 ) -> dict[str, FloatArray]:
     """Σ (y − ½)x and Σ ⟨ξ⟩xxᵀ, where ξ ~ PG(1, c) and c² = xᵀ(Σ + mmᵀ)x (Algorithm 5)."""
     x, y, row_weights, d = batch.x, batch.y.astype(np.float64), batch.row_weights, batch.x.shape[1]
@@ -96,7 +96,7 @@ def polya_gamma_sums(
     return {"linear": steps * linear.grid, "curvature": roots.mirrored(total) * step**2}
 
 
-def clipped_gradient(batch: LabelledRows, point: FloatArray, block: Block) -> FloatArray:
+def clipped_gradient(batch: Table, point: FloatArray, block: Block) -> FloatArray:
     """Σ of each row's gradient (y − p)x, scaled down to the block's bound where it is longer (DP-SGD)."""
     x, y, row_weights = batch.x, batch.y.astype(np.float64), batch.row_weights
     bound = lowered(block.bound, cells=x.shape[1])

@@ -3,7 +3,7 @@
 symbol  code                 shape
 ------  -------------------  --------------------------------------------------
 J, K    pixels, hidden
-y       images, rows         (n, J), BinaryRows
+y       images, rows         (n, J), Images
 z, ⟨z⟩  hidden units         (n, K)
 W       params.weights       (J, K)
 c       params.pixel_bias    (J,)
@@ -22,12 +22,12 @@ import numpy.typing as npt
 from scipy.special import expit
 
 from vips_core import validate
-from vips_core.data import BinaryRows
 from vips_core.kernels.pool import Array, concatenated
-from vips_core.models.base import Method, VariantModel
+from vips_core.models.base import Variant, VariantModel
 from vips_core.models.sbn.moments import MomentParams, Moments
 from vips_core.models.sbn.paper import Paper, PaperParams
 from vips_core.models.sbn.refined import Refined, RefinedParams
+from vips_core.records import Images
 
 Prior = Literal["tpbn", "isotropic"]
 Params = MomentParams | RefinedParams | PaperParams
@@ -44,7 +44,7 @@ LATENTS: dict[str, Any] = {"refined": Refined.latents, "paper": Paper.latents}
 
 
 @dataclass(frozen=True)
-class SBN(VariantModel[Params, BinaryRows]):
+class SBN(VariantModel[Params, Images]):
     """A sigmoid belief network with one hidden layer.
 
     Parameters
@@ -54,7 +54,7 @@ class SBN(VariantModel[Params, BinaryRows]):
     image_shape
         (height, width) of an image, to draw the dictionary and, in the refined variant, to know which pixels
         are neighbours. None treats pixels as unordered.
-    method
+    variant
         "refined" (default): second moments of the pixels, after which no image is looked at again; with more
         than 1,024 pixels, two statistics of pixels and hidden units. "paper": the statistics of Appendix B.
     prior
@@ -65,7 +65,7 @@ class SBN(VariantModel[Params, BinaryRows]):
     --------
     >>> import vips_core as vips
     >>> images = np.random.default_rng(0).random((100, 2, 3)) < [[0.9, 0.1, 0.5]]
-    >>> rows = vips.BinaryRows.from_images(images, threshold=0.5)
+    >>> rows = vips.Images.from_images(images, threshold=0.5)
     >>> plan = vips.PrivacyPlan(records=100, expected_batch=100, steps=4, noise_multiplier=1.0, delta=1e-4)
     >>> fit = vips.fit(vips.SBN(6, 2, (2, 3)), rows, plan, seed=0)
     >>> fit.params.weights.shape, fit.model.sample(fit.params, 5, np.random.default_rng(1)).shape
@@ -76,7 +76,7 @@ class SBN(VariantModel[Params, BinaryRows]):
     pixels: int
     hidden: int
     image_shape: tuple[int, int] | None = None
-    method: Method = "refined"
+    variant: Variant = "refined"
     prior: Prior = "tpbn"
 
     def __post_init__(self) -> None:
@@ -85,16 +85,16 @@ class SBN(VariantModel[Params, BinaryRows]):
         shape = None if self.image_shape is None else tuple(self.image_shape)
         if shape is not None and shape[0] * shape[1] != pixels:
             raise ValueError(f"image_shape must have {pixels} pixels, got {shape}")
-        validate.one_of("method", self.method, VARIANTS)
+        validate.one_of("variant", self.variant, VARIANTS)
         validate.one_of("prior", self.prior, get_args(Prior))
         vars(self).update(pixels=pixels, hidden=hidden, image_shape=shape)
 
-    def check(self, data: BinaryRows) -> None:
+    def check(self, data: Images) -> None:
         """Refuse images with another number of pixels than the model's."""
         if data.shape[0] * data.shape[1] != self.pixels:
             raise ValueError(f"the model has {self.pixels} pixels, but the images have shape {data.shape}")
 
-    def latents(self, params: Params, rows: BinaryRows) -> Array:
+    def latents(self, params: Params, rows: Images) -> Array:
         """Return the hidden units ⟨z⟩ of images. Never publish them for private records.
 
         Parameters
@@ -112,7 +112,7 @@ class SBN(VariantModel[Params, BinaryRows]):
         self.check(rows)
         if not rows.row_count:
             return np.empty((0, self.hidden))
-        latents = LATENTS[self.method]
+        latents = LATENTS[self.variant]
 
         def chunk_latents(start: int, stop: int) -> tuple[Array]:
             return (latents(params, rows.unpack(np.float64, slice(start, stop))),)
@@ -154,7 +154,7 @@ class SBN(VariantModel[Params, BinaryRows]):
         height, width = self.image_shape or (1, self.pixels)
         return params.weights.T.reshape(self.hidden, height, width)
 
-    def sample(self, params: Params, count: int, rng: np.random.Generator) -> BinaryRows:
+    def sample(self, params: Params, count: int, rng: np.random.Generator) -> Images:
         """Draw images from the model by ancestral sampling: hidden units first, then pixels.
 
         Parameters
@@ -168,10 +168,10 @@ class SBN(VariantModel[Params, BinaryRows]):
 
         Returns
         -------
-        BinaryRows
+        Images
             `count` images.
         """
         count = validate.whole("count", count, low=1)
         hidden = rng.random((count, self.hidden)) < expit(params.hidden_logit)
         images = rng.random((count, self.pixels)) < self.decode(params, hidden.astype(np.float64))
-        return BinaryRows(np.packbits(images, axis=1), self.image_shape or (1, self.pixels))
+        return Images(np.packbits(images, axis=1), self.image_shape or (1, self.pixels))

@@ -31,7 +31,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vips_core.data import BinaryRows
 from vips_core.kernels.exact import cut, lowered, square_step
 from vips_core.kernels.pool import Array, grouped_sums
 from vips_core.kernels.rows import row_sums
@@ -51,6 +50,7 @@ from vips_core.models.sbn.refined import (
     smoothing,
 )
 from vips_core.privacy.plan import PrivacyPlan
+from vips_core.records import Images
 
 if TYPE_CHECKING:
     from vips_core.models.sbn.model import SBN
@@ -109,9 +109,7 @@ class Moments:
             return {"pixels": Block(float(np.sqrt(self.pixels) / 2), shape=(self.pixels,))}
         return {"second": Block(self._bound(plan.steps), shape=(self.pixels + 1, self.pixels + 1))}
 
-    def sums(
-        self, params: MomentParams, batch: BinaryRows, blocks: Mapping[str, Block]
-    ) -> dict[str, FloatArray]:
+    def sums(self, params: MomentParams, batch: Images, blocks: Mapping[str, Block]) -> dict[str, FloatArray]:
         """Return the sums over the batch of the mean image, or of the clipped second moments."""
         if "pixels" in blocks:
             return {"pixels": centred_pixel_sums(batch, blocks["pixels"])}

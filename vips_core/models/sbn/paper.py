@@ -29,7 +29,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from vips_core.data import BinaryRows
 from vips_core.kernels.exact import cut, factor_steps, left_bits, left_factor, lowered, right_factor
 from vips_core.kernels.polya_gamma import pg_means
 from vips_core.kernels.pool import Array, grouped_sums
@@ -40,6 +39,7 @@ from vips_core.models.sbn.pixel_matrices import floored, weight_posteriors
 from vips_core.models.sbn.pixels import centred_pixel_sums
 from vips_core.models.sbn.tpbn import TPBN
 from vips_core.privacy.plan import PrivacyPlan
+from vips_core.records import Images
 
 if TYPE_CHECKING:
     from vips_core.models.sbn.model import SBN
@@ -153,7 +153,7 @@ class Paper:
         share = len(bounds) ** -0.5
         return {name: Block(float(bound), share, shapes[name]) for name, bound in bounds.items()}
 
-    def sums(self, params: PaperParams, batch: BinaryRows, blocks: Mapping[str, Block]) -> Statistics:
+    def sums(self, params: PaperParams, batch: Images, blocks: Mapping[str, Block]) -> Statistics:
         """Return the sums of Appendix B over the batch, exact on their grids; G as scaled upper triangles."""
         grid = {name: block.grid for name, block in blocks.items()}
         xi_step, pair_step = factor_steps(grid["gram"], 0.25, 1.0)

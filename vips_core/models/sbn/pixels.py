@@ -2,15 +2,15 @@
 
 import numpy as np
 
-from vips_core.data import BinaryRows
 from vips_core.kernels.exact import cut, lowered
 from vips_core.kernels.pool import Array, grouped_sums
 from vips_core.models.base import Block
+from vips_core.records import Images
 
 CHUNK = 512
 
 
-def centred_pixel_sums(batch: BinaryRows, block: Block) -> Array:
+def centred_pixel_sums(batch: Images, block: Block) -> Array:
     """Return Σ(y − ½), where ½, over the number of images of a person, is cut to the block's grid."""
     halves = cut(lowered(0.5, cells=0) * batch.row_weights, block.grid)
 

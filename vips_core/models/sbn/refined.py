@@ -33,7 +33,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vips_core.data import BinaryRows
 from vips_core.kernels.exact import cut, lowered, right_factor, square_step
 from vips_core.kernels.pool import Array, grouped_sums
 from vips_core.kernels.rows import row_sums
@@ -43,6 +42,7 @@ from vips_core.models.sbn.kernels import settle_shared, weighted_products
 from vips_core.models.sbn.pixels import centred_pixel_sums
 from vips_core.models.sbn.wiener import filtered
 from vips_core.privacy.plan import PrivacyPlan
+from vips_core.records import Images
 
 if TYPE_CHECKING:
     from vips_core.models.sbn.model import SBN
@@ -119,7 +119,7 @@ class Refined:
         }
 
     def sums(
-        self, params: RefinedParams, batch: BinaryRows, blocks: Mapping[str, Block]
+        self, params: RefinedParams, batch: Images, blocks: Mapping[str, Block]
     ) -> dict[str, FloatArray]:
         """Return the sums over the batch of the mean image, or of both clipped blocks."""
         if "pixels" in blocks:

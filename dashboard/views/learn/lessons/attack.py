@@ -15,7 +15,7 @@ from dashboard.state import Number, log_stops
 from dashboard.views.learn.lessons import controls
 from dashboard.views.learn.lessons.base import Outcome, lesson
 from dashboard.views.learn.lessons.figures import mark, side_by_side, swept
-from vips_core import BayesianLogistic, LabelledRows, PrivacyPlan
+from vips_core import BayesianLogistic, PrivacyPlan, Table
 from vips_core.audits.bounds import Rates, rates_at
 from vips_core.audits.support import possible_without_the_person
 from vips_core.audits.wall_attack import attack_step
@@ -80,7 +80,7 @@ def _impossible(noise: float, own: float) -> tuple[int, int]:
 
 def shown_at_the_wall(noise: float, attacks: int) -> float:
     """ε that the same attack shows at the product's own wall, on a small regression; slow."""
-    person = LabelledRows(np.full((1, 2), math.sqrt(0.5)), np.array([True]), ("a", "b"), 1.0)
+    person = Table(np.full((1, 2), math.sqrt(0.5)), np.array([True]), ("a", "b"), 1.0)
     model = BayesianLogistic(person.feature_names, 1.0, "paper")
     plan = PrivacyPlan(records=100, expected_batch=100, steps=1, noise_multiplier=noise, delta=DELTA)
     params = model.init(plan, np.random.default_rng(SEED))

@@ -19,7 +19,7 @@ from dashboard.components.formats import number
 from dashboard.state import Choice, Number, log_stops
 from dashboard.views.learn.lessons import figures
 from dashboard.views.learn.lessons.base import Outcome, lesson
-from vips_core import BayesianLogistic, Fit, LabelledRows, PrivacyPlan, fit
+from vips_core import BayesianLogistic, Fit, PrivacyPlan, Table, fit
 from vips_core.reports.figures import BLUE, GREY, VERMILION, Array, Figure
 from vips_core.reports.traces import note
 
@@ -78,17 +78,17 @@ class Step:
 
 
 @functools.cache
-def _people() -> LabelledRows:
+def _people() -> Table:
     rows, _ = sample_data.load("nhanes-stroke").split(test_share=0.2, seed=0)
     columns = [rows.feature_names.index(name) for name in FEATURES]
-    return LabelledRows(rows.x[:, columns], rows.y, FEATURES, NORM_BOUND)
+    return Table(rows.x[:, columns], rows.y, FEATURES, NORM_BOUND)
 
 
 @functools.lru_cache(maxsize=256)
 def step(epsilon: float | None, seed: int) -> Step:
     """Take one full-batch step of the paper's Algorithm 5; None is without noise."""
     people = _people()
-    model = BayesianLogistic(FEATURES, NORM_BOUND, method="paper")
+    model = BayesianLogistic(FEATURES, NORM_BOUND, variant="paper")
     plan = PrivacyPlan(
         records=len(people), expected_batch=len(people), steps=1, noise_multiplier=0.0, delta=DELTA
     )

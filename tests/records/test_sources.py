@@ -1,0 +1,148 @@
+"""The same people are found in another file, whatever was done to it."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+from vips_core.records.files.FIXME import read, source_rows
+
+from vips_core.records import Documents, Images, Table
+from vips_core.records.files.identification import source_persons
+from vips_core.records.files.sharding import shard
+
+
+@pytest.fixture
+def frame():
+    rng = np.random.default_rng(0)
+    return pd.DataFrame(
+        {"id": np.arange(50), "age": rng.integers(20, 90, 50), "city": rng.choice(["Bonn", "Köln", ""], 50)}
+    )
+
+
+def rows_of(frame, path, data_type=Table):
+    frame.to_csv(path, index=False)
+    return list(source_rows(data_type, path))
+
+
+def test_rows_are_found_whatever_their_order_spelling_and_company(frame, tmp_path):
+    before = rows_of(frame, tmp_path / "before.csv")
+    assert len(set(before)) == 50
+    after = frame.sample(frac=1, random_state=1).iloc[1:][["city", "id", "age"]]
+    after = after.assign(age=after["age"].astype(float), city=" " + after["city"])
+    assert len(set(rows_of(after, tmp_path / "AFTER.CSV")) & set(before)) == 49
+    assert set(rows_of(frame, tmp_path / "documents.csv", Documents)) == set(before)
+
+
+@pytest.mark.parametrize("gap", ["NA", "NULL", "nan"])
+def test_rows_are_found_however_truths_and_gaps_are_written(gap, tmp_path):
+    """R writes TRUE and NA where others write 1 and nothing; these people must not get a fresh budget."""
+    one, other = tmp_path / "one.csv", tmp_path / "other.csv"
+    one.write_text("age,smokes,ill\n50,,1\n60,0,0\n,1,\n")
+    other.write_text(f"age,smokes,ill\n50,{gap},TRUE\n60,false,False\n{gap},True,{gap}\n")
+    rows = list(source_rows(Table, one))
+    assert list(source_rows(Table, other))[:3] == rows
+    assert len(rows) == 3
+
+
+def test_stores_of_earlier_versions_know_people_by_what_was_written(tmp_path):
+    """They kept digests of rows with TRUE and NA as texts."""
+    path = tmp_path / "people.csv"
+    path.write_text("age,ill\n50,TRUE\n60,0\n")
+    *_, as_written = source_rows(Table, path)
+    text = pd.util.hash_array(np.array(["TRUE"], object)).tobytes()
+    assert as_written == np.float64(50).tobytes() + text
+
+
+def test_any_other_value_is_another_row(frame, tmp_path):
+    before = rows_of(frame, tmp_path / "before.csv")
+    for column, value in (("age", 19), ("age", "old"), ("city", "Bonn "), ("city", "bonn")):
+        changed = frame.astype(object)
+        changed.loc[3, column] = value
+        same = changed.loc[3, column].strip() == frame.loc[3, column] if column == "city" else False
+        after = rows_of(changed, tmp_path / "after.csv")
+        assert (after[3] == before[3]) == same
+        assert after[:3] + after[4:] == before[:3] + before[4:]
+
+
+def test_rows_do_not_depend_on_the_size_of_a_chunk(frame, tmp_path, monkeypatch):
+    before = rows_of(frame.assign(mixed=[*range(49), "x"]), tmp_path / "before.csv")
+    monkeypatch.setattr("vips_core.records.files.text.CHUNK_BYTES", 200)
+    assert list(source_rows(Table, tmp_path / "before.csv")) == before
+
+
+def test_persons_are_named_once(tmp_path):
+    (tmp_path / "rows.csv").write_text("who,age\n7,1\n 7,2\n8 ,3\n")
+    np.savez(tmp_path / "rows.npz", who=np.array([7, 7, 8]))
+    for name in ("rows.csv", "rows.npz"):
+        assert sorted(source_persons(tmp_path / name, "who")) == [b"7", b"8"]
+    with pytest.raises(ValueError, match=r"rows\.csv has no column 'id'"):
+        list(source_persons(tmp_path / "rows.csv", "id"))
+
+
+def test_a_person_is_a_number_however_it_is_written(tmp_path):
+    """Other programs make 7.0 or 007 of 7; such a person must not get a fresh budget."""
+    longest = "9" * 41
+    path = tmp_path / "rows.csv"
+    path.write_text("who\n" + "\n".join(["7", "7.0", "007", "100", "1e2", "nan", "a7", "1e99999", longest]))
+    expected = [b"7", b"100", b"a7", b"1e99999", longest.encode()]  # nan names nobody
+    assert sorted(source_persons(path, "who")) == sorted(expected)
+
+
+IDENTIFIERS = ["7", "7.0", "007", " 7", "8", "Ren\u00e9", "Rene\u0301 ", "ann", "Ann", "1_2", "12"]
+
+
+def test_records_are_grouped_by_the_persons_that_are_found_elsewhere(tmp_path):
+    """Issue 32: one rule for both, in every kind of file, and in shards."""
+    words = " tea rain sun milk rum ale gin wine oats rye hops".split()
+    (tmp_path / "words.txt").write_text("\n".join(words))
+    (tmp_path / "ranges.toml").write_text("[ranges]\nage = [0, 20]\n")
+    who, numbers = IDENTIFIERS, np.arange(len(IDENTIFIERS))
+    pd.DataFrame({"who": who, "age": numbers, "ill": numbers % 2}).to_csv(tmp_path / "rows.csv", index=False)
+    pd.DataFrame({"who": who, "text": words}).to_csv(tmp_path / "texts.csv", index=False)
+    np.savez(tmp_path / "images.npz", images=np.eye(len(who))[:, None], who=np.array(who))
+    np.savez(tmp_path / "floats.npz", images=np.eye(3)[:, None], who=np.array([7.0, 8.0, 7.0]))
+    for kind, name, about, persons in (
+        (Table, "rows.csv", {"target": "ill", "schema": str(tmp_path / "ranges.toml")}, 7),
+        (Documents, "texts.csv", {"vocabulary": str(tmp_path / "words.txt")}, 7),
+        (Images, "images.npz", {"threshold": 0.5}, 7),
+        (Images, "floats.npz", {"threshold": 0.5}, 2),
+    ):
+        options = about | {"person": "who"}
+        assert len(list(source_persons(tmp_path / name, "who"))) == persons
+        assert len(read(kind, tmp_path / name, options)) == persons
+        shards, scratch = tmp_path / f"{name} shards", tmp_path / f"{name} scratch"
+        scratch.mkdir()
+        assert len(shard(kind, [tmp_path / name], shards, options, scratch=scratch)) == persons
+
+
+def test_a_person_is_one_across_the_files_and_hands_of_shards(tmp_path, monkeypatch):
+    monkeypatch.setattr("vips_core.records.files.sharding.SHARD_BYTES", 8)  # many hands
+    (tmp_path / "ranges.toml").write_text("[ranges]\nage = [0, 20]\n")
+    about = {"target": "ill", "schema": str(tmp_path / "ranges.toml"), "person": "who"}
+    for name, spelling in (("one.csv", "{}"), ("two.csv", "{}.0"), ("three.csv", "00{}")):
+        rows = [f"{spelling.format(number)},{number},1" for number in range(9)]
+        (tmp_path / name).write_text("\n".join(["who,age,ill", *rows]))
+    files = [tmp_path / name for name in ("one.csv", "two.csv", "three.csv")]
+    (tmp_path / "scratch").mkdir()
+    assert len(shard(Table, files, tmp_path / "shards", about, scratch=tmp_path / "scratch")) == 9
+
+
+def test_counts_are_found_under_another_vocabulary(tmp_path):
+    shared = {"indptr": np.array([0, 2, 3]), "counts": np.array([1, 2, 3])}
+    one = {"indices": np.array([0, 1, 1]), "vocabulary": np.array(["tea", "milk"])}
+    other = {"indices": np.array([1, 2, 2]), "vocabulary": np.array(["rum", "tea", "milk"])}
+    for name, arrays in (("one", one), ("other", other)):
+        np.savez(tmp_path / f"{name}.npz", **shared, **arrays)
+    assert list(source_rows(Documents, tmp_path / "one.npz")) == list(
+        source_rows(Documents, tmp_path / "other.npz")
+    )
+    (tmp_path / "letters.txt").write_text(" tea \nmilk")
+    assert list(source_rows(Documents, tmp_path / "letters.txt")) == [b"tea", b"milk"]
+
+
+def test_images_are_the_same_in_a_folder_and_in_an_array(tmp_path):
+    grey = np.random.default_rng(0).integers(0, 255, (3, 4, 5)).astype(np.uint8)
+    for number, image in enumerate(grey):
+        Image.fromarray(image).save(tmp_path / f"{number}.png")
+    np.savez(tmp_path / "images.npz", images=grey.astype(float))
+    assert list(source_rows(Images, tmp_path)) == list(source_rows(Images, tmp_path / "images.npz"))

@@ -1,0 +1,253 @@
+"""What a model's task is: its methods, scores, options and words, how a fit is reported, and the registry.
+
+A model is one folder in `vips_core/models`. The `task.py` in it ends with `register(...)`; a line in
+`vips_core/models/__init__.py` imports it. Commands, config files, workers, sweeps, audits, reports and pages
+find it in `TASKS` and know no model by name.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from vips_core import validate
+from vips_core.models.base import Fitted, Variant
+from vips_core.options import Option
+from vips_core.privacy.plan import PrivacyPlan
+from vips_core.records import KINDS, Kind
+
+TOP = 10  # words of a topic, or coefficients, in a text
+WATCHED = 500  # held-out records that are scored while training
+REFINED, PAPER = "refined", "paper"
+NON_PRIVATE = "non-private"  # the refined variant without noise
+STRONG = "strong"  # the paper's variant, its ε and noise related by strong composition
+
+
+@dataclass(frozen=True)
+class Method:
+    """One way to train a model.
+
+    Attributes
+    ----------
+    label
+        What people call it.
+    variant
+        Of the model.
+    accountant
+        The one that always relates its ε and its noise; None where the request chooses.
+    refused_options
+        Options that cannot be given with it, each with the reason.
+    ignored_options
+        Options that it does not look at, which its requests therefore do not have.
+    is_pure
+        Whether it answers once, by a proof of its own: pure ε-DP, outside of the wall.
+    refused_on_private
+        Why it may not run on private data; empty where it may.
+    """
+
+    name: str
+    label: str
+    variant: Variant = "refined"
+    accountant: str | None = None
+    refused_options: Mapping[str, str] = field(default_factory=dict)
+    ignored_options: tuple[str, ...] = ()
+    is_pure: bool = False
+    refused_on_private: str = ""
+
+
+@dataclass(frozen=True)
+class Score:
+    """A number that says how good a fit is, on public held-out records; `in_paper` where the paper has it.
+
+    `meaning` goes on after "It says".
+    """
+
+    name: str
+    larger_is_better: bool
+    meaning: str
+    unit: str = ""
+    in_paper: bool = True
+
+    def explained(self) -> str:
+        """Say what it is for people who have never heard of it.
+
+        Examples
+        --------
+        >>> Score("AUC", True, "how often a case is ranked above someone who is none").explained()
+        'AUC says how often a case is ranked above someone who is none: larger is better.'
+        """
+        better = "larger" if self.larger_is_better else "smaller"
+        return f"{self.name[:1].upper()}{self.name[1:]} says {self.meaning}: {better} is better."
+
+
+@dataclass(frozen=True)
+class PaperSettings:
+    """Where the paper shows this model.
+
+    Attributes
+    ----------
+    figures
+        What a sweep draws, to the figure or table of the paper that shows the same.
+    records
+        N of the paper's data; None where a sweep's own data set has that many.
+    batches, noises, delta
+        S, σ and δ at which the paper states its ε.
+    """
+
+    figures: Mapping[str, str]
+    batches: tuple[int, ...]
+    noises: tuple[float, ...]
+    delta: float = 1e-4
+    records: int | None = None
+
+
+@dataclass(frozen=True)
+class Report:
+    """What may be published of a fit: scores on public held-out records, tables, and a text for people."""
+
+    scores: Mapping[str, float] = field(default_factory=dict)
+    tables: Mapping[str, Any] = field(default_factory=dict)
+    text: str = ""
+
+
+_NO_NOISE = "which adds no noise"
+ON_THE_WALL = (
+    Method(REFINED, "VIPS, improved"),
+    Method(PAPER, "VIPS, as published", variant="paper"),
+    Method(
+        STRONG,
+        "Strong composition",
+        variant="paper",
+        accountant="strong",
+        ignored_options=("accountant",),
+    ),
+    Method(
+        NON_PRIVATE,
+        "Non-private",
+        refused_options={"epsilon": _NO_NOISE, "noise": _NO_NOISE},
+        ignored_options=("epsilon", "noise", "accountant"),
+        refused_on_private="it adds no noise",
+    ),
+)  # the methods that every model has
+
+
+class Task:
+    """All that is particular to a model outside of training.
+
+    Attributes
+    ----------
+    name, title, help
+        In commands and config files, in menus, and in one line.
+    product
+        What a fit is, as the title of its report says it.
+    kind
+        Name of the kind of records that it reads.
+    model_types
+        Classes that its methods train, which a saved fit may name.
+    methods
+        By name, the default first.
+    scores
+        By name, the most important first.
+    watched
+        Name of the score that is followed while training.
+    tables
+        Names of the tables in its reports.
+    epochs
+        Passes over the data, where a request leaves them open.
+    options
+        What only this model has, besides `SPENDING`.
+    clipping, tuning
+        How one record is bounded, and on which data constants were chosen.
+    paper
+        Where the paper shows it.
+    score_code
+        Python expression of the watched score, given `fit` and `data`.
+    """
+
+    name: str
+    title: str
+    help: str
+    product: str
+    kind: str
+    model_types: tuple[type, ...]
+    methods: Mapping[str, Method] = {method.name: method for method in ON_THE_WALL}
+    scores: Mapping[str, Score]
+    watched: str
+    tables: tuple[str, ...]
+    epochs: float
+    options: Mapping[str, Option]
+    clipping: str
+    tuning: str
+    paper: PaperSettings
+    score_code: str
+
+    @property
+    def records(self) -> Kind:
+        """The kind of records that it reads."""
+        return KINDS[self.kind]
+
+    def model(self, method: str, values: Mapping[str, Any], train: Any) -> Any:
+        """Return the model, from public properties of the data only."""
+        raise NotImplementedError
+
+    def model_code(self, method: str, values: Mapping[str, Any]) -> str:
+        """Return the Python expression that makes the same model, given `vips` and `data`."""
+        raise NotImplementedError
+
+    def check(self, test: Any) -> None:
+        """Refuse public held-out records that cannot be scored, before anything is spent."""
+
+    def watch(self, fit: Fitted[Any], test: Any) -> float:
+        """Return the score to follow, on public held-out records."""
+        raise NotImplementedError
+
+    def report(self, fit: Fitted[Any], test: Any) -> Report:
+        """Return what may be published; `test` is public, or None."""
+        raise NotImplementedError
+
+    def cautions(self, model: Any, plan: PrivacyPlan) -> list[str]:
+        """Return warnings about a plan for a model, from public quantities."""
+        return []
+
+    def without_wall(
+        self, method: str, values: Mapping[str, Any], train: Any, test: Any
+    ) -> tuple[Report, Mapping[str, Any]] | None:
+        """Return report and arrays of a method with a privacy proof of its own, None for all others."""
+        return None
+
+
+def by_name(*scores: Score) -> Mapping[str, Score]:
+    """Return scores by their names."""
+    return {score.name: score for score in scores}
+
+
+def evenly_spread(records: Any, count: int) -> Any:
+    """Return at most `count` records, evenly spread: files are often in an order that means something."""
+    chosen = np.zeros(len(records), bool)
+    chosen[np.linspace(0, len(records) - 1, min(count, len(records))).astype(int)] = True
+    return records[chosen]
+
+
+TASKS: dict[str, Task] = {}  # registered tasks by the name of their model
+METHODS: dict[str, Method] = {}  # methods of all tasks by name
+
+
+def register(task: Task) -> None:
+    """Make a model known to commands, config files, workers, sweeps, audits, reports and pages.
+
+    Parameters
+    ----------
+    task
+        With a name that is not registered yet.
+    """
+    if task.name in TASKS:
+        raise ValueError(f"the model {task.name} is registered already")
+    validate.one_of("kind", task.kind, KINDS)
+    TASKS[task.name] = task
+    METHODS.update({name: method for name, method in task.methods.items() if name not in METHODS})
+
+
+def model_types() -> dict[str, type]:
+    """Return the classes of all registered models, by name."""
+    return {kind.__name__: kind for task in TASKS.values() for kind in task.model_types}

@@ -1,0 +1,287 @@
+"""What all kinds of records share: slicing, splitting, persons, files of arrays, and checks of arrays."""
+
+import copy
+import functools
+import io
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+from scipy import sparse
+
+from vips_core import validate
+from vips_core.records.files.npz import plain_arrays
+from vips_core.records.identity import identities
+
+_ROUNDED_DOWN = 1 - 2.0**-40  # keeps the sum of a person's row weights at most 1 after rounding
+
+
+class Records(Sized):
+    """Records of one kind, sliced by a boolean mask as a Poisson batch is drawn.
+
+    A kind is a subclass. It says what is public about its records, how they become arrays and bytes, and how
+    parts of a data set are put together.
+
+    Attributes
+    ----------
+    kind
+        Name of the kind.
+    matched_field
+        The public field in which training and held-out records must agree.
+    shard_ending
+        Ending of the files of a sharded data set.
+    """
+
+    kind: ClassVar[str]
+    matched_field: ClassVar[str]
+    shard_ending: ClassVar[str] = "npz"
+
+    @property
+    @abstractmethod
+    def public(self) -> dict[str, Any]:
+        """What is public about the records, ready for JSON."""
+
+    @staticmethod
+    @abstractmethod
+    def read_public(public: Mapping[str, Any]) -> dict[str, Any]:
+        """Return arguments for the constructor from `public`; `KeyError` or `TypeError` for anything else."""
+
+    @abstractmethod
+    def arrays(self) -> dict[str, Any]:
+        """Return the private part of the records as plain arrays."""
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Any], public: Mapping[str, Any]) -> Self:
+        """Return the records of `arrays()`, given the arguments of `read_public`."""
+        return cls(**arrays, **public)
+
+    def to_bytes(self) -> bytes:
+        """Return the content of a shard."""
+        file = io.BytesIO()
+        np.savez(file, **self.arrays())
+        return file.getvalue()
+
+    @classmethod
+    def from_bytes(cls, content: bytes, public: Mapping[str, Any]) -> Self:
+        """Return the records of a shard, given the arguments of `read_public`."""
+        return cls.from_arrays(plain_arrays(io.BytesIO(content)), public)
+
+    @abstractmethod
+    def row_bytes(self) -> Iterator[bytes]:
+        """Return each row as bytes that identify it, for keyed digests."""
+
+    @classmethod
+    @abstractmethod
+    def concatenated(cls, parts: Sequence[Self], persons: Any) -> Self:
+        """Return the rows of all parts as one data set, grouped by person."""
+
+    @abstractmethod
+    def adversarial(self, count: int, rng: np.random.Generator) -> Self:
+        """Return made-up records at the bounds, as different from each other as possible."""
+
+    @abstractmethod
+    def _take(self, mask: NDArray[np.bool_]) -> Mapping[str, Any]:
+        """Return the fields of a slice that differ from this data set's."""
+
+    def __getitem__(self, mask: NDArray[np.bool_]) -> Self:
+        """Return the records where ``mask`` is true, in their order; there may be none."""
+        chosen = np.asarray(mask)
+        if chosen.dtype != np.bool_ or chosen.shape != (len(self),):
+            raise ValueError(
+                f"mask must be boolean of shape ({len(self)},), got {chosen.dtype} {chosen.shape}"
+            )
+        if chosen.all():
+            return self
+        records = copy.copy(self)  # not checked again: a slice of valid records is valid, even when empty
+        vars(records).update(self._take(chosen))
+        return records
+
+    def split(self, test_share: float, seed: int) -> tuple[Self, Self]:
+        """Divide the records in two at random.
+
+        Parameters
+        ----------
+        test_share
+            Share of the records in the second part.
+        seed
+            Chooses them; the same seed chooses the same records.
+
+        Returns
+        -------
+        train, test
+            Disjoint records, each in their order.
+        """
+        size = round(len(self) * validate.share("test_share", test_share))
+        if not 0 < size < len(self):
+            raise ValueError(f"test_share must split the {len(self)} records in two, got {test_share}")
+        in_test = np.zeros(len(self), dtype=np.bool_)
+        chooser = np.random.default_rng(validate.whole("seed", seed, low=0))
+        in_test[chooser.permutation(len(self))[:size]] = True
+        return self[~in_test], self[in_test]
+
+
+class RowsOfPersons(Records):
+    """Rows grouped by person: a record is a person, and a mask takes all rows of each."""
+
+    persons: NDArray[np.int64] | None
+
+    @property
+    @abstractmethod
+    def row_count(self) -> int:
+        """The number of rows, at least as many as persons."""
+
+    @property
+    def row_weights(self) -> NDArray[np.float64]:
+        """One over the number of rows of a row's person: a person's statistics are the average of the rows'.
+
+        Examples
+        --------
+        >>> from vips_core import Images
+        >>> Images.from_images([[0], [1], [1]], 0.5, persons=["ann", "bob", "ann"]).row_weights.round(9)
+        array([0.5, 0.5, 1. ])
+        """
+        if self.persons is None:
+            return np.ones(self.row_count)
+        rows = np.bincount(self.persons)
+        return np.asarray(np.where(rows > 1, _ROUNDED_DOWN / rows, 1.0)[self.persons])
+
+    def __len__(self) -> int:
+        if self.persons is None:
+            return self.row_count
+        return int(self.persons[-1]) + 1 if self.row_count else 0
+
+    def _take(self, mask: NDArray[np.bool_]) -> Mapping[str, Any]:
+        if self.persons is None:
+            return self._take_rows(mask)
+        rows = mask[self.persons]
+        numbered = (np.cumsum(mask) - 1)[self.persons[rows]]
+        return {**self._take_rows(rows), "persons": frozen(numbered)}
+
+    @abstractmethod
+    def _take_rows(self, mask: NDArray[np.bool_]) -> Mapping[str, Any]:
+        """Return the fields of these rows, without their persons."""
+
+
+def person_numbers(identifiers: Any, rows: int) -> NDArray[np.int64]:
+    """Number persons from 0 in the order of their first rows; `ValueError` where a row has none.
+
+    Parameters
+    ----------
+    identifiers
+        One a row: text or whole numbers, as `identities` takes them.
+    rows
+        How many there must be.
+
+    Examples
+    --------
+    >>> person_numbers(["ann", "007", 7, "ann"], rows=4)
+    array([0, 1, 1, 0])
+    """
+    import pandas as pd  # here: it is slow to import, and most records have no persons
+
+    if np.ndim(identifiers) != 1 or len(identifiers) != rows:
+        raise ValueError(f"persons must be {rows} identifiers, one a row, got shape {np.shape(identifiers)}")
+    plain = isinstance(identifiers, np.ndarray) and identifiers.dtype.kind in "iu"  # nothing to spell
+    numbers, _ = pd.factorize(identifiers if plain else identities(identifiers))
+    missing = numbers < 0
+    if missing.any():
+        raise ValueError(f"each row must name its person, but {missing.sum()} of {rows} rows do not")
+    return np.asarray(numbers, np.int64)
+
+
+def frozen(array: Any) -> Any:
+    """Make an array (or the arrays of a CSR array) that nobody else holds read-only, and return it."""
+    for part in (array.data, array.indices, array.indptr) if sparse.issparse(array) else (array,):
+        part.setflags(write=False)
+    return array
+
+
+def owned(array: NDArray[Any], dtype: DTypeLike) -> Any:
+    """Return a read-only array of this type: the same one if it is that already, otherwise a copy."""
+    ready = array.dtype == dtype and array.base is None and not array.flags.writeable
+    return array if ready else frozen(array.astype(dtype))
+
+
+def unique_names(names: Iterable[str], what: str) -> tuple[str, ...]:
+    """Return names as a tuple, if there are some and no two are the same."""
+    names = tuple(names)
+    if not names or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"{what} must hold at least one name and only strings, got {validate.few(names)}")
+    name, times = _commonest(names)
+    if times > 1:
+        raise ValueError(f"{what} must hold different names, got {validate.shown(name)} {times} times")
+    return names
+
+
+@functools.lru_cache(maxsize=64)  # the parts of a data set, and all that is made of it, share their names
+def _commonest(names: tuple[str, ...]) -> tuple[str, int]:
+    return Counter(names).most_common(1)[0]
+
+
+def numbers(values: Any, what: str) -> NDArray[np.float64]:
+    """Return values as a new float64 array; missing ones, of a pandas column or masked, become NaN."""
+    kind = getattr(getattr(values, "dtype", None), "kind", None)
+    if kind in ("c", "m", "M"):  # NumPy would drop a part of them, or count nanoseconds
+        raise ValueError(f"{what} must be numbers, got {values.dtype}")
+    try:
+        if isinstance(values, np.ma.MaskedArray):
+            values = np.ma.filled(values.astype(np.float64), np.nan)
+        plain = values.to_numpy(np.float64, na_value=np.nan) if hasattr(values, "to_numpy") else values
+        return np.array(plain, dtype=np.float64, order="C")  # kernels add up rows of other orders otherwise
+    except (TypeError, ValueError, OverflowError):  # a whole number may be larger than any float
+        raise ValueError(f"{what} must be numbers{_which(_no_number(values), values)}") from None
+
+
+def sparse_rows(matrix: Any) -> Any:
+    """Return a sparse matrix as new float64 rows; entries of one cell are added up as float64, too."""
+    if matrix.dtype.kind not in "biuf":
+        raise ValueError(f"x must be numbers, got {matrix.dtype}")
+    rows = sparse.csr_array(matrix.astype(np.float64))
+    rows.check_format()  # kernels read where its indices say
+    return rows
+
+
+def _no_number(values: Any) -> NDArray[np.bool_]:
+    def is_none(value: Any) -> bool:
+        try:
+            float(value)
+        except (TypeError, ValueError, OverflowError):
+            return isinstance(value, str | int)  # others may be missing
+        return False
+
+    return np.array([is_none(value) for value in np.ravel(np.asarray(values, dtype=object))], np.bool_)
+
+
+def _which(wrong: NDArray[np.bool_], values: Any) -> str:
+    """Say which entry is wrong first, counted from 1, and not what it is: records may be private.
+
+    Some rows of a frame that is read in parts know how many came before them.
+    """
+    before = getattr(getattr(values, "index", None), "start", 0)
+    return f", which entry {before + int(np.argmax(wrong)) + 1:,} is not" if wrong.any() else ""
+
+
+def whole_numbers(
+    values: ArrayLike,
+    what: str,
+    dtype: DTypeLike,
+    low: int = 0,
+    high: int | None = None,
+    given: Any = None,
+) -> Any:
+    """Return values as a read-only integer array, if they are whole and from low to high.
+
+    `given` is what they were before they became an array, which may know their rows.
+    """
+    array, high = np.asarray(values), np.iinfo(dtype).max if high is None else high
+    if array.size and array.dtype.kind not in "biuf":
+        raise ValueError(f"{what} must be whole numbers, got {array.dtype}")
+    wrong = ~((array >= low) & (array <= high))  # also true for NaN
+    if array.dtype.kind == "f":
+        wrong |= array != np.floor(array)
+    if wrong.any():
+        raise ValueError(f"{what} must be whole numbers from {low} to {high}{_which(wrong, given)}")
+    return owned(array, dtype)

@@ -1,0 +1,149 @@
+"""Documents from text, CSV or arrays of counts."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vips_core import files, validate
+from vips_core.records.documents import Documents
+from vips_core.records.english import english_words
+from vips_core.records.files.identification import (
+    array_of_persons,
+    column_of_persons,
+    csv_rows,
+    refuse_person,
+)
+from vips_core.records.files.npz import load_arrays
+from vips_core.records.files.text import csv_chunks, line_chunks, lines, read_csv, read_lines, read_text
+
+COUNT_ARRAYS = ("indptr", "indices", "counts", "vocabulary")
+COMMON_WORDS = 6000  # size of the default vocabulary: the most frequent English words
+TEXT_ENDINGS = ("", ".txt", ".text")
+
+
+def read(path: Path, vocabulary: Path | None, column: str | None, person: str | None = None) -> Documents:
+    """Read documents from `.npz` counts, or from a text or CSV file with one document per line.
+
+    Parameters
+    ----------
+    path
+        The file; its ending says what it is.
+    vocabulary
+        File of public words, one per line; common English words where left out. Counts have their own.
+    column
+        Of a CSV; may be left out where it has one column besides that of persons.
+    person
+        Column of a CSV, or array of an `.npz`, that names who wrote a document; None where each document is
+        another record.
+
+    Returns
+    -------
+    Documents
+        Counts of the public words.
+    """
+    suffix = _ending(path)
+    if suffix == ".npz":
+        corpus, persons = _corpus_of_counts(path, person)
+        return corpus if persons is None else corpus.joined(persons)
+    words = _words(vocabulary)
+    if suffix == ".csv":
+        texts, persons = _column(read_csv(path, dtype=str, keep_default_na=False), path, column, person)
+        corpus = Documents.from_texts(texts, words, persons)
+    else:
+        refuse_person(person, path, "one line a document")
+        corpus = Documents.from_texts(read_lines(path), words)
+    if not corpus.counts.size:  # runs would spend a budget on noise alone
+        raise ValueError(f"{path.name} holds none of the {len(words):,} words of the vocabulary")
+    return corpus
+
+
+def chunks(
+    path: Path, vocabulary: Path | None, column: str | None, person: str | None
+) -> Iterator[tuple[Documents, Any, int]]:
+    """Read documents as `read` does, some at a time, not yet added up for each person.
+
+    Parameters
+    ----------
+    path, vocabulary, column, person
+        As in `read`.
+
+    Returns
+    -------
+    iterator of (Documents, persons, int)
+        Documents, who wrote each, None where nobody says, and how many bytes of the file have been read.
+    """
+    suffix = _ending(path)
+    if suffix == ".npz":
+        yield *_corpus_of_counts(path, person), path.stat().st_size
+        return
+    words = _words(vocabulary)
+    if suffix == ".csv":
+        for frame, position in csv_chunks(path, dtype=str, keep_default_na=False):
+            texts, persons = _column(frame, path, column, person)
+            yield Documents.from_texts(texts, words), persons, position
+        return
+    refuse_person(person, path, "one line a document")
+    for texts, position in line_chunks(path):
+        yield Documents.from_texts(texts, words), None, position
+
+
+def source_rows(path: Path) -> Iterator[bytes]:
+    """Return the bytes that identify each document of a file, whatever the vocabulary."""
+    suffix = path.suffix.lower()
+    if suffix == ".npz":
+        return _rows_of_counts(load_arrays(path))
+    return csv_rows(path) if suffix == ".csv" else (line.strip().encode() for line in lines(path))
+
+
+def _rows_of_counts(arrays: Any) -> Iterator[bytes]:
+    """Return each document's words and counts, in an order that does not depend on the vocabulary's."""
+    import pandas as pd
+
+    words = pd.util.hash_array(np.asarray(arrays["vocabulary"]).astype(object))[arrays["indices"]]
+    counts = np.asarray(arrays["counts"]).astype(np.uint64)
+    for start, stop in zip(arrays["indptr"][:-1], arrays["indptr"][1:], strict=True):
+        order = np.argsort(words[start:stop])
+        yield np.column_stack([words[start:stop][order], counts[start:stop][order]]).tobytes()
+
+
+def _ending(path: Path) -> str:
+    """Return the ending of a file that may hold documents; others are refused."""
+    suffix = path.suffix.lower()
+    if path.is_dir() or suffix not in (*TEXT_ENDINGS, ".csv", ".npz"):
+        raise ValueError(f"documents must be one file, .txt, .csv or .npz, got {path.name!r}")
+    return suffix
+
+
+def _corpus_of_counts(path: Path, person: str | None) -> tuple[Documents, Any]:
+    arrays = load_arrays(path)
+    missing = [name for name in COUNT_ARRAYS if name not in arrays]
+    if missing:
+        raise ValueError(
+            f"{path.name} must hold indptr, indices, counts and vocabulary; it lacks {validate.few(missing)}"
+        )
+    words = arrays["vocabulary"]
+    if words.ndim != 1 or words.dtype.kind != "U":
+        raise ValueError(
+            f"the vocabulary in {path.name} must be a list of words, got {words.dtype} of shape {words.shape}"
+        )
+    corpus = Documents(arrays["indptr"], arrays["indices"], arrays["counts"], tuple(map(str, words)))
+    return corpus, array_of_persons(arrays, person, path)
+
+
+def _words(vocabulary: Path | None) -> tuple[str, ...]:
+    if vocabulary is None:
+        return english_words()[:COMMON_WORDS]
+    return tuple(read_text(vocabulary, files.MOST_VOCABULARY).split())
+
+
+def _column(frame: Any, path: Path, column: str | None, person: str | None) -> tuple[Iterable[str], Any]:
+    persons, others = column_of_persons(frame, person, path), [name for name in frame if name != person]
+    chosen = others[0] if column is None and len(others) == 1 else column
+    if chosen not in others:
+        raise ValueError(
+            f"name the column with the documents: {path.name} has {validate.few(others)}, "
+            f"got {validate.shown(column)}"
+        )
+    return frame[chosen], persons

@@ -1,0 +1,131 @@
+"""A user's files become a sharded data set, in bounded memory.
+
+Without a column of persons the files are read once, in order, and every few megabytes become a shard. With
+one, rows are first dealt out by a hash of their person, so that all rows of a person are in one shard; memory
+is then bounded by the rows of a shard, and of the person with the most.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vips_core.files import make_private_folder, new_private_file
+from vips_core.records.base import Records, person_numbers
+from vips_core.records.identity import identities
+from vips_core.records.kinds import PERSON, Kind
+from vips_core.records.shards import SHARD_BYTES, Sharded
+
+OnRead = Callable[[int], object]  # called with the bytes read since the last call
+
+
+def shard(
+    kind: Kind,
+    paths: Sequence[Path],
+    out: str | Path,
+    options: Mapping[str, Any],
+    *,
+    scratch: Path,
+    records_per_shard: int | None = None,
+    on_read: OnRead | None = None,
+) -> Sharded:
+    r"""Write a user's files as one sharded data set.
+
+    Parameters
+    ----------
+    kind
+        Of records.
+    paths
+        Files, or folders of images, as `read` takes them.
+    out
+        A folder, or any address that fsspec opens.
+    options
+        What is public about the files, of the kind's options.
+    scratch
+        An empty private folder, as large as the files: rows wait there for the others of their person.
+    records_per_shard
+        By default as many as have 32 MB.
+    on_read
+        Called with the number of bytes that were read since the last time.
+
+    Returns
+    -------
+    Sharded
+        Its records are in the order of the files, unless a column names persons.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from vips_core.records import KINDS
+    >>> with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as scratch:
+    ...     file = Path(folder) / "letters.txt"
+    ...     _ = file.write_text("rain and sun\nsun and tea\n", encoding="utf-8")
+    ...     len(shard(KINDS["documents"], [file], Path(folder) / "shards", {}, scratch=Path(scratch)))
+    2
+    """
+    given = kind.checked(options)
+    person = given[PERSON]
+    for path in paths:
+        if not path.exists():
+            raise ValueError(f"there is no file {str(path)!r}")
+    for file, times in Counter(path.resolve() for path in paths).items():
+        if times > 1:  # every record would count twice, and be protected half as well
+            raise ValueError(f"each file must be given once, got {file.name} {times} times")
+    chunks = _chunks(kind, paths, given, on_read or (lambda count: None))
+    if person is None:
+        several = (records for records, _ in chunks)
+        return Sharded.write(out, several, records_per_shard=records_per_shard)
+    hands = max(1, -(-sum(_size(path) for path in paths) // SHARD_BYTES))
+    public = _deal(chunks, hands, scratch)
+    several = (_gathered(hand, kind.records_type, public) for hand in sorted(scratch.iterdir()))
+    return Sharded.write(out, several, records_per_shard=records_per_shard, person=person)
+
+
+def _chunks(
+    kind: Kind, paths: Iterable[Path], given: Mapping[str, Any], on_read: OnRead
+) -> Iterator[tuple[Any, Any]]:
+    """Return some rows at a time without their persons, and whose they are, None where nobody says."""
+    for path in paths:
+        before = 0
+        for records, persons, position in kind.chunks(path, **given):
+            yield records, persons
+            on_read(max(0, position - before))
+            before = max(before, position)
+        on_read(max(0, _size(path) - before))
+
+
+def _size(path: Path) -> int:
+    return sum(file.stat().st_size for file in (path.iterdir() if path.is_dir() else (path,)))
+
+
+def _deal(chunks: Iterable[tuple[Any, Any]], hands: int, folder: Path) -> dict[str, Any]:
+    """Deal the rows out to so many folders, a person's all to one; return what is public about them."""
+    import pandas as pd
+
+    public: dict[str, Any] = {}
+    for number, (records, persons) in enumerate(chunks):
+        own = records.public
+        if own != (public := public or own):
+            raise ValueError("all records of a data set must have the same public description")
+        person_numbers(persons, len(records))  # refuses a row without a person
+        identifiers = identities(persons)
+        hand_of = pd.util.hash_array(identifiers) % hands
+        for hand in np.unique(hand_of):
+            place = folder / f"{hand:08}"
+            make_private_folder(place)
+            mine = hand_of == hand
+            with new_private_file(place / f"{number:08}.records") as file:
+                file.write(records[mine].to_bytes())
+            with new_private_file(place / f"{number:08}.npy") as file:
+                np.save(file, identifiers[mine].astype(str))
+    return public
+
+
+def _gathered(hand: Path, records_type: type[Records], public: Mapping[str, Any]) -> Records:
+    """Return the records of the persons in a folder."""
+    described, places = records_type.read_public(public), sorted(hand.glob("*.records"))
+    parts = [records_type.from_bytes(place.read_bytes(), described) for place in places]
+    persons = np.concatenate([np.load(place.with_suffix(".npy")) for place in places])
+    return records_type.concatenated(parts, persons)

@@ -1,0 +1,117 @@
+"""A table from a CSV and its schema, the TOML file that says what is public about the columns."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from vips_core import toml, validate
+from vips_core.records.files.identification import column_of_persons, csv_rows
+from vips_core.records.files.text import csv_chunks, read_csv, read_header
+from vips_core.records.table import Table
+
+source_rows = csv_rows  # bytes that identify each row, with all of its columns
+
+
+def read(path: Path, target: str, schema: Path, person: str | None = None) -> Table:
+    """Read labelled rows from a CSV with a schema of public ranges.
+
+    Parameters
+    ----------
+    path
+        The CSV, with a header.
+    target
+        The column of 0/1 labels.
+    schema
+        The TOML file that `read_schema` describes.
+    person
+        The column that names whose row it is; None where each row is another record.
+
+    Returns
+    -------
+    Table
+        One record for each row, or each person.
+    """
+    public = read_schema(schema)
+    _check_header(path, [target, *public["ranges"]], person)
+    frame = read_csv(path, dtype=None if person is None else {person: str})
+    column_of_persons(frame, person, path)  # refuses a table without it
+    return Table.from_frame(frame, target, **public, person=person)
+
+
+def chunks(path: Path, target: str, schema: Path, person: str | None) -> Iterator[tuple[Table, Any, int]]:
+    """Read labelled rows as `read` does, some at a time, each row still on its own.
+
+    Parameters
+    ----------
+    path, target, schema, person
+        As in `read`.
+
+    Returns
+    -------
+    iterator of (Table, persons, int)
+        Rows, whose each is, None where nobody says, and how many bytes of the file have been read.
+    """
+    public = read_schema(schema)
+    if person in (target, *public["ranges"]):
+        named = validate.shown(person)
+        raise ValueError(f"the column {named} names persons: it can be neither the target nor a predictor")
+    _check_header(path, [target, *public["ranges"]], person)
+    for frame, position in csv_chunks(path, dtype=None if person is None else {person: str}):
+        rows = Table.from_frame(frame, target, **public)
+        yield rows, column_of_persons(frame, person, path), position
+
+
+def _check_header(path: Path, needed: Sequence[str], person: str | None) -> None:
+    """Refuse a table that lacks a column, or has two of one name."""
+    names = read_header(path)
+    absent = [name for name in needed if name not in names]
+    if absent:
+        raise ValueError(
+            f"{path.name} lacks the columns {validate.few(absent)}: with commas between columns, it has "
+            f"{validate.few(names)}"
+        )
+    for name, times in Counter(names).items():
+        if times > 1 and name in (*needed, person):
+            raise ValueError(f"{path.name} must have one column {validate.shown(name)}, got {times}")
+
+
+def read_schema(path: Path) -> dict[str, Any]:
+    """Read a schema: a table `ranges` of column = [low, high], optionally `may_be_missing`, `norm_bound`."""
+    name = f"the schema {path.name}"
+    return checked_schema(toml.read_toml_file(path, name), name)
+
+
+def checked_schema(table: Mapping[str, Any], name: str = "the schema") -> dict[str, Any]:
+    """Return a schema as `Table.from_frame` takes it; `ValueError` with one sentence for a mistake.
+
+    Examples
+    --------
+    >>> checked_schema({"ranges": {"age": [20, 90]}, "may_be_missing": True})
+    Traceback (most recent call last):
+    ...
+    ValueError: may_be_missing in the schema must be a list of columns, got True
+    """
+    unknown = set(table) - {"ranges", "may_be_missing", "norm_bound"}
+    if unknown or not isinstance(table.get("ranges"), dict):
+        raise ValueError(
+            f"{name} must have a table ranges, and may have may_be_missing and norm_bound; "
+            f"got {validate.few(sorted(table))}"
+        )
+    missing = table.get("may_be_missing", [])
+    if not isinstance(missing, list) or not all(isinstance(column, str) for column in missing):
+        raise ValueError(f"may_be_missing in {name} must be a list of columns, got {validate.shown(missing)}")
+    bound = table.get("norm_bound")
+    return {
+        "ranges": {column: _range(column, value) for column, value in table["ranges"].items()},
+        "may_be_missing": tuple(missing),
+        "norm_bound": None if bound is None else validate.positive(f"norm_bound in {name}", bound),
+    }
+
+
+def _range(column: str, value: Any) -> tuple[float, float]:
+    name = validate.shown(column)
+    if not isinstance(value, list) or len(value) != 2:
+        raise ValueError(f"the range of {name} must be [low, high], got {validate.shown(value)}")
+    low, high = (validate.number(f"each end of the range of {name}", end) for end in value)
+    return low, high

@@ -1,0 +1,164 @@
+"""Binary images."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from vips_core import validate
+from vips_core.records.base import RowsOfPersons, frozen, owned, person_numbers
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Images(RowsOfPersons):
+    """Binary images, eight pixels to a byte as by ``np.packbits``; unused last bits are 0.
+
+    Parameters
+    ----------
+    bits
+        Images × (height · width / 8 rounded up).
+    shape
+        (height, width).
+    persons
+        Whose image it is, where persons may have several: text or whole numbers, one an image. Images are
+        then ordered by person, and only numbers of persons are kept. None where each image is another record.
+
+    Examples
+    --------
+    >>> images = Images.from_images([[0.1, 0.9, 0.7]], threshold=0.5)
+    >>> images.unpack()
+    array([[0., 1., 1.]], dtype=float32)
+    """
+
+    kind: ClassVar[str] = "images"
+    matched_field: ClassVar[str] = "shape"
+
+    bits: NDArray[np.uint8]
+    shape: tuple[int, int]
+    persons: NDArray[np.int64] | None = None
+
+    def __post_init__(self) -> None:
+        try:
+            height, width = (validate.whole("a side", side, low=1) for side in self.shape)
+        except (TypeError, ValueError):
+            raise ValueError(f"shape must be (height, width) of at least 1 each, got {self.shape}") from None
+        shape, bits = (height, width), np.asarray(self.bits)
+        pixels = shape[0] * shape[1]
+        row_bytes = -(-pixels // 8)
+        if bits.dtype != np.uint8 or bits.ndim != 2 or len(bits) < 1 or bits.shape[1] != row_bytes:
+            raise ValueError(f"bits must be uint8, one or more × {row_bytes}, got {bits.dtype} {bits.shape}")
+        if pixels % 8 and (bits[:, -1] & (0xFF >> pixels % 8)).any():
+            raise ValueError("bits after the last pixel must be 0")
+        if self.persons is not None:
+            persons = person_numbers(self.persons, len(bits))
+            order = np.argsort(persons, kind="stable")
+            bits = bits[order]
+            vars(self).update(persons=frozen(persons[order]))
+        vars(self).update(bits=owned(bits, np.uint8), shape=shape)
+
+    @classmethod
+    def from_images(cls, array: ArrayLike, threshold: float, persons: Any = None) -> Self:
+        """Make rows from grey images.
+
+        Parameters
+        ----------
+        array
+            n × height × width, or n × pixels.
+        threshold
+            A pixel above it is 1.
+        persons
+            Whose image it is, where persons may have several.
+
+        Returns
+        -------
+        Images
+            n images.
+
+        Examples
+        --------
+        >>> Images.from_images([[[0, 255], [200, 0]]], threshold=127).shape
+        (2, 2)
+        """
+        images = np.asarray(array)
+        if images.ndim not in (2, 3):
+            raise ValueError(f"images must be n × height × width or n × pixels, got shape {images.shape}")
+        if images.dtype.kind not in "biuf" or not np.isfinite(images).all():
+            raise ValueError(f"images must be finite numbers, got {images.dtype} with other values")
+        if not len(images):
+            raise ValueError("there must be at least one image, got none")
+        shape = (1, images.shape[1]) if images.ndim == 2 else (images.shape[1], images.shape[2])
+        pixels = (images > validate.number("threshold", threshold)).reshape(len(images), shape[0] * shape[1])
+        return cls(np.packbits(pixels, axis=1), shape, persons)
+
+    def unpack(self, dtype: DTypeLike = np.float32, images: slice = slice(None)) -> NDArray[Any]:
+        """Return the pixels of all or some consecutive images.
+
+        Parameters
+        ----------
+        dtype
+            Of the result.
+        images
+            Which images: where there are many, only some should be held unpacked.
+
+        Returns
+        -------
+        array
+            Images × (height · width) zeros and ones.
+        """
+        pixels = self.shape[0] * self.shape[1]
+        return np.unpackbits(self.bits[images], axis=1, count=pixels).astype(dtype)
+
+    def adversarial(self, count: int, rng: np.random.Generator) -> Self:
+        """Return made-up images, one a person: white noise, and at the end an empty and a full one.
+
+        Parameters
+        ----------
+        count
+            How many images.
+        rng
+            Draws the pixels.
+
+        Examples
+        --------
+        >>> images = Images.from_images([[0, 1, 1]], threshold=0.5)
+        >>> images.adversarial(2, np.random.default_rng(0)).unpack()
+        array([[0., 0., 0.],
+               [1., 1., 1.]], dtype=float32)
+        """
+        pixels = rng.integers(2, size=(count, *self.shape))
+        pixels[-2:-1], pixels[-1:] = 0, 1
+        return type(self).from_images(pixels, 0.5, None if self.persons is None else np.arange(count))
+
+    @property
+    def public(self) -> dict[str, Any]:
+        """The height and width of an image."""
+        return {"shape": list(self.shape)}
+
+    @staticmethod
+    def read_public(public: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the shape as the constructor takes it."""
+        height, width = public["shape"]
+        return {"shape": (int(height), int(width))}
+
+    def arrays(self) -> dict[str, Any]:
+        """Return the packed pixels, and the persons where images are grouped."""
+        return {"bits": self.bits} | ({} if self.persons is None else {"persons": self.persons})
+
+    def row_bytes(self) -> Iterator[bytes]:
+        """Return the packed pixels of each image."""
+        return (row.tobytes() for row in self.bits)
+
+    @classmethod
+    def concatenated(cls, parts: Sequence[Self], persons: Any) -> Self:
+        """Return all images, grouped by person."""
+        return cls(np.concatenate([part.bits for part in parts]), parts[0].shape, persons)
+
+    @property
+    def row_count(self) -> int:
+        """The number of images, at least as many as persons."""
+        return len(self.bits)
+
+    def _take_rows(self, mask: NDArray[np.bool_]) -> Mapping[str, Any]:
+        return {"bits": frozen(self.bits[mask])}

@@ -1,0 +1,195 @@
+"""The three kinds of records: what each is called, which files hold it, and what must be said of a file."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from vips_core.options import Option
+from vips_core.records.base import Records
+from vips_core.records.documents import Documents
+from vips_core.records.files import documents, images, table
+from vips_core.records.images import Images
+from vips_core.records.samples import SAMPLES
+from vips_core.records.table import Table
+
+PERSON = "person"
+_PERSON = Option(
+    str,
+    "column of a CSV (or array of an .npz) that names the person: all records with one value are protected "
+    "together",
+)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of records.
+
+    Attributes
+    ----------
+    records_type
+        Class of the records.
+    record
+        What one of them is called.
+    help
+        What the kind holds, in a few words.
+    formats
+        The files it is read from, in the words of `--help`.
+    endings, upload_help, several_files
+        What an upload takes: endings of names, a sentence, and whether it may be several files.
+    options
+        What must be said of a file, because it must not be learned from private records.
+    required
+        Options without which no file is read, and the sentence that asks for them.
+    read, chunks, source_rows
+        Functions of a path and `options`: all records; some at a time, with persons and bytes read; and, of
+        the path alone, bytes that identify each row.
+
+    Examples
+    --------
+    >>> KINDS["table"].unit()
+    'one row of the file'
+    >>> KINDS["table"].unit("patient")
+    'one person (all rows with the same value of patient)'
+    >>> KINDS["table"].unit("patient", "trial 7")
+    'one person (all rows with the same value of patient, as numbered in trial 7)'
+    """
+
+    records_type: type[Records]
+    record: str
+    help: str
+    formats: str
+    endings: tuple[str, ...]
+    upload_help: str
+    options: Mapping[str, Option]
+    read: Callable[..., Any]
+    chunks: Callable[..., Iterator[tuple[Any, Any, int]]]
+    source_rows: Callable[[Path], Iterator[bytes]]
+    several_files: bool = False
+    required: tuple[tuple[str, ...], str] = ((), "")
+
+    @property
+    def name(self) -> str:
+        """As commands and the store call it."""
+        return self.records_type.kind
+
+    def unit(self, person: str | None = None, namespace: str | None = None) -> str:
+        """Return what the guarantee protects: what the code enforces, whatever a steward calls it.
+
+        Parameters
+        ----------
+        person
+            The column (or array) that names the person; None where there is none.
+        namespace
+            The study whose identifiers these are; None where they mean the same person in all data sets.
+        """
+        if person is None:
+            return f"one {self.record} of the file"
+        study = "" if namespace is None else f", as numbered in {namespace}"
+        return f"one person (all {self.record}s with the same value of {person}{study})"
+
+    def checked(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the options of a file as its readers take them, completed by their defaults."""
+        given = {
+            name: self.options[name].check(name, value)
+            for name, value in options.items()
+            if value is not None
+        }
+        names, sentence = self.required
+        if not set(names) <= set(given):
+            raise ValueError(sentence)
+        paths = {name: Path(given[name]) for name in ("vocabulary", "schema") if name in given}
+        return {name: option.default for name, option in self.options.items()} | given | paths
+
+    def read_file(self, path: Path, options: Mapping[str, Any]) -> Any:
+        """Read a user's file or folder.
+
+        Parameters
+        ----------
+        path
+            A file, or a folder of images.
+        options
+            What is public about it.
+
+        Returns
+        -------
+        Documents, Table or Images
+            The records; `ValueError` with one sentence where the file has none.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> file = Path(folder.name) / "letters.txt"
+        >>> _ = file.write_text("A letter about rain and sun", encoding="utf-8")
+        >>> len(KINDS["documents"].read_file(file, {}))
+        1
+        >>> folder.cleanup()
+        """
+        if not path.exists():
+            samples = [name for name, sample in SAMPLES.items() if sample.kind == self.name]
+            raise ValueError(
+                f"data must be {', '.join(samples)}, a known data set or a file, got {str(path)!r}"
+            )
+        return self.read(path, **self.checked(options))
+
+
+KINDS: Mapping[str, Kind] = {
+    kind.name: kind
+    for kind in (
+        Kind(
+            Documents,
+            "document",
+            "texts as word counts",
+            "a .txt with one document per line, a .csv, or an .npz with indptr, indices, counts, vocabulary",
+            ("txt", "csv", "npz"),
+            "A text file with one document per line, a CSV with a column of texts, or an .npz with the "
+            "arrays indptr, indices, counts and vocabulary.",
+            {
+                "vocabulary": Option(
+                    str,
+                    "file of public words, one per line, frequent ones first if known "
+                    "(default: common English)",
+                ),
+                "column": Option(str, "column of a CSV with one document per row"),
+                PERSON: _PERSON,
+            },
+            documents.read,
+            documents.chunks,
+            documents.source_rows,
+        ),
+        Kind(
+            Table,
+            "row",
+            "rows of features with a 0/1 label",
+            "a .csv with a header and commas",
+            ("csv",),
+            "A CSV with a header, one row per record, and a column that is 0 or 1.",
+            {
+                "target": Option(str, "column of a CSV with the 0/1 label"),
+                "schema": Option(str, "TOML file with the public range of each predictor"),
+                PERSON: _PERSON,
+            },
+            table.read,
+            table.chunks,
+            table.source_rows,
+            required=(
+                ("target", "schema"),
+                "a CSV needs target, the label's column, and schema, the file of public ranges",
+            ),
+        ),
+        Kind(
+            Images,
+            "image",
+            "binary images of one size",
+            "a folder of .png of one size, or an .npz whose array images is n × height × width",
+            ("png", "npz"),
+            "PNG files of one size, or an .npz with an array images (n × h × w).",
+            {"threshold": Option(float, "grey pixels above are 1", 127.0), PERSON: _PERSON},
+            images.read,
+            images.chunks,
+            images.source_rows,
+            several_files=True,
+        ),
+    )
+}

@@ -1,0 +1,112 @@
+"""The data sets that come with the project: real samples, and generated ones whose truth is known."""
+
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from vips_core.records.documents import Documents
+from vips_core.records.images import Images
+from vips_core.records.table import Table
+
+SPLIT_SEED = 0
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """Training records, and public held-out records where there are some.
+
+    Attributes
+    ----------
+    name
+        As the user calls it.
+    train, test
+        Records of one type; `test` is None where nothing is held out.
+    private
+        Whether the training records need protection; samples and generated ones do not.
+    """
+
+    name: str
+    train: Any
+    test: Any
+    private: bool
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Public records of one kind that come with the project; `records` of them are for training."""
+
+    kind: str
+    help: str
+    records: int
+    load: Callable[[], tuple[Any, Any]]
+
+
+@functools.lru_cache(maxsize=4)  # records do not change, and every run of an example would read them again
+def load_sample(name: str) -> DataSet:
+    """Return a data set that comes with the project.
+
+    Parameters
+    ----------
+    name
+        One of `SAMPLES`.
+
+    Returns
+    -------
+    DataSet
+        Public records, some of them held out.
+
+    Examples
+    --------
+    >>> len(load_sample("nhanes-stroke").train)
+    4204
+    """
+    train, test = SAMPLES[name].load()
+    return DataSet(name, train, test, private=False)
+
+
+def _split_sample(name: str, share: float) -> tuple[Any, Any]:
+    import sample_data  # here: a user with own files does not pay for it
+
+    train, test = sample_data.load(name).split(share, SPLIT_SEED)
+    return train, test
+
+
+def _mnist() -> tuple[Images, Images]:
+    import sample_data
+
+    return sample_data.load("mnist"), sample_data.load("mnist-test")
+
+
+def _generated_documents() -> tuple[Documents, Documents]:
+    from sample_data import generate
+
+    return generate.corpus(22_000, 100, topics=20, vocabulary_size=4000, seed=0)[0].split(0.1, SPLIT_SEED)
+
+
+def _generated_cohort() -> tuple[Table, Table]:
+    from sample_data import generate
+
+    return generate.stroke_cohort(seed=0)[0].split(0.2, SPLIT_SEED)
+
+
+def _generated_digits() -> tuple[Images, Images]:
+    from sample_data import generate
+
+    return generate.digits(12_000, seed=0)[0].split(1 / 6, SPLIT_SEED)
+
+
+SAMPLES: Mapping[str, Sample] = {
+    "sotu": Sample("documents", "State of the Union addresses", 18_963, lambda: _split_sample("sotu", 0.1)),
+    "nhanes-stroke": Sample(
+        "table", "NHANES, who had a stroke", 4_204, lambda: _split_sample("nhanes-stroke", 0.2)
+    ),
+    "mnist": Sample("images", "MNIST digits", 60_000, _mnist),
+    "generated-documents": Sample(
+        "documents", "22,000 documents with known topics", 19_800, _generated_documents
+    ),
+    "generated-cohort": Sample(
+        "table", "a cohort of the paper's shape, 10,069 × 4,146", 10_069, _generated_cohort
+    ),
+    "generated-digits": Sample("images", "12,000 drawn digits", 10_000, _generated_digits),
+}

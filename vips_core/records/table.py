@@ -1,0 +1,366 @@
+"""People as feature rows with labels."""
+
+import io
+import math
+import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from vips_core import validate
+from vips_core.kernels.exact import lowered
+from vips_core.records.base import (
+    RowsOfPersons,
+    frozen,
+    numbers,
+    person_numbers,
+    sparse_rows,
+    unique_names,
+    whole_numbers,
+)
+
+LEAST_BOUND, MOST_BOUND = 1e-100, 1e100  # squares of what is near them neither vanish nor overflow
+_MISSING = " missing"  # suffix of an indicator's name in `from_frame`; nothing depends on it
+
+MissingPairs = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Table(RowsOfPersons):
+    """Feature rows with 0/1 labels. A row longer than the public norm bound is scaled down to it.
+
+    Parameters
+    ----------
+    x
+        Rows × features, an array or scipy sparse.
+    y
+        One 0 or 1 a row.
+    feature_names
+        One name a column.
+    norm_bound
+        Public bound on the L2 norm of a row.
+    ranges
+        Public (low, high) of the columns of a frame, where `from_frame` made the rows.
+    persons
+        Whose row it is, where persons may have several: text or whole numbers, one a row. Rows are then
+        ordered by person, and only numbers of persons are kept. None where each row is another record.
+    missing_pairs
+        Public places (column, indicator), from 0, of columns that may be missing: the indicator is 1 where
+        the column is missing, and the column is 0 there.
+
+    Examples
+    --------
+    >>> rows = Table([[3.0, 4.0], [0.3, 0.4]], [1, 0], ("a", "b"), norm_bound=1.0)
+    >>> rows.x.round(2)
+    array([[0.6, 0.8],
+           [0.3, 0.4]])
+    """
+
+    kind: ClassVar[str] = "table"
+    matched_field: ClassVar[str] = "feature_names"
+    shard_ending: ClassVar[str] = "parquet"
+
+    x: Any
+    y: NDArray[np.uint8]
+    feature_names: tuple[str, ...]
+    norm_bound: float
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    persons: NDArray[np.int64] | None = None
+    missing_pairs: MissingPairs = ()
+
+    def __post_init__(self) -> None:
+        names = unique_names(self.feature_names, "feature_names")
+        bound = validate.number("norm_bound", self.norm_bound, low=LEAST_BOUND, high=MOST_BOUND)
+        pairs = checked_missing_pairs(self.missing_pairs, len(names))
+        x = sparse_rows(self.x) if sparse.issparse(self.x) else numbers(self.x, "x")
+        y = whole_numbers(numbers(self.y, "labels"), "labels", np.uint8, high=1, given=self.y)
+        if x.ndim != 2 or x.shape[0] < 1 or x.shape[1] != len(names):
+            raise ValueError(f"x must be one or more rows × {len(names)} features, got shape {x.shape}")
+        if y.shape != (x.shape[0],):
+            raise ValueError(f"labels must have shape ({x.shape[0]},), got {y.shape}")
+        if self.persons is not None:
+            persons = person_numbers(self.persons, len(y))
+            order = np.argsort(persons, kind="stable")
+            x, y = x[order], frozen(y[order])
+            vars(self).update(persons=frozen(persons[order]))
+        vars(self).update(
+            x=_bounded(x, bound), y=y, feature_names=names, norm_bound=bound, missing_pairs=pairs
+        )
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        target: str,
+        ranges: Mapping[str, tuple[float, float]],
+        norm_bound: float | None = None,
+        may_be_missing: Collection[str] = (),
+        person: str | None = None,
+    ) -> Self:
+        """Make rows from the columns of a pandas frame that have a public range.
+
+        Each column is mapped from its (low, high) to [0, 1] and clipped. A constant column "intercept" comes
+        first.
+
+        Parameters
+        ----------
+        frame
+            One row a record.
+        target
+            Name of the column of 0/1 labels.
+        ranges
+            Public (low, high) of each predictor.
+        norm_bound
+            Public bound on the L2 norm of a row; None is the worst case for these columns, and no row is
+            scaled down.
+        may_be_missing
+            Predictors that are 0 where they are missing; a column "<name> missing" after each is 1 there,
+            and `missing_pairs` holds the places of both.
+        person
+            Name of the column that says whose row it is; all rows with one value are one record.
+
+        Returns
+        -------
+        Table
+            With the predictors in the order of `ranges`.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> frame = pd.DataFrame({"age": [20, 60], "stroke": [0, 1]})
+        >>> rows = Table.from_frame(frame, "stroke", {"age": (0, 100)})
+        >>> rows.feature_names, rows.x[:, 1]
+        (('intercept', 'age'), array([0.2, 0.6]))
+        """
+        if not hasattr(frame, "columns"):
+            raise ValueError(f"frame must be a pandas DataFrame, got {type(frame).__name__}")
+        if not len(frame):
+            raise ValueError("the table has no rows")
+        roles = {"target": target} | ({} if person is None else {"person": person})
+        columns_of = {name: list(frame.columns).count(name) for name in (*roles.values(), *ranges)}
+        absent = [name for name, times in columns_of.items() if times == 0]
+        if absent:
+            raise ValueError(f"the frame lacks the columns {validate.few(absent)}")
+        repeated = [name for name, times in columns_of.items() if times > 1]
+        if repeated:
+            raise ValueError(f"the frame has more than one column {validate.shown(repeated[0])}")
+        for role, name in roles.items():
+            if name in ranges:
+                raise ValueError(
+                    f"the {role} {validate.shown(name)} is not a predictor and must not have a range"
+                )
+        if person == target:
+            raise ValueError(f"the column {target!r} cannot be both the target and the person")
+        undeclared = [name for name in may_be_missing if name not in ranges]
+        if undeclared:
+            raise ValueError(f"may_be_missing names columns without a range: {validate.few(undeclared)}")
+        columns, pairs = [("intercept", np.ones(len(frame)))], []
+        for name, ends in ranges.items():
+            low, high = _checked_range(name, ends)
+            column = f"column {validate.shown(name)}"
+            values = numbers(frame[name], column)
+            missing = np.isnan(values)
+            if np.isinf(values).any() or (missing.any() and name not in may_be_missing):
+                raise ValueError(f"{column} must be finite, or in may_be_missing if it can be missing")
+            columns.append((name, np.where(missing, 0.0, np.clip((values - low) / (high - low), 0.0, 1.0))))
+            if name in may_be_missing:
+                pairs.append((len(columns) - 1, len(columns)))
+                columns.append((name + _MISSING, missing.astype(np.float64)))
+        names, arrays = zip(*columns, strict=True)
+        # A value and its missing indicator are never both non-zero.
+        bound = math.sqrt(1 + len(ranges)) if norm_bound is None else norm_bound
+        persons = None if person is None else frame[person]
+        return cls(np.column_stack(arrays), frame[target], names, bound, dict(ranges), persons, tuple(pairs))
+
+    def adversarial(self, count: int, rng: np.random.Generator) -> Self:
+        """Return made-up rows at the norm bound, one a person: along each column, then in random directions.
+
+        Parameters
+        ----------
+        count
+            How many rows.
+        rng
+            Draws directions and labels.
+
+        Examples
+        --------
+        >>> rows = Table([[0.5, 0.5]], [1], ("a", "b"), norm_bound=1.0)
+        >>> rows.adversarial(2, np.random.default_rng(0)).x.round(6)
+        array([[1., 0.],
+               [0., 1.]])
+        """
+        columns = len(self.feature_names)
+        x = np.eye(count, columns)
+        x[columns:] = rng.standard_normal((max(0, count - columns), columns))
+        x[columns:, [indicator for _, indicator in self.missing_pairs]] = 0
+        x *= 2 * self.norm_bound / np.linalg.norm(x, axis=1, keepdims=True)  # scaled down to the bound below
+        persons = None if self.persons is None else np.arange(count)
+        rows = sparse.csr_array(x) if sparse.issparse(self.x) else x
+        return replace(self, x=rows, y=rng.integers(2, size=count, dtype=np.uint8), persons=persons)
+
+    @property
+    def public(self) -> dict[str, Any]:
+        """Columns, their ranges, the norm bound, and which columns may be missing."""
+        return {
+            "feature_names": list(self.feature_names),
+            "norm_bound": float(self.norm_bound),
+            "ranges": {name: [float(low), float(high)] for name, (low, high) in self.ranges.items()},
+            "missing_pairs": [list(pair) for pair in self.missing_pairs],
+        }
+
+    @staticmethod
+    def read_public(public: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what is public about the columns as the constructor takes it."""
+        names = tuple(public["feature_names"])
+        return {
+            "feature_names": names,
+            "norm_bound": float(public["norm_bound"]),
+            "ranges": {name: (float(low), float(high)) for name, (low, high) in public["ranges"].items()},
+            "missing_pairs": checked_missing_pairs(public["missing_pairs"], len(names)),
+        }
+
+    def arrays(self) -> dict[str, Any]:
+        """Return labels, features (dense, or the arrays of sparse rows), and the persons if grouped."""
+        persons = {} if self.persons is None else {"persons": self.persons}
+        if not sparse.issparse(self.x):
+            return {"x": self.x, "y": self.y, **persons}
+        rows = {"data": self.x.data, "indices": self.x.indices, "indptr": self.x.indptr}
+        return {**rows, "y": self.y, **persons}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Any], public: Mapping[str, Any]) -> Self:
+        """Return the rows of `arrays()`, given the arguments of `read_public`."""
+        x, y = arrays.get("x"), arrays["y"]
+        if x is None:
+            rows = arrays["data"], arrays["indices"], arrays["indptr"]
+            x = sparse.csr_array(rows, (len(y), len(public["feature_names"])))
+        return cls(x, y, **public, persons=arrays.get("persons"))
+
+    def to_bytes(self) -> bytes:
+        """Return the content of a Parquet file: label, person, and features or sparse indices and values."""
+        import pyarrow as pa  # here: slow to import, and only shards need it
+        from pyarrow import parquet
+
+        columns = {"label": pa.array(self.y)}
+        if self.persons is not None:
+            columns["person"] = pa.array(self.persons)
+        if sparse.issparse(self.x):
+            ends = pa.array(self.x.indptr.astype(np.int32))
+            columns["indices"] = pa.ListArray.from_arrays(ends, pa.array(self.x.indices.astype(np.int32)))
+            columns["values"] = pa.ListArray.from_arrays(ends, pa.array(self.x.data))
+        else:
+            values = pa.array(np.ascontiguousarray(self.x).reshape(-1))
+            columns["features"] = pa.FixedSizeListArray.from_arrays(values, self.x.shape[1])
+        file = io.BytesIO()
+        parquet.write_table(pa.table(columns), file, use_dictionary=False)
+        return file.getvalue()
+
+    @classmethod
+    def from_bytes(cls, content: bytes, public: Mapping[str, Any]) -> Self:
+        """Return the rows of a Parquet file of `to_bytes`."""
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        table = parquet.read_table(pa.BufferReader(content)).combine_chunks()
+        columns = {name: table.column(name).chunk(0) for name in table.column_names}
+        shape = len(table), len(public["feature_names"])
+        if "features" in columns:
+            x: Any = columns["features"].flatten().to_numpy(zero_copy_only=False).reshape(shape)
+        else:
+            values, indices = (
+                columns[name].flatten().to_numpy(zero_copy_only=False) for name in ("values", "indices")
+            )
+            x = sparse.csr_array((values, indices, columns["indices"].offsets.to_numpy()), shape)
+        persons = columns["person"].to_numpy() if "person" in columns else None
+        return cls(x, columns["label"].to_numpy(), **public, persons=persons)
+
+    def row_bytes(self) -> Iterator[bytes]:
+        """Return the label and the nonzero features of each row, in single precision."""
+        rows = sparse.csr_array(self.x, copy=True)
+        rows.sum_duplicates()
+        rows.eliminate_zeros()
+        values, columns = rows.data.astype(np.float32), rows.indices.astype(np.int32)
+        for label, start, stop in zip(self.y, rows.indptr[:-1], rows.indptr[1:], strict=True):
+            yield bytes([label]) + columns[start:stop].tobytes() + values[start:stop].tobytes()
+
+    @classmethod
+    def concatenated(cls, parts: Sequence[Self], persons: Any) -> Self:
+        """Return all rows, grouped by person."""
+        stack = sparse.vstack if sparse.issparse(parts[0].x) else np.concatenate
+        labels = np.concatenate([part.y for part in parts])
+        return replace(parts[0], x=stack([part.x for part in parts]), y=labels, persons=persons)
+
+    @property
+    def row_count(self) -> int:
+        """The number of rows, at least as many as persons."""
+        return len(self.y)
+
+    def _take_rows(self, mask: NDArray[np.bool_]) -> Mapping[str, Any]:
+        return {"x": frozen(self.x[np.flatnonzero(mask)]), "y": frozen(self.y[mask])}
+
+
+def checked_missing_pairs(pairs: Any, columns: int) -> MissingPairs:
+    """Return pairs of a column and its indicator; `ValueError` with one sentence for what is none.
+
+    Parameters
+    ----------
+    pairs
+        Places of both among the columns.
+    columns
+        How many there are.
+
+    Examples
+    --------
+    >>> checked_missing_pairs([[1, 2]], columns=3)
+    ((1, 2),)
+    >>> checked_missing_pairs([[1, 3]], columns=3)
+    Traceback (most recent call last):
+    ...
+    ValueError: missing_pairs must be pairs of column and indicator, each from 0 to 2 and once, got [1, 3]
+    """
+    checked, taken = list[tuple[int, int]](), set[int]()
+    for pair in pairs if isinstance(pairs, Iterable) else [pairs]:
+        try:
+            column, indicator = (validate.whole("a place", place, 0, columns - 1) for place in pair)
+        except (TypeError, ValueError):
+            column = indicator = -1
+        if column == indicator or taken & {column, indicator}:
+            raise ValueError(
+                f"missing_pairs must be pairs of column and indicator, each from 0 to {columns - 1} "
+                f"and once, got {validate.shown(pair)}"
+            )
+        checked.append((column, indicator))
+        taken |= {column, indicator}
+    return tuple(checked)
+
+
+def _checked_range(name: str, ends: Any) -> tuple[float, float]:
+    try:
+        low, high = (validate.number("an end", end) for end in ends)
+        validate.number("the width", high - low, low=sys.float_info.min)  # less is not precise
+    except (TypeError, ValueError):
+        column, got = validate.shown(name), validate.shown(ends)
+        raise ValueError(f"the range of {column} must be finite with low < high, got {got}") from None
+    return low, high
+
+
+def _bounded(x: Any, bound: float) -> Any:
+    """Return rows that nobody else holds, frozen, those longer than the bound scaled down to it."""
+    if sparse.issparse(x):
+        x.sum_duplicates()
+    with np.errstate(over="ignore", invalid="ignore"):
+        norms = np.sqrt((x * x).sum(axis=1))
+    if not np.isfinite(norms).all():
+        raise ValueError(f"x must be finite, got a row of norm {norms[~np.isfinite(norms)][0]}")
+    if (norms > bound).any():
+        # Somewhat below the bound, so that rows that were scaled down once stay as they are for ever.
+        scale = np.where(norms > bound, lowered(bound, x.shape[1]) / np.maximum(norms, bound), 1.0)
+        if sparse.issparse(x):
+            x.data *= np.repeat(scale, np.diff(x.indptr))  # in place: the cells of all rows keep their order
+        else:
+            x *= scale[:, None]
+    return frozen(x)
