@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 import sample_data
 import vips_core as vips
 from vips_core import validate
+from vips_core.kernels import Array
 from vips_core.records.files.npz import load_arrays
 
 FILE = sample_data.FOLDER / "lessons.npz"
@@ -41,7 +42,7 @@ TOP = 7
 TRAIN_IMAGES, HIDDEN = 6000, 50
 LEVELS = 15  # grey levels of a stored pixel fit in half a byte
 
-Floats = NDArray[np.float64]
+Floats = Array
 
 
 @dataclass(frozen=True, eq=False)

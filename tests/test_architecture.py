@@ -191,7 +191,7 @@ def test_few_files_lie_directly_in_the_dashboard():
 
 def test_no_module_is_long():
     lines = {module: len(source.splitlines()) for module, source in SOURCES.items()}
-    assert {module: count for module, count in lines.items() if count > 300} == {}
+    assert {module: count for module, count in lines.items() if count > 400} == {}
 
 
 COMPILED = [module for module in FILES if any(within(name, "numba") for name in imports(module))]

@@ -8,7 +8,7 @@ from typing import Any
 from dashboard import stored
 from dashboard.state import Choice, Number, Parameter, Text, log_stops
 from vips_core.jobs.request import SPENDING
-from vips_core.models.task import WATCHED, Task
+from vips_core.models.task import VALIDATION_RECORDS, Task
 from vips_core.store.rows import DataRow
 
 EPSILON = Number.of("epsilon", SPENDING["epsilon"], log_stops(0.01, 100), default=1.0)
@@ -100,9 +100,9 @@ class ModelPage:
     def followed(self, data: str) -> str:
         """Say of how many held-out records a score is that was taken while training; nothing where of all."""
         test = stored.data(data).test
-        if not self.follows_some or test is None or len(test) <= WATCHED:
+        if not self.follows_some or test is None or len(test) <= VALIDATION_RECORDS:
             return ""
-        return f" (of {WATCHED} of {len(test):,} {self.task.records.record}s)"
+        return f" (of {VALIDATION_RECORDS} of {len(test):,} {self.task.records.record}s)"
 
     def methods_for(self, row: DataRow) -> list[str]:
         """Return the methods that a data set allows."""

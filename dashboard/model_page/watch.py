@@ -104,7 +104,7 @@ class ProgressCard:
             self._draw_curves([run for run in runs if run.scores], self._chart)
 
     def _draw_curves(self, runs: Sequence[RunRow], place: DeltaGenerator) -> None:
-        points, score = sum(len(run.scores) for run in runs), self._page.task.watched
+        points, score = sum(len(run.scores) for run in runs), self._page.task.validation_score
         if points > self._points:
             self._points, self._drawn = points, time.time()
             scores = {run.request["method"]: run.scores for run in runs}
@@ -127,7 +127,7 @@ class ProgressCard:
 
     def _score(self, run: RunRow) -> str:
         """Return the score of all held-out records; before it is known, of those that are followed."""
-        name = self._page.task.watched
+        name = self._page.task.validation_score
         whole = stored.held_out(run).get(name)
         if whole is None and not run.scores:
             return ""

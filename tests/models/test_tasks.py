@@ -37,7 +37,6 @@ def test_a_task_is_complete(task):
     assert TASKS[task.name] is task
     assert next(iter(task.methods)) == REFINED
     assert NON_PRIVATE in task.methods
-    assert task.watched == next(iter(task.scores))
     assert task.unit == protected_unit(task, None) == f"one {task.record} of the file"
     for text in (task.title, task.help, task.product, task.clipping, task.tuning, task.files.help):
         assert text

@@ -4,14 +4,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import scipy  # its parts load when they are used
 from scipy.special import ndtr, ndtri
 
 from vips_core import validate
+from vips_core.kernels import Array
 from vips_core.privacy import gaussian
-
-Array = npt.NDArray[np.float64]
 
 _LARGEST_EPSILON = 50.0
 _LEAST_MU, _LARGEST_MU = 1e-4, 20.0

@@ -14,13 +14,12 @@ import numpy.typing as npt
 import scipy  # its parts load when they are used
 
 from vips_core.audits.rehearsal import WatchedStep
+from vips_core.kernels import Array
 from vips_core.privacy.ledger import LedgerEntry
 
 FALSE_ALARM = 1e-6  # probability that a sound wall fails any test of one inspection
 MOST_STEPS = 24  # steps whose noise and coins are kept: pairs of them are compared
 _ROUNDING = 1e-12  # relative error allowed in the norm of a share, which is computed in floating point
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

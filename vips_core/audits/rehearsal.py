@@ -13,7 +13,8 @@ import numpy.typing as npt
 
 from vips_core.audits.support import on_the_grid
 from vips_core.engines.base import StepSums, added
-from vips_core.privacy.blocks import FloatArray, Released
+from vips_core.kernels import Array
+from vips_core.privacy.blocks import Released
 from vips_core.privacy.ledger import Ledger, LedgerEntry
 from vips_core.privacy.noise import Randomness
 from vips_core.privacy.plan import PrivacyPlan
@@ -57,7 +58,7 @@ class WatchedStep:
     number: int
     params: Any
     released: Released
-    exact: Mapping[str, FloatArray]
+    exact: Mapping[str, Array]
     took_part: npt.NDArray[np.bool_]
     entry: LedgerEntry
 
@@ -99,10 +100,10 @@ def singles(data: Any, most: int | None = None) -> Iterator[Any]:
         yield data[places == place]
 
 
-def share_of(model: Any, params: Any, records: Any, plan: PrivacyPlan, step: int) -> Mapping[str, FloatArray]:
+def share_of(model: Any, params: Any, records: Any, plan: PrivacyPlan, step: int) -> Mapping[str, Array]:
     """What these records add to each block, without noise: the attacker knows them."""
     _, blocks = blocks_with_noise(model.blocks(plan, step), plan)
-    sums: Mapping[str, FloatArray] = model.e_step(params, records, blocks).sums
+    sums: Mapping[str, Array] = model.e_step(params, records, blocks).sums
     return sums
 
 
@@ -116,10 +117,10 @@ def multiples(released: Released, ledger: Ledger) -> npt.NDArray[np.bool_]:
 class _Witness:
     """An engine that sums as the default one does, and remembers the sums and who took part."""
 
-    exact: Mapping[str, FloatArray]
+    exact: Mapping[str, Array]
     took_part: npt.NDArray[np.bool_]
 
-    def sums(self, data: Parts, step: StepSums) -> Mapping[str, FloatArray]:
+    def sums(self, data: Parts, step: StepSums) -> Mapping[str, Array]:
         """Return the sums of a step over all pieces."""
         starts = np.cumsum([0, *(len(piece) for piece in data.pieces)])
         self.took_part = step.batch.mask(0, int(starts[-1]))

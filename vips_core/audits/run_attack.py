@@ -18,12 +18,11 @@ from vips_core.audits.bounds import one_run_epsilon, one_run_mu
 from vips_core.audits.inspection import Inspector
 from vips_core.audits.rehearsal import Parts, WatchedStep, multiples, rehearse, share_of, singles
 from vips_core.audits.wall_attack import OnAttack
+from vips_core.kernels import Array
 from vips_core.privacy import gaussian
 from vips_core.privacy.ledger import Ledger
 from vips_core.privacy.noise import Randomness
 from vips_core.privacy.plan import PrivacyPlan
-
-Array = npt.NDArray[np.float64]
 
 GUESSED = 0.2  # share of the canaries, those with the clearest scores, whose coins are guessed
 _MOST_CELLS = 3 * 10**8  # numbers of all canaries' shares together: 1.2 GB

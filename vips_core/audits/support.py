@@ -11,7 +11,7 @@ import functools
 import numpy as np
 import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
+from vips_core.kernels import Array
 
 _STRIPS = 256
 _LOOKS = 8000  # draws that the strips are read off

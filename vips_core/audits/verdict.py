@@ -13,6 +13,7 @@ import scipy  # its parts load when they are used
 from vips_core import rounding
 from vips_core.audits.run_attack import OneRunAudit
 from vips_core.audits.wall_attack import WallAudit
+from vips_core.kernels import Array
 from vips_core.privacy.accountants import stated
 from vips_core.privacy.plan import PrivacyPlan
 from vips_core.privacy.tradeoff import AttackRisk
@@ -20,7 +21,6 @@ from vips_core.privacy.tradeoff import AttackRisk
 if TYPE_CHECKING:
     import pandas as pd
 
-Array = npt.NDArray[np.float64]
 
 WALL, RUN = "wall", "run"  # attacks
 FALSE, TRUE, CLAIMED = "false positive rate", "true positive rate", "claimed"  # columns of a ROC

@@ -9,19 +9,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from vips_core import validate
 from vips_core.audits.bounds import best_rates, rates_at
 from vips_core.audits.inspection import Inspector, bound_findings
 from vips_core.audits.rehearsal import Parts, WatchedStep, multiples, rehearse, share_of, singles
-from vips_core.privacy.blocks import FloatArray, Released
+from vips_core.kernels import Array
+from vips_core.privacy.blocks import Released
 from vips_core.privacy.ledger import Ledger
 from vips_core.privacy.noise import Randomness
 from vips_core.privacy.plan import PrivacyPlan
 from vips_core.privacy.wall import blocks_with_noise, release
 
-Array = npt.NDArray[np.float64]
 OnAttack = Callable[[int], object]  # of how many are done; True stops
 
 MOST_RECORDS = 2000  # records of a data set that are tried, evenly spread
@@ -243,7 +242,7 @@ def _strongest(norms: Sequence[Mapping[str, float]], model: Any, plan: PrivacyPl
     return int(np.argmax(moved))
 
 
-def _log_likelihood_ratio(released: Released, share: Mapping[str, FloatArray]) -> float:
+def _log_likelihood_ratio(released: Released, share: Mapping[str, Array]) -> float:
     """log of P(release | person) / P(release | nobody), where the person is in the batch by chance q."""
     ratio = 0.0
     for name, own in share.items():

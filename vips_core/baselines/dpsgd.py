@@ -20,7 +20,8 @@ import numpy as np
 from scipy.special import expit
 
 from vips_core import validate
-from vips_core.models.base import Block, Fitted, FloatArray, Raw, Released
+from vips_core.kernels import Array
+from vips_core.models.base import Block, Fitted, Raw, Released
 from vips_core.models.logistic.statistics import clipped_gradient
 from vips_core.privacy.plan import PrivacyPlan
 from vips_core.records import Table
@@ -35,8 +36,8 @@ class GradientParams:
 
     rate: float
     steps: int
-    weights: FloatArray
-    mean: FloatArray
+    weights: Array
+    mean: Array
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,7 @@ class PrivateGradientDescent:
         mean = params.mean + (weights - params.mean) / counted
         return GradientParams(params.rate, params.steps, weights, mean)
 
-    def predict_probability(self, fit: Fitted[GradientParams], rows: Table) -> FloatArray:
+    def predict_probability(self, fit: Fitted[GradientParams], rows: Table) -> Array:
         """Return P(y = 1 | x) at the averaged weights.
 
         Parameters

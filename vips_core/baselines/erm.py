@@ -3,11 +3,11 @@
 import numpy as np
 
 from vips_core import validate
-from vips_core.models.base import FloatArray
+from vips_core.kernels import Array
 from vips_core.records import Table
 
 
-def fit_erm(rows: Table, penalty: float = 1.0) -> FloatArray:
+def fit_erm(rows: Table, penalty: float = 1.0) -> Array:
     """Return the weights that minimise Σ log(1 + exp(−(2y−1)xᵀw)) + penalty/2·‖w‖², by scikit-learn.
 
     Where a person has several rows, their losses are averaged.

@@ -24,8 +24,8 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from vips_core import validate
+from vips_core.kernels import Array
 from vips_core.kernels.exact import lowered
-from vips_core.models.base import FloatArray
 from vips_core.models.logistic.statistics import norms
 from vips_core.records import Table
 
@@ -66,7 +66,7 @@ def fit_objective_perturbation(
     rng: np.random.Generator,
     penalty: float | None = None,
     radius: float | None = None,
-) -> FloatArray:
+) -> Array:
     """Return ε-DP weights for rows in their own units.
 
     Parameters
@@ -105,7 +105,7 @@ def fit_objective_perturbation(
     sign, row_weights = 2.0 * rows.y - 1.0, rows.row_weights
     ridge = penalty + extra
 
-    def objective(w: FloatArray) -> tuple[float, FloatArray]:
+    def objective(w: Array) -> tuple[float, Array]:
         margin = sign * (x @ w)
         loss = row_weights @ np.logaddexp(0.0, -margin) / n + noise @ w / n + ridge / 2 * (w @ w)
         return loss, x.T @ (-row_weights * sign * expit(-margin)) / n + noise / n + ridge * w

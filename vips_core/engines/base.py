@@ -6,12 +6,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from vips_core.kernels import Array
 from vips_core.kernels.pool import one_blas_thread
-from vips_core.privacy.blocks import Block, FloatArray, Raw
+from vips_core.privacy.blocks import Block, Raw
 from vips_core.privacy.sampling import Batch
 from vips_core.records.shards import Sharded
 
-Sums = Mapping[str, FloatArray]
+Sums = Mapping[str, Array]
 
 
 @dataclass(frozen=True, repr=False)
@@ -61,7 +62,7 @@ class Threads:
 
 def added(several: Iterable[Sums]) -> Sums:
     """Add sums block by block. They are multiples of a grid, so that their order does not matter."""
-    total: dict[str, FloatArray] = {}
+    total: dict[str, Array] = {}
     for sums in several:
         if not total:
             total = {name: np.array(values, np.float64) for name, values in sums.items()}

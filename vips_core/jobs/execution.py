@@ -168,7 +168,7 @@ def watch(prepared: Prepared, progress: Progress[Any]) -> float | None:
     if prepared.data.test is None or (progress.step % -(-steps // WATCHES) and progress.step != steps):
         return None
     so_far = Fit(prepared.model, progress.params, progress.ledger, progress.plan)
-    return prepared.request.task.watch(so_far, prepared.data.test)
+    return prepared.request.task.score_validation(so_far, prepared.data.test)
 
 
 def restore(prepared: Prepared, out: Path) -> Fit[Any]:

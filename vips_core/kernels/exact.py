@@ -17,7 +17,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
+from vips_core.kernels import Array
 
 _EXACT_BITS = 52  # of a sum that is exact in double precision, with one to spare for rounding up
 _ROUNDING = 2.0**-53  # the largest relative error of one operation in double precision

@@ -1,12 +1,10 @@
 """Mean of the Pólya–Gamma distribution PG(1, c), E[ξ] = tanh(c/2)/(2c), shared by the models that augment."""
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
+from vips_core.kernels import Array
 from vips_core.kernels.special import logistic_tail
-
-Array = npt.NDArray[np.float64]
 
 _SERIES_BELOW = 1e-2  # there, the first dropped term of the series is about 2e-16
 

@@ -11,10 +11,10 @@ from contextvars import ContextVar
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 from threadpoolctl import ThreadpoolController
 
 from vips_core import validate
+from vips_core.kernels import Array
 
 GROUPS = 8
 # What a process reads, when NumPy is imported, of how many threads it may use.
@@ -27,7 +27,6 @@ THREAD_VARIABLES = (
     "VIPS_THREADS",
 )
 
-Array = npt.NDArray[np.float64]
 Result = TypeVar("Result")
 
 

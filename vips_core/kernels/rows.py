@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-Array = npt.NDArray[np.float64]
+from vips_core.kernels import Array
 
 
 def row_sums(values: npt.NDArray[np.floating]) -> Array:

@@ -9,7 +9,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
+from vips_core.kernels import Array
 
 
 def packed_size(d: int) -> int:

@@ -12,8 +12,9 @@ from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar
 import numpy as np
 
 from vips_core import validate
+from vips_core.kernels import Array
 from vips_core.kernels.pool import one_blas_thread
-from vips_core.privacy.blocks import Block, Data, DataIn, FloatArray, Measured, Raw, Released
+from vips_core.privacy.blocks import Block, Data, DataIn, Measured, Raw, Released
 from vips_core.privacy.plan import PrivacyPlan
 
 __all__ = [
@@ -21,7 +22,6 @@ __all__ = [
     "Block",
     "Data",
     "Fitted",
-    "FloatArray",
     "Model",
     "Params",
     "Raw",
@@ -84,7 +84,7 @@ class Algorithm(Protocol[Params, DataIn]):
         """Return the statistics of a step, with their bounds and shares."""
         ...
 
-    def sums(self, params: Params, batch: DataIn, blocks: Mapping[str, Block]) -> Mapping[str, FloatArray]:
+    def sums(self, params: Params, batch: DataIn, blocks: Mapping[str, Block]) -> Mapping[str, Array]:
         """Return the sums over a batch that has been checked: the E-step."""
         ...
 

@@ -16,8 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from vips_core.fit import fit
+from vips_core.kernels import Array
 from vips_core.kernels.pool import set_variables
-from vips_core.models.base import Block, FloatArray, Raw, Released, for_records
+from vips_core.models.base import Block, Raw, Released, for_records
 from vips_core.privacy.ledger import Ledger
 from vips_core.privacy.noise import Randomness
 from vips_core.privacy.plan import PrivacyPlan
@@ -206,7 +207,7 @@ def _check_each_record(model: Any, params: Any, data: Any, blocks: Mapping[str, 
         _check_added(name, whole[name], total[name], "single records")
 
 
-def _check_added(name: str, whole: FloatArray, added: FloatArray, what: str) -> None:
+def _check_added(name: str, whole: Array, added: Array, what: str) -> None:
     if not np.array_equal(whole, added):
         raise ValueError(
             f"one record's share must depend on that record alone, but in block {name!r} {what} differ from "
@@ -238,7 +239,7 @@ def _check_threads(model: Any, data: Any, plan: PrivacyPlan) -> None:
         raise ValueError("a seeded run must give the same bits for any number of threads, but it does not")
 
 
-def _sums(model: Any, params: Any, batch: Any, blocks: Mapping[str, Block]) -> Mapping[str, FloatArray]:
+def _sums(model: Any, params: Any, batch: Any, blocks: Mapping[str, Block]) -> Mapping[str, Array]:
     raw = model.e_step(params, batch, blocks)
     if not isinstance(raw, Raw) or set(raw.sums) != set(blocks):
         raise ValueError(f"e_step must return Raw with exactly the blocks {sorted(blocks)}")
@@ -248,7 +249,7 @@ def _sums(model: Any, params: Any, batch: Any, blocks: Mapping[str, Block]) -> M
     return raw.sums
 
 
-def _norm(values: FloatArray) -> float:
+def _norm(values: Array) -> float:
     return float(np.linalg.norm(np.asarray(values, np.float64)))
 
 

@@ -18,7 +18,7 @@ from vips_core.privacy.plan import PrivacyPlan
 from vips_core.records import KINDS, Kind
 
 TOP = 10  # words of a topic, or coefficients, in a text
-WATCHED = 500  # held-out records that are scored while training
+VALIDATION_RECORDS = 500  # held-out records that are scored while training
 REFINED, PAPER = "refined", "paper"
 NON_PRIVATE = "non-private"  # the refined variant without noise
 STRONG = "strong"  # the paper's variant, its ε and noise related by strong composition
@@ -149,8 +149,6 @@ class Task:
         By name, the default first.
     scores
         By name, the most important first.
-    watched
-        Name of the score that is followed while training.
     tables
         Names of the tables in its reports.
     epochs
@@ -162,7 +160,7 @@ class Task:
     paper
         Where the paper shows it.
     score_code
-        Python expression of the watched score, given `fit` and `data`.
+        Python expression of the validation score, given `fit` and `data`.
     """
 
     name: str
@@ -173,7 +171,6 @@ class Task:
     model_types: tuple[type, ...]
     methods: Mapping[str, Method] = {method.name: method for method in ON_THE_WALL}
     scores: Mapping[str, Score]
-    watched: str
     tables: tuple[str, ...]
     epochs: float
     options: Mapping[str, Option]
@@ -181,6 +178,11 @@ class Task:
     tuning: str
     paper: PaperSettings
     score_code: str
+
+    @property
+    def validation_score(self) -> str:
+        """Name of the score that is followed while training: the most important one."""
+        return next(iter(self.scores))
 
     @property
     def records(self) -> Kind:
@@ -198,7 +200,7 @@ class Task:
     def check(self, test: Any) -> None:
         """Refuse public held-out records that cannot be scored, before anything is spent."""
 
-    def watch(self, fit: Fitted[Any], test: Any) -> float:
+    def score_validation(self, fit: Fitted[Any], test: Any) -> float:
         """Return the score to follow, on public held-out records."""
         raise NotImplementedError
 

@@ -8,11 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from vips_core import validate
+from vips_core.kernels import Array
 
 if TYPE_CHECKING:
     from vips_core.privacy.plan import PrivacyPlan
-
-FloatArray = npt.NDArray[np.floating]
 
 
 class Records(Protocol):
@@ -75,7 +74,7 @@ class Raw:
     array([1., 1.])
     """
 
-    sums: Mapping[str, FloatArray]
+    sums: Mapping[str, Array]
 
 
 @dataclass(frozen=True)
@@ -98,11 +97,11 @@ class Released:
     (array([12.]), 2.0)
     """
 
-    sums: Mapping[str, FloatArray]
+    sums: Mapping[str, Array]
     noise_std: Mapping[str, float]
     sampling_rate: float
 
-    def total(self, block: str) -> FloatArray:
+    def total(self, block: str) -> Array:
         """Unbiased estimate of the sum over all records: the batch's sum over q, never over its size."""
         return self.sums[block] / self.sampling_rate
 

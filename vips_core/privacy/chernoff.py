@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from vips_core.kernels import Array
 from vips_core.privacy.losses import Side
-
-Array = npt.NDArray[np.float64]
 
 OUTSIDE = 18.0  # −log of the share of δ that may lie beyond the window
 _HALVINGS = 13  # of the range in which the best exponent is looked for: to 0.5 %

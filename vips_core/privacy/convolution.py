@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy  # its parts load when they are used
 
+from vips_core.kernels import Array
 from vips_core.privacy.losses import Side, log_sum_exp
 
-Array = npt.NDArray[np.float64]
 Complex = npt.NDArray[np.complex128]
 
 _UNIT = 2.0**-53  # rounding of one operation

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import erfcx, ndtr, ndtri
 
-Array = npt.NDArray[np.float64]
+from vips_core.kernels import Array
 
 _ROUNDING = 16 * 2.0**-53  # of a few operations, generously
 _DOUBT = 1e-12  # of a difference of quantiles, none of which is beyond 40

@@ -11,10 +11,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import erfcx, ndtr
 
-Array = npt.NDArray[np.float64]
+from vips_core.kernels import Array
 
 _ROUNDING = 8 * 2.0**-53  # of each of the few operations on a cell's masses, generously
 

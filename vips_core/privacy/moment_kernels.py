@@ -8,10 +8,9 @@ nothing overflows for small σ.
 import math
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
-Array = npt.NDArray[np.float64]
+from vips_core.kernels import Array
 
 MAX_LAMBDA = 255
 _LOG_FACTORIAL = np.array([math.lgamma(n + 1.0) for n in range(MAX_LAMBDA + 2)])

@@ -4,14 +4,12 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 import scipy  # its parts load when they are used
 
+from vips_core.kernels import Array
 from vips_core.kernels.pool import map_chunks
 from vips_core.privacy.events import LEAST_NOISE, SampledGaussian
 from vips_core.privacy.moment_kernels import MAX_LAMBDA, moments_epsilon, moments_surface, renyi
-
-Array = npt.NDArray[np.float64]
 
 _ROUNDING = 8 * 2.0**-53  # of a few operations, generously
 

@@ -22,9 +22,8 @@ import numpy.typing as npt
 from scipy.special import ndtri
 
 from vips_core import validate
+from vips_core.kernels import Array
 from vips_core.kernels.pool import map_chunks
-
-Array = npt.NDArray[np.float64]
 
 GRID_BITS = 30  # the noise's standard deviation is at least 2^30 steps of the grid
 SUM_BITS = 52  # sums of so many bits are exact in double precision, with one to spare for the noise

@@ -11,18 +11,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import scipy  # its parts load when they are used
 from numba import njit
 from scipy.special import ndtri
 
+from vips_core.kernels import Array
 from vips_core.privacy import gaussian, moments
 from vips_core.privacy.chernoff import OUTSIDE, Sum
 from vips_core.privacy.convolution import Law, convolve
 from vips_core.privacy.events import SampledGaussian, chance_to_be_drawn, join_full_batches
 from vips_core.privacy.losses import Side, between, connect, dots
-
-Array = npt.NDArray[np.float64]
 
 _LEAST_CELLS, _MOST_CELLS = 2**13, 2**19  # bound memory and time; a coarser grid is looser, never unsound
 _MOST_WORK = 2**20  # cells times different steps

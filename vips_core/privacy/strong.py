@@ -4,12 +4,10 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from vips_core.kernels import Array
 from vips_core.privacy import gaussian
 from vips_core.privacy.events import SampledGaussian
-
-Array = npt.NDArray[np.float64]
 
 # Shares of δ given to the composition theorem; the rest goes to the steps. A fixed grid keeps ε monotone.
 _SLACK_SHARES = np.concatenate([np.geomspace(1e-6, 0.4, 30), np.linspace(0.5, 0.999, 30)])

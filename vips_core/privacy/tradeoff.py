@@ -10,10 +10,9 @@ import numpy.typing as npt
 from scipy.special import ndtri
 
 from vips_core import rounding, validate
+from vips_core.kernels import Array
 from vips_core.privacy import gaussian, moments, pld
 from vips_core.privacy.events import LEAST_NOISE, SampledGaussian, fewer, merge, within_range
-
-Array = npt.NDArray[np.float64]
 
 _LEAST_DELTA = 1e-10  # at which μ holds: below 1/N for all people on earth (as in Gomez et al.'s gdpnum)
 _LARGEST_EPSILON = 600.0  # e^ε must stay finite; beyond, the bounds say nothing that these do not

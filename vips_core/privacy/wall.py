@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from vips_core.engines.base import Engine, StepSums, Threads
-from vips_core.privacy.blocks import Block, Data, FloatArray, Measured, ParamsIn, Released
+from vips_core.kernels import Array
+from vips_core.privacy.blocks import Block, Data, Measured, ParamsIn, Released
 from vips_core.privacy.ledger import Ledger, LedgerBlock, LedgerEntry
 from vips_core.privacy.noise import Randomness, grid_step
 from vips_core.privacy.plan import PrivacyPlan
@@ -76,7 +77,7 @@ def blocks_with_noise(
     }
 
 
-def _noisy(sums: FloatArray, block: Block, records: int, noise_std: float, stream: Randomness) -> FloatArray:
+def _noisy(sums: Array, block: Block, records: int, noise_std: float, stream: Randomness) -> Array:
     """Add noise on the grid.
 
     Our models return multiples of the grid, of finite numbers within N times the bound. Whatever a model

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy import sparse
 
 from vips_core import validate
+from vips_core.kernels import Array
 from vips_core.records.files.npz import plain_arrays
 from vips_core.records.identity import identities
 
@@ -134,7 +135,7 @@ class RowsOfPersons(Records):
         """The number of rows, at least as many as persons."""
 
     @property
-    def row_weights(self) -> NDArray[np.float64]:
+    def row_weights(self) -> Array:
         """One over the number of rows of a row's person: a person's statistics are the average of the rows'.
 
         Examples
@@ -221,7 +222,7 @@ def _commonest(names: tuple[str, ...]) -> tuple[str, int]:
     return Counter(names).most_common(1)[0]
 
 
-def numbers(values: Any, what: str) -> NDArray[np.float64]:
+def numbers(values: Any, what: str) -> Array:
     """Return values as a new float64 array; missing ones, of a pandas column or masked, become NaN."""
     kind = getattr(getattr(values, "dtype", None), "kind", None)
     if kind in ("c", "m", "M"):  # NumPy would drop a part of them, or count nanoseconds

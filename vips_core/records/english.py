@@ -4,8 +4,8 @@ import functools
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from vips_core.kernels import Array
 from vips_core.records.files.npz import load_arrays
 
 ENGLISH_FILE = Path(__file__).with_name("english.txt")
@@ -32,7 +32,7 @@ def english_words() -> tuple[str, ...]:
 
 
 @functools.lru_cache(maxsize=4)
-def word_vectors(vocabulary: tuple[str, ...]) -> npt.NDArray[np.float64]:
+def word_vectors(vocabulary: tuple[str, ...]) -> Array:
     """Return a vector for each word: words that occur in the same public texts have vectors that are alike.
 
     The vectors are those of GloVe (J. Pennington, R. Socher and C. D. Manning, public domain), learned from
@@ -62,7 +62,7 @@ def word_vectors(vocabulary: tuple[str, ...]) -> npt.NDArray[np.float64]:
 
 
 @functools.cache
-def _vectors() -> tuple[dict[str, int], npt.NDArray[np.float64]]:
+def _vectors() -> tuple[dict[str, int], Array]:
     """Return where each known word is in the rows of vectors, and these, with one of 0 at the end."""
     arrays = load_arrays(VECTOR_FILE)
     vectors = np.vstack([arrays["steps"] * arrays["step"].astype(np.float64), np.zeros(arrays["step"].size)])

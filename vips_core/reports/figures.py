@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from vips_core.kernels import Array
 from vips_core.models.task import METHODS
 from vips_core.reports.traces import Trace, axis, line, marked_line, markers
 
-Array = npt.NDArray[np.float64]
 Figure = dict[str, Any]
 
 BLUE, VERMILION, GREEN, PURPLE, GREY = "#1F83C4", "#D55E00", "#009E73", "#B8629B", "#7F8A95"

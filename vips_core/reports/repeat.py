@@ -40,7 +40,7 @@ def run_cells(
         + ")\n",
         f"fit = vips.fit(model, data.train, plan, seed={request.seed!r})\n",
         'print("ε by PLD:", fit.epsilon("pld"))\n'
-        + (f'print("held-out {task.watched}:", {task.score_code})\n' if has_test else ""),
+        + (f'print("held-out {task.validation_score}:", {task.score_code})\n' if has_test else ""),
     ]
     return [*cells, _COMPARE] if request.seed is not None else cells
 

@@ -25,7 +25,7 @@ def _score_while_training(facts: RunFacts) -> Exhibit | None:
     if not facts.row.scores:
         return None
     steps, values = zip(*facts.row.scores, strict=True)
-    score = facts.request.task.watched
+    score = facts.request.task.validation_score
     return Exhibit(
         "steps",
         f"Held-out {score} while training",

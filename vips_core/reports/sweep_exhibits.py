@@ -177,7 +177,7 @@ def after_steps(sweep: Sweep, looks: "pd.DataFrame") -> list[Exhibit]:
     """Return the followed score after each step, from looks as `results.traces` has them; none without."""
     if looks.empty:
         return []
-    score = TASKS[sweep.model].watched
+    score = TASKS[sweep.model].validation_score
     summary = results.summarise(looks.assign(line=looks["series"]), ["line", "method", "step"])
     title = f"Held-out {score} after each step{_compare(sweep, 'steps')}"
     caption = (

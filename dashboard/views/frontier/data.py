@@ -45,7 +45,7 @@ class Curves:
     @property
     def scores(self) -> list[str]:
         """The names of the scores, the one that is followed while training first."""
-        watched = {task.watched for task in TASKS.values()}
+        watched = {task.validation_score for task in TASKS.values()}
         return sorted(self.exhibits, key=lambda name: name not in watched)
 
 

@@ -10,7 +10,7 @@ import streamlit as st
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from vips_core import Images
-from vips_core.reports.figures import Array
+from vips_core.kernels import Array
 
 BOX = 20 / 28  # of an image's side that a digit fills, as in MNIST
 LARGEST = 25_000_000  # pixels of an upload, checked before it is decoded

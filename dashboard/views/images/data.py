@@ -11,8 +11,9 @@ from dashboard.stored import Finished
 from dashboard.views.images import pixels
 from dashboard.views.images.pixels import Picture
 from vips_core import Images, reconstruct
+from vips_core.kernels import Array
 from vips_core.models.task import TASKS
-from vips_core.reports.figures import METHOD_NAMES, Array
+from vips_core.reports.figures import METHOD_NAMES
 
 COLUMNS = 10  # images beside each other
 MOST_UNITS = 60  # hidden units in a picture of the dictionary

@@ -8,7 +8,7 @@ from dashboard.components import layout
 from dashboard.stored import DataSet, Finished
 from dashboard.views.images import board, data, pixels, text
 from vips_core import Images
-from vips_core.reports.figures import Array
+from vips_core.kernels import Array
 
 DIGITS = "mnist"  # whose images were cropped, scaled and centred: so is the visitor's
 

@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from PIL import Image
 
-from vips_core.reports.figures import BLUE, VERMILION, Array
+from vips_core.kernels import Array
+from vips_core.reports.figures import BLUE, VERMILION
 
 STYLE = Path(__file__).with_name("pixels.css")
 _SCALE = 6  # of downloads

@@ -11,6 +11,7 @@ import numpy as np
 from dashboard.components.bounds import at_most
 from dashboard.views.plan.data import Gain, Surface
 from vips_core import ACCOUNTANTS, rounding
+from vips_core.kernels import Array
 from vips_core.reports.figures import (
     BLUE,
     FOOT,
@@ -19,7 +20,6 @@ from vips_core.reports.figures import (
     NO_LEGEND,
     PURPLE,
     VERMILION,
-    Array,
     Figure,
     figure,
     log_axis,

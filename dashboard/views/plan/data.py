@@ -12,10 +12,10 @@ from dashboard.components.price import Price, price
 from dashboard.state import log_stops
 from dashboard.views.plan.parameters import BATCH, EPOCHS, NOISE, PlanInputs
 from vips_core import PrivacyPlan, rounding
+from vips_core.kernels import Array
 from vips_core.privacy import calibration, moments
 from vips_core.privacy.accountants import Account
 from vips_core.privacy.events import MOST_STEPS
-from vips_core.reports.figures import Array
 
 FALSE_ALARMS = (0.001, 0.01, 0.05)
 LARGE_EPSILON = 10.0

@@ -18,7 +18,8 @@ from dashboard.views.plan import usefulness as usefulness_of
 from dashboard.views.plan.parameters import BATCH, NOISE, PRIOR, PlanInputs
 from dashboard.views.plan.usefulness import USE, WIDTHS
 from vips_core import ACCOUNTANTS, PrivacyPlan
-from vips_core.reports.figures import Array, attacker_roc
+from vips_core.kernels import Array
+from vips_core.reports.figures import attacker_roc
 
 
 def headline(item: Price, inputs: PlanInputs) -> None:

@@ -9,8 +9,8 @@ from dashboard.components.bounds import at_most
 from dashboard.views.plan.data import Gain, Outlook, Surface
 from dashboard.views.plan.usefulness import EPSILONS, sample
 from vips_core import ACCOUNTANTS
+from vips_core.kernels import Array
 from vips_core.privacy.accountants import Account
-from vips_core.reports.figures import Array
 
 
 def accounts_table(accounts: Mapping[str, Account]) -> pd.DataFrame:

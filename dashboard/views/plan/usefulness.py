@@ -10,8 +10,9 @@ from dashboard.components.formats import brief, number
 from dashboard.components.inputs import optional_number
 from dashboard.state import Choice, Number, log_stops
 from sample_data import lessons
+from vips_core.kernels import Array
 from vips_core.models.task import TASKS, Score
-from vips_core.reports.figures import BLUE, GREY, NO_LEGEND, VERMILION, Array, Figure, figure, log_axis
+from vips_core.reports.figures import BLUE, GREY, NO_LEGEND, VERMILION, Figure, figure, log_axis
 from vips_core.reports.traces import axis, band, line, marked_line, markers
 
 USE = Choice(
@@ -68,20 +69,16 @@ def sample(use: str) -> Sample:
     results = lessons.load()
     if use == "risk":
         size = (4_204, "people", 44, "predictors", "logistic regression, 16 steps")
-        return Sample(
-            TASKS["logistic"].scores[TASKS["logistic"].watched], "NHANES stroke", *size, results.auc
-        )
+        return Sample(_score("logistic"), "NHANES stroke", *size, results.auc)
     if use == "topics":
         size = (19_070, "texts", 6_000, "different words", f"{lessons.TOPICS} topics, 20 steps")
-        return Sample(
-            TASKS["lda"].scores[TASKS["lda"].watched], "State of the Union", *size, results.perplexity
-        )
+        return Sample(_score("lda"), "State of the Union", *size, results.perplexity)
     size = (lessons.TRAIN_IMAGES, "images", 784, "pixels", f"{lessons.HIDDEN} hidden units, 12 steps")
     return Sample(_score("sbn"), "MNIST digits", *size, results.accuracy)
 
 
 def _score(model: str) -> Score:
-    return TASKS[model].scores[TASKS[model].watched]
+    return TASKS[model].scores[TASKS[model].validation_score]
 
 
 EPSILONS = np.array(lessons.EPSILONS[:-1])

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import streamlit as st
 from scipy.special import expit, ndtri
@@ -13,6 +12,7 @@ from dashboard import stored
 from dashboard.stored import Finished
 from vips_core import BayesianLogistic, Table
 from vips_core.jobs.request import Request
+from vips_core.kernels import Array
 from vips_core.models.logistic import scores
 from vips_core.models.logistic.task import per_unit
 from vips_core.reports.exhibits import Exhibit
@@ -20,8 +20,6 @@ from vips_core.reports.figures import METHOD_NAMES
 from vips_core.reports.sweep_exhibits import sweep_exhibits
 from vips_core.store.rows import DONE
 from vips_core.sweeps.grid import Sweep
-
-Array = npt.NDArray[np.floating]
 
 LEVEL = 0.9  # of every interval on the page
 RATES = np.linspace(0, 1, 101)

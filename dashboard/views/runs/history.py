@@ -218,7 +218,7 @@ def _scores(fits: Sequence[RunRow], results: tables.Results) -> None:
         if len(scores):
             text_table(scores)
         if len(looks):
-            score = TASKS[model].watched
+            score = TASKS[model].validation_score
             alt = f"Held-out {score} after each step, a line for each run."
             chart(charts.score_curves(looks, score), f"curves-{model}", alt, looks.copy)
     if not any_scores:

@@ -87,7 +87,7 @@ def _score(run: RunRow) -> str:
     """Return the score over all held-out records, while training the last one over some, with its name."""
     if run.kind != FIT:
         return "–"
-    name = TASKS[run.request["model"]].watched
+    name = TASKS[run.request["model"]].validation_score
     last = run.scores[-1][1] if run.scores else None
     score = stored.held_out(run).get(name, last)
     return "–" if score is None else f"{number(score)} {name.partition(' (')[0]}"

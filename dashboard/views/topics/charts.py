@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from dashboard.views.topics.data import TopicMap, Topics, best_words
+from vips_core.kernels import Array
 from vips_core.reports.figures import (
     CLEAR,
     GREY,
@@ -130,7 +130,7 @@ def coherence(table: pd.DataFrame) -> Figure:
     return figure(traces, axis("Topic", **whole), axis(COHERENCE))
 
 
-def text_bars(shares: Mapping[str, npt.NDArray[np.float64]], names: list[str]) -> Figure:
+def text_bars(shares: Mapping[str, Array], names: list[str]) -> Figure:
     """Topic proportions of a text, for the topics that matter."""
     largest = np.argsort(-np.max(list(shares.values()), axis=0))[:6]
     labels = [_verbatim(names[number]) for number in largest]

@@ -21,10 +21,9 @@ from vips_core import (
     topic_words,
     unigram_perplexity,
 )
-from vips_core.models.task import NON_PRIVATE, TASKS, WATCHED, evenly_spread
+from vips_core.kernels import Array
+from vips_core.models.task import NON_PRIVATE, TASKS, VALIDATION_RECORDS, evenly_spread
 from vips_core.records import LETTERS, DataSet, Sharded
-
-Array = npt.NDArray[np.float64]
 
 WORDS = 10  # of a topic in a table
 UNIGRAM = "One distribution for all (unigram)"
@@ -184,7 +183,7 @@ def unigram(run_ids: tuple[str, ...], _topics: Mapping[str, Topics], _data_set: 
     else:
         size = len(_data_set.train.vocabulary)
         words = np.bincount(_data_set.train.indices, _data_set.train.counts, minlength=size)
-    return unigram_perplexity(words, evenly_spread(_data_set.test, WATCHED))
+    return unigram_perplexity(words, evenly_spread(_data_set.test, VALIDATION_RECORDS))
 
 
 def failed(runs: Mapping[str, Finished], unigram: float) -> list[str]:
@@ -193,7 +192,9 @@ def failed(runs: Mapping[str, Finished], unigram: float) -> list[str]:
     A run that was stopped before its first score is judged by that of all held-out documents.
     """
     last = {
-        method: item.run.scores[-1][1] if item.run.scores else item.result["held_out"][TASKS["lda"].watched]
+        method: item.run.scores[-1][1]
+        if item.run.scores
+        else item.result["held_out"][TASKS["lda"].validation_score]
         for method, item in runs.items()
     }
     return [method for method, perplexity in last.items() if perplexity >= unigram]

@@ -78,7 +78,7 @@ def _one_topic(ids: tuple[str, ...], topics: dict[str, Topics], words: tuple[str
 
 def _perplexity(curves: dict[str, list[tuple[int, float]]], line: dict[str, float]) -> None:
     if curves:
-        figure = scores_over_steps(curves, SHOWN.options, PAGE.task.watched, line)
+        figure = scores_over_steps(curves, SHOWN.options, PAGE.task.validation_score, line)
         chart(figure, "perplexity", text.PERPLEXITY_ALT, lambda: tables.curves_table(curves, line))
     else:
         st.caption("No score was taken while these runs trained.")

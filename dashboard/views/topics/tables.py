@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dashboard.views.topics.data import Array, TopicMap, Topics, best_words
+from dashboard.views.topics.data import TopicMap, Topics, best_words
+from vips_core.kernels import Array
 from vips_core.reports.figures import METHOD_NAMES
 
 

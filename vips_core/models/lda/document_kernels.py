@@ -7,8 +7,8 @@ import math
 
 import numba as nb
 import numpy as np
-import numpy.typing as npt
 
+from vips_core.kernels import Array
 from vips_core.kernels.simd import SUMS, WIDTH, add_whole_products, load, splat, zeros
 from vips_core.models.lda.block_kernels import (
     FAST,
@@ -23,7 +23,7 @@ from vips_core.models.lda.block_kernels import (
 )
 from vips_core.models.lda.sweep_kernels import infer, spread
 
-Float64 = npt.NDArray[np.float64]
+Float64 = Array
 ONE = np.float32(1)
 TOGETHER = 512  # documents whose statistics are added word by word, so that sums are touched rarely
 ROUNDING = 2.0**-23  # of float32: a topic's part in the error of a sum over topics is below half of it

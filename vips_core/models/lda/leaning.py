@@ -21,7 +21,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vips_core.kernels.pool import Array, map_chunks
+from vips_core.kernels import Array
+from vips_core.kernels.pool import map_chunks
 from vips_core.records.english import word_vectors
 
 LARGEST_LOG = 6.0  # of a ratio

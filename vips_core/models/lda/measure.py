@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vips_core.kernels.pool import Array
+from vips_core.kernels import Array
 from vips_core.models.lda.block_kernels import Float32
 
 EXPECTED = 0.9  # of a word's shares, where its count is exact

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from vips_core import validate
-from vips_core.kernels.pool import Array
+from vips_core.kernels import Array
 from vips_core.models.base import Fitted, Variant, VariantModel
 from vips_core.models.lda.kernels import expected_rows, infer_gammas
 from vips_core.models.lda.paper import Paper, PaperParams

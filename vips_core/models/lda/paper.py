@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vips_core.kernels.pool import Array
+from vips_core.kernels import Array
 from vips_core.models.base import Block, Released
 from vips_core.models.lda.block_kernels import Float32
 from vips_core.models.lda.kernels import expected_rows, topic_word_sums

@@ -12,7 +12,7 @@ frequent they are is learned for words of like frequency.
 import numpy as np
 import numpy.typing as npt
 
-from vips_core.kernels.pool import Array
+from vips_core.kernels import Array
 from vips_core.models.lda.shrink import Prior
 
 GROUPS = 8  # of words that share a prior, or how frequent its classes are

@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vips_core.kernels.pool import Array
+from vips_core.kernels import Array
 from vips_core.models.base import Block, Released
 from vips_core.models.lda.block_kernels import Float32
 from vips_core.models.lda.kernels import expected_rows, residual_sums, topic_word_sums, word_sums

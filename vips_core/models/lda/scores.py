@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import digamma, gammaln
 
 from vips_core import validate
+from vips_core.kernels import Array
 from vips_core.models.base import Fitted
 from vips_core.models.lda.kernels import expected_rows, infer_gammas
 from vips_core.records import Documents
@@ -144,7 +145,7 @@ def halves(corpus: Documents, seed: int) -> tuple[Documents, Documents]:
 
 def npmi_coherence(
     topics: NDArray[np.floating], reference: Documents, top: int = 10, smoothing: float = 1.0
-) -> NDArray[np.float64]:
+) -> Array:
     """Return each topic's mean normalised pointwise mutual information over pairs of its `top` words.
 
     Parameters
@@ -194,7 +195,7 @@ def npmi_coherence(
 
 def match_topics(
     first: NDArray[np.floating], second: NDArray[np.floating]
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+) -> tuple[NDArray[np.int64], Array]:
     """Pair the topics of two models so that their word distributions overlap most (Hungarian method).
 
     Parameters

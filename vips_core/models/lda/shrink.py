@@ -13,13 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from vips_core.kernels import Array
 from vips_core.kernels.pool import map_chunks
 from vips_core.models.lda.shrink_kernels import LANES, Float32, shrink_columns
 
 CHUNK = 512  # columns
 BUMP_CELLS, CLASS_COLUMNS = 1e-3, 1.0  # that every bump and every possible class has beforehand
 LARGEST = 1e15  # cell or noise over the mean: their squares stay inside float32
-Float64 = npt.NDArray[np.float64]
+Float64 = Array
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ is a start for the second which random numbers are not.
 import numpy as np
 import numpy.typing as npt
 
-from vips_core.kernels.pool import Array
+from vips_core.kernels import Array
 
 FORMING_STEPS = 2  # that measure the first generation: 3 did as well, 4 less
 FEWEST_SPLIT = 10  # topics: where the noise leaves room for fewer, halves of them say too little

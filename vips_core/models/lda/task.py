@@ -13,7 +13,7 @@ from vips_core.models.lda.scores import npmi_coherence, perplexity
 from vips_core.models.task import (
     NON_PRIVATE,
     TOP,
-    WATCHED,
+    VALIDATION_RECORDS,
     PaperSettings,
     Report,
     Score,
@@ -57,7 +57,6 @@ class LDATask(Task):
             in_paper=False,
         ),
     )
-    watched = _COMPLETION
     tables: tuple[str, ...] = ("topics",)
     epochs = 20.0
     options: Mapping[str, Option] = {
@@ -120,7 +119,7 @@ class LDATask(Task):
                 f"{test.words.sum():,} words in {len(test):,} documents"
             )
 
-    def watch(self, fit: Fitted[Any], test: Documents) -> float:
+    def score_validation(self, fit: Fitted[Any], test: Documents) -> float:
         """Return the completion perplexity of some held-out documents."""
         return perplexity(fit, _watched(test), "completion")
 
@@ -164,7 +163,7 @@ class LDATask(Task):
 
 @functools.lru_cache(maxsize=1)  # the same documents after every step, so that they are halved once
 def _watched(test: Documents) -> Documents:
-    documents: Documents = evenly_spread(test[_can_be_halved(test)], WATCHED)
+    documents: Documents = evenly_spread(test[_can_be_halved(test)], VALIDATION_RECORDS)
     return documents
 
 

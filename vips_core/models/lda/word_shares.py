@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from vips_core.kernels.pool import Array
+from vips_core.kernels import Array
 from vips_core.models.lda.leaning import learned, no_leaning, word_features
 from vips_core.models.lda.priors import WORD_GRID, frequency_groups, word_prior
 from vips_core.models.lda.shrink import shrink

@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from vips_core.models.base import FloatArray
+from vips_core.kernels import Array
 from vips_core.models.logistic import posterior
 from vips_core.models.logistic.coordinates import NO_CONSTANT, RADIUS
 from vips_core.models.logistic.posterior import Directions
 from vips_core.models.logistic.state import DescentParams
 
 
-def over_records(params: DescentParams, directions: Directions, point: FloatArray) -> tuple[float, float]:
+def over_records(params: DescentParams, directions: Directions, point: Array) -> tuple[float, float]:
     """Mean and variance over records of the log odds that slopes give: centres are not quite the means."""
     slopes = np.append(0.0, point[1:])
     curved, own = directions.apply(directions.seen, slopes), params.diagonal[0]
@@ -27,11 +27,11 @@ def unit_curvature(params: DescentParams) -> float:
 def answer(
     params: DescentParams,
     directions: Directions,
-    estimate: FloatArray,
-    variance: FloatArray,
-    bias: FloatArray,
-    unseen: FloatArray,
-    variance_of_noise: FloatArray,
+    estimate: Array,
+    variance: Array,
+    bias: Array,
+    unseen: Array,
+    variance_of_noise: Array,
 ) -> DescentParams:
     """Return to the columns' units.
 
@@ -72,7 +72,7 @@ def answer(
     )
 
 
-def _of_log_odds(params: DescentParams, directions: Directions, variance: FloatArray) -> float:
+def _of_log_odds(params: DescentParams, directions: Directions, variance: Array) -> float:
     """Return the average over records of the variance of their log odds."""
     own = float(directions.diagonal(variance)[0]) * params.where.constant**2
     return own + directions.over_slopes(variance) / unit_curvature(params)

@@ -29,9 +29,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from vips_core.kernels import Array
 from vips_core.kernels.exact import lowered
 from vips_core.kernels.pool import map_chunks
-from vips_core.models.base import Block, FloatArray
+from vips_core.models.base import Block
 from vips_core.models.logistic import kernels, statistics
 from vips_core.models.logistic.mass import expected_mass
 from vips_core.records import Table
@@ -49,9 +50,9 @@ NO_CONSTANT = -1
 class Coordinates:
     """Where a record lies, as a centred and scaled vector after a constant."""
 
-    centre: FloatArray
-    scale: FloatArray
-    reach: FloatArray
+    centre: Array
+    scale: Array
+    reach: Array
     constant: float
     column: int  # the one that looks constant, or NO_CONSTANT
     value: float  # of that column
@@ -91,7 +92,7 @@ def moment_block(norm_bound: float, radius: float, d: int) -> Block:
     return Block(radius / unit(norm_bound, d), shape=(2 * d + 2,))
 
 
-def moment_sums(batch: Table, norm_bound: float, block: Block) -> FloatArray:
+def moment_sums(batch: Table, norm_bound: float, block: Block) -> Array:
     """Σ v·(x, min(x², |x|), k(1−y), ky) in units of a column, v such that no record is longer than the bound.
 
     min(x², |x|) is the square for values in [−1, 1] and never longer than x.
@@ -99,7 +100,7 @@ def moment_sums(batch: Table, norm_bound: float, block: Block) -> FloatArray:
     x, y, row_weights = batch.x, batch.y.astype(np.float64), batch.row_weights
     per_unit, bound = 1 / unit(norm_bound, x.shape[1]), lowered(block.bound, cells=2 * x.shape[1] + 1)
 
-    def chunk_sums(start: int, stop: int) -> FloatArray:
+    def chunk_sums(start: int, stop: int) -> Array:
         rows = x[start:stop] * per_unit
         if sparse.issparse(rows):
             cells = np.minimum(rows.data**2, np.abs(rows.data))
@@ -124,7 +125,7 @@ def unknown(norm_bound: float, d: int) -> Coordinates:
 
 
 def from_moments(
-    sums: FloatArray,
+    sums: Array,
     noise_std: float,
     norm_bound: float,
     block: Block,
@@ -157,13 +158,13 @@ def from_moments(
     return replace(where, missing=missing) if len(missing) else where
 
 
-def positive_share(sums: FloatArray, noise_std: float) -> float:
+def positive_share(sums: Array, noise_std: float) -> float:
     """Return the share of positive labels that noisy `moment_sums` show, away from 0 and 1 by their noise."""
     negative, positive = np.maximum(sums[-2:], noise_std)
     return float(positive / (negative + positive))
 
 
-def _constant(first: FloatArray, second: FloatArray, noise: float) -> tuple[int, float]:
+def _constant(first: Array, second: Array, noise: float) -> tuple[int, float]:
     """Return the column of the largest mean among those that may not vary, as far as noise shows.
 
     With much noise that can be a column which hardly varies; predictions do not depend on it.

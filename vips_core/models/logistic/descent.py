@@ -39,8 +39,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import logit
 
+from vips_core.kernels import Array
 from vips_core.kernels.symmetric import symmetrised
-from vips_core.models.base import Block, FloatArray, Released
+from vips_core.models.base import Block, Released
 from vips_core.models.logistic import coordinates, estimates, kernels, paces, secants, shares
 from vips_core.models.logistic.answer import over_records, unit_curvature
 from vips_core.models.logistic.coordinates import RADIUS
@@ -117,7 +118,7 @@ class Descent:
             return {CURVATURE: Block(1.0, shape=(self.d + 1, self.d + 1))}
         return {SHARES: Block(1.0, shape=(2 * self.d + 3,))}
 
-    def sums(self, params: DescentParams, batch: Table, blocks: Mapping[str, Block]) -> dict[str, FloatArray]:
+    def sums(self, params: DescentParams, batch: Table, blocks: Mapping[str, Block]) -> dict[str, Array]:
         """Return the block that the step asks for."""
         ((name, block),) = blocks.items()
         if name == MOMENTS:
@@ -137,7 +138,7 @@ class Descent:
         return _moved(params, total, noise_std, params.schedule.gradients_before(step))
 
     def _with_moments(
-        self, params: DescentParams, total: FloatArray, noise_std: float, step: int
+        self, params: DescentParams, total: Array, noise_std: float, step: int
     ) -> DescentParams:
         moments, std = params.moments + (total - params.moments) / (step + 1), noise_std / math.sqrt(step + 1)
         where = coordinates.from_moments(
@@ -170,7 +171,7 @@ class Descent:
         return Schedule(moments, curvature, early, late, plan.steps - moments - matrices)
 
 
-def _with_matrix(params: DescentParams, total: FloatArray, noise_std: float, releases: int) -> DescentParams:
+def _with_matrix(params: DescentParams, total: Array, noise_std: float, releases: int) -> DescentParams:
     """Shrink what the matrix adds to the diagonal, by what its known noise leaves of each eigenvalue.
 
     A Wigner matrix of standard deviation ν has eigenvalues up to 2ν√d; of a value v above that edge √(v² −
@@ -186,7 +187,7 @@ def _with_matrix(params: DescentParams, total: FloatArray, noise_std: float, rel
     return replace(params, matrix=matrix, values=np.maximum(values / average, 0.0), vectors=vectors)
 
 
-def _with_change(params: DescentParams, gradient: FloatArray, noise_std: float) -> DescentParams:
+def _with_change(params: DescentParams, gradient: Array, noise_std: float) -> DescentParams:
     """Learn from how the gradient has changed since the last step."""
     directions, total = _directions(params, params.guided), float(params.diagonal[1:].sum())
     move, change = params.point - params.last_point, params.last_gradient - gradient
@@ -201,7 +202,7 @@ def _with_change(params: DescentParams, gradient: FloatArray, noise_std: float) 
     return replace(params, values=np.maximum(values, 0.0), vectors=vectors)
 
 
-def _moved(params: DescentParams, total: FloatArray, noise_std: float, taken: int) -> DescentParams:
+def _moved(params: DescentParams, total: Array, noise_std: float, taken: int) -> DescentParams:
     """One gradient step, and the posterior from the averages of those so far."""
     d, steps, gradient = len(params.slopes), params.schedule.gradients, total[: len(params.slopes) + 1]
     params = _with_diagonal(params, total[d + 1 :], noise_std, taken)
@@ -209,7 +210,7 @@ def _moved(params: DescentParams, total: FloatArray, noise_std: float, taken: in
         params = _with_change(params, gradient, noise_std)
     directions = _directions(params, params.guided)
     pace = paces.pace(params, directions, noise_std)
-    move: FloatArray = directions.apply(pace.step / directions.curvature, gradient)
+    move: Array = directions.apply(pace.step / directions.curvature, gradient)
     if params.schedule.guided and not params.guided:
         move[1:] = 0.0
     size = math.sqrt(directions.form(directions.curvature, np.append(0.0, move[1:])) / unit_curvature(params))
@@ -247,9 +248,7 @@ def _directions(params: DescentParams, with_matrix: bool) -> Directions:
     return Directions(seen, seen, None, shared.vectors)
 
 
-def _with_diagonal(
-    params: DescentParams, measured: FloatArray, noise_std: float, taken: int
-) -> DescentParams:
+def _with_diagonal(params: DescentParams, measured: Array, noise_std: float, taken: int) -> DescentParams:
     """Average the curvature's measured totals, and share them out over the columns by their squares."""
     d, where = len(params.slopes), params.where
     totals = params.totals + (measured[d:] - params.totals) / min(taken + 1, MEMORY)

@@ -7,7 +7,7 @@ of the estimate, or as much as the two differ beyond what noise explains (as Jam
 
 import numpy as np
 
-from vips_core.models.base import FloatArray
+from vips_core.kernels import Array
 from vips_core.models.logistic import paces
 from vips_core.models.logistic.answer import answer
 from vips_core.models.logistic.paces import Pace
@@ -17,13 +17,13 @@ from vips_core.models.logistic.state import DescentParams
 MISMATCH = 0.2  # of an estimate, that the way to it may be wrong by
 
 
-def estimate(params: DescentParams, directions: Directions, pace: Pace, saved: float) -> FloatArray:
+def estimate(params: DescentParams, directions: Directions, pace: Pace, saved: float) -> Array:
     """Return the estimate; `saved` is how much less variance the longer average of gradients has."""
     late, longer = _corrected(params, directions, pace)
     return longer + directions.apply(_trust(directions, late, longer, saved), late - longer)
 
 
-def _corrected(params: DescentParams, directions: Directions, pace: Pace) -> tuple[FloatArray, FloatArray]:
+def _corrected(params: DescentParams, directions: Directions, pace: Pace) -> tuple[Array, Array]:
     """Return the average points, late and longer, after as much of a Newton step as there was no time for."""
     newton = pace.time / (2 + pace.time) / directions.curvature
     return (
@@ -32,7 +32,7 @@ def _corrected(params: DescentParams, directions: Directions, pace: Pace) -> tup
     )
 
 
-def _trust(directions: Directions, late: FloatArray, longer: FloatArray, saved: float) -> FloatArray:
+def _trust(directions: Directions, late: Array, longer: Array, saved: float) -> Array:
     """Return the weight of the late average along each direction."""
     if saved == 0:
         return np.ones(len(directions.curvature))
@@ -45,7 +45,7 @@ def _trust(directions: Directions, late: FloatArray, longer: FloatArray, saved: 
 def with_uncertainty(
     params: DescentParams,
     directions: Directions,
-    found: FloatArray,
+    found: Array,
     noise_std: float,
     taken: int,
     late: float,
@@ -85,7 +85,7 @@ def with_uncertainty(
     return answer(params, directions, found, 1 / information, bias, unseen, noise)
 
 
-def _beyond_prior(directions: Directions, found: FloatArray, variance: FloatArray) -> float:
+def _beyond_prior(directions: Directions, found: Array, variance: Array) -> float:
     """Return by how much the slopes' variance exceeds the prior's, by MacKay's count of determined slopes."""
     determined = float(np.maximum(1 - directions.diagonal(variance)[1:] / paces.PRIOR**2, 0.0).sum())
     return max(float(found[1:] @ found[1:]) / max(determined, 1.0) - paces.PRIOR**2, 0.0)

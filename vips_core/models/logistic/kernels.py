@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from vips_core.kernels import Array
 from vips_core.kernels.special import logistic_tail
 
-Array = npt.NDArray[np.floating]
 Indices = npt.NDArray[np.integer]
 LARGEST = 1e300  # of log odds and squared norms
 LANES = 32  # rows of a block

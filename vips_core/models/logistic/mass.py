@@ -5,13 +5,13 @@ import math
 import numpy as np
 from scipy.special import log_ndtr, logsumexp
 
-from vips_core.models.base import FloatArray
+from vips_core.kernels import Array
 
 ROUNDS = 10  # of fitting the prior
 FAR = -1e4  # standard deviations below which a normal tail is taken from its expansion, to nine digits
 
 
-def expected_mass(noisy: FloatArray, noise_std: float, largest: float) -> FloatArray:
+def expected_mass(noisy: Array, noise_std: float, largest: float) -> Array:
     """Posterior mean of non-negative sums whose sizes have a long tail, given noisy ones.
 
     The prior is a mixture of exponentials with means `largest`/4ᵏ; its weights are fitted to the noisy sums.

@@ -11,7 +11,8 @@ import numpy as np
 from scipy.special import expit, ndtri
 
 from vips_core import validate
-from vips_core.models.base import Fitted, FloatArray, Variant, VariantModel
+from vips_core.kernels import Array
+from vips_core.models.base import Fitted, Variant, VariantModel
 from vips_core.models.logistic import posterior
 from vips_core.models.logistic.paper import Paper
 from vips_core.models.logistic.params import LogisticParams
@@ -100,7 +101,7 @@ class BayesianLogistic(VariantModel[LogisticState, Table]):
         fit: Fitted[LogisticState],
         level: float = 0.9,
         of: Literal["weights", "non-private"] = "weights",
-    ) -> FloatArray:
+    ) -> Array:
         """Return an interval for each coefficient.
 
         Parameters
@@ -129,7 +130,7 @@ class BayesianLogistic(VariantModel[LogisticState, Table]):
         half = _half_width(level, params.coefficient_variance if of == "weights" else params.privacy_variance)
         return np.stack([params.mean - half, params.mean + half], axis=1)
 
-    def predict_probability(self, fit: Fitted[LogisticState], rows: Table) -> FloatArray:
+    def predict_probability(self, fit: Fitted[LogisticState], rows: Table) -> Array:
         """Return P(y = 1 | x) with the weights integrated out, σ(ψ/√(1 + π·var(ψ)/8)) (MacKay 1992).
 
         Parameters
@@ -147,7 +148,7 @@ class BayesianLogistic(VariantModel[LogisticState, Table]):
         psi, variance = self._log_odds(fit, rows)
         return np.asarray(expit(psi / posterior.flattening(variance)))
 
-    def risk_intervals(self, fit: Fitted[LogisticState], rows: Table, level: float = 0.9) -> FloatArray:
+    def risk_intervals(self, fit: Fitted[LogisticState], rows: Table, level: float = 0.9) -> Array:
         """Return an interval for each row's σ(ψ), from the posterior of ψ = xᵀm; as `credible_intervals`.
 
         Parameters
@@ -168,7 +169,7 @@ class BayesianLogistic(VariantModel[LogisticState, Table]):
         half = _half_width(level, fit.params.widening * variance)
         return np.asarray(expit(np.stack([psi - half, psi + half], axis=1)))
 
-    def _log_odds(self, fit: Fitted[LogisticState], rows: Table) -> tuple[FloatArray, FloatArray]:
+    def _log_odds(self, fit: Fitted[LogisticState], rows: Table) -> tuple[Array, Array]:
         """Mean and variance of ψ = xᵀm under the posterior."""
         self.check(rows)
         return fit.params.log_odds(rows.x)
@@ -179,6 +180,6 @@ class BayesianLogistic(VariantModel[LogisticState, Table]):
         return self.norm_bound * RADIUS_SHARE if self.radius is None else self.radius
 
 
-def _half_width(level: float, variance: FloatArray) -> FloatArray:
+def _half_width(level: float, variance: Array) -> Array:
     """Half of a Gaussian's central interval."""
     return np.asarray(ndtri(0.5 + validate.share("level", level) / 2) * np.sqrt(variance))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vips_core.models.base import FloatArray
+from vips_core.kernels import Array
 from vips_core.models.logistic.coordinates import RADIUS
 from vips_core.models.logistic.posterior import Directions
 from vips_core.models.logistic.state import DescentParams
@@ -25,10 +25,10 @@ STEP_PER_SIGNAL = 0.03  # what is clear of noise may be followed faster: large s
 class Pace:
     """What steps do along each direction."""
 
-    prior: FloatArray
-    sampling: FloatArray  # variance of a gradient through which records there are
-    time: FloatArray  # s²/(1+s), which all steps add up to
-    step: FloatArray  # as a part of Newton's
+    prior: Array
+    sampling: Array  # variance of a gradient through which records there are
+    time: Array  # s²/(1+s), which all steps add up to
+    step: Array  # as a part of Newton's
 
 
 def pace(params: DescentParams, directions: Directions, noise_std: float) -> Pace:

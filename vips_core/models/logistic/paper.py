@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import linalg
 
+from vips_core.kernels import Array
 from vips_core.kernels.symmetric import symmetrised
-from vips_core.models.base import FloatArray, Released, most_efficient
+from vips_core.models.base import Released, most_efficient
 from vips_core.models.logistic.params import LogisticParams, PolyaGamma, averaged
 from vips_core.privacy.plan import PrivacyPlan
 
@@ -51,7 +52,7 @@ class Paper(PolyaGamma):
         return most_efficient(records=records, epsilon=epsilon, delta=delta, epochs=epochs)
 
 
-def _eigen(curvature: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _eigen(curvature: Array) -> tuple[Array, Array]:
     """Eigenvalues and vectors; for many features in single precision, twice as fast, far below the noise."""
     single = len(curvature) >= SINGLE_FROM
     work = np.array(curvature, np.float32 if single else np.float64, order="F")

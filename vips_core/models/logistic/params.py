@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from vips_core.models.base import Block, FloatArray, Released
+from vips_core.kernels import Array
+from vips_core.models.base import Block, Released
 from vips_core.models.logistic import statistics
 from vips_core.privacy.plan import PrivacyPlan
 from vips_core.records import Table
@@ -33,21 +34,21 @@ class LogisticParams:
     """
 
     records: int
-    mean: FloatArray
-    covariance: FloatArray
+    mean: Array
+    covariance: Array
     precision: float
-    privacy_variance: FloatArray
-    average_linear: FloatArray
-    average_curvature: FloatArray
+    privacy_variance: Array
+    average_linear: Array
+    average_curvature: Array
     linear_variance: float
     widening: ClassVar[float] = 1.0  # of intervals, as of `DescentParams`
 
     @property
-    def coefficient_variance(self) -> FloatArray:
+    def coefficient_variance(self) -> Array:
         """Variance of each weight."""
         return np.asarray(np.diagonal(self.covariance))
 
-    def log_odds(self, x: Any) -> tuple[FloatArray, FloatArray]:
+    def log_odds(self, x: Any) -> tuple[Array, Array]:
         """Mean and variance of ψ = xᵀm over the posterior."""
         return np.asarray(x @ self.mean), statistics.quadratic_forms(x, self.covariance)
 
@@ -76,9 +77,7 @@ class PolyaGamma:
         """Return the two Pólya–Gamma statistics, with equal shares."""
         return statistics.polya_gamma_blocks(self.model.norm_bound, len(self.model.features))
 
-    def sums(
-        self, params: LogisticParams, batch: Table, blocks: Mapping[str, Block]
-    ) -> dict[str, FloatArray]:
+    def sums(self, params: LogisticParams, batch: Table, blocks: Mapping[str, Block]) -> dict[str, Array]:
         """Return Σ(y−½)x and Σ⟨ξ⟩xxᵀ."""
         return statistics.polya_gamma_sums(batch, params.mean, params.covariance, blocks)
 
@@ -86,7 +85,7 @@ class PolyaGamma:
 def averaged(params: LogisticParams, released: Released, rate: float) -> LogisticParams:
     """Move every average by `rate` towards a release."""
 
-    def moved(old: FloatArray, name: str) -> FloatArray:
+    def moved(old: Array, name: str) -> Array:
         return (1 - rate) * old + rate * released.total(name)
 
     noise = (rate * released.total_std("linear")) ** 2

@@ -16,7 +16,7 @@ import numpy as np
 import scipy  # its parts load when they are used
 from scipy.special import expit
 
-from vips_core.models.base import FloatArray
+from vips_core.kernels import Array
 from vips_core.models.logistic.coordinates import NO_CONSTANT, Coordinates
 
 LARGEST_SPREAD = 25.0  # variance of log odds over records, beyond which a normal one means little
@@ -29,12 +29,12 @@ NODE_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 class Directions:
     """Directions and the curvature along each: a matrix's, or the axes and after them what columns share."""
 
-    curvature: FloatArray
-    seen: FloatArray
-    vectors: FloatArray | None
-    shared: FloatArray
+    curvature: Array
+    seen: Array
+    vectors: Array | None
+    shared: Array
 
-    def apply(self, values: FloatArray, vector: FloatArray) -> FloatArray:
+    def apply(self, values: Array, vector: Array) -> Array:
         """Return the product of the matrix that has these eigenvalues with a vector."""
         if self.vectors is not None:
             return np.asarray(self.vectors @ (values * (self.vectors.T @ vector)))
@@ -43,37 +43,37 @@ class Directions:
         rest = of_axes * (vector - self.shared @ along)
         return np.asarray(rest + self.shared @ (of_shared * along - self.shared.T @ rest))
 
-    def components(self, vector: FloatArray) -> FloatArray:
+    def components(self, vector: Array) -> Array:
         """Return how far a vector goes along every direction."""
         if self.vectors is not None:
             return np.asarray(self.vectors.T @ vector)
         return np.append(vector, self.shared.T @ vector)
 
-    def along(self, diagonal: FloatArray) -> FloatArray:
+    def along(self, diagonal: Array) -> Array:
         """Return a diagonal matrix's quadratic form along every direction."""
         if self.vectors is not None:
             return np.asarray(diagonal @ self.vectors**2)
         return np.append(diagonal, diagonal @ self.shared**2)
 
-    def matrix(self, values: FloatArray, scale: FloatArray) -> FloatArray:
+    def matrix(self, values: Array, scale: Array) -> Array:
         """Return the matrix that has these eigenvalues, in scaled axes; its diagonal where they are axes."""
         if self.vectors is None:
             return self.diagonal(values) * scale**2
         turned = self.vectors * scale[:, None]
         return np.asarray((turned * values) @ turned.T)
 
-    def diagonal(self, values: FloatArray) -> FloatArray:
+    def diagonal(self, values: Array) -> Array:
         """Return the diagonal of the matrix that has these eigenvalues, as a new array."""
         if self.vectors is not None:
             return np.asarray(self.vectors**2 @ values)
         of_axes, of_shared = self._parted(values)
         return np.asarray(of_axes * (1 - (self.shared**2).sum(axis=1)) + self.shared**2 @ of_shared)
 
-    def form(self, values: FloatArray, vector: FloatArray) -> float:
+    def form(self, values: Array, vector: Array) -> float:
         """Return vᵀAv of the matrix A that has these eigenvalues."""
         return float(vector @ self.apply(values, vector))
 
-    def forms(self, values: FloatArray, rows: FloatArray) -> FloatArray:
+    def forms(self, values: Array, rows: Array) -> Array:
         """Return vᵀAv of the matrix A that has these eigenvalues, for every row v."""
         if self.vectors is not None:
             return np.asarray((rows @ self.vectors) ** 2 @ values)
@@ -81,10 +81,10 @@ class Directions:
         along = rows @ self.shared
         return np.asarray((rows - along @ self.shared.T) ** 2 @ of_axes + along**2 @ of_shared)
 
-    def _parted(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _parted(self, values: Array) -> tuple[Array, Array]:
         return values[: len(self.shared)], values[len(self.shared) :]
 
-    def over_slopes(self, values: FloatArray) -> float:
+    def over_slopes(self, values: Array) -> float:
         """Return Σ AᵢⱼHᵢⱼ over slopes, where A has these eigenvalues and H is the curvature that is seen."""
         first = np.eye(1, len(self.shared))[0]
         ours, seen = self.apply(values, first), self.apply(self.seen, first)
@@ -107,7 +107,7 @@ def level_of(probability: float, variance: float) -> float:
     return float(scipy.optimize.brentq(lambda level: mean_probability(level, variance) - target, -60.0, 60.0))
 
 
-def weights(level: float, slopes: FloatArray, where: Coordinates) -> FloatArray:
+def weights(level: float, slopes: Array, where: Coordinates) -> Array:
     """Return the weights of columns, with the constant's log odds at the column that holds them."""
     moved = slopes.copy()
     if where.missing is not None:
@@ -118,9 +118,7 @@ def weights(level: float, slopes: FloatArray, where: Coordinates) -> FloatArray:
     return moved
 
 
-def weight_variances(
-    directions: Directions, values: FloatArray, scale: FloatArray, where: Coordinates
-) -> FloatArray:
+def weight_variances(directions: Directions, values: Array, scale: Array, where: Coordinates) -> Array:
     """Return the variance of each of `weights`, given those along directions in coordinates."""
     variances = directions.diagonal(values)[1:] * scale[1:] ** 2
     if where.missing is not None:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vips_core.models.base import Block, FloatArray, Released, most_efficient
+from vips_core.kernels import Array
+from vips_core.models.base import Block, Released, most_efficient
 from vips_core.models.logistic.coordinates import RADIUS
 from vips_core.models.logistic.descent import A_PRIORI, STEPS, Descent
 from vips_core.models.logistic.exact import Exact
@@ -56,7 +57,7 @@ class Refined:
 
     def sums(
         self, params: LogisticParams | DescentParams, batch: Table, blocks: Mapping[str, Block]
-    ) -> dict[str, FloatArray]:
+    ) -> dict[str, Array]:
         """Return the sums of a step."""
         if isinstance(params, DescentParams):
             return self.descent.sums(params, batch, blocks)

@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
 from vips_core import validate
-from vips_core.models.base import Fitted, FloatArray
+from vips_core.kernels import Array
+from vips_core.models.base import Fitted
 from vips_core.records import Table
 
 
@@ -20,18 +21,18 @@ from vips_core.records import Table
 class Roc:
     """The points of a ROC curve, from (0, 0) to (1, 1), and the score from which each calls a positive."""
 
-    false_positive_rate: FloatArray
-    true_positive_rate: FloatArray
-    threshold: FloatArray
+    false_positive_rate: Array
+    true_positive_rate: Array
+    threshold: Array
 
 
 @dataclass(frozen=True)
 class Calibration:
     """Mean prediction, share of positives and number of records of each group."""
 
-    predicted: FloatArray
-    observed: FloatArray
-    records: FloatArray
+    predicted: Array
+    observed: Array
+    records: Array
 
 
 def auc_of(labels: ArrayLike, scores: ArrayLike) -> float:
@@ -167,7 +168,7 @@ def roc_band(
     level: float = 0.9,
     draws: int = 500,
     seed: int = 0,
-) -> tuple[FloatArray, FloatArray]:
+) -> tuple[Array, Array]:
     """Return pointwise intervals of the true positive rate, over people drawn anew from each class.
 
     Both classes keep their sizes (stratified bootstrap); the model stays as it is.
@@ -246,12 +247,12 @@ def calibration_of(labels: ArrayLike, probabilities: ArrayLike, groups: int = 10
     return Calibration(predicted, observed, records.astype(np.float64))
 
 
-def _check_probabilities(p: FloatArray) -> None:
+def _check_probabilities(p: Array) -> None:
     if p.min() < 0 or p.max() > 1:
         raise ValueError(f"probabilities must be in [0, 1], got {p.min():g} to {p.max():g}")
 
 
-def _checked(labels: ArrayLike, scores: ArrayLike) -> tuple[np.ndarray, FloatArray]:
+def _checked(labels: ArrayLike, scores: ArrayLike) -> tuple[np.ndarray, Array]:
     y, s = np.asarray(labels), np.asarray(scores, dtype=np.float64)
     if y.ndim != 1 or y.shape != s.shape:
         raise ValueError(f"labels and scores must be equally long vectors, got {y.shape} and {s.shape}")

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vips_core.models.base import FloatArray
+from vips_core.kernels import Array
 
 CLEAR = 3.0  # standard deviations of noise from which an update is one
 # Excess over what is known that is left alone: steps are a small part of Newton's, and the curvature changes
@@ -30,8 +30,8 @@ MOST = 8  # directions
 class Shared:
     """Orthonormal directions, and the curvature along each beyond the diagonal's."""
 
-    vectors: FloatArray
-    excess: FloatArray
+    vectors: Array
+    excess: Array
 
 
 def none(size: int) -> Shared:
@@ -39,9 +39,7 @@ def none(size: int) -> Shared:
     return Shared(np.zeros((size, 0)), np.zeros(0))
 
 
-def beyond(
-    known: FloatArray, move: FloatArray, change: FloatArray, noise_std: float
-) -> tuple[FloatArray, float] | None:
+def beyond(known: Array, move: Array, change: Array, noise_std: float) -> tuple[Array, float] | None:
     """Return a direction and the curvature along it beyond what was `known`; None where none is clear.
 
     Parameters
@@ -61,7 +59,7 @@ def beyond(
     return rest / np.linalg.norm(rest), left / along
 
 
-def joined(shared: Shared, direction: FloatArray, excess: float) -> Shared:
+def joined(shared: Shared, direction: Array, excess: float) -> Shared:
     """Return directions with one more, orthogonal again."""
     basis, triangle = np.linalg.qr(np.column_stack([shared.vectors, direction]))
     values, vectors = np.linalg.eigh((triangle * np.append(shared.excess, excess)) @ triangle.T)

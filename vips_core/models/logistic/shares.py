@@ -3,15 +3,16 @@
 import numpy as np
 from scipy import sparse
 
+from vips_core.kernels import Array
 from vips_core.kernels.exact import lowered, square_step
 from vips_core.kernels.pool import map_chunks
-from vips_core.models.base import Block, FloatArray
+from vips_core.models.base import Block
 from vips_core.models.logistic import kernels, roots, statistics
 from vips_core.models.logistic.coordinates import Coordinates
 from vips_core.records import Table
 
 
-def gradient_and_diagonal(batch: Table, where: Coordinates, point: FloatArray, block: Block) -> FloatArray:
+def gradient_and_diagonal(batch: Table, where: Coordinates, point: Array, block: Block) -> Array:
     """Sum the gradient, the diagonal and the totals over records."""
     x, y, row_weights = batch.x, batch.y.astype(np.float64), batch.row_weights
     if sparse.issparse(x):
@@ -22,7 +23,7 @@ def gradient_and_diagonal(batch: Table, where: Coordinates, point: FloatArray, b
     place = np.full(x.shape[1], -1)
     place[common] = np.arange(len(common))
 
-    def chunk_sums(start: int, stop: int) -> FloatArray:
+    def chunk_sums(start: int, stop: int) -> Array:
         steps = np.zeros(block.shape)
         if sparse.issparse(x):
             cells = x.data, x.indices, x.indptr[start : stop + 1]
@@ -48,12 +49,12 @@ def gradient_and_diagonal(batch: Table, where: Coordinates, point: FloatArray, b
     return np.asarray(steps * block.grid)
 
 
-def curvature(batch: Table, where: Coordinates, point: FloatArray, block: Block) -> FloatArray:
+def curvature(batch: Table, where: Coordinates, point: Array, block: Block) -> Array:
     """Sum 4w²p(1−p)zzᵀ over records."""
     x, row_weights, step = batch.x, batch.row_weights, square_step(block.grid)
     bound = lowered(block.bound, cells=len(point))
 
-    def chunk_sums(start: int, stop: int) -> FloatArray:
+    def chunk_sums(start: int, stop: int) -> Array:
         total, out = np.zeros(block.shape, order="F"), np.empty((statistics.ROWS, len(point)))
         for first in range(start, stop, statistics.ROWS):
             last = min(first + statistics.ROWS, stop)

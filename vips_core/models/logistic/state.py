@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from vips_core.models.base import FloatArray
+from vips_core.kernels import Array
 from vips_core.models.logistic import secants, statistics
 from vips_core.models.logistic.coordinates import Coordinates
 from vips_core.models.logistic.secants import Shared
@@ -42,35 +42,35 @@ class Schedule:
 class DescentParams:
     """The estimate in the columns' units, and the state of the descent."""
 
-    mean: FloatArray
-    coefficient_variance: FloatArray
-    privacy_variance: FloatArray
-    slopes: FloatArray
+    mean: Array
+    coefficient_variance: Array
+    privacy_variance: Array
+    slopes: Array
     level: float
-    covariance: FloatArray
+    covariance: Array
     level_variance: float
     schedule: Schedule
     where: Coordinates
     records: int
     power: float
-    moments: FloatArray
+    moments: Array
     positive: float
-    point: FloatArray
-    average_point: FloatArray
-    average_gradient: FloatArray
+    point: Array
+    average_point: Array
+    average_gradient: Array
     spread: float
-    squares: FloatArray
-    totals: FloatArray
-    matrix: FloatArray
-    diagonal: FloatArray
-    values: FloatArray
-    vectors: FloatArray
+    squares: Array
+    totals: Array
+    matrix: Array
+    diagonal: Array
+    values: Array
+    vectors: Array
     rarer: float  # mean of min(p, 1−p)
-    last_point: FloatArray = field(default_factory=lambda: np.zeros(0))  # these are later than the others
-    last_gradient: FloatArray = field(default_factory=lambda: np.zeros(0))
+    last_point: Array = field(default_factory=lambda: np.zeros(0))  # these are later than the others
+    last_gradient: Array = field(default_factory=lambda: np.zeros(0))
     shared: Shared = field(default_factory=lambda: secants.none(0))
-    longer_point: FloatArray = field(default_factory=lambda: np.zeros(0))  # averages over nearly all steps
-    longer_gradient: FloatArray = field(default_factory=lambda: np.zeros(0))
+    longer_point: Array = field(default_factory=lambda: np.zeros(0))  # averages over nearly all steps
+    longer_gradient: Array = field(default_factory=lambda: np.zeros(0))
     widening: float = 1.0  # of the variance of log odds in intervals, for what shrinkage may have taken
 
     @property
@@ -78,7 +78,7 @@ class DescentParams:
         """Whether steps follow the curvature's matrix."""
         return self.schedule.guided and bool(self.matrix.any())
 
-    def log_odds(self, x: Any) -> tuple[FloatArray, FloatArray]:
+    def log_odds(self, x: Any) -> tuple[Array, Array]:
         """Mean and variance of ψ over the posterior."""
         x, centre = self.where.filled(x), self.where.centre
         psi = self.level + x @ self.slopes - centre @ self.slopes

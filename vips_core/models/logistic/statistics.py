@@ -28,11 +28,12 @@ import numpy as np
 from scipy import sparse
 from scipy.special import expit
 
+from vips_core.kernels import Array
 from vips_core.kernels.exact import cut, left_bits, lowered, right_factor, square_step
 from vips_core.kernels.polya_gamma import pg_means
 from vips_core.kernels.pool import map_chunks
 from vips_core.kernels.rows import row_sums
-from vips_core.models.base import Block, FloatArray
+from vips_core.models.base import Block
 from vips_core.models.logistic import kernels, roots
 from vips_core.records import Table
 
@@ -50,8 +51,8 @@ def polya_gamma_blocks(norm_bound: float, d: int) -> dict[str, Block]:
 
 
 def polya_gamma_sums(
-    batch: Table, mean: FloatArray, covariance: FloatArray, blocks: Mapping[str, Block]
-) -> dict[str, FloatArray]:
+    batch: Table, mean: Array, covariance: Array, blocks: Mapping[str, Block]
+) -> dict[str, Array]:
     """Σ (y − ½)x and Σ ⟨ξ⟩xxᵀ, where ξ ~ PG(1, c) and c² = xᵀ(Σ + mmᵀ)x (Algorithm 5)."""
     x, y, row_weights, d = batch.x, batch.y.astype(np.float64), batch.row_weights, batch.x.shape[1]
     linear, curvature = blocks["linear"], blocks["curvature"]
@@ -67,7 +68,7 @@ def polya_gamma_sums(
     step, bits = square_step(curvature.grid), left_bits(d)
     factor = right_factor(covariance, bits)
 
-    def chunk_sums(start: int, stop: int) -> tuple[FloatArray, FloatArray]:
+    def chunk_sums(start: int, stop: int) -> tuple[Array, Array]:
         steps, total, out = np.zeros(d), np.zeros((d, d), order="F"), np.empty((ROWS, d))
         rounded = np.empty((ROWS, d))
         for first in range(start, stop, ROWS):
@@ -96,7 +97,7 @@ def polya_gamma_sums(
     return {"linear": steps * linear.grid, "curvature": roots.mirrored(total) * step**2}
 
 
-def clipped_gradient(batch: Table, point: FloatArray, block: Block) -> FloatArray:
+def clipped_gradient(batch: Table, point: Array, block: Block) -> Array:
     """Σ of each row's gradient (y − p)x, scaled down to the block's bound where it is longer (DP-SGD)."""
     x, y, row_weights = batch.x, batch.y.astype(np.float64), batch.row_weights
     bound = lowered(block.bound, cells=x.shape[1])
@@ -109,7 +110,7 @@ def clipped_gradient(batch: Table, point: FloatArray, block: Block) -> FloatArra
     return steps * block.grid
 
 
-def row_sum(x: Any, factors: FloatArray, grid: float) -> FloatArray:
+def row_sum(x: Any, factors: Array, grid: float) -> Array:
     """Σ factor·x over rows, each cut to the grid."""
     if sparse.issparse(x):
         cells = cut(x.data * np.repeat(factors, np.diff(x.indptr)), grid)
@@ -119,7 +120,7 @@ def row_sum(x: Any, factors: FloatArray, grid: float) -> FloatArray:
     return steps * grid
 
 
-def quadratic_forms(x: Any, matrix: FloatArray) -> FloatArray:
+def quadratic_forms(x: Any, matrix: Array) -> Array:
     """Return xᵀAx of every row; dense ones in chunks, so that no second n × d array is made.
 
     Of a dense row the last bits may depend on its neighbours: this is for predictions, not for shares.
@@ -139,7 +140,7 @@ def squares(x: Any) -> Any:
     return x.multiply(x) if sparse.issparse(x) else x**2
 
 
-def norms(x: Any) -> FloatArray:
+def norms(x: Any) -> Array:
     """L2 norm of every row."""
     if sparse.issparse(x):
         cells = sparse.csr_array((x.data**2, x.indices, x.indptr), shape=x.shape)
@@ -147,12 +148,12 @@ def norms(x: Any) -> FloatArray:
     return np.sqrt(row_sums(x**2))
 
 
-def at_most(bound: float, norm: FloatArray) -> FloatArray:
+def at_most(bound: float, norm: Array) -> Array:
     """Factors that scale vectors of these norms down to `bound`, 1 where they are short enough."""
     return np.asarray(bound / np.maximum(norm, bound))
 
 
-def gram(x: Any, coefficient: FloatArray, grid: float) -> FloatArray:
+def gram(x: Any, coefficient: Array, grid: float) -> Array:
     """Σ coefficient·xxᵀ over rows of a CSR matrix, on the grid."""
     cells = cut(x.data * np.repeat(np.sqrt(coefficient), np.diff(x.indptr)), square_step(grid))
     scaled = sparse.csr_array((cells, x.indices, x.indptr), shape=x.shape)

@@ -7,7 +7,8 @@ import numpy as np
 from scipy.special import expit
 
 from vips_core.baselines.dpsgd import PrivateGradientDescent
-from vips_core.models.base import Fitted, FloatArray
+from vips_core.kernels import Array
+from vips_core.models.base import Fitted
 from vips_core.models.logistic.model import BayesianLogistic
 from vips_core.models.logistic.refined import expected_signal
 from vips_core.models.logistic.scores import auc, auc_of, log_loss
@@ -71,7 +72,6 @@ class LogisticTask(Task):
             in_paper=False,
         ),
     )
-    watched = _AUC
     tables: tuple[str, ...] = ("coefficients",)
     epochs = 16.0
     options: Mapping[str, Option] = {}
@@ -108,7 +108,7 @@ class LogisticTask(Task):
         if test.y.min() == test.y.max():
             raise ValueError(f"held-out rows must have both labels, got {test.y[0]} in all of them")
 
-    def watch(self, fit: Fitted[Any], test: Table) -> float:
+    def score_validation(self, fit: Fitted[Any], test: Table) -> float:
         """Return the AUC of held-out rows."""
         return auc(fit, test)
 
@@ -153,7 +153,7 @@ class LogisticTask(Task):
 
 
 def _report(
-    columns: Mapping[str, Any], test: Table | None, probabilities: Callable[[Table], FloatArray]
+    columns: Mapping[str, Any], test: Table | None, probabilities: Callable[[Table], Array]
 ) -> Report:
     import pandas as pd
 

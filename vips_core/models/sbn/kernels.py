@@ -14,7 +14,7 @@ import math
 import numpy as np
 from numba import njit
 
-from vips_core.kernels.pool import Array
+from vips_core.kernels import Array
 
 
 @njit(nogil=True, cache=True)

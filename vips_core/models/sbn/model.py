@@ -22,7 +22,8 @@ import numpy.typing as npt
 from scipy.special import expit
 
 from vips_core import validate
-from vips_core.kernels.pool import Array, concatenated
+from vips_core.kernels import Array
+from vips_core.kernels.pool import concatenated
 from vips_core.models.base import Variant, VariantModel
 from vips_core.models.sbn.moments import MomentParams, Moments
 from vips_core.models.sbn.paper import Paper, PaperParams

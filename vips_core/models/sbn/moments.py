@@ -31,11 +31,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from vips_core.kernels import Array
 from vips_core.kernels.exact import cut, lowered, square_step
-from vips_core.kernels.pool import Array, grouped_sums
+from vips_core.kernels.pool import grouped_sums
 from vips_core.kernels.rows import row_sums
 from vips_core.kernels.symmetric import from_triangles, symmetrised, triangles
-from vips_core.models.base import Block, FloatArray, Released
+from vips_core.models.base import Block, Released
 from vips_core.models.sbn.kernels import settle_shared
 from vips_core.models.sbn.pixels import centred_pixel_sums
 from vips_core.models.sbn.refined import (
@@ -109,7 +110,7 @@ class Moments:
             return {"pixels": Block(float(np.sqrt(self.pixels) / 2), shape=(self.pixels,))}
         return {"second": Block(self._bound(plan.steps), shape=(self.pixels + 1, self.pixels + 1))}
 
-    def sums(self, params: MomentParams, batch: Images, blocks: Mapping[str, Block]) -> dict[str, FloatArray]:
+    def sums(self, params: MomentParams, batch: Images, blocks: Mapping[str, Block]) -> dict[str, Array]:
         """Return the sums over the batch of the mean image, or of the clipped second moments."""
         if "pixels" in blocks:
             return {"pixels": centred_pixel_sums(batch, blocks["pixels"])}

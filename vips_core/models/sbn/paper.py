@@ -29,9 +29,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from vips_core.kernels import Array
 from vips_core.kernels.exact import cut, factor_steps, left_bits, left_factor, lowered, right_factor
 from vips_core.kernels.polya_gamma import pg_means
-from vips_core.kernels.pool import Array, grouped_sums
+from vips_core.kernels.pool import grouped_sums
 from vips_core.kernels.symmetric import from_triangles, packed_size, triangle_scale
 from vips_core.models.base import Block, Released
 from vips_core.models.sbn.kernels import second_moments, settle_each, settle_shared

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from vips_core.kernels.pool import Array, concatenated
+from vips_core.kernels import Array
+from vips_core.kernels.pool import concatenated
 from vips_core.kernels.symmetric import from_triangles, triangles
 
 CHUNK = 32

@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from vips_core.kernels import Array
 from vips_core.kernels.exact import cut, lowered
-from vips_core.kernels.pool import Array, grouped_sums
+from vips_core.kernels.pool import grouped_sums
 from vips_core.models.base import Block
 from vips_core.records import Images
 

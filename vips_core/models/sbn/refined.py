@@ -33,11 +33,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from vips_core.kernels import Array
 from vips_core.kernels.exact import cut, lowered, right_factor, square_step
-from vips_core.kernels.pool import Array, grouped_sums
+from vips_core.kernels.pool import grouped_sums
 from vips_core.kernels.rows import row_sums
 from vips_core.kernels.symmetric import symmetrised
-from vips_core.models.base import Block, FloatArray, Released
+from vips_core.models.base import Block, Released
 from vips_core.models.sbn.kernels import settle_shared, weighted_products
 from vips_core.models.sbn.pixels import centred_pixel_sums
 from vips_core.models.sbn.wiener import filtered
@@ -118,9 +119,7 @@ class Refined:
             "second": Block(units, SECOND_SHARE, (self.hidden + 1, self.hidden + 1)),
         }
 
-    def sums(
-        self, params: RefinedParams, batch: Images, blocks: Mapping[str, Block]
-    ) -> dict[str, FloatArray]:
+    def sums(self, params: RefinedParams, batch: Images, blocks: Mapping[str, Block]) -> dict[str, Array]:
         """Return the sums over the batch of the mean image, or of both clipped blocks."""
         if "pixels" in blocks:
             return {"pixels": centred_pixel_sums(batch, blocks["pixels"])}
@@ -259,7 +258,7 @@ def _recentred(params: RefinedParams) -> RefinedParams:
     )
 
 
-def _pixel_centre(mean: FloatArray) -> Array:
+def _pixel_centre(mean: Array) -> Array:
     """Return the mean image on a coarse grid, so that residuals are exact numbers of few bits."""
     return np.asarray(np.rint(np.clip(mean, *MEAN_RANGE) / CENTRE_STEP) * CENTRE_STEP, np.float64)
 

@@ -3,8 +3,8 @@
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from vips_core.kernels import Array
 from vips_core.kernels.pool import map_chunks
 from vips_core.models.base import Fitted
 from vips_core.models.sbn.model import SBN, Params
@@ -13,7 +13,7 @@ from vips_core.records import Images
 CHUNK = 256
 
 
-def reconstruct(model: SBN, params: Params, rows: Images) -> npt.NDArray[np.float64]:
+def reconstruct(model: SBN, params: Params, rows: Images) -> Array:
     """Return p(y = 1) of every pixel given the image's own hidden units; in binary, ½ and more is a 1.
 
     Parameters

@@ -7,7 +7,7 @@ from vips_core.models.base import Fitted
 from vips_core.models.sbn.model import SBN
 from vips_core.models.sbn.scores import pixel_accuracy, scores
 from vips_core.models.task import (
-    WATCHED,
+    VALIDATION_RECORDS,
     PaperSettings,
     Report,
     Score,
@@ -46,7 +46,6 @@ class SBNTask(Task):
             in_paper=False,
         ),
     )
-    watched = _ACCURACY
     tables: tuple[str, ...] = ()
     epochs = 12.0
     options: Mapping[str, Option] = {
@@ -83,9 +82,9 @@ class SBNTask(Task):
         pixels, variant = "data.train.shape[0] * data.train.shape[1]", self.methods[method].variant
         return f'vips.SBN({pixels}, {values["hidden"]}, data.train.shape, "{variant}")'
 
-    def watch(self, fit: Fitted[Any], test: Images) -> float:
+    def score_validation(self, fit: Fitted[Any], test: Images) -> float:
         """Return the pixel accuracy of some held-out images."""
-        return pixel_accuracy(fit, evenly_spread(test, WATCHED))
+        return pixel_accuracy(fit, evenly_spread(test, VALIDATION_RECORDS))
 
     def report(self, fit: Fitted[Any], test: Images | None) -> Report:
         """Return the pixel accuracy and likelihood of held-out images."""

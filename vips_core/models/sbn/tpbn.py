@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import k0e, k1e
 
-from vips_core.kernels.pool import Array
+from vips_core.kernels import Array
 
 
 @dataclass(frozen=True)

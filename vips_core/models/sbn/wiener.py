@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.linalg import lapack
 
-from vips_core.kernels.pool import Array
+from vips_core.kernels import Array
 
 _BLOCK = 32  # columns at a time, for LAPACK
 

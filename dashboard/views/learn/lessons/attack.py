@@ -19,9 +19,10 @@ from vips_core import BayesianLogistic, PrivacyPlan, Table
 from vips_core.audits.bounds import Rates, rates_at
 from vips_core.audits.support import possible_without_the_person
 from vips_core.audits.wall_attack import attack_step
+from vips_core.kernels import Array
 from vips_core.privacy import gaussian
 from vips_core.privacy.noise import Randomness, grid_step
-from vips_core.reports.figures import BLUE, GREY, Array, Figure
+from vips_core.reports.figures import BLUE, GREY, Figure
 from vips_core.reports.traces import line
 
 DELTA, CONFIDENCE, SEED = 1e-5, 0.95, 8

@@ -14,7 +14,8 @@ from dashboard.views.learn.lessons import controls
 from dashboard.views.learn.lessons.base import Outcome, lesson
 from dashboard.views.learn.lessons.figures import LEGEND_BELOW, figure, swept
 from vips_core import ACCOUNTANTS, PrivacyPlan, rounding
-from vips_core.reports.figures import BLUE, FOOT, GREEN, PURPLE, VERMILION, Array, Figure, log_axis, log_ends
+from vips_core.kernels import Array
+from vips_core.reports.figures import BLUE, FOOT, GREEN, PURPLE, VERMILION, Figure, log_axis, log_ends
 from vips_core.reports.traces import line
 
 STYLES = {

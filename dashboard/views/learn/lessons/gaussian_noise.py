@@ -15,9 +15,10 @@ from dashboard.state import Number, log_stops
 from dashboard.views.learn.lessons import controls
 from dashboard.views.learn.lessons.base import Outcome, lesson
 from dashboard.views.learn.lessons.figures import mark, side_by_side, swept
+from vips_core.kernels import Array
 from vips_core.privacy import gaussian
 from vips_core.privacy.strong import paper_step_epsilon
-from vips_core.reports.figures import BLUE, GREEN, GREY, VERMILION, Array, Figure, log_axis
+from vips_core.reports.figures import BLUE, GREEN, GREY, VERMILION, Figure, log_axis
 from vips_core.reports.traces import line
 
 SENSITIVITY = Number(
@@ -128,7 +129,7 @@ def counted_in_delta(loss: Array, epsilon: float) -> Array:
 
 
 def _density(x: Array, mean: float, std: float) -> Array:
-    return np.exp(-0.5 * ((x - mean) / std) ** 2) / (std * math.sqrt(2 * math.pi))
+    return np.asarray(np.exp(-0.5 * ((x - mean) / std) ** 2) / (std * math.sqrt(2 * math.pi)))
 
 
 LESSON = lesson(__file__, parameters=(SENSITIVITY, NOISE_STD, DELTA), look=look)

@@ -12,7 +12,8 @@ from dashboard.background import Later
 from dashboard.state import Choice, Number, log_stops
 from dashboard.views.learn.lessons.base import Outcome, lesson
 from dashboard.views.learn.lessons.figures import LEGEND_BELOW, figure, point, swept
-from vips_core.reports.figures import BLUE, GREEN, VERMILION, Array, Figure, log_axis
+from vips_core.kernels import Array
+from vips_core.reports.figures import BLUE, GREEN, VERMILION, Figure, log_axis
 from vips_core.reports.traces import axis, line
 
 YEARS, SEXES, DISTRICTS, MOST, SEED = 80, 2, 10, 100_000, 1

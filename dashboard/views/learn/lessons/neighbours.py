@@ -14,8 +14,9 @@ from dashboard.state import Number, log_stops
 from dashboard.views.learn.lessons.base import Outcome, lesson
 from dashboard.views.learn.lessons.figures import LEGEND_BELOW, figure, point, swept
 from vips_core import rounding
+from vips_core.kernels import Array
 from vips_core.privacy import gaussian
-from vips_core.reports.figures import BLUE, GREEN, VERMILION, Array, Figure, log_axis
+from vips_core.reports.figures import BLUE, GREEN, VERMILION, Figure, log_axis
 from vips_core.reports.traces import axis, line
 
 DELTA, MOST = 1e-6, 20

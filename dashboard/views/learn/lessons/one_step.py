@@ -20,7 +20,8 @@ from dashboard.state import Choice, Number, log_stops
 from dashboard.views.learn.lessons import figures
 from dashboard.views.learn.lessons.base import Outcome, lesson
 from vips_core import BayesianLogistic, Fit, PrivacyPlan, Table, fit
-from vips_core.reports.figures import BLUE, GREY, VERMILION, Array, Figure
+from vips_core.kernels import Array
+from vips_core.reports.figures import BLUE, GREY, VERMILION, Figure
 from vips_core.reports.traces import note
 
 FEATURES = (

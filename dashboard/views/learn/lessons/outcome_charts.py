@@ -8,7 +8,8 @@ import numpy.typing as npt
 
 from dashboard.views.learn.lessons import figures
 from sample_data.lessons import EPSILONS, FALSE_POSITIVES, LEVELS, Results
-from vips_core.reports.figures import BLUE, GREY, Array, Figure
+from vips_core.kernels import Array
+from vips_core.reports.figures import BLUE, GREY, Figure
 from vips_core.reports.traces import axis, line, markers
 
 NON_PRIVATE = len(EPSILONS) - 1

@@ -18,7 +18,8 @@ from dashboard.views.learn.lessons import outcome_charts
 from dashboard.views.learn.lessons.base import Answer, Outcome, Question, Scale, lesson
 from sample_data import lessons as results_file
 from sample_data.lessons import EPSILONS, Results
-from vips_core.reports.figures import Array, Figure
+from vips_core.kernels import Array
+from vips_core.reports.figures import Figure
 
 
 @dataclass(frozen=True)

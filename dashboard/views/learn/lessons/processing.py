@@ -14,8 +14,9 @@ from dashboard.state import Number
 from dashboard.views.learn.lessons import controls
 from dashboard.views.learn.lessons.base import Outcome, lesson
 from dashboard.views.learn.lessons.figures import LEGEND_BELOW, figure, played
+from vips_core.kernels import Array
 from vips_core.privacy import gaussian
-from vips_core.reports.figures import BLUE, GREEN, GREY, Array, Figure
+from vips_core.reports.figures import BLUE, GREEN, GREY, Figure
 from vips_core.reports.traces import axis
 
 DELTA, DRAWS = 1e-5, 400

@@ -15,8 +15,9 @@ from dashboard.state import Number, log_stops
 from dashboard.views.learn.lessons import controls
 from dashboard.views.learn.lessons.base import Outcome, lesson
 from dashboard.views.learn.lessons.figures import LEGEND_BELOW, figure, point, swept
+from vips_core.kernels import Array
 from vips_core.privacy import gaussian
-from vips_core.reports.figures import BLUE, RATES, VERMILION, Array, Figure, guessing
+from vips_core.reports.figures import BLUE, RATES, VERMILION, Figure, guessing
 from vips_core.reports.traces import line
 
 FALSE_ALARMS = 0.01

@@ -14,7 +14,8 @@ from dashboard.views.learn.lessons import controls
 from dashboard.views.learn.lessons.base import Outcome, lesson
 from dashboard.views.learn.lessons.figures import point, side_by_side, swept
 from vips_core import rounding
-from vips_core.reports.figures import BLUE, FOOT, GREEN, GREY, Array, Figure, log_axis, log_ends
+from vips_core.kernels import Array
+from vips_core.reports.figures import BLUE, FOOT, GREEN, GREY, Figure, log_axis, log_ends
 from vips_core.reports.traces import line
 
 LEAST_RATE = 1e-3

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from vips_core.reports.figures import Array
+from vips_core.kernels import Array
 
 
 def truth_probability(epsilon: float) -> float:
