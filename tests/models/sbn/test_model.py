@@ -18,9 +18,8 @@ from vips_core.models.sbn import refined as sbn_refined
 from vips_core.models.sbn.kernels import second_moments, settle_each, settle_shared
 from vips_core.models.sbn.model import SBN
 from vips_core.models.sbn.moments import Moments
-from vips_core.models.sbn.paper import Paper
+from vips_core.models.sbn.paper import TPBN, Paper
 from vips_core.models.sbn.refined import Refined
-from vips_core.models.sbn.tpbn import TPBN
 
 __all__ = ["digits"]  # a fixture
 
@@ -276,12 +275,12 @@ def test_recentring_is_exact():
 
 
 def test_neighbouring_pixels_agree_by_a_public_rule():
-    agreement, root = sbn_refined.smoothing(12, (3, 4))
+    agreement, root = sbn_refined.smoothing(12, (3, 4), 1 / 16)
     np.testing.assert_allclose(root @ root.T, agreement, atol=1e-12)
     length = 3 / 16
     for one in range(12):
         for other in range(12):
             square = (one // 4 - other // 4) ** 2 + (one % 4 - other % 4) ** 2
             assert agreement[one, other] == pytest.approx(math.exp(-square / (2 * length**2)), abs=1e-12)
-    for without_shape in sbn_refined.smoothing(5, None):
+    for without_shape in sbn_refined.smoothing(5, None, 1 / 16):
         assert np.array_equal(without_shape, np.eye(5))

@@ -20,7 +20,7 @@ from tests.models.sbn.networks import (
     trained,
 )
 from vips_core.kernels.symmetric import from_triangles, triangles
-from vips_core.models.sbn import pixel_matrices
+from vips_core.models.sbn import paper as sbn_paper
 from vips_core.models.sbn.model import SBN
 from vips_core.models.sbn.moments import Moments
 from vips_core.models.sbn.refined import Refined
@@ -67,7 +67,9 @@ def test_noisy_runs_of_the_paper_stay_finite(digits):
     train, test = digits
     model = SBN(64, 10, (8, 8), "paper")
     params = vips.fit(model, train, plan_for(train, 20, 1.0, 200), seed=0).params
-    assert all(np.isfinite(value).all() for value in vars(params).values())
+    values = {**vars(params), **vars(params.shrinkage)}
+    del values["shrinkage"]
+    assert all(np.isfinite(value).all() for value in values.values())
     assert np.abs(params.weights).max() < 1e4
     assert 0 <= scores(model, params, test)[0] <= 1
 
@@ -76,10 +78,10 @@ def test_eigenvalues_of_a_noisy_gram_are_floored():
     rng = np.random.default_rng(0)
     noisy = rng.standard_normal((3, HIDDEN, HIDDEN))
     noisy = noisy + noisy.swapaxes(1, 2)
-    floored = from_triangles(pixel_matrices.floored(triangles(noisy), HIDDEN), HIDDEN)
-    assert np.linalg.eigvalsh(floored).min() >= pixel_matrices.EIGENVALUE_FLOOR * (1 - 1e-9)
+    floored = from_triangles(sbn_paper.floored(triangles(noisy), HIDDEN), HIDDEN)
+    assert np.linalg.eigvalsh(floored).min() >= sbn_paper.EIGENVALUE_FLOOR * (1 - 1e-9)
     kept = noisy @ noisy + np.eye(HIDDEN)
-    np.testing.assert_allclose(pixel_matrices.floored(triangles(kept), HIDDEN), triangles(kept))
+    np.testing.assert_allclose(sbn_paper.floored(triangles(kept), HIDDEN), triangles(kept))
 
 
 def test_statistics_of_the_paper_are_clamped_and_averaged():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from vips_core.models.sbn.wiener import filtered
+from vips_core.models.sbn.refined import filtered
 
 
 @pytest.mark.parametrize("pixels", [1, 2, 3, 40])
