@@ -9,9 +9,9 @@ W       params.weights       (J, K)
 c       params.pixel_bias    (J,)
 b       params.hidden_logit  (K,)
 
-p(z_k = 1) = σ(b_k) and p(y_j = 1 | z) = σ(g·(w_jᵀz + c_j)). The gain g is 1 in the variant "paper". The variant
-"refined" is no variational Bayes any more but a network fitted to Gaussian moments; its bound touches the
-likelihood at 0 and flattens the logits, so it decodes them with a public gain.
+p(z_k = 1) = σ(b_k) and p(y_j = 1 | z) = σ(g·(w_jᵀz + c_j)). The gain g is 1 in the variant "paper". The
+variant "refined" is no variational Bayes any more but a network fitted to Gaussian moments; its bound
+touches the likelihood at 0 and flattens the logits, so it decodes them with a public gain.
 """
 
 from dataclasses import dataclass

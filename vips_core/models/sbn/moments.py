@@ -15,11 +15,12 @@ bound ¼, the hidden units of an image depend on Wᵀy alone, which is about Gau
 and covariance of the pixels are all that training needs: the network is fitted to Gaussian images that have
 them, in as many rounds as it takes, and no record is looked at again. `METHOD.md` tells the whole.
 
-Tried without gain, on patches, MNIST, generated digits, MNIST of 8 × 8 pixels and outlines of it: eigenvalues
-cut at the noise's edge (.912 instead of .949 for 1,500 images of MNIST at ε = 0.5), prior variances proportional
-to the eigenvalues of the prior (.8726 instead of .8773 for outlines, whose neighbours differ), half of the budget
-for hidden units of the records afterwards, more rounds, more Gaussian images. A tenth of the prior added to the
-covariance helps patches (.812 instead of .804 without noise) and hurts 8 × 8 pixels (.8755 instead of .8782).
+Tried without gain, on patches, MNIST, generated digits, MNIST of 8 × 8 pixels and outlines of it:
+eigenvalues cut at the noise's edge (.912 instead of .949 for 1,500 images of MNIST at ε = 0.5), prior
+variances proportional to the eigenvalues of the prior (.8726 instead of .8773 for outlines, whose
+neighbours differ), half of the budget for hidden units of the records afterwards, more rounds, more
+Gaussian images. A tenth of the prior added to the covariance helps patches (.812 instead of .804 without
+noise) and hurts 8 × 8 pixels (.8755 instead of .8782).
 """
 
 from collections.abc import Mapping
@@ -124,7 +125,7 @@ class Moments:
         return {"second": grouped_sums(chunk_sums, zeros, batch.row_count, CHUNK)[0]}
 
     def update(self, params: MomentParams, released: Released, step: int) -> MomentParams:
-        """Take the mean image, or average the moments and fit the network (in steps 1, 3, 7 … and the last)."""
+        """Take the mean image, or average the moments; fit the network in steps 1, 3, 7 … and the last."""
         if "pixels" in released.sums:
             mean = 0.5 + np.asarray(released.total("pixels"), np.float64) / params.records
             deviation = released.total_std("pixels") / params.records

@@ -43,8 +43,8 @@ def reconstruct(model: SBN, params: Params, rows: Images) -> Array:
 def scores(model: SBN, params: Params, rows: Images) -> tuple[float, float]:
     """Return `vips_core.pixel_accuracy` and `reconstruction_log_likelihood`, which share most of the work.
 
-    The first is the share of pixels that the binary reconstruction gets right (the paper's Figure 7). The second
-    is the mean over images of Σ_j log p(y_j | ⟨z⟩), in nats; it is not log p(y).
+    The first is the share of pixels that the binary reconstruction gets right (the paper's Figure 7). The
+    second is the mean over images of Σ_j log p(y_j | ⟨z⟩), in nats; it is not log p(y).
     """
     if not rows.row_count:
         raise ValueError("held-out images must be at least one, got none")
