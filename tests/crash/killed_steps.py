@@ -1,4 +1,4 @@
-"""Registrations, and the making of a store, killed at a random moment: the store opens, and nothing is under-counted."""
+"""Registrations, and first openings of a store, killed at random moments: nothing is under-counted."""
 
 import os
 import random

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from vips_core.models.task import TASKS
-from vips_core.records import KINDS, SAMPLES
+from vips_core.records import KINDS
 from vips_core.records.files.sharding import shard
+from vips_core.records.samples import SAMPLES
 
 DOCUMENTS, TABLE, IMAGES = KINDS["documents"], KINDS["table"], KINDS["images"]
 COUNTS = {

@@ -8,7 +8,7 @@ import pytest
 from tests.store import CAP, damage, request
 from tests.toy import coin_flips
 from vips_core.jobs.submission import submit
-from vips_core.records import SAMPLES
+from vips_core.records.samples import SAMPLES
 from vips_core.store import pools, records_file
 from vips_core.store.people import Sources
 from vips_core.store.store import Store
