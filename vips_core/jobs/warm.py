@@ -22,7 +22,8 @@ from vips_core.jobs import execution
 from vips_core.jobs.request import Request
 from vips_core.kernels.pool import THREAD_VARIABLES
 from vips_core.models.task import TASKS
-from vips_core.records import SAMPLES, DataSet, load_sample
+from vips_core.records import DataSet
+from vips_core.records.samples import load_sample, samples_of
 
 if sys.platform != "win32":
     import resource
@@ -184,7 +185,7 @@ def _peak_memory(status: str) -> int:
 def load_code(enough: Callable[[], bool]) -> None:
     """Load what training needs, and compile what was not: short runs of both variants on public samples."""
     for task in reversed(list(TASKS.values())):  # topics last: they take longest to compile
-        name = next(name for name, sample in SAMPLES.items() if sample.kind == task.kind)
+        name = samples_of(task.kind)[0]
         for variant in VARIANTS:
             if enough():
                 return

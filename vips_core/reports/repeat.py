@@ -6,7 +6,7 @@ from typing import Any
 
 from vips_core.jobs.request import Request
 from vips_core.models.logistic.task import GRADIENT_DESCENT, OBJECTIVE_PERTURBATION
-from vips_core.records import SAMPLES
+from vips_core.records.samples import SAMPLES
 
 _COMPARE_IMPORTS = "from operator import attrgetter\nfrom pathlib import Path\n\nimport numpy as np\n\n"
 _COMPARE = """\
