@@ -96,13 +96,15 @@ class ToyTask(Task):
     clipping = "A row's norm is at most the public norm bound."
     tuning = "Nothing was tuned."
     score_code = "ToyTask().score_validation(fit, data.test)"
-    imports = "from tests.toy_model import ToyModel, ToyTask\n"
 
     def model(self, method, values, train):
         return ToyModel(train.feature_names, train.norm_bound, values["pull"])
 
     def model_code(self, method, values):
         return f"ToyModel(data.train.feature_names, data.train.norm_bound, {values['pull']!r})"
+
+    def imports(self, method):
+        return "from tests.toy_model import ToyModel, ToyTask\n"
 
     def score_validation(self, fit, test):
         x = np.asarray(test.x.todense() if hasattr(test.x, "todense") else test.x)
