@@ -26,9 +26,8 @@ from vips_core.jobs import supervisor
 from vips_core.models.task import NON_PRIVATE, TASKS
 from vips_core.reports.figures import METHOD_NAMES
 from vips_core.store.rows import RunRow
-from vips_core.sweeps.grid import Sweep
+from vips_core.sweeps.grid import Size, Sweep, preset
 from vips_core.sweeps.job import submit_sweep
-from vips_core.sweeps.presets import PRESETS, Size
 
 
 def results_choice(sweeps: Sequence[RunRow]) -> None:
@@ -150,7 +149,7 @@ def asked_sweep() -> Sweep:
 @st.cache_data(max_entries=8, show_spinner="Setting up the paper's sweep.")
 def _preset(name: str, size: Size) -> Sweep:
     """Return one of the paper's experiments; its ε take a moment to compute."""
-    return PRESETS[name](size)
+    return preset(name, size)
 
 
 def start(config: Mapping[str, Any]) -> None:

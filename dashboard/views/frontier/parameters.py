@@ -4,7 +4,7 @@ from dashboard import pages
 from dashboard.state import Choice, Number, Parameter, Text
 from sample_data import frontiers
 from vips_core.models.task import NON_PRIVATE, REFINED, TASKS
-from vips_core.sweeps.presets import SIZES
+from vips_core.sweeps.grid import SIZES
 
 _TITLES = {"paper-logistic": "Stroke risk", "paper-lda": "Topics", "paper-sbn": "Digits"}
 SHIPPED = {name: _TITLES[name] for name in frontiers.ON_DATA.values()}
