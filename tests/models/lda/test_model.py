@@ -19,7 +19,6 @@ from vips_core.models.lda.model import (
 )
 from vips_core.models.lda.scores import match_topics, perplexity, unigram_perplexity
 from vips_core.records import Documents
-from vips_core.saved import arrays, read_params
 
 
 @pytest.fixture(scope="module")
@@ -166,19 +165,6 @@ def test_noisy_topics_come_in_two_generations_and_exact_ones_in_one():
     assert np.sort(overlap)[3:].min() > 0.6  # at most three of the ten are missed
 
 
-def test_parameters_of_the_version_before_classes_load_and_go_on(documents, tmp_path):
-    corpus, _ = documents
-    model, plan, path = LDA(12, corpus.vocabulary, 60), plan_of(corpus, 3.0), tmp_path / "params.npz"
-    fit = vips.fit(model, corpus, plan, seed=0)
-    later = ("prior", "final_topics", "split_seed")
-    stored = {name: value for name, value in arrays(fit.params).items() if not name.startswith(later)}
-    np.savez(path, mixture=np.full((8, 18), 1 / 18), **stored)
-    loaded = read_params(path, model.init(plan, np.random.default_rng(0)))
-    assert (topic_words(loaded) == topic_words(fit)).all()
-    released = vips.Released({"topics": np.ones((12, 60))}, {"topics": 1.0}, sampling_rate=1.0)
-    assert np.isfinite(model.m_step(loaded, released, 11).lam).all()
-
-
 def test_the_order_of_the_vocabulary_says_which_words_are_frequent():
     shares = 1 / np.arange(1.0, 2001)
     shares /= shares.sum()
@@ -235,7 +221,7 @@ def test_top_words_shares_and_proportions(fits):
         (lambda: LDA(2, ["one"], 10), "vocabulary must hold at least 2 words, got 1"),
         (lambda: LDA(2, VOCABULARY, 0), "words_per_document must be a whole number of at least 1, got 0"),
         (lambda: LDA(2, VOCABULARY, 10, 2.0), "clip must be a number above 0 and at most 1, got 2.0"),
-        (lambda: LDA(2, VOCABULARY, 10, variant="best"), "method must be one of refined, paper, got 'best'"),
+        (lambda: LDA(2, VOCABULARY, 10, variant="best"), "variant must be one of refined, paper, got 'best'"),
         (lambda: LDA(2, VOCABULARY, 10, alpha=0), "alpha must be a number above 0, got 0"),
         (lambda: LDA(2, VOCABULARY, 10, eta=math.inf), "eta must be a number above 0, got inf"),
         (lambda: LDA(2, VOCABULARY, 10, sweeps=2.5), "sweeps must be a whole number of at least 1, got 2.5"),
