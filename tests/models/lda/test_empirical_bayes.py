@@ -200,7 +200,7 @@ def test_shrinkage_is_the_posterior_mean(noisy, noise_std):
     grid, mixture = np.array([2.0, 3.0, 5.0]), np.array([0.5, 0.3, 0.2])
     arguments = (np.array([[noisy]]), np.array([[1.5]]), np.array([noise_std]), np.zeros(1, np.int64))
     estimate, updated = shrink(
-        *arguments, MixturePrior(mixture[None, None], np.ones((1, 1, CONSTANTS))), grid, 1
+        *arguments, MixturePrior(mixture[None, None], np.ones((1, 1))), grid, 1, CONSTANTS
     )
     assert estimate[0, 0] == pytest.approx(reference.shrunk(noisy, 1.5, noise_std, mixture, grid), rel=0.02)
     assert updated.mixture.sum() == pytest.approx(1)
