@@ -7,7 +7,7 @@ import pandas as pd
 
 from dashboard.components import layout
 from dashboard.components.bounds import at_most
-from dashboard.model_page.headline import promised
+from dashboard.model_page.results import promised
 from dashboard.stored import Finished
 from dashboard.views.risk.data import GROUPS, Scored
 from vips_core.models.task import NON_PRIVATE, PAPER, REFINED, STRONG
