@@ -31,7 +31,7 @@ _loading = threading.Lock()
 
 
 def names() -> list[str]:
-    """Return the names of all pages; generic ones join once the core is loaded, since Start loads without it."""
+    """Return the names of all pages: generic ones only once the core is loaded, as Start shows before it."""
     if f"/{_ANY}" in (st.context.url or ""):
         _load("vips_core")
     registered = list(sys.modules[_TASKS].TASKS) if _TASKS in sys.modules else []
