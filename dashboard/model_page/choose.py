@@ -23,7 +23,7 @@ from dashboard.model_page.definition import (
 )
 from vips_core.engines.cluster import ADDRESS
 from vips_core.jobs.request import PLACE
-from vips_core.records import SAMPLES
+from vips_core.records.samples import SAMPLES
 from vips_core.store.rows import DataRow
 
 _USUAL_NOISE = 2.0  # σ that its slider starts at

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from vips_core.models.task import METHODS, NON_PRIVATE, PAPER, REFINED, STRONG, TASKS
-from vips_core.records import SAMPLES
+from vips_core.records.samples import SAMPLES
 from vips_core.sweeps.grid import Sweep
 
 Size = Literal["quick", "full"]

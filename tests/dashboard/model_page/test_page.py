@@ -18,7 +18,7 @@ from tests.pages import address, checked, widget
 from vips_core.jobs import worker
 from vips_core.jobs.request import SPENDING, Request
 from vips_core.jobs.submission import submit
-from vips_core.records import SAMPLES
+from vips_core.records.samples import SAMPLES
 
 __all__ = ["store"]  # a fixture
 
