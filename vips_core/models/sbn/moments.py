@@ -39,9 +39,7 @@ from vips_core.models.sbn.kernels import centred_pixel_sums, settle_shared
 from vips_core.models.sbn.refined import (
     CONSTANTS,
     CURVATURE,
-    HIDDEN_RANGE,
     MEAN_RANGE,
-    SPREAD_FLOOR,
     WEIGHT_FLOOR,
     Constants,
     smoothing,
@@ -180,8 +178,8 @@ class Moments:
             )
             units, cross, second = averages
             spread, axes = np.linalg.eigh(second - np.outer(units, units))
-            weights = cross @ axes / (CURVATURE * np.maximum(spread, SPREAD_FLOOR)) @ axes.T
-            params = _biased(params, mean, weights, np.clip(units, *HIDDEN_RANGE))
+            weights = cross @ axes / (CURVATURE * spread) @ axes.T
+            params = _biased(params, mean, weights, units)
         return params
 
     def _moments(self, params: MomentParams) -> tuple[Array, Array, float]:

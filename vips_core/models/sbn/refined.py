@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 CHUNK = 512
 CURVATURE = 0.25  # ⟨ξ⟩ of PG(1, 0), the largest value it can have
-# Guards, which hold where noise drowns a release and change nothing elsewhere.
+# Guards for releases that noise drowns; they change nothing elsewhere.
 MEAN_RANGE = (0.002, 0.998)  # of the mean image
 HIDDEN_RANGE = (0.02, 0.98)  # of the mean of a hidden unit, so that its logit is finite
 SPREAD_FLOOR = 1e-3  # smallest eigenvalue of cov(z) that is inverted; a variance is at most ¼
