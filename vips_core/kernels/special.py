@@ -1,4 +1,4 @@
-"""Special functions for kernels: of all lanes of a value (`vips_core.kernels.simd`), or free of branches."""
+"""Special functions for kernels: of all lanes of a value (`vips_core.kernels.simd`), or of one number."""
 
 import math
 from typing import Any
@@ -6,11 +6,13 @@ from typing import Any
 import numba as nb
 import numpy as np
 
+from vips_core.kernels import Array
 from vips_core.kernels.lane_math import add, divide, fma, maximum, multiply, power_of_two, whole_part
 from vips_core.kernels.simd import splat
 
 LOG2_E = math.log2(math.e)
 LN2_HIGH, LN2_LOW = 0.693359375, -2.12194440e-4
+PG_SERIES_BELOW = 1e-2  # size of c below which E[ξ] is a series; the first dropped term is about 2e-16
 LN2_FIRST, LN2_REST = 0.693145751953125, 1.4286068203094172e-6  # their products with whole numbers are exact
 
 
@@ -54,6 +56,28 @@ def exp_digamma(x: Any) -> Any:
     tail = fma(tail, square, number(x, 1 / 24))
     negative_p = multiply(a, fma(a, number(x, -1), number(x, -2)))
     return multiply(fma(tail, inverse, m), exp_negative(divide(slope, negative_p)))
+
+
+@nb.njit(nogil=True, cache=True, error_model="numpy")
+def pg_mean(c: float) -> float:
+    """E[ξ] for ξ ~ PG(1, c), inside a kernel: even in c, at most ¼ (at c = 0), falling to 0 like 1/(2|c|)."""
+    size, square = abs(c), c * c
+    near = 0.25 - square / 48.0 + square * square / 480.0  # Taylor series of tanh(c/2)/(2c)
+    far = (0.5 - logistic_tail(size)) / size  # tanh(c/2) = 1 − 2/(1 + exp c)
+    return near if size < PG_SERIES_BELOW else far
+
+
+def pg_means(c: Array) -> Array:
+    """`pg_mean` of an array; that of a number does not depend on where it stands, unlike NumPy's tanh."""
+    means = np.empty(c.shape)
+    _fill_means(np.ascontiguousarray(c).reshape(-1), means.reshape(-1))
+    return means
+
+
+@nb.njit(nogil=True, cache=True, error_model="numpy")
+def _fill_means(c: Array, means: Array) -> None:
+    for i in range(c.size):
+        means[i] = pg_mean(c[i])
 
 
 @nb.njit(inline="always", error_model="numpy")

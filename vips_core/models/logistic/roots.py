@@ -11,8 +11,7 @@ import scipy  # its parts load when they are used
 from numba import njit
 
 from vips_core.kernels import Array
-from vips_core.kernels.polya_gamma import pg_mean
-from vips_core.kernels.special import logistic_tail
+from vips_core.kernels.special import logistic_tail, pg_mean
 from vips_core.models.logistic.kernels import LARGEST, norm_and_product
 
 NARROW = 31  # columns up to which BLAS is faster at two matrices than at one triangle (OpenBLAS, AVX-512)

@@ -29,10 +29,9 @@ from scipy import sparse
 from scipy.special import expit
 
 from vips_core.kernels import Array
-from vips_core.kernels.exact import cut, left_bits, lowered, right_factor, square_step
-from vips_core.kernels.polya_gamma import pg_means
+from vips_core.kernels.exact import cut, left_bits, lowered, right_factor, row_sums, square_step
 from vips_core.kernels.pool import map_chunks
-from vips_core.kernels.rows import row_sums
+from vips_core.kernels.special import pg_means
 from vips_core.models.base import Block
 from vips_core.models.logistic import kernels, roots
 from vips_core.records import Table

@@ -30,9 +30,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from vips_core.kernels import Array
-from vips_core.kernels.exact import cut, lowered, square_step
+from vips_core.kernels.exact import cut, lowered, row_sums, square_step
 from vips_core.kernels.pool import grouped_sums
-from vips_core.kernels.rows import row_sums
 from vips_core.kernels.symmetric import from_triangles, symmetrised, triangles
 from vips_core.models.base import Block, Released
 from vips_core.models.sbn.kernels import centred_pixel_sums, settle_shared

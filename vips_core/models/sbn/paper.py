@@ -32,8 +32,8 @@ from scipy.special import k0e, k1e
 
 from vips_core.kernels import Array
 from vips_core.kernels.exact import cut, factor_steps, left_bits, left_factor, lowered, right_factor
-from vips_core.kernels.polya_gamma import pg_means
 from vips_core.kernels.pool import concatenated, grouped_sums
+from vips_core.kernels.special import pg_means
 from vips_core.kernels.symmetric import from_triangles, packed_size, triangle_scale, triangles
 from vips_core.models.base import Block, Released
 from vips_core.models.sbn.kernels import centred_pixel_sums, second_moments, settle_each, settle_shared

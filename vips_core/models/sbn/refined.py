@@ -38,9 +38,8 @@ import numpy as np
 from scipy.linalg import lapack
 
 from vips_core.kernels import Array
-from vips_core.kernels.exact import cut, lowered, right_factor, square_step
+from vips_core.kernels.exact import cut, lowered, right_factor, row_sums, square_step
 from vips_core.kernels.pool import grouped_sums
-from vips_core.kernels.rows import row_sums
 from vips_core.kernels.symmetric import symmetrised
 from vips_core.models.base import Block, Released
 from vips_core.models.sbn.kernels import centred_pixel_sums, settle_shared, weighted_products
