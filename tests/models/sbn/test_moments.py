@@ -57,16 +57,16 @@ def test_noise_of_several_steps_is_averaged():
 
 def test_the_posterior_of_a_covariance_is_nearer_to_it():
     rng = np.random.default_rng(0)
-    variant = Moments(SBN(256, 5, (16, 16)))
-    dictionary = variant.smoothing @ rng.standard_normal((256, 300))
+    algorithm = Moments(SBN(256, 5, (16, 16)))
+    dictionary = algorithm.smoothing @ rng.standard_normal((256, 300))
     truth = dictionary @ dictionary.T / 300
     noise = rng.standard_normal(truth.shape)
     noise_std = 0.1
     noisy = truth + noise_std * (noise + noise.T) / np.sqrt(2)
-    posterior = moments.denoised(noisy, variant.agreement, noise_std, CONSTANTS.groups)
+    posterior = moments.denoised(noisy, algorithm.agreement, noise_std, CONSTANTS.groups)
     assert np.linalg.norm(posterior - truth) < 0.6 * np.linalg.norm(noisy - truth)
     assert np.linalg.eigvalsh(posterior).min() > -1e-9
-    drowned = moments.denoised(noisy, variant.agreement, 1e3, CONSTANTS.groups)
+    drowned = moments.denoised(noisy, algorithm.agreement, 1e3, CONSTANTS.groups)
     assert drowned[0, 1] > 5 * abs(drowned[0, -1])  # what is left is that neighbours agree
 
 
