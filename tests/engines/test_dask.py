@@ -117,7 +117,7 @@ def test_a_scheduler_that_is_gone_ends_the_run(monkeypatch):
             monkeypatch.setattr(engine, "PATIENCE", 0.5)
             client.sync(workers.scheduler.close)
 
-        with pytest.raises(ValueError, match="the scheduler of the cluster cannot be reached any more"):
+        with pytest.raises(ValueError, match="the cluster's scheduler can no longer be reached"):
             vips.fit(BetaBernoulli(12, 0.5), data, plan_for(data), cluster=client, on_step=end)
 
 

@@ -84,9 +84,9 @@ import vips_core as vips
 rng, found = np.random.default_rng(0), hashlib.sha256()
 x = rng.normal(size=(400, 300))
 rows = vips.Table(x, x[:, 0] > 0, [f"x{j}" for j in range(300)], 300**0.5)
-for method, noise in (("paper", 1.0), ("refined", 0.0), ("refined", 1e-3)):
+for variant, noise in (("paper", 1.0), ("refined", 0.0), ("refined", 1e-3)):
     plan = vips.PrivacyPlan(records=400, expected_batch=400, steps=5, noise_multiplier=noise, delta=1e-5)
-    model = vips.BayesianLogistic(rows.feature_names, rows.norm_bound, method)
+    model = vips.BayesianLogistic(rows.feature_names, rows.norm_bound, variant)
     params = vips.fit(model, rows, plan, seed=0).params
     found.update(params.mean.tobytes() + params.covariance.tobytes())
 print(found.hexdigest())

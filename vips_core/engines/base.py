@@ -1,4 +1,4 @@
-"""What the wall asks an engine, the default one, and the one place where a model's E-step is called."""
+"""The engine's interface, the default engine, and the only place where a model's E-step is called."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -17,14 +17,14 @@ Sums = Mapping[str, Array]
 
 @dataclass(frozen=True, repr=False)
 class StepSums:
-    """The sums of one step: of what, at which parameters, over whom.
+    """What one step sums: the statistics of a model at some parameters, over a batch.
 
     Attributes
     ----------
     model, params, blocks
-        What is measured, and where.
+        The statistics, and the parameters at which they are computed.
     batch
-        Who takes part.
+        Who is in the batch.
     """
 
     model: Any
@@ -33,9 +33,9 @@ class StepSums:
     batch: Batch
 
     def over(self, records: Any, start: int = 0) -> Sums:
-        """Return the sums over those of some records who take part; `start` is the number of the first."""
+        """Return the sums over the records in the batch; `start` is the number of the first record."""
         chosen = records[self.batch.mask(start, start + len(records))]
-        with one_blas_thread():  # models sum in threads of their own; several of BLAS in each wait for a core
+        with one_blas_thread():  # models sum in threads of their own, so BLAS threads would wait for a core
             raw = self.model.e_step(self.params, chosen, self.blocks)
         _check_raw(raw, self.blocks)
         sums: Sums = raw.sums
@@ -43,7 +43,7 @@ class StepSums:
 
 
 class Engine(Protocol):
-    """Computes sums; the wall, the noise and the ledger stay where they are."""
+    """Computes sums. Wall, noise and ledger stay in the process that trains."""
 
     def sums(self, data: Any, step: StepSums) -> Sums:
         """Return the sums of a step over a data set, in memory or sharded: the same bits for any engine."""
@@ -51,17 +51,17 @@ class Engine(Protocol):
 
 
 class Threads:
-    """Sums by the models' own threads in this process, out of core where the data are sharded."""
+    """Sums in this process by the models' own threads, out of core where the data are sharded."""
 
     def sums(self, data: Any, step: StepSums) -> Sums:
-        """Return the sums of a step; of shards, two are held at a time."""
+        """Return the sums of a step; at most two shards are in memory at a time."""
         if isinstance(data, Sharded):
             return added(step.over(records, start) for start, records in data.loaded())
         return step.over(data)
 
 
 def added(several: Iterable[Sums]) -> Sums:
-    """Add sums block by block. They are multiples of a grid, so that their order does not matter."""
+    """Return the total of sums, block by block, in any order: all are multiples of a grid."""
     total: dict[str, Array] = {}
     for sums in several:
         if not total:
@@ -73,7 +73,7 @@ def added(several: Iterable[Sums]) -> Sums:
 
 
 def _check_raw(raw: Any, blocks: Mapping[str, Block]) -> None:
-    """Find mistakes of a model, which do not depend on the records."""
+    """Refuse sums of the wrong blocks or shapes; this does not depend on the records."""
     if not isinstance(raw, Raw) or set(raw.sums) != set(blocks):
         raise TypeError(f"e_step must return Raw with exactly the blocks {sorted(blocks)}")
     for name, block in blocks.items():

@@ -1,7 +1,7 @@
-"""Which engine sums: this process, or the workers of a Dask cluster that may see raw sums.
+"""The choice of engine: threads of this process, or the workers of a Dask cluster.
 
-Raw partial sums cross the network inside the wall. So every address but this machine's own must be of TLS,
-unless the user insists (`insecure`).
+Workers see raw partial sums, which cross the network. So every address except this machine's own must use
+TLS, unless the user insists (`insecure`).
 """
 
 import contextlib
@@ -21,9 +21,9 @@ from vips_core.files import MOST_KEY, bounded
 
 SECONDS_TO_CONNECT = 10.0
 LOCAL = re.compile(r"local\[(\d{1,4})\]")
-# Of local[N]: raw sums are never written to a disk; nobody samples what the workers do, and all look after
-# themselves less often than Dask would, since that took 3 % of two cores; and their memory is not given back
-# after every sum (Dask's MALLOC_TRIM_THRESHOLD_), which made a sum take a quarter longer.
+# Settings of local[N]. Raw sums are never written to a disk. Profiling is off and housekeeping is less
+# frequent than Dask's default, which took 3 % of two cores. Memory is not given back after every sum
+# (Dask's MALLOC_TRIM_THRESHOLD_), which made a sum take a quarter longer.
 WORKERS = {
     "distributed.worker.memory.target": False,
     "distributed.worker.memory.spill": False,
@@ -38,7 +38,7 @@ WORKERS = {
         "MKL_NUM_THREADS": 1,
     },
 }
-# Environment variables, so that runs in the background find the cluster too.
+# Environment variables, by which background jobs find the cluster too.
 ADDRESS, CA, CERT, KEY, INSECURE = (
     "VIPS_CLUSTER",
     "VIPS_CLUSTER_TLS_CA",
@@ -50,14 +50,14 @@ ADDRESS, CA, CERT, KEY, INSECURE = (
 
 @dataclass(frozen=True)
 class Cluster:
-    """Where a Dask scheduler is, and how to talk to it.
+    """The address of a Dask scheduler, and its TLS files.
 
     Parameters
     ----------
     address
         "tls://host:8786", "tcp://127.0.0.1:8786", or "local[N]" for N new processes on this machine.
     tls_ca, tls_cert, tls_key
-        Files of TLS: the authority, and the certificate and key of this process.
+        TLS files: certificate authority, and certificate and key of this process.
     insecure
         Whether raw sums may cross a network without TLS.
 
@@ -101,7 +101,7 @@ class Cluster:
         return cls(os.environ[ADDRESS], ca, cert, key, os.environ.get(INSECURE) == "1")
 
     def to_environment(self) -> None:
-        """Let this process, and those that it starts, find the cluster."""
+        """Set `VIPS_CLUSTER` and the rest for this process and its children."""
         values = {ADDRESS: self.address, CA: self.tls_ca, CERT: self.tls_cert, KEY: self.tls_key}
         os.environ.update({name: value for name, value in values.items() if value is not None})
         os.environ[INSECURE] = "1" if self.insecure else "0"
@@ -109,7 +109,7 @@ class Cluster:
 
 @contextlib.contextmanager
 def engine_of(cluster: Any) -> Iterator[Engine]:
-    """Return the engine of a run, and leave the cluster when it ends.
+    """Yield the engine of a run, and leave the cluster when the run ends.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def engine_of(cluster: Any) -> Iterator[Engine]:
 
 @contextlib.contextmanager
 def client_of(cluster: Any) -> Iterator[Any]:
-    """Return a client of Dask; one that was made here is closed at the end."""
+    """Yield a Dask client; a client made here is closed at the end."""
     try:
         import dask
         import distributed
@@ -148,7 +148,7 @@ def client_of(cluster: Any) -> Iterator[Any]:
                 dashboard_address="127.0.0.1:0",
                 silence_logs=logging.CRITICAL,
                 protocol="tls://",
-                security=distributed.Security.temporary(),  # others who use this machine have no certificate
+                security=distributed.Security.temporary(),  # other users of this machine have no certificate
             )
             scheduler = stack.enter_context(workers)
             yield stack.enter_context(distributed.Client(scheduler, direct_to_workers=True))
@@ -162,7 +162,7 @@ def client_of(cluster: Any) -> Iterator[Any]:
 
 
 def require_private(address: str, insecure: bool) -> None:
-    """Refuse an address of a network without TLS, unless the user insists."""
+    """Refuse a network address without TLS, unless the user insists."""
     if insecure or address.startswith(("tls://", "inproc://")) or _is_loopback(address):
         return
     raise ValueError(

@@ -1,7 +1,7 @@
-"""Sums by the workers of a Dask cluster: parameters go out once a step, shards stay, one sum comes back.
+"""Sums by the workers of a Dask cluster: each step sends parameters out and brings one sum back; shards stay.
 
-Coins come from the step's own key, so that a lot that is computed again, elsewhere or twice draws the same
-batch: a lost, slow or doubled worker changes no bit, and a step that is computed again costs no ε.
+The batch is drawn from the step's own key, so a lot that is computed again, elsewhere or twice draws the same
+batch: a lost, slow or duplicated worker changes no bit, and computing a step again costs no ε.
 """
 
 import asyncio
@@ -27,22 +27,22 @@ from vips_core.engines.cluster import require_private
 from vips_core.kernels.pool import one_thread
 from vips_core.records.shards import Shard, Sharded, ShardError, bytes_of
 
-PATIENCE = 30.0  # seconds without a worker, or without the scheduler, before a run is given up
-PATIENCE_TO_SEND = 600.0  # seconds until the sum, once it is computed, has come
-ATTEMPTS = 5
-FAN = 8  # sums that are added at a time
-MANY_LOTS = 256  # so many tasks hardly take the scheduler's time
+PATIENCE = 30.0  # seconds without a worker or scheduler after which a run is given up
+PATIENCE_TO_SEND = 600.0  # seconds for sending the finished sum to this process
+ATTEMPTS = 5  # per step
+FAN = 8  # sums that one task adds
+MANY_LOTS = 256  # more lots than this cost the scheduler noticeable time
 _PACKAGES = ("vips-explorer", "numpy", "scipy", "numba")
-_ROOMS = ("engines", "kernels", "models", "privacy", "records")  # whose code decides the bits of a sum
+_ROOMS = ("engines", "kernels", "models", "privacy", "records")  # folders whose code decides the bits of sums
 
 
 class Dask:
-    """Sums by the workers of a cluster, which are looked at before they get anything.
+    """Sums by the workers of a cluster, each checked before it receives anything.
 
     Parameters
     ----------
     client
-        Of the cluster.
+        Client of the cluster.
     insecure
         Whether raw sums may cross a network without TLS.
     """
@@ -56,16 +56,16 @@ class Dask:
         self._workers()
 
     def sums(self, data: Any, step: StepSums) -> Sums:
-        """Return the sums of a step; what is lost with a worker is computed again, with the same coins."""
+        """Return the sums of a step; what is lost with a worker is computed again on the same batch."""
         for _ in range(ATTEMPTS):
             try:
                 return self._sums(data, step)
             except KilledWorker:
-                raise ValueError("workers die while they sum, perhaps for want of memory") from None
+                raise ValueError("workers die while summing, perhaps for lack of memory") from None
             except _LOST:
-                self._lots = []  # of whom some may be lost
+                self._lots = []  # some may be lost
                 self._require_scheduler()
-        raise ValueError(f"the cluster lost its workers {ATTEMPTS} times in one step: the run is given up")
+        raise ValueError(f"the cluster lost its workers {ATTEMPTS} times in one step: giving up")
 
     def _sums(self, data: Any, step: StepSums) -> Sums:
         workers = self._workers()
@@ -81,7 +81,7 @@ class Dask:
             for place, own in enumerate(self._lots)
         ]
         level = 0
-        while True:  # what is on one worker is added there first
+        while True:  # sums on the same worker are added first
             totals = [
                 submit(added, group, key=f"vips-add-{mark}-{level}-{place}", workers=workers)
                 for place, group in enumerate(sums)
@@ -92,7 +92,7 @@ class Dask:
             level += 1
 
     def _awaited(self, total: Any, workers: set[str]) -> Sums:
-        """Wait for the sum; `_LostError` where nobody is left who could compute it."""
+        """Return the sum when it is ready; raise `_LostError` when no worker is left to compute it."""
         done, since = threading.Event(), time.monotonic()
         total.add_done_callback(lambda future: done.set())
         while not done.wait(1):
@@ -108,12 +108,12 @@ class Dask:
         return sums
 
     def _workers(self) -> list[str]:
-        """Return the workers there are, each of which has been looked at; wait for the first one."""
+        """Return the present workers, all checked; wait for the first one."""
         since = time.monotonic()
         while not (present := set(self._client.nthreads())):
             self._require_scheduler()
             if time.monotonic() - since > PATIENCE:
-                raise ValueError(f"the cluster has had no worker for {PATIENCE:g} seconds: start some")
+                raise ValueError(f"the cluster has had no worker for {PATIENCE:g} seconds: start one")
             time.sleep(0.1)
         strangers = sorted(present - self._trusted)
         for address in strangers:
@@ -127,11 +127,11 @@ class Dask:
         since = time.monotonic()
         while self._client.status != "running":
             if self._client.status == "closed" or time.monotonic() - since > PATIENCE:
-                raise ValueError("the scheduler of the cluster cannot be reached any more")
+                raise ValueError("the cluster's scheduler can no longer be reached")
             time.sleep(0.1)
 
     def _placed(self, data: Any, workers: list[str]) -> list[list[Any]]:
-        """Give every worker some lots, which stay with it while it lives; return them by worker."""
+        """Return lots of the data by worker; a lot stays with its worker while that lives."""
         number, mark = _lot_count(len(workers)), secrets.token_hex(8)
         if isinstance(data, Sharded):
             lots = [
@@ -158,21 +158,21 @@ def _lot_count(workers: int) -> int:
 
 
 class _LostError(Exception):
-    """Nobody is left who could compute a sum."""
+    """No worker is left that could compute a sum."""
 
 
-# Dask leaves its result unbound where the connection is cut while it waits (`distributed.utils.sync`).
+# Dask leaves its result unbound when the connection is cut while it waits (`distributed.utils.sync`).
 _LOST = (_LostError, OSError, TimeoutError, CancelledError, asyncio.CancelledError, UnboundLocalError)
 
 
 @dataclass(frozen=True, repr=False)
 class Lot:
-    """Some shards, read by the worker that sums them; they count as large, so that sums come to them."""
+    """Some shards, read by the worker that sums them. Dask sees their size, so tasks go to the data."""
 
     data: Sharded
 
     def loaded(self) -> Iterator[tuple[int, Any]]:
-        """Return the shards' records, from memory where they fit, each with the number of its first."""
+        """Yield the number of each shard's first record and its records, from memory where they fit."""
         start = self.data.start
         for shard in self.data.shards:
             yield start, _kept(self.data, shard)
@@ -184,13 +184,13 @@ class Lot:
 
 @dataclass(frozen=True, repr=False)
 class Part:
-    """Some of the records that the driver holds in memory."""
+    """Some of the records that this process holds in memory."""
 
     records: Any
     start: int
 
     def loaded(self) -> Iterator[tuple[int, Any]]:
-        """Return the records with the number of the first."""
+        """Yield the number of the first record, and the records."""
         yield self.start, self.records
 
     def __sizeof__(self) -> int:
@@ -198,7 +198,7 @@ class Part:
 
 
 def _lot_sums(lot: Lot | Part, step: StepSums) -> Sums:
-    """Sum one lot on a worker. Nothing of a record may be in an error, which Dask logs."""
+    """Return the sums of one lot on a worker. Dask logs errors, so they must not reveal any record."""
     try:
         with one_thread():  # a worker of several threads sums several lots at a time
             return added(step.over(records, start) for start, records in lot.loaded())
@@ -218,7 +218,7 @@ _cache_lock = threading.Lock()
 
 
 def _kept(data: Sharded, shard: Shard) -> Any:
-    """Return the records of a shard, kept in this worker's memory for the next step where there is room."""
+    """Return the records of a shard, and keep them for the next step where memory allows."""
     key = (data.folder, shard.sha256)
     with _cache_lock:
         if key in _cache:
@@ -226,19 +226,19 @@ def _kept(data: Sharded, shard: Shard) -> Any:
             return _cache[key]
     records = data.load(shard)
     with _cache_lock:
-        if bytes_of(records) + sum(map(bytes_of, _cache.values())) <= _room():
-            _cache[key] = records  # those that came first stay: in passes over all, the last is never reused
+        if bytes_of(records) + sum(map(bytes_of, _cache.values())) <= _cache_bytes():
+            _cache[key] = records  # first come, first kept: replacing them would never hit in repeated passes
     return records
 
 
-def _room() -> float:
-    """Bytes of shards that a worker may keep: half of its memory."""
+def _cache_bytes() -> float:
+    """Return the bytes of shards that a worker may keep: half of its memory."""
     limit = get_worker().memory_manager.memory_limit
     return float("inf") if not limit else limit / 2
 
 
 def _check_facts(client: Client, workers: list[str]) -> None:
-    """Refuse workers with other code, or that may write raw sums to a disk."""
+    """Refuse workers with other code, and workers that may write raw sums to a disk."""
     own = facts()
     try:
         theirs = client.run(_worker_facts, workers=workers)
@@ -267,7 +267,7 @@ def _worker_facts(dask_worker: Any = None) -> tuple[dict[str, str], bool]:
 
 @functools.cache
 def facts() -> dict[str, str]:
-    """Return what sums depend on besides their input: versions, and a hash of our code."""
+    """Return what the bits of sums depend on besides their input: versions, and a hash of our code."""
     package = Path(__file__).parents[1]
     code = hashlib.sha256()
     for file in sorted(file for room in _ROOMS for file in (package / room).rglob("*.py")):
@@ -276,4 +276,4 @@ def facts() -> dict[str, str]:
     return {**versions, "Python": platform.python_version(), "code of vips_core": code.hexdigest()}
 
 
-facts()  # now: whoever edits the code later does not change what this process runs
+facts()  # hashed at import, because later edits do not change what this process runs

@@ -1,15 +1,16 @@
-"""Sums that are exact: every record's share is cut to a multiple of a power of two before it is added.
+"""Exact sums: every record's share is cut to a multiple of a power of two before it is added.
 
-Double precision adds multiples of a power of two without rounding while a sum stays below 2⁵³ of them, which
-the wall's grid sees to. So a sum has the same bits in any order, for any threads, processes and machines, and
-one record moves it by its own share and nothing else. Cutting is towards 0: no number grows, and no norm.
+Double precision adds multiples of a power of two without rounding while a sum stays below 2⁵³ of them,
+which the wall's grid ensures. So a sum has the same bits in any order, on any threads, processes and
+machines, and one record moves it by exactly its own share. Cutting is towards 0, so no number and no norm
+grows.
 
 A product of two factors is exact in the same way when each factor is cut to its own step and the product of
-the steps is the grid. That serves sums which BLAS computes: its order and its fused operations do not matter.
+the steps is the grid. So BLAS may compute these sums in any order and with fused operations.
 
-So do the products that a record's own share comes from: BLAS adds up the cells of a row in an order that may
-depend on where the row stands, on its neighbours and on the processor. With `left_factor` and `right_factor`
-all orders give the same bits.
+The products behind a record's own share need the same care: BLAS may add the cells of a row in an order that
+depends on the row's place, its neighbours and the processor. With `left_factor` and `right_factor` all orders
+give the same bits.
 """
 
 import math
@@ -86,7 +87,7 @@ def cut(values: npt.NDArray[np.floating], step: float) -> Array:
 def row_sums(values: npt.NDArray[np.floating]) -> Array:
     """Return the sum of each row, by the same operations for every row.
 
-    NumPy promises no order: its own may depend on where a row stands in memory, and on how many there are.
+    NumPy's order is unspecified: it may depend on a row's place in memory and on the number of rows.
 
     Examples
     --------

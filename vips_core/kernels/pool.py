@@ -1,4 +1,4 @@
-"""Threads for kernels: fixed chunks, results in chunk order, the same bits for any thread count."""
+"""Threads for kernels: fixed chunks, results in their order, the same bits for any number of threads."""
 
 import functools
 import itertools
@@ -17,7 +17,7 @@ from vips_core import validate
 from vips_core.kernels import Array
 
 GROUPS = 8
-# What a process reads, when NumPy is imported, of how many threads it may use.
+# Environment variables that limit a process's threads, read when NumPy is imported.
 THREAD_VARIABLES = (
     "OPENBLAS_NUM_THREADS",
     "OMP_NUM_THREADS",
@@ -35,7 +35,7 @@ _ALONE: ContextVar[bool] = ContextVar("alone", default=False)
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Keep the kernels that are called here to the caller's thread."""
+    """Run kernels in the caller's thread alone."""
     token = _ALONE.set(True)
     try:
         yield
@@ -44,7 +44,7 @@ def one_thread() -> Iterator[None]:
 
 
 def thread_count() -> int:
-    """Threads for kernels: ``VIPS_THREADS`` where set, otherwise the number of cores."""
+    """Return the number of threads for kernels: ``VIPS_THREADS`` where set, otherwise the number of cores."""
     if _ALONE.get():
         return 1
     return validate.from_environment("VIPS_THREADS", default=os.cpu_count() or 1, low=1)
@@ -52,7 +52,7 @@ def thread_count() -> int:
 
 @contextmanager
 def set_variables(**variables: str) -> Iterator[None]:
-    """Set environment variables for a while, for this process and those that it starts."""
+    """Set environment variables within a block, for this process and its children."""
     before = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
     try:
@@ -66,7 +66,7 @@ def set_variables(**variables: str) -> Iterator[None]:
 
 
 def map_chunks(function: Callable[[int, int], Result], items: int, chunk: int) -> list[Result]:
-    """Call ``function(start, stop)`` on consecutive chunks of ``range(items)``, in threads.
+    """Return ``function(start, stop)`` for consecutive chunks of ``range(items)``, in threads.
 
     The chunks depend on ``items`` and ``chunk`` only, and results come back in their order, so that a
     reduction over them gives the same bits whatever the number of threads. BLAS has one thread meanwhile.
@@ -81,10 +81,10 @@ def map_chunks(function: Callable[[int, int], Result], items: int, chunk: int) -
 
 
 class _OneBlasThread:
-    """A limit that any number of threads may hold at a time: the first sets it, the last takes it back.
+    """A limit that several threads may hold at once: the first sets it, the last removes it.
 
-    BLAS has one number of threads for the whole process. If every holder set back what it had found, two that
-    overlap would leave BLAS at one thread for good, or take the limit from under each other.
+    BLAS has one number of threads for the whole process. If every holder restored what it had found, two
+    overlapping holders would leave BLAS at one thread for good, or remove each other's limit.
     """
 
     def __init__(self) -> None:
@@ -109,7 +109,7 @@ _ONE_BLAS_THREAD = _OneBlasThread()
 
 
 def one_blas_thread() -> AbstractContextManager[None]:
-    """Keep BLAS to one thread: threads of ours are enough, and its bits then depend on nothing else."""
+    """Limit BLAS to one thread: our threads are enough, and the bits then depend on nothing else."""
     return _ONE_BLAS_THREAD
 
 
@@ -122,10 +122,9 @@ def _blas() -> list[Any]:
 
 
 def _set_blas_threads(threads: Iterable[int]) -> None:
-    """Set the threads of each library, whoever asks.
+    """Set the threads of each library, from any thread.
 
-    Later versions of threadpoolctl listen to one thread of a process only, and say nothing to others: they
-    would neither get the limit nor take it back.
+    Later versions of threadpoolctl obey one thread of a process only, and silently ignore the others.
     """
     for library, number in zip(_blas(), threads, strict=False):
         getattr(library, "_real_set_num_threads", library.set_num_threads)(number)
@@ -137,7 +136,7 @@ def grouped_sums(
     items: int,
     chunk: int,
 ) -> tuple[Array, ...]:
-    """Add `chunk_sums(start, stop)` over chunks of at most `chunk` items, in threads.
+    """Return the total of `chunk_sums(start, stop)` over chunks of at most `chunk` items, in threads.
 
     The chunks lie in a few groups, each with its own sums from `zeros()`, so that memory does not grow with
     the items and bits do not depend on the number of threads. All chunks but the last are full.
@@ -160,6 +159,6 @@ def grouped_sums(
 def concatenated(
     chunk_rows: Callable[[int, int], tuple[Array, ...]], items: int, chunk: int
 ) -> tuple[Array, ...]:
-    """Compute rows `start` to `stop` of some arrays chunk by chunk, in threads, and join them."""
+    """Return arrays whose rows `start` to `stop` are computed chunk by chunk, in threads."""
     chunks = map_chunks(chunk_rows, items, chunk)
     return tuple(np.concatenate(rows) for rows in zip(*chunks, strict=True))

@@ -1,7 +1,7 @@
-"""Symmetric matrices as vectors: the upper triangle row by row, as it is or scaled to the matrix's norm.
+"""Symmetric matrices as vectors: the upper triangle by rows, plain or scaled to the matrix's norm.
 
-A packed matrix has off-diagonals times √2, so that noise on the vector has the right size for the matrix's
-Frobenius norm (errata to the Analyze Gauss step).
+Scaling multiplies cells off the diagonal by √2, so the vector has the matrix's Frobenius norm, and noise
+on it the right size. (Analyze Gauss as the paper writes it adds √2 times more noise off the diagonal.)
 """
 
 import math
@@ -13,12 +13,12 @@ from vips_core.kernels import Array
 
 
 def packed_size(d: int) -> int:
-    """Cells of the upper triangle of a d × d matrix."""
+    """Return the number of cells in the upper triangle of a d × d matrix."""
     return d * (d + 1) // 2
 
 
 def triangle_scale(d: int) -> Array:
-    """1 on the diagonal and √2 off it: a scaled upper triangle has the Frobenius norm of its matrix."""
+    """Return 1 on the diagonal and √2 off it: so scaled, a triangle has the Frobenius norm of its matrix."""
     return np.asarray(np.where(np.equal(*np.triu_indices(d)), 1.0, math.sqrt(2)))
 
 

@@ -1,7 +1,8 @@
-"""What a model must answer to be trained behind the wall, and the shape that our models share.
+"""The protocol of a model that trains behind the wall, and the base class of our models.
 
-`Model` is the protocol. Our models come in two variants, "refined" and "paper", each implemented by an
-`Algorithm`; `VariantModel` delegates the loop's calls to the chosen one.
+`Model` is the protocol. A *variant*, "refined" or "paper", is one implementation of a model: an `Algorithm`.
+`VariantModel` delegates training calls to the chosen one. A *method* is one way to train that a user picks
+(`vips_core.models.task.Method`); it names the variant that it runs.
 """
 
 import functools
@@ -38,29 +39,28 @@ Variant = Literal["refined", "paper"]
 
 
 class Model(Measured[Params, DataIn], Protocol[Params, DataIn]):
-    """The four questions that the loop asks a model (the paper's Algorithm 2).
+    """The four calls that the training loop makes to a model (the paper's Algorithm 2).
 
-    `blocks` may depend on public quantities only. `e_step` computes the blocks that it is given, as sums
-    over the batch in which every record is clipped to the block's bound; it keeps no state, draws no
-    random numbers, and one record's share depends on that record and `params` alone. Where a record is a
-    person with several rows, each row's clipped share is multiplied by its weight in the batch's
-    `row_weights`, so that the average is within the bound. `m_step` sees noisy sums only. A model may also
-    have `recommend(records, epsilon, delta, epochs)`, its own choice of plan, and `for_records(data)`, the
-    model with what is publicly said of the data.
-    `vips_core.models.check.check_model` tries all of this on a model.
+    `blocks` may depend on public quantities only. `e_step` sums the blocks that it is given over the batch,
+    each record clipped to the block's bound. It keeps no state and draws no random numbers, and one
+    record's share depends on that record and `params` alone. Where a record is a person with several rows,
+    each row's clipped share is multiplied by its weight in the batch's `row_weights`, so that the average
+    is within the bound. `m_step` sees noisy sums only. A model may also have `recommend(records, epsilon,
+    delta, epochs)`, its own choice of plan, and `for_records(data)`, the model with the data's public
+    properties. `vips_core.models.check.check_model` tests all of this.
     """
 
     def init(self, plan: PrivacyPlan, rng: np.random.Generator) -> Params:
-        """Parameters before the first step; may not depend on the records."""
+        """Return the parameters before the first step, which may not depend on the records."""
         ...
 
     def m_step(self, params: Params, released: Released, step: int) -> Params:
-        """Parameters after the step, from noisy sums only."""
+        """Return the parameters after the step, from noisy sums only."""
         ...
 
 
 class Fitted(Protocol[ParamsOut]):
-    """A trained model as functions of it see it; `vips_core.fit.Fit` is one."""
+    """A trained model; `vips_core.fit.Fit` is one."""
 
     @property
     def model(self) -> Any:
@@ -74,10 +74,10 @@ class Fitted(Protocol[ParamsOut]):
 
 
 class Algorithm(Protocol[Params, DataIn]):
-    """The implementation of a variant: what it measures, and what it estimates from noisy sums."""
+    """The implementation of a variant: its statistics, and what it estimates from their noisy sums."""
 
     def init(self, plan: PrivacyPlan, rng: np.random.Generator) -> Params:
-        """Parameters before the first step."""
+        """Return the parameters before the first step."""
         ...
 
     def blocks(self, plan: PrivacyPlan, step: int) -> Mapping[str, Block]:
@@ -85,11 +85,11 @@ class Algorithm(Protocol[Params, DataIn]):
         ...
 
     def sums(self, params: Params, batch: DataIn, blocks: Mapping[str, Block]) -> Mapping[str, Array]:
-        """Return the sums over a batch that has been checked: the E-step."""
+        """Return the sums over a batch whose shape was checked: the E-step."""
         ...
 
     def update(self, params: Params, released: Released, step: int) -> Params:
-        """Parameters after a release: the M-step."""
+        """Return the parameters after a release: the M-step."""
         ...
 
     def recommend(self, *, records: int, epsilon: float, delta: float, epochs: float) -> PrivacyPlan:
@@ -100,7 +100,7 @@ class Algorithm(Protocol[Params, DataIn]):
 class VariantModel(Generic[Params, DataIn]):
     """Delegates training calls to the algorithm of the chosen variant.
 
-    BLAS runs with one thread (in E-steps, the engine sees to that): more threads round differently, and a
+    BLAS runs with one thread (the engine ensures that in E-steps): more threads round differently, and a
     seeded run must have the same bits on any machine.
     """
 
@@ -115,16 +115,16 @@ class VariantModel(Generic[Params, DataIn]):
         return chosen
 
     def check(self, data: DataIn) -> None:
-        """Refuse data of another shape than the model's, in one sentence."""
+        """Refuse data whose shape differs from the model's."""
         raise NotImplementedError
 
     def init(self, plan: PrivacyPlan, rng: np.random.Generator) -> Params:
-        """Parameters before the first step; they do not depend on the records."""
+        """Return the parameters before the first step, which do not depend on the records."""
         with one_blas_thread():
             return self.algorithm.init(plan, rng)
 
     def blocks(self, plan: PrivacyPlan, step: int) -> Mapping[str, Block]:
-        """Return the statistics that step `step` (from 0) releases; public quantities decide."""
+        """Return the blocks that step `step` (from 0) releases, from public quantities."""
         return self.algorithm.blocks(plan, step)
 
     def e_step(self, params: Params, batch: DataIn, blocks: Mapping[str, Block]) -> Raw:
@@ -133,12 +133,12 @@ class VariantModel(Generic[Params, DataIn]):
         return Raw(self.algorithm.sums(params, batch, blocks))
 
     def m_step(self, params: Params, released: Released, step: int) -> Params:
-        """Parameters after one release."""
+        """Return the parameters after one release."""
         with one_blas_thread():
             return self.algorithm.update(params, released, step)
 
     def recommend(self, *, records: int, epsilon: float, delta: float, epochs: float) -> PrivacyPlan:
-        """Return the plan to use within a compute of `epochs` passes; public quantities only.
+        """Return the recommended plan within `epochs` passes, from public quantities.
 
         Parameters
         ----------
@@ -147,7 +147,7 @@ class VariantModel(Generic[Params, DataIn]):
         epsilon, delta
             The budget, by PLD.
         epochs
-            Passes over the data that may be computed.
+            Passes over the data, at most.
 
         Returns
         -------
@@ -159,7 +159,7 @@ class VariantModel(Generic[Params, DataIn]):
 
 
 def for_records(model: Any, data: Any) -> Any:
-    """Return the model with what is publicly said of the data, where it has such a method."""
+    """Return the model with the data's public properties, where it has `for_records`."""
     return getattr(model, "for_records", lambda _: model)(data)
 
 
@@ -176,7 +176,7 @@ def most_efficient(*, records: int, epsilon: float, delta: float, epochs: float)
     epsilon, delta
         The budget, by PLD.
     epochs
-        Passes over the data that may be computed.
+        Passes over the data, at most.
 
     Returns
     -------

@@ -1,8 +1,8 @@
-"""The contract of a model, tried out: for ours and for users' own.
+"""Tests of a model's contract, for our models and for users' own.
 
-The wall adds noise for the bounds that a model declares; whether the model keeps them only the model knows.
-So before a model is trained on private records, try it here on records of the same kind that are public or
-made up. A model that passes can still be wrong; one that does not pass has no guarantee.
+The wall adds noise for the bounds that a model declares, but cannot see whether the model keeps them. So
+before training on private records, test a model here on public or made-up records of the same kind. A
+model that passes can still be wrong; a model that fails has no privacy guarantee.
 """
 
 import copy
@@ -26,13 +26,13 @@ from vips_core.privacy.wall import blocks_with_noise, release
 
 Mask = npt.NDArray[np.bool_]
 
-_ADVERSARIAL = 40  # made-up records that are tried
+_ADVERSARIAL = 40  # adversarial records tried
 
 
 def check_model(model: Any, data: Any, plan: PrivacyPlan, *, trials: int = 5, seed: int = 0) -> None:
-    """Try whether a model keeps its contract; `ValueError` with one sentence where it does not.
+    """Test whether a model keeps its contract, and raise `ValueError` with one sentence where it does not.
 
-    It is checked that
+    Checked are that
 
     - the model does not depend on the records: it holds none of them, and `for_records`, `blocks` and `init`
       give the same for any part of them;
@@ -52,21 +52,21 @@ def check_model(model: Any, data: Any, plan: PrivacyPlan, *, trials: int = 5, se
     Parameters
     ----------
     model
-        See `vips_core.models.base.Model`. Better still a function of the records that makes one: then it is
-        also found where the model was made from something that only the records tell.
+        See `vips_core.models.base.Model`. Better, a function from records to a model: this also finds a model
+        that was built from private properties of the records.
     data
-        Public or made-up records: sentences may tell something about them.
+        Public or made-up records: error messages may tell something about them.
     plan
         For that many records, with noise, of a few steps.
     trials
-        Parts of the data that are tried at each step.
+        Random splits of the data that are tried at each step.
     seed
-        Of the parts.
+        Seed of the splits.
 
     Returns
     -------
     None
-        Where nothing was found.
+        If no violation was found.
 
     Examples
     --------
