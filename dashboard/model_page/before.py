@@ -15,8 +15,7 @@ from dashboard.model_page.definition import SAME_TRAINING, ModelPage
 from dashboard.model_page.offer import Offer, foresee_example
 from vips_core import ACCOUNTANTS
 from vips_core.models.task import STRONG
-from vips_core.store.budget import percent
-from vips_core.store.forecast import Forecast
+from vips_core.store.budget import Forecast, percent
 from vips_core.store.rows import FAILED, DataRow, RunRow
 
 _HOW_TO_BEGIN = (

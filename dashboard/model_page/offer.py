@@ -11,7 +11,7 @@ from dashboard.model_page.definition import ModelPage
 from vips_core.jobs.plan import plan_for
 from vips_core.jobs.request import Request
 from vips_core.records import DataSet
-from vips_core.store.forecast import Forecast, forecast
+from vips_core.store.budget import Forecast, forecast
 from vips_core.store.rows import DataRow
 
 

@@ -262,10 +262,14 @@ def test_a_bad_key_is_said_and_nothing_is_registered(capsys, survey, monkeypatch
     assert Store().ledger() == []
 
 
-def test_data_sets_of_older_versions_are_told(capsys, registered, monkeypatch):
-    monkeypatch.setattr("vips_core.store.people.without_digests", lambda connection: ["people"])
+@pytest.mark.usefixtures("registered")
+def test_public_data_sets_without_source_rows_are_told(capsys, monkeypatch):
+    monkeypatch.setattr("vips_core.store.people.public_without_digests", lambda connection: ["people"])
     for command in (["data", "list"], ["ledger", "verify"]):
-        assert "The data set people was registered by an older version" in run(capsys, *command)[1].out
+        assert (
+            "The public data set people was registered without its source rows"
+            in run(capsys, *command)[1].out
+        )
 
 
 def test_private_records_made_public_in_the_table_are_found(capsys, home, registered):

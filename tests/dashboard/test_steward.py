@@ -173,7 +173,7 @@ def test_a_full_disk_is_said_before_and_after_anything_is_spent(store, monkeypat
         later.setattr("vips_core.store.records_file.np.savez_compressed", full)
         (sentence,) = errors(upload("letters", ["peace", "war"] * 6))
         assert sentence.startswith("The data set cannot be written to")
-        later.setattr("vips_core.store.temporary.tempfile.mkstemp", full)
+        later.setattr("vips_core.store.home.tempfile.mkstemp", full)
         assert "No space left on device" in errors(upload("letters", ["peace", "war"] * 6))[0]
     assert len(store.runs()) == 1
     queued(store, epsilon=0.1)

@@ -18,8 +18,8 @@ from vips_core.jobs.submission import submit
 from vips_core.privacy import accountants
 from vips_core.privacy.filter import PrivacyFilter
 from vips_core.privacy.plan import PurePlan
-from vips_core.store import budget, caps
-from vips_core.store.budget import Cap
+from vips_core.store import budget
+from vips_core.store.budget import Cap, cap_held, cap_in, cap_rows, caps_of_run
 from vips_core.store.people import Sources
 from vips_core.store.rows import NewRun
 from vips_core.store.store import Store
@@ -174,7 +174,7 @@ def test_a_cap_that_grows_or_follows_a_run_needs_a_name_and_a_reason(store, sign
     for cap in (Cap(1.0, DELTA), Cap(1.5, DELTA)):
         with pytest.raises(ValueError, match=f"changed after a run needs a name and a reason, got {missing}"):
             store.set_cap("flips", cap, **signature)
-    assert [row.content["epsilon"] for row in caps.all_set(store.ledger("flips"))] == [2.0, 1.5]
+    assert [row.content["epsilon"] for row in cap_rows(store.ledger("flips"))] == [2.0, 1.5]
 
 
 def test_the_cap_of_a_run_is_the_one_that_held_when_it_was_reserved(store):
@@ -183,9 +183,9 @@ def test_the_cap_of_a_run_is_the_one_that_held_when_it_was_reserved(store):
     second = submit(store, request(epsilon=1.0))
     store.set_cap("flips", Cap(0.1, DELTA), **SIGNED)
     rows = store.ledger("flips")
-    assert [caps.cap(caps.held(rows, run)).epsilon for run in (first, second)] == [2.0, 4.0]
-    assert [row.content["epsilon"] for row in caps.of_run(rows, first)] == [2.0, 4.0, 0.1]
-    assert (caps.held(rows, "nothing"), caps.of_run(rows, "nothing")) == (None, [])
+    assert [cap_in(cap_held(rows, run)).epsilon for run in (first, second)] == [2.0, 4.0]
+    assert [row.content["epsilon"] for row in caps_of_run(rows, first)] == [2.0, 4.0, 0.1]
+    assert (cap_held(rows, "nothing"), caps_of_run(rows, "nothing")) == (None, [])
 
 
 def test_the_caps_of_records_that_join_later_never_held_for_a_run(store):
@@ -206,10 +206,10 @@ def test_the_caps_of_records_that_join_later_never_held_for_a_run(store):
     add("both", 13, ["x", "y"])  # joins them, and the smaller cap holds
     later = submit(store, request(data="one", epsilon=0.2))
     rows = store.ledger("one")
-    assert [row.data for row in caps.of_run(rows, run)] == ["one", "both"]
-    assert caps.cap(caps.held(rows, run)) == Cap(3.0, DELTA)
-    assert caps.cap(caps.held(rows, later)) == Cap(1.0, DELTA)
-    assert caps.held(rows, later).content["reason"] == "budgets were joined, and the smallest cap holds"
+    assert [row.data for row in caps_of_run(rows, run)] == ["one", "both"]
+    assert cap_in(cap_held(rows, run)) == Cap(3.0, DELTA)
+    assert cap_in(cap_held(rows, later)) == Cap(1.0, DELTA)
+    assert cap_held(rows, later).content["reason"] == "budgets were joined, and the smallest cap holds"
 
 
 def test_an_early_end_gives_back_the_rest(store):

@@ -18,8 +18,7 @@ from vips_core.records import KINDS, DataSet, Kind, Sharded
 from vips_core.records.files.identification import source_persons
 from vips_core.records.samples import samples_of
 from vips_core.records.shards import is_sharded
-from vips_core.store import caps
-from vips_core.store.budget import Budget, Cap
+from vips_core.store.budget import Budget, Cap, cap_rows
 from vips_core.store.people import Sources
 from vips_core.store.pools import KnownPeople
 from vips_core.store.store import Store
@@ -130,7 +129,7 @@ def sources(options: argparse.Namespace, kind: Kind, store: Store, train: Any) -
         test_persons=() if test is None or person is None else source_persons(test, person),
         person_namespace=options.person_namespace,
     )
-    if isinstance(train, Sharded):
+    if not train.in_memory:
         beside = store.people_beside(train)
         if held_out.person_namespace not in (None, beside.person_namespace):
             raise ValueError("shards have the --person-namespace that data shard was given: cut them again")
@@ -228,7 +227,7 @@ def _budget(options: argparse.Namespace) -> None:
     if cap is not None:
         store.set_cap(options.name, cap, by=options.by, reason=options.reason)
     state = store.budget(options.name)
-    history = [] if state.cap is None else caps.all_set(store.ledger(options.name))
+    history = [] if state.cap is None else cap_rows(store.ledger(options.name))
     if options.json:
         described = [{"time": row.time, "data": row.data} | dict(row.content) for row in history]
         print_json({"name": options.name} | _described_budget(state) | {"caps": described})

@@ -3,6 +3,7 @@
 import copy
 import functools
 import io
+import json
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
@@ -35,11 +36,14 @@ class Records(Sized):
         The public field in which training and held-out records must agree.
     shard_ending
         Ending of the files of a sharded data set.
+    in_memory
+        Whether all records are; those of `Sharded` are read some at a time.
     """
 
     kind: ClassVar[str]
     matched_field: ClassVar[str]
     shard_ending: ClassVar[str] = "npz"
+    in_memory: ClassVar[bool] = True
 
     @property
     @abstractmethod
@@ -59,6 +63,14 @@ class Records(Sized):
     def from_arrays(cls, arrays: Mapping[str, Any], public: Mapping[str, Any]) -> Self:
         """Return the records of `arrays()`, given the arguments of `read_public`."""
         return cls(**arrays, **public)
+
+    def stored(self) -> dict[str, Any]:
+        """Return the arrays of which `stored_records` makes the same records."""
+        return {"public": np.array(json.dumps(self.public)), **self.arrays()}
+
+    def loaded(self) -> Iterator[tuple[int, Self]]:
+        """Return the records in parts, each with the number of its first record: here in a single one."""
+        yield 0, self
 
     def to_bytes(self) -> bytes:
         """Return the content of a shard."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, NoReturn, Self
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 
@@ -47,7 +47,7 @@ class Shard:
         validate.text("sha256", self.sha256)
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Sharded:
     """A data set in many files, for `vips_core.fit` where records do not fit in memory.
 
@@ -81,6 +81,8 @@ class Sharded:
     >>> len(data), data.shape, sizes
     (8, (1, 8), [3, 3, 2])
     """
+
+    in_memory: ClassVar[bool] = False
 
     folder: str
     records_type: type[Records]
@@ -150,6 +152,10 @@ class Sharded:
         shards = [asdict(shard) for shard in self.shards]
         about = {"format": FORMAT, "kind": self.kind, "person": self.person, "public": dict(self.public)}
         return json.dumps({**about, "shards": shards}, indent=1, ensure_ascii=False)
+
+    def stored(self) -> dict[str, Any]:
+        """Return the arrays of which `stored_records` makes this data set; its files stay where they are."""
+        return {"folder": np.array(self.folder), "manifest": np.array(self.manifest)}
 
     @classmethod
     def write(
@@ -239,6 +245,14 @@ class Sharded:
             replace(self, shards=self.shards[own[0] : own[-1] + 1], start=self.start + int(firsts[own[0]]))
             for own in places
         ]
+
+
+def stored_records(records_type: type[Records], arrays: Mapping[str, Any]) -> Any:
+    """Return the records, in memory or sharded, whose `stored()` these arrays are."""
+    if "manifest" in arrays:
+        return Sharded.from_manifest(str(arrays["folder"]), str(arrays["manifest"]))
+    private = {name: array for name, array in arrays.items() if name != "public"}
+    return records_type.from_arrays(private, records_type.read_public(json.loads(str(arrays["public"]))))
 
 
 def is_sharded(folder: str | Path) -> bool:

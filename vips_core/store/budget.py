@@ -1,9 +1,12 @@
-"""The budget of a private data set: what all its runs take of its cap, and what still fits under it.
+"""The budget of a private data set: its caps over time, what runs take of them, and what still fits.
 
-A run is chosen after looking at earlier ones, so a cap decides by a `PrivacyFilter`, whose order is recorded
-with the cap. The first run on untouched records is chosen before any answer: it may also enter as a whole, by
-its ε from PLD. Where only that let it in, all that it reserved stays counted even if it is stopped early:
-stopping it is a choice made after looking.
+Runs are chosen adaptively, so a cap decides by a `PrivacyFilter`, whose order is recorded with the cap. The
+first run on untouched records is chosen before any answer: it may also enter as a whole, by its ε from PLD.
+If only that let it in, all that it reserved stays counted even when it is stopped early, because stopping is
+an adaptive choice too.
+
+A cap is a promise. The cap of a run is the last one set before its reservation, whatever was set since, and a
+change that could disguise this promise needs a name and a reason.
 """
 
 import functools
@@ -18,12 +21,13 @@ from vips_core.privacy import accountants
 from vips_core.privacy.events import LEAST_NOISE, MOST_NOISE, SampledGaussian, merge
 from vips_core.privacy.filter import PrivacyFilter
 from vips_core.privacy.plan import PrivacyPlan
+from vips_core.store import people
 from vips_core.store.ledger_chain import LedgerRow
 
-_EQUAL = 1e-9  # noise multipliers this near, relatively, are one: they differ by rounding
-_TOLERANCE = 1e-6  # relative, on the noise that a refusal suggests
-_LEAST_EPSILON = 1e-3  # less is no use to anyone
-_MOST_EPSILON = 1e6  # more is no promise
+_EQUAL = 1e-9  # relative difference below which two noise multipliers differ by rounding only
+_TOLERANCE = 1e-6  # relative error of the noise that a refusal suggests
+_LEAST_EPSILON = 1e-3  # smallest ε of a run worth suggesting
+_MOST_EPSILON = 1e6  # largest ε of a cap; more protects nobody
 
 
 @dataclass(frozen=True)
@@ -113,24 +117,91 @@ def uses(rows: Sequence[LedgerRow]) -> list[Use]:
     return list(by_run.values())
 
 
+def cap_rows(rows: Sequence[LedgerRow]) -> list[LedgerRow]:
+    """Return the rows of a ledger that set a cap, oldest first."""
+    return [row for row in rows if row.kind == "cap"]
+
+
+def cap_in(row: LedgerRow) -> Cap:
+    """Return the cap that a row set."""
+    return Cap(row.content["epsilon"], row.content["delta"])
+
+
 def cap_of(rows: Sequence[LedgerRow]) -> Cap | None:
     """Return the cap that holds: the last one that was set."""
-    caps = [row.content for row in rows if row.kind == "cap"]
-    return Cap(caps[-1]["epsilon"], caps[-1]["delta"]) if caps else None
+    caps = cap_rows(rows)
+    return cap_in(caps[-1]) if caps else None
 
 
 def filter_of(rows: Sequence[LedgerRow]) -> PrivacyFilter | None:
-    """Return the filter of the cap that holds, at the order that was recorded with it.
-
-    Caps of older versions have none: theirs follows from ε and δ by the same rule.
-    """
-    caps = [row.content for row in rows if row.kind == "cap"]
+    """Return the filter of the cap that holds, at the order recorded with it."""
+    caps = cap_rows(rows)
     if not caps:
         return None
-    epsilon, delta = caps[-1]["epsilon"], caps[-1]["delta"]
-    if "order" not in caps[-1]:
-        return PrivacyFilter.for_cap(epsilon, delta)
-    return PrivacyFilter(epsilon, delta, caps[-1]["order"])
+    content = caps[-1].content
+    return PrivacyFilter(content["epsilon"], content["delta"], content["order"])
+
+
+def caps_of_run(rows: Sequence[LedgerRow], run: str) -> list[LedgerRow]:
+    """Return the rows that set the caps of a run's records, oldest first; none where it reserved nothing.
+
+    Records that joined the budget after the run brought caps of their own, which never held for it.
+
+    Parameters
+    ----------
+    rows
+        The ledger of all records that share the run's budget today.
+    run
+        Its name.
+    """
+    reserved = _reservation(rows, run)
+    if reserved is None:
+        return []
+
+    def shared(number: int) -> set[str]:
+        links = [
+            {row.fingerprint, *row.content["with"]}
+            for row in rows
+            if row.kind == "link" and row.number <= number
+        ]
+        return people.connected(reserved.fingerprint, links)
+
+    return [row for row in cap_rows(rows) if row.fingerprint in shared(max(row.number, reserved.number))]
+
+
+def cap_held(rows: Sequence[LedgerRow], run: str) -> LedgerRow | None:
+    """Return the row that set the cap under which a run was reserved, None where it reserved nothing."""
+    reserved = _reservation(rows, run)
+    before = [row for row in caps_of_run(rows, run) if reserved is not None and row.number < reserved.number]
+    return before[-1] if before else None
+
+
+def _reservation(rows: Sequence[LedgerRow], run: str) -> LedgerRow | None:
+    return next((row for row in rows if row.run == run and row.kind == "reserve"), None)
+
+
+def check_cap_change(rows: Sequence[LedgerRow], new: Cap, by: str | None, reason: str) -> None:
+    """Refuse a larger cap, or any new cap after a run, without a name and a reason.
+
+    Parameters
+    ----------
+    rows
+        The ledger of the records.
+    new
+        The cap to be set.
+    by, reason
+        Who sets it and why, as given: the operating system's user does not count as a name.
+    """
+    old = cap_of(rows)
+    raised = old is None or new.epsilon > old.epsilon or new.delta > old.delta
+    if not raised and not uses(rows):
+        return
+    named, explained = bool((by or "").strip()), bool(reason.strip())
+    if named and explained:
+        return
+    got = "no reason" if named else "no name" if explained else "neither"
+    when = "a larger cap" if raised else "a cap that is changed after a run"
+    raise ValueError(f"{when} needs a name and a reason, got {got}")
 
 
 def state(rows: Sequence[LedgerRow]) -> Budget:
@@ -198,6 +269,55 @@ def refusal(
     return f"{start}; with {plan.steps} steps on batches of {plan.expected_batch} what fits is " + (
         noisier if epsilon is None else f"ε of at most {rounding.down(epsilon, 3):g}, or {noisier}"
     )
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """A budget with and without further runs.
+
+    Attributes
+    ----------
+    before, after
+        Shares of the cap that are taken without and with the runs; above 1 where they do not fit.
+    fits
+        Whether all of them would be let in, one after the other, by the rule of `Store.queue`.
+    """
+
+    before: float
+    after: float
+    fits: bool
+
+
+def forecast(rows: Sequence[LedgerRow], runs: Sequence[Sequence[SampledGaussian]]) -> Forecast:
+    """Return what runs would make of the budget.
+
+    Parameters
+    ----------
+    rows
+        The ledger of a private data set.
+    runs
+        The releases of each.
+
+    Returns
+    -------
+    Forecast
+        Nothing fits where the ledger has no cap.
+
+    Examples
+    --------
+    >>> forecast([], [[SampledGaussian(1.0, 10.0)]]).fits
+    False
+    """
+    cap_filter = filter_of(rows)
+    if cap_filter is None:
+        return Forecast(0.0, math.inf, fits=False)
+    taken, all_fit = counted(rows), True
+    before = _share(taken, cap_filter)
+    for new in runs:
+        all_fit = all_fit and fits(taken, new, cap_filter)
+        taken = [*taken, *new]
+    after = cap_filter.share(joined(taken))
+    return Forecast(before, min(1.0, after) if all_fit else max(1.0, after), all_fit)
 
 
 def prefix(events: Sequence[SampledGaussian], releases: int) -> tuple[SampledGaussian, ...]:

@@ -5,13 +5,14 @@ import re
 import secrets
 import sqlite3
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from vips_core.records import KINDS, DataSet, Sharded, check_alike
 from vips_core.records.samples import SAMPLES, load_sample
-from vips_core.store import budget, caps, declaration, people, pools, records_file
+from vips_core.store import budget, declaration, people, pools, records_file
 from vips_core.store import ledger_chain as chain
 from vips_core.store.budget import Budget, Cap
 from vips_core.store.database import StoreError, insert
@@ -19,9 +20,11 @@ from vips_core.store.home import Home
 from vips_core.store.ledger_chain import LedgerRow
 from vips_core.store.people import Sources
 from vips_core.store.pools import Newcomer
+from vips_core.store.records_file import PARTS
 from vips_core.store.rows import QUEUED, RUNNING, DataRow, data_row
 
 _REFUSED = "no data set may be registered, and no cap changed,"
+_NO_SEPARATION = "no data sets may be separated"
 _FILES = "SELECT file FROM data"
 _NAME = re.compile(r"\w[\w .-]{0,63}")
 
@@ -31,6 +34,9 @@ class DataSets(Home):
 
     def __init__(self, home: str | Path | None = None) -> None:
         super().__init__(home)
+        # Records are immutable, so those that somebody holds need not be read or hashed again.
+        self._held: WeakValueDictionary[tuple[str, str, str], Any] = WeakValueDictionary()
+        self._marks: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
         if not self.database.read_only and self._left_over(self.database.read(_FILES)):
             with contextlib.suppress(StoreError), self.database.write() as connection:
                 if not self._problems(connection):  # else a table may have lost what the file is of
@@ -95,67 +101,58 @@ class DataSets(Home):
         sources = sources or Sources()
         if sources.person_namespace is not None and person_column is None:
             raise ValueError("a person_namespace needs a column that names the person")
-        mark = records_file.fingerprint(train, self._key())
+        mark = self._fingerprint(train)
         digests, test_digests = sources.digests(self._key())
+        why = declaration.author(by, separate)["reason"]
         new = Newcomer(
-            mark,
-            name,
-            private,
-            cap,
-            person_column,
-            digests,
-            test_digests,
-            share_budget,
-            declaration.author(by, separate)["reason"],
-            signature,
+            mark, name, private, cap, person_column, digests, test_digests, share_budget, why, signature
         )
+        declared = {
+            "private": private,
+            "records": len(train),
+            "unit": unit,
+            "schema": declaration.schema_fingerprint(train),
+            "person_column": person_column,
+            "person_namespace": sources.person_namespace,
+        }
         file = self.home / "data" / f"{secrets.token_hex(8)}.npz"
-        drafts = contextlib.ExitStack()
+        values = declared | {
+            "name": name,
+            "file": file.name,
+            "kind": train.kind,
+            "fingerprint": mark,
+            "has_test": test is not None,
+            "created": time.time(),
+        }
         try:
-            draft = drafts.enter_context(self.temporary_folder()) / file.name
-            records_file.write(draft, train, test)
-            with self.database.write() as connection:
-                self._check_whole(connection, _REFUSED)
-                self._remove_left_over(connection)
-                draft.replace(file)  # within the transaction: a file that it does not know is left over
-                joining = pools.admit(connection, new)
-                old = connection.execute("SELECT file FROM data WHERE name = ?", [name]).fetchone()
-                declared = {
-                    "private": private,
-                    "records": len(train),
-                    "unit": unit,
-                    "schema": declaration.schema_fingerprint(train),
-                    "person_column": person_column,
-                    "person_namespace": sources.person_namespace,
-                }
-                values = declared | {
-                    "name": name,
-                    "file": file.name,
-                    "kind": train.kind,
-                    "fingerprint": mark,
-                    "has_test": test is not None,
-                    "created": time.time(),
-                }
-                insert(connection, "data", values, replace=True)
-                declaration.append(connection, mark, name, declared, signature)
-                people.keep(connection, mark, name, digests, people.PRIVATE if private else people.PUBLIC)
-                people.keep(connection, mark, name, test_digests, people.PUBLIC)
-                pools.link(connection, new, joining)
-                if cap is not None and budget.cap_of(self._rows(connection, mark)) is None:
-                    declaration.append_cap(connection, mark, name, cap, signature)
+            with self.temporary_folder() as folder:
+                draft = folder / file.name
+                records_file.write(draft, train, test)
+                with self.database.write() as connection:
+                    self._check_whole(connection, _REFUSED)
+                    self._remove_left_over(connection)
+                    draft.replace(file)  # within the transaction: a file that it does not know is left over
+                    joining = pools.admit(connection, new)
+                    old = connection.execute("SELECT file FROM data WHERE name = ?", [name]).fetchone()
+                    insert(connection, "data", values, replace=True)
+                    declaration.append(connection, mark, name, declared, signature)
+                    people.keep(connection, mark, name, digests, people.PRIVATE if private else people.PUBLIC)
+                    people.keep(connection, mark, name, test_digests, people.PUBLIC)
+                    pools.link(connection, new, joining)
+                    if cap is not None and budget.cap_of(self._rows(connection, mark)) is None:
+                        declaration.append_cap(connection, mark, name, cap, signature)
         except BaseException:
             file.unlink(missing_ok=True)
             raise
-        finally:
-            drafts.close()
         self.keep_head()
         if old is not None:
             (self.home / "data" / old["file"]).unlink(missing_ok=True)
+        self._remember(mark, file.name, train, test)
         return self.data_row(name)
 
     def known(self, train: Any) -> tuple[Cap | None, Mapping[str, Any]]:
         """Return the cap of these records under whatever name, and what was last declared of them."""
-        mark = records_file.fingerprint(train, self._key())
+        mark = self._fingerprint(train)
         with self.database.snapshot() as connection:
             rows = self._rows(connection, mark)
         declared = [row.content for row in rows if row.kind == "data" and row.fingerprint == mark]
@@ -191,14 +188,34 @@ class DataSets(Home):
         if name in SAMPLES:
             return load_sample(name)
         row = self._data(name)
+        train, test = (self._held.get((row["fingerprint"], row["file"], part)) for part in PARTS)
+        if train is None or (test is None and row["has_test"]):
+            train, test = self._read(row)
+        return DataSet(name, train, test, bool(row["private"]))
+
+    def _read(self, row: sqlite3.Row) -> tuple[Any, Any]:
+        """Return training and held-out records of a file that still holds what was registered."""
         file = self.home / "data" / row["file"]
         train, test = records_file.read(file, KINDS[row["kind"]].records_type)
-        sharded = isinstance(train, Sharded)  # its files are compared with their digests when they are read
-        if not sharded and records_file.fingerprint(train, self._key()) != row["fingerprint"]:
+        # Files of shards are compared with their digests when they are read.
+        if train.in_memory and self._fingerprint(train) != row["fingerprint"]:
             raise ValueError(f"the file of this data set, {file}, holds other records than were registered")
         if len(train) != row["records"]:
             raise ValueError(f"the file of this data set, {file}, has another number of records")
-        return DataSet(name, train, test, bool(row["private"]))
+        self._remember(row["fingerprint"], file.name, train, test)
+        return train, test
+
+    def _remember(self, mark: str, file: str, train: Any, test: Any) -> None:
+        """Let `load` return these records without reading their file, as long as somebody holds them."""
+        for part, records in zip(PARTS, (train, test), strict=True):
+            if records is not None:
+                self._held[mark, file, part] = records
+
+    def _fingerprint(self, records: Any) -> str:
+        """Return the fingerprint of records, computed once as long as somebody holds them."""
+        if records not in self._marks:
+            self._marks[records] = records_file.fingerprint(records, self._key())
+        return self._marks[records]
 
     def set_cap(self, name: str, cap: Cap, *, by: str | None = None, reason: str = "") -> None:
         """Change the cap of a private data set; the ledger keeps that it was changed.
@@ -221,7 +238,7 @@ class DataSets(Home):
         declaration.check_delta(cap, row.records, reason)
         with self.database.write() as connection:
             self._check_whole(connection, _REFUSED)
-            caps.check_change(self._rows(connection, row.fingerprint), cap, by, reason)
+            budget.check_cap_change(self._rows(connection, row.fingerprint), cap, by, reason)
             declaration.append_cap(connection, row.fingerprint, name, cap, signature)
         self.keep_head()
 
@@ -271,8 +288,83 @@ class DataSets(Home):
         if data is None:
             return chain.rows(self.database.read("SELECT * FROM ledger ORDER BY number"))
         mark = self._data(data)["fingerprint"]
-        with self.database.lock, self.database.translated():
-            return self._rows(self.database.connection(), mark)
+        with self.database.reading() as connection:
+            return self._rows(connection, mark)
+
+    def write_people(self, data: Sharded, sources: Sources) -> None:
+        """Write beside shards who is in them, as digests that only this store can compare."""
+        people.write_beside(data, sources, self._key())
+
+    def people_beside(self, data: Sharded) -> Sources:
+        """Return what `write_people` of this store wrote beside shards; `ValueError` where it did not."""
+        return people.read_beside(data, self._key())
+
+    def overlap_sentences(self, name: str) -> list[str]:
+        """Say with which data sets this one shares its budget, and why: for the steward alone."""
+        row = self.data_row(name)
+        if not row.private:
+            return []
+        statement = "SELECT name FROM data WHERE fingerprint = ? AND name != ? ORDER BY created"
+        same = [
+            f"{name} holds the same records as {other['name']}: they share one cap and one spend."
+            for other in self.database.read(statement, [row.fingerprint, name])
+        ]
+        return same + pools.overlap_sentences(self.ledger(name))
+
+    def linked(self, name: str) -> list[str]:
+        """Return what data sets were called last whose people are found in this one, and which may be left.
+
+        Parameters
+        ----------
+        name
+            Of a private data set; a public one shares no budget.
+
+        Returns
+        -------
+        list of str
+            Names that `separate_data` takes.
+        """
+        row = self.data_row(name)
+        with self.database.reading() as connection:
+            pairs = [pair for pair, (shared, _) in people.ties(connection).items() if shared]
+            others = [
+                other for pair in pairs if row.fingerprint in pair for other in pair - {row.fingerprint}
+            ]
+            return sorted(people.names(connection, [other]) for other in others)
+
+    def separate_data(self, name: str, others: Sequence[str], *, by: str, reason: str) -> None:
+        """Give a data set a budget of its own again, because its people are not those of other data sets.
+
+        That can be done until a run is counted for both. Each gets the cap back that it had before, unless
+        the shared one was changed since.
+
+        Parameters
+        ----------
+        name
+            Of a private data set.
+        others
+            What the data sets are called, or were last, that it shares its budget with by mistake.
+        by, reason
+            Who decides it and why; both go into the ledger and into reports.
+        """
+        signature = declaration.author(by, reason)
+        if not signature["by"] or not signature["reason"]:
+            raise ValueError("data sets are separated with a name and a reason: say who decides it, and why")
+        mark = self._data(name)["fingerprint"]
+        with self.database.write() as connection:
+            self._check_whole(connection, _NO_SEPARATION)
+            rows = self._rows(connection, mark)
+            apart = set[str]()
+            for other in others:
+                known = {row.fingerprint for row in rows if row.kind == "data" and row.data == other}
+                if not known:
+                    raise ValueError(f"{name} does not share its budget with {other!r}")
+                if mark in known:
+                    raise ValueError(f"{other} holds the same records as {name}: they share one budget")
+                apart |= known
+            called, author = ", ".join(others), {"by": signature["by"]}
+            pools.separate(connection, mark, name, apart, called, signature["reason"], author)
+        self.keep_head()
 
     def _data(self, name: str) -> sqlite3.Row:
         rows = self.database.read("SELECT * FROM data WHERE name = ?", [name])
@@ -281,8 +373,8 @@ class DataSets(Home):
         return rows[0]
 
     def _key(self) -> str:
-        with self.database.lock, self.database.translated():
-            return declaration.fingerprint_key(self.database.connection())
+        with self.database.reading() as connection:
+            return declaration.fingerprint_key(connection)
 
 
 def _checked_name(name: str) -> str:

@@ -97,7 +97,7 @@ def differences(connection: sqlite3.Connection) -> list[str]:
     sealed = [json.loads(row["content"]) for row in connection.execute(_DECLARED)]
     problems = (
         ["The key of the store's fingerprints was changed: people would not be found again."]
-        if any(content.get("key", seal) != seal for content in sealed)
+        if any(content["key"] != seal for content in sealed)
         else []
     )
     for row in connection.execute("SELECT * FROM data ORDER BY created"):
@@ -109,7 +109,7 @@ def differences(connection: sqlite3.Connection) -> list[str]:
             f"The data set {row['name']} has another {column.replace('_', ' ')} in its table than in the "
             "ledger."
             for column in _PROTECTING
-            if column in declared and declared[column] != _as_declared(column, row[column])
+            if declared[column] != (bool(row[column]) if column == "private" else row[column])
         ]
     return problems
 
@@ -122,9 +122,8 @@ def run_differences(connection: sqlite3.Connection) -> list[str]:
     )
     problems = []
     for row in connection.execute(statement):
-        seal = request_seal(str(row["request"]))
-        sealed = json.loads(row["content"]).get("request", seal)  # older versions did not seal it
-        if (row["fingerprint"], seal) != (row["reserved_of"], sealed):
+        sealed = row["reserved_of"], json.loads(row["content"])["request"]
+        if (row["fingerprint"], request_seal(str(row["request"]))) != sealed:
             problems.append(
                 f"Run {row['id']} has another request, or other records, in its table than in the ledger."
             )
@@ -134,10 +133,6 @@ def run_differences(connection: sqlite3.Connection) -> list[str]:
 def request_seal(request: str) -> str:
     """Return a hash of what a run was asked for, as it stands in the table of runs."""
     return hashlib.sha256(request.encode()).hexdigest()[:32]
-
-
-def _as_declared(column: str, value: Any) -> Any:
-    return bool(value) if column == "private" else value
 
 
 def last_declared(connection: sqlite3.Connection, fingerprint: str, name: str) -> dict[str, Any] | None:

@@ -177,12 +177,6 @@ def separations(rows: Sequence[LedgerRow]) -> list[str]:
 
 def _shared(connection: sqlite3.Connection, new: Newcomer) -> dict[str, int]:
     """Return how many people private data sets share with new records; what cannot be shared is refused."""
-    unknown = people.without_digests(connection, new.fingerprint)
-    if unknown:
-        raise ValueError(
-            f"{unknown[0]} was registered by an older version, so whether it shares people with these "
-            "records is not known: register its file again first, or say why they are of other people"
-        )
     shared = people.overlaps(connection, new.records, new.fingerprint)
     test_shared = people.overlaps(connection, new.held_out, new.fingerprint)
     itself = people.common(new.records, new.held_out) if new.private else 0
@@ -207,9 +201,8 @@ def _keep_apart(connection: sqlite3.Connection, new: Newcomer) -> None:
         for table in (people.PRIVATE, people.PUBLIC)
         for other in people.overlaps(connection, some, new.fingerprint, table)
     }
-    unknown = people.without_digests(connection, new.fingerprint)
-    if others or unknown or people.common(new.records, new.held_out):
-        called = ", ".join(filter(None, [people.names(connection, others), *unknown])) or new.name
+    if others or people.common(new.records, new.held_out):
+        called = people.names(connection, others) or new.name
         separate(connection, new.fingerprint, new.name, others, called, new.separate, new.signature)
 
 

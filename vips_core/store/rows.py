@@ -43,7 +43,7 @@ class DataRow:
     Attributes
     ----------
     kind
-        Name of the model that it suits.
+        Of records: documents, table or images.
     cap
         Of a private data set.
     fingerprint
@@ -106,7 +106,7 @@ class RunRow:
     epsilon
         Of its releases so far, None where it is infinite.
     plan
-        What it was reserved with; None for sweeps, and for runs of older versions.
+        What it was reserved with; None for sweeps and audits.
     """
 
     id: str

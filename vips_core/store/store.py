@@ -15,14 +15,14 @@ from vips_core.privacy.plan import PrivacyPlan, PurePlan
 from vips_core.store import budget, declaration
 from vips_core.store import ledger_chain as chain
 from vips_core.store.database import insert
+from vips_core.store.datasets import DataSets
 from vips_core.store.ledger_chain import LedgerRow
 from vips_core.store.rows import CANCELLED, QUEUED, RUNNING, DataRow, NewRun, RunRow, run_row, versions
-from vips_core.store.sharing import SharedBudgets
 
 _REFUSED = "no run may use registered data"
 
 
-class Store(SharedBudgets):
+class Store(DataSets):
     """Data sets, their budgets and ledger, and runs, in one folder that many processes share.
 
     Parameters
@@ -111,8 +111,7 @@ class Store(SharedBudgets):
                 return row
         declared: Mapping[str, Any] = {}
         if run.fingerprint is not None:
-            with self.database.lock, self.database.translated():
-                connection = self.database.connection()
+            with self.database.reading() as connection:
                 declared = declaration.last_declared(connection, run.fingerprint, run.data) or {}
         return DataRow(
             name=run.data,
@@ -132,8 +131,8 @@ class Store(SharedBudgets):
         """Return the rows of the ledger of the private records that a run used, also of removed ones."""
         if run.fingerprint is None:
             return []
-        with self.database.lock, self.database.translated():
-            return self._rows(self.database.connection(), run.fingerprint)
+        with self.database.reading() as connection:
+            return self._rows(connection, run.fingerprint)
 
     def runs(
         self,

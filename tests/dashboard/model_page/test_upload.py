@@ -15,6 +15,7 @@ from dashboard.model_page import upload_files
 from tests.dashboard.topics_page import errors
 from tests.pages import address, checked, view
 from vips_core import Documents, Images, Table
+from vips_core.store import pools
 
 CSV = b"age,pulse,stroke\n50,60,0\n70,,1\n35,88,0\n"
 
@@ -285,7 +286,7 @@ def test_an_answer_about_known_people_holds_for_the_files_it_was_given_for():
     assert errors(add(at)) == ["Say why they are other people"]
     at.text_input(key="separate").set_value("greetings that everyone writes")
     add(at)
-    assert "greetings that everyone writes" in stored.store().separations("third")[0]
+    assert "greetings that everyone writes" in pools.separations(stored.store().ledger("third"))[0]
     assert stored.store().linked("third") == []
 
 
@@ -325,7 +326,7 @@ def test_what_was_public_cannot_be_private_in_another_upload():
     checked(at.radio(key="same-people").set_value("No: other people").run())
     at.text_input(key="separate").set_value("printed in the newspaper")
     add(at)
-    assert "kept apart from first" in stored.store().separations("second")[0]
+    assert "kept apart from first" in pools.separations(stored.store().ledger("second"))[0]
 
 
 def test_a_column_that_names_the_person():

@@ -18,6 +18,7 @@ from vips_core.jobs.request import Request
 from vips_core.jobs.submission import submit
 from vips_core.models.task import TASKS
 from vips_core.reports import report
+from vips_core.store import pools
 from vips_core.store.budget import Cap
 from vips_core.store.people import Sources
 from vips_core.store.store import Store
@@ -273,11 +274,11 @@ def _draw(name):
     layout.draw(importlib.import_module(f"dashboard.views.{name}.page").show)
 
 
-def test_verify_tells_of_data_sets_of_older_versions(store, monkeypatch):
-    monkeypatch.setattr("vips_core.store.people.without_digests", lambda connection: ["secret"])
+def test_verify_tells_of_public_data_sets_without_source_rows(store, monkeypatch):
+    monkeypatch.setattr("vips_core.store.people.public_without_digests", lambda connection: ["secret"])
     at = page(part="budgets")
     checked(button(at, "verify").click().run())
-    assert "secret was registered by an older version" in at.warning[0].value
+    assert "secret was registered without its source rows" in at.warning[0].value
 
 
 def test_runs_outlive_their_data_set(store):
@@ -315,7 +316,7 @@ def test_data_sets_that_share_a_budget_by_mistake_are_separated(store):
     assert not at.error
     assert store.linked("south") == []
     assert store.data_row("south").cap == Cap(3.0, 1e-4)
-    assert "both studies number from 1" in store.separations("south")[0]
+    assert "both studies number from 1" in pools.separations(store.ledger("south"))[0]
     assert not [button for button in at.button if button.key.startswith("separate:")]
 
 
