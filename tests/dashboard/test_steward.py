@@ -12,7 +12,7 @@ through a page (here unless named).
 - A full disk: jobs/test_worker.py and crash/test_full_disk.py; `a_full_disk`.
 - No cap, a large δ, no author: `needs_an_explicit_cap` (the form always has one), `a_large_delta`, in both.
 - A key that cannot be used: `a_bad_key`, in both.
-- Data sets of older versions: `of_older_versions`; views/test_runs.py, `of_older_versions`.
+- Public data sets without source rows: views/test_runs.py, `without_source_rows`.
 """
 
 import errno
@@ -105,7 +105,7 @@ def test_people_that_are_known_share_their_budget_and_are_neither_public_nor_hel
     checked(at.button(key="add").click().run())
     at = view("runs", part="budgets")
     assert "4 rows or persons of second occur in first too: they share one cap" in said(at).replace("\\", "")
-    assert {"Linked", "Public people"} <= set(at.dataframe[0].value["What"])
+    assert {"Linked", "Public people"} <= set(at.dataframe[0].value["Event"])
 
 
 def test_private_records_made_public_in_the_table_are_found(store):
@@ -141,7 +141,7 @@ def test_a_read_only_store_is_shown_and_every_change_is_refused_in_one_sentence(
         assert errors(checked(at.button(key=key).click().run())) == [refusal]
     at = view("runs", part="budgets")
     checked(at.button(key="verify").click().run())
-    assert "The ledger is whole" in at.success[0].value
+    assert "The ledger is intact" in at.success[0].value
     assert errors(cap_set(at, 1e-4)) == [refusal]
     assert errors(upload("letters", ["peace", "war"] * 6)) == [refusal]
     after = {path: path.stat().st_mtime_ns for path in store.home.rglob("*") if path.is_file()}
