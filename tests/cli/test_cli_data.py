@@ -164,7 +164,7 @@ def test_an_accidental_merge_is_undone_with_a_name_and_a_reason(capsys, tmp_path
     apart = ["data", "separate", "south", "--from", "north"]
     code, printed = run(capsys, *apart)
     assert (code, printed.err.count("\n")) == (2, 1)
-    assert "data sets are separated with a name and a reason" in printed.err
+    assert "separating data sets needs a name and a reason" in printed.err
     said = ["--by", "Ada", "--reason", "both studies number from 1"]
     code, printed = run(capsys, *apart, *said)
     assert (code, printed.err) == (0, "")

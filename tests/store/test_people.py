@@ -250,8 +250,8 @@ def test_a_run_that_released_nothing_hinders_no_separation(store):
 @pytest.mark.parametrize(
     ("others", "said", "sentence"),
     [
-        (["flips"], {"by": "Ada", "reason": " "}, "with a name and a reason"),
-        (["flips"], {"by": "", "reason": "others"}, "with a name and a reason"),
+        (["flips"], {"by": "Ada", "reason": " "}, "needs a name and a reason"),
+        (["flips"], {"by": "", "reason": "others"}, "needs a name and a reason"),
         (["nobody"], SAID, "others does not share its budget with 'nobody'"),
         (["twin"], SAID, "twin holds the same records as others: they share one budget"),
     ],

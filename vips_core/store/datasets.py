@@ -30,7 +30,7 @@ _NAME = re.compile(r"\w[\w .-]{0,63}")
 
 
 class DataSets(Home):
-    """Records under names, public or with a cap on what all runs on them together may cost."""
+    """Records under names, public or with a cap on the total cost of all runs on them."""
 
     def __init__(self, home: str | Path | None = None) -> None:
         super().__init__(home)
@@ -39,7 +39,7 @@ class DataSets(Home):
         self._marks: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
         if not self.database.read_only and self._left_over(self.database.read(_FILES)):
             with contextlib.suppress(StoreError), self.database.write() as connection:
-                if not self._problems(connection):  # else a table may have lost what the file is of
+                if not self._problems(connection):  # otherwise a table may have lost a file's row
                     self._remove_left_over(connection)
 
     def add_data(
@@ -58,39 +58,39 @@ class DataSets(Home):
         share_budget: bool = False,
         separate: str = "",
     ) -> DataRow:
-        """Register records under a name; the same ones again renew what is public about them.
+        """Register records under a name; registering them again renews what is declared of them.
 
-        Records that are known under another name share its budget, and a cap must agree with theirs. Those
-        that share a row of their source or a person with private data sets raise `KnownPeople` until it is
-        said whether they share a budget, too, or are other people.
+        Records that are known under another name share its budget, and a new cap must equal theirs. Records
+        that share a source row or a person with private data sets raise `KnownPeople`, until somebody decides
+        whether they share the budget or are different people.
 
         Parameters
         ----------
         name
-            What to call them: letters, digits, spaces, dots, dashes and underscores.
+            At most 64 letters, digits, spaces, dots, dashes and underscores.
         train, test
-            Records of one type; those held out are public, and may be left out.
+            Records of one kind; held-out ones are public and may be left out.
         private
             Whether the training records need protection; it cannot be changed later.
         cap
-            The ε and δ that all runs on private records together may cost.
+            The total ε and δ that all runs on private records may cost.
         unit
-            What one record is of, e.g. "one patient".
+            What one record stands for, e.g. "one patient".
         person_column
-            Column that names each row's person, None where each row is a record of its own.
+            Column that names each row's person, None if each row is a record of its own.
         by, reason
             Who registers them, by default the user of this process, and why; both go into the ledger.
         sources
-            What identifies their people before anything was chosen or scaled, to find them elsewhere.
+            What identifies their people in the source file, to find them in other data sets.
         share_budget
             Whether they join the budgets of data sets that hold some of their people.
         separate
-            Why rows that occur in other data sets are of other people; it goes into the ledger and reports.
+            Why rows that occur in other data sets belong to different people; ledger and reports show it.
 
         Returns
         -------
         DataRow
-            What is now known of them.
+            The data set as it is registered now.
         """
         signature = declaration.author(by, reason)
         declaration.check_delta(cap, len(train), reason)
@@ -151,7 +151,7 @@ class DataSets(Home):
         return self.data_row(name)
 
     def known(self, train: Any) -> tuple[Cap | None, Mapping[str, Any]]:
-        """Return the cap of these records under whatever name, and what was last declared of them."""
+        """Return the cap of records under any name, and their last declaration."""
         mark = self._fingerprint(train)
         with self.database.snapshot() as connection:
             rows = self._rows(connection, mark)
@@ -218,7 +218,7 @@ class DataSets(Home):
         return self._marks[records]
 
     def set_cap(self, name: str, cap: Cap, *, by: str | None = None, reason: str = "") -> None:
-        """Change the cap of a private data set; the ledger keeps that it was changed.
+        """Change the cap of a private data set, and record the change in the ledger.
 
         A larger cap, and any after a run, needs both a name and a reason.
 
@@ -227,10 +227,10 @@ class DataSets(Home):
         name
             Of a private data set; all that share its records share the cap.
         cap
-            What everything released from it may cost from now on, what was released before included.
+            The new limit on all releases, including those made before.
         by, reason
-            Who changes it and why; both go into the ledger. The user of this process stands for a name that
-            is not needed.
+            Who changes it and why, for the ledger. Where no name is needed, the user of this process stands
+            for it.
         """
         row, signature = self.data_row(name), declaration.author(by, reason)
         if not row.private:
@@ -243,7 +243,7 @@ class DataSets(Home):
         self.keep_head()
 
     def remove_data(self, name: str) -> None:
-        """Forget the records of a data set; its ledger stays, and waits for the same records."""
+        """Delete the records of a data set; its ledger stays and holds for the same records."""
         row = self._data(name)
         with self.database.write() as connection:
             self._remove_left_over(connection)
@@ -257,14 +257,14 @@ class DataSets(Home):
     def _remove_left_over(self, connection: sqlite3.Connection) -> None:
         """Remove files that killed registrations and removals left, before a transaction changes anything."""
         for path in self._left_over(connection.execute(_FILES)):
-            with contextlib.suppress(OSError):  # another time, then
+            with contextlib.suppress(OSError):  # the next opening tries again
                 path.unlink()
 
     def _left_over(self, rows: Iterable[sqlite3.Row]) -> list[Path]:
         return records_file.left_over(self.home / "data", {row["file"] for row in rows})
 
     def budget(self, name: str) -> Budget:
-        """Return what a data set's records have cost under any name, and what is left.
+        """Return what a data set's records have cost under any name, and what is left of their cap.
 
         Parameters
         ----------
@@ -284,7 +284,7 @@ class DataSets(Home):
             return budget.state(self._rows(connection, row.fingerprint) if row.private else [])
 
     def ledger(self, data: str | None = None) -> list[LedgerRow]:
-        """Return the rows of the ledger: all, or those that the budget of a data set's records rests on."""
+        """Return the rows of the ledger: all, or those that determine a data set's budget."""
         if data is None:
             return chain.rows(self.database.read("SELECT * FROM ledger ORDER BY number"))
         mark = self._data(data)["fingerprint"]
@@ -300,7 +300,7 @@ class DataSets(Home):
         return people.read_beside(data, self._key())
 
     def overlap_sentences(self, name: str) -> list[str]:
-        """Say with which data sets this one shares its budget, and why: for the steward alone."""
+        """Return with which data sets this one shares its budget, and why: for the steward alone."""
         row = self.data_row(name)
         if not row.private:
             return []
@@ -312,7 +312,7 @@ class DataSets(Home):
         return same + pools.overlap_sentences(self.ledger(name))
 
     def linked(self, name: str) -> list[str]:
-        """Return what data sets were called last whose people are found in this one, and which may be left.
+        """Return the last names of the data sets that were linked to this one because they share people.
 
         Parameters
         ----------
@@ -333,23 +333,23 @@ class DataSets(Home):
             return sorted(people.names(connection, [other]) for other in others)
 
     def separate_data(self, name: str, others: Sequence[str], *, by: str, reason: str) -> None:
-        """Give a data set a budget of its own again, because its people are not those of other data sets.
+        """Give a data set its own budget again, because it shares no people with other data sets after all.
 
-        That can be done until a run is counted for both. Each gets the cap back that it had before, unless
-        the shared one was changed since.
+        This is possible until a run is counted for both. Each gets back the cap that it had before, unless
+        the shared cap was changed since.
 
         Parameters
         ----------
         name
             Of a private data set.
         others
-            What the data sets are called, or were last, that it shares its budget with by mistake.
+            Names, or last names, of the data sets with which it shares its budget by mistake.
         by, reason
             Who decides it and why; both go into the ledger and into reports.
         """
         signature = declaration.author(by, reason)
         if not signature["by"] or not signature["reason"]:
-            raise ValueError("data sets are separated with a name and a reason: say who decides it, and why")
+            raise ValueError("separating data sets needs a name and a reason: say who decides it, and why")
         mark = self._data(name)["fingerprint"]
         with self.database.write() as connection:
             self._check_whole(connection, _NO_SEPARATION)

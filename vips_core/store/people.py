@@ -35,7 +35,7 @@ PRIVATE, PUBLIC = "people", "public_people"  # tables of digests, and kinds of r
 
 @dataclass(frozen=True)
 class Sources:
-    """What identifies the people of a data set, as bytes, before anything was chosen or scaled.
+    """What identifies the people of a data set in its source file, as bytes.
 
     Attributes
     ----------
@@ -44,9 +44,9 @@ class Sources:
     test_rows, test_persons
         Those of the held-out file.
     known
-        Digests of rows and persons, where they were taken before.
+        Digests of rows and persons that were computed before.
     person_namespace
-        The study whose identifiers these are: equal ones of other studies are other people. None where an
+        The study that assigned the identifiers: equal ones of other studies are other people. None if an
         identifier means the same person in all data sets.
     """
 

@@ -18,10 +18,10 @@ PARTS = ("train", "test")
 
 
 def fingerprint(records: Any, key: str) -> str:
-    """Return a name of the records themselves: the same for any order, file, name or public description.
+    """Return a keyed hash of the records, the same for any order, file, name or public description.
 
-    It is keyed by a secret of the store, because a plain hash would let whoever knows all records but one
-    test guesses for that one. Features are compared in single precision.
+    Without the store's key, anyone who knows all records but one could test guesses for that one. Features
+    are compared in single precision.
     """
     secret = bytes.fromhex(key)
     together = bytearray()
@@ -51,7 +51,7 @@ def write(path: Path, train: Any, test: Any) -> None:
 
 
 def left_over(folder: Path, used: Collection[str]) -> list[Path]:
-    """Return the files of records that nothing uses: a killed registration's, or one's that is committing."""
+    """Return the files that no data set uses: of killed registrations, or of one that is committing."""
     return [path for path in folder.iterdir() if path.suffix == ".npz" and path.name not in used]
 
 

@@ -42,17 +42,17 @@ class Store(DataSets):
     """
 
     def queue(self, run: NewRun, *, held: bool = False) -> str:
-        """Add a run to those that wait, and return its name.
+        """Queue a run and return its name.
 
-        On private data its whole cost is reserved, or it is refused; the plan is stored with it, and everyone
-        reads it there.
+        On private data its whole cost is reserved, or it is refused. Its plan is stored with it, and derived
+        nowhere else.
 
         Parameters
         ----------
         run
             What to do.
         held
-            Whether other processes let it be for a while, because the caller starts it itself.
+            Whether other processes leave it alone for a while, because the caller starts it.
 
         Returns
         -------
@@ -61,13 +61,11 @@ class Store(DataSets):
         """
         row = self.data_row(run.data)
         if row.private and run.plan is None:
-            raise ValueError(
-                f"a {run.kind} would spend the budget of {run.data}, which is private, on trials"
-            )
+            raise ValueError(f"{run.data} is private: a {run.kind} would spend its budget on trials")
         if row.private and isinstance(run.plan, PurePlan):
-            raise ValueError(f"{run.data} is private: its cap counts releases at the wall, and this is none")
+            raise ValueError(f"{run.data} is private: its cap counts only releases at the wall")
         if row.private:
-            # The slow part before the lock: under it the answer is known, unless others were faster.
+            # Slow, so before the lock: under it the result is cached, unless others were faster.
             _check_budget(self.ledger(run.data), run)
         run_id = secrets.token_hex(4)
         with self.database.write() as connection:
@@ -103,7 +101,7 @@ class Store(DataSets):
     def data_of(self, run: RunRow) -> DataRow:
         """Return what is public about the records that a run used.
 
-        Where they are gone, and also where others have their name by now: what the ledger says of them.
+        If they were removed, or their name now belongs to other records, the ledger tells.
         """
         with contextlib.suppress(ValueError):  # removed since
             row = self.data_row(run.data)
@@ -128,7 +126,7 @@ class Store(DataSets):
         )
 
     def ledger_of(self, run: RunRow) -> list[LedgerRow]:
-        """Return the rows of the ledger of the private records that a run used, also of removed ones."""
+        """Return the ledger of the private records that a run used, even if they were removed."""
         if run.fingerprint is None:
             return []
         with self.database.reading() as connection:
@@ -146,7 +144,7 @@ class Store(DataSets):
         Parameters
         ----------
         data, model, status, kind
-            Only runs on this data set, of this model, in this state, of this kind; any where left out.
+            Only runs on this data set, of this model, in this state, of this kind; all if left out.
 
         Returns
         -------
@@ -166,7 +164,7 @@ class Store(DataSets):
         return [run_row(row, scores[row["id"]]) for row in rows]
 
     def cancel(self, run_id: str) -> None:
-        """Stop a run within one step; what it has released by then stays and is settled."""
+        """Stop a run within one step; what it has released is kept and settled."""
         with self.database.write() as connection:
             row = connection.execute("SELECT * FROM runs WHERE id = ?", [run_id]).fetchone()
             if row is None:
@@ -180,13 +178,13 @@ class Store(DataSets):
         self.keep_head()
 
     def pin(self, run_id: str, pinned: bool) -> None:
-        """Mark a run as one to keep in view, or undo it."""
+        """Pin a run, so that pages keep it in view, or unpin it."""
         self.run(run_id)
         with self.database.write() as connection:
             connection.execute("UPDATE runs SET pinned = ? WHERE id = ?", [pinned, run_id])
 
     def delete(self, run_id: str) -> None:
-        """Remove a run that has ended, with its files; the ledger keeps what it cost."""
+        """Delete a run that has ended, with its files; the ledger keeps its cost."""
         row = self.run(run_id)
         with self.database.write() as connection:
             ended = "DELETE FROM runs WHERE id = ? AND status NOT IN (?, ?)"
@@ -204,7 +202,7 @@ def end(
     epsilon: float | None = 0.0,
     error: str | None = None,
 ) -> None:
-    """End a run in the caller's transaction, and settle its reservation to what was released."""
+    """End a run in the caller's transaction and settle its reservation to its releases."""
     connection.execute(
         "UPDATE runs SET status = ?, ended = ?, epsilon = ?, error = ?, worker = NULL WHERE id = ?",
         [status, time.time(), epsilon, error, row["id"]],
@@ -222,7 +220,7 @@ def _check_budget(rows: Sequence[LedgerRow], run: NewRun) -> None:
     assert isinstance(run.plan, PrivacyPlan)
     if not run.plan.is_sampled_as_accounted:
         raise ValueError(
-            f"{run.data} is private: batches of fixed size are refused, since ε is computed for Poisson ones"
+            f"{run.data} is private: batches of fixed size are refused, because ε assumes Poisson batches"
         )
     taken = budget.counted(rows)
     if not budget.fits(taken, run.plan.events(), cap_filter):
