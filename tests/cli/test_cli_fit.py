@@ -281,7 +281,7 @@ def test_without_noise_and_by_another_accountant(capsys, tmp_path, counts_file):
         ),
         (["lda", "--data", "BROKEN"], "broken.npz is not a readable .npz of plain arrays"),
         (["lda", "--data", "TRUNCATED"], "truncated.npz is not a readable .npz of plain arrays"),
-        (["logistic", "--data", "COUNTS"], "a CSV needs target, the label's column, and schema"),
+        (["logistic", "--data", "COUNTS"], "a CSV needs target, the column with the label, and schema"),
         (["logistic", "--data", "sotu"], "logistic needs data of the kind Table, but sotu is Documents"),
         (["sbn", "--data", "COUNTS"], "counts.npz must hold an array named images"),
         (["sbn", "--data", "FOLDER"], "must hold PNG images, got none"),

@@ -95,7 +95,7 @@ def test_a_run_is_followed_by_documents_that_can_be_scored(home):
 def test_held_out_records_are_like_the_others(store):
     image = Images.from_images(np.eye(12), 0.5)
     other = Images.from_images(np.eye(13), 0.5)
-    with pytest.raises(ValueError, match="held-out records must have the same shape as the others"):
+    with pytest.raises(ValueError, match="held-out records must have the same shape as the training records"):
         store.add_data("images", image, other, cap=Cap(5.0, 1e-5), unit="one image", reason="a test")
 
 

@@ -90,7 +90,7 @@ def owners(rows, persons):
 
 @functools.cache
 def authors():
-    return documents().joined(owners(120, 70))
+    return vips.Documents.concatenated([documents()], owners(120, 70))
 
 
 @functools.cache

@@ -22,7 +22,7 @@ from vips_core.store.database import Database, StoreError
 
 GENESIS = "0" * 64
 KEY = "VIPS_LEDGER_KEY"  # environment variable
-KINDS = {  # of rows, for people
+ROW_KINDS = {  # of rows, for people
     "data": "Registered",
     "cap": "Cap set",
     "people": "People",
@@ -44,7 +44,7 @@ class LedgerRow:
     Attributes
     ----------
     kind
-        One of `KINDS`.
+        One of `ROW_KINDS`.
     fingerprint, data
         The records, and what they were called then.
     content

@@ -14,11 +14,11 @@ from typing import Any, TypeVar
 from vips_core import validate
 from vips_core.models.task import TASKS
 from vips_core.privacy.plan import PrivacyPlan, PurePlan
-from vips_core.records import KINDS as RECORD_KINDS
+from vips_core.records import KINDS
 from vips_core.store.budget import Cap
 from vips_core.store.database import StoreError
 
-FIT, SWEEP, AUDIT = KINDS = ("fit", "sweep", "audit")  # of runs
+FIT, SWEEP, AUDIT = RUN_KINDS = ("fit", "sweep", "audit")
 QUEUED, RUNNING, DONE, CANCELLED, FAILED = STATUSES = ("queued", "running", "done", "cancelled", "failed")
 _PACKAGES = ("vips-explorer", "numpy", "scipy", "numba")
 _Made = TypeVar("_Made")
@@ -125,7 +125,7 @@ def run_row(row: sqlite3.Row, scores: list[tuple[int, float]]) -> RunRow:
         plan = None if row["plan"] is None else _plan(json.loads(row["plan"]))
         run = RunRow(**fields | {"pinned": bool(row["pinned"]), "scores": scores, "plan": plan})
         methods = TASKS[run.request["model"]].methods
-        if (run.kind != SWEEP and run.request["method"] not in methods) or run.kind not in KINDS:
+        if (run.kind != SWEEP and run.request["method"] not in methods) or run.kind not in RUN_KINDS:
             raise ValueError(run.kind)
         return _typed(run)
     except (KeyError, TypeError, ValueError):
@@ -141,7 +141,7 @@ def data_row(row: sqlite3.Row, cap: Cap | None) -> DataRow:
     try:
         fields = {name: row[name] for name in DataRow.__dataclass_fields__ if name != "cap"}
         truths = {name: bool(row[name]) for name in ("private", "has_test")}
-        validate.one_of("kind", row["kind"], RECORD_KINDS)
+        validate.one_of("kind", row["kind"], KINDS)
         return _typed(DataRow(**fields | truths, cap=cap))
     except (KeyError, TypeError, ValueError):
         raise StoreError("a data set in the store is damaged: put back a copy of the store") from None

@@ -389,7 +389,7 @@ def test_another_file_leaves_what_was_said_about_protection_and_name():
     at = attach(form(), ("words.npz", b"no zip", "application/octet-stream"))
     at.text_input(key="data-name").set_value("letters")
     at.number_input(key="cap-delta").set_value(1e-3)
-    assert errors(add(at)) == ["The file is not a readable .npz of plain arrays: it is no zip archive"]
+    assert errors(add(at)) == ["The file is not a readable .npz of plain arrays: it is not a zip archive"]
     at = attach(at, None)  # as a browser reports it, when one file takes the place of another
     assert missing(at) == ["Still missing: a file."]
     add(attach(at, ("d.txt", b"peace and war\nwar\n" * 5, "text/plain")))
