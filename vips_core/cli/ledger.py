@@ -1,4 +1,4 @@
-"""`vips-explorer ledger`: what was reserved or released, whether the record is whole, ε of a file."""
+"""`vips-explorer ledger`: show, verify and sign the ledger; recompute ε from a ledger file."""
 
 import argparse
 import time
