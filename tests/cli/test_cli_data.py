@@ -142,8 +142,8 @@ def test_studies_that_number_their_people_alike_are_told_apart(capsys, tmp_path)
     assert (code, printed.err.count("\n")) == (2, 1)
     assert printed.err == (
         "vips-explorer data: some rows or persons of these records also occur in north (20), so these data "
-        "sets would share one budget; add --share-budget to agree, or if they are different people, --separate "
-        "REASON, or --person-namespace STUDY if only identifiers coincide\n"
+        "sets would share one budget; add --share-budget to agree, or if they are different people, "
+        "--separate REASON, or --person-namespace STUDY if only identifiers coincide\n"
     )
     assert [row.name for row in Store().data_sets() if row.created] == ["north"]
     row = run_json(capsys, "data", "add", "table", *south, "--person-namespace", "South trial")
@@ -201,8 +201,8 @@ def test_the_same_people_keep_their_budget_in_any_file(capsys, tmp_path, registe
         assert (code, printed.err.count("\n")) == (2, 1)
         assert "also occur in people (59" in printed.err or "also occur in people (60" in printed.err
         assert printed.err.endswith(
-            "so these data sets would share one budget; add --share-budget to agree, or if they are different "
-            "people, --separate REASON\n"
+            "so these data sets would share one budget; add --share-budget to agree, or if they are "
+            "different people, --separate REASON\n"
         )
         assert name not in [row.name for row in Store().data_sets()]
         added = run_json(capsys, "data", "add", "table", *about, "--share-budget")

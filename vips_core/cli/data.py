@@ -91,7 +91,7 @@ def _add_author(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--reason",
         default="",
-        help="why; required if the cap's δ is above 1/(10·N). A larger cap, or any after a run, requires --by too",
+        help="why; required if its δ is above 1/(10·N). A larger cap, or any after a run, also requires --by",
     )
 
 
