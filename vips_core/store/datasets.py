@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from weakref import WeakKeyDictionary, WeakValueDictionary
+from weakref import WeakKeyDictionary
 
 from vips_core.records import KINDS, DataSet, Sharded, check_alike
 from vips_core.records.samples import SAMPLES, load_sample
@@ -20,7 +20,6 @@ from vips_core.store.home import Home
 from vips_core.store.ledger_chain import LedgerRow
 from vips_core.store.people import Sources
 from vips_core.store.pools import Newcomer
-from vips_core.store.records_file import PARTS
 from vips_core.store.rows import QUEUED, RUNNING, DataRow, data_row
 
 _REFUSED = "no data set may be registered, and no cap changed,"
@@ -34,9 +33,7 @@ class DataSets(Home):
 
     def __init__(self, home: str | Path | None = None) -> None:
         super().__init__(home)
-        # Records are immutable, so those that somebody holds need not be read or hashed again.
-        self._held: WeakValueDictionary[tuple[str, str, str], Any] = WeakValueDictionary()
-        self._marks: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
+        self._fingerprints: WeakKeyDictionary[Any, str] = WeakKeyDictionary()  # of immutable records
         if not self.database.read_only and self._left_over(self.database.read(_FILES)):
             with contextlib.suppress(StoreError), self.database.write() as connection:
                 if not self._problems(connection):  # otherwise a table may have lost a file's row
@@ -147,7 +144,6 @@ class DataSets(Home):
         self.keep_head()
         if old is not None:
             (self.home / "data" / old["file"]).unlink(missing_ok=True)
-        self._remember(mark, file.name, train, test)
         return self.data_row(name)
 
     def known(self, train: Any) -> tuple[Cap | None, Mapping[str, Any]]:
@@ -188,13 +184,6 @@ class DataSets(Home):
         if name in SAMPLES:
             return load_sample(name)
         row = self._data(name)
-        train, test = (self._held.get((row["fingerprint"], row["file"], part)) for part in PARTS)
-        if train is None or (test is None and row["has_test"]):
-            train, test = self._read(row)
-        return DataSet(name, train, test, bool(row["private"]))
-
-    def _read(self, row: sqlite3.Row) -> tuple[Any, Any]:
-        """Return training and held-out records of a file that still holds what was registered."""
         file = self.home / "data" / row["file"]
         train, test = records_file.read(file, KINDS[row["kind"]].records_type)
         # Files of shards are compared with their digests when they are read.
@@ -202,20 +191,13 @@ class DataSets(Home):
             raise ValueError(f"the file of this data set, {file}, holds other records than were registered")
         if len(train) != row["records"]:
             raise ValueError(f"the file of this data set, {file}, has another number of records")
-        self._remember(row["fingerprint"], file.name, train, test)
-        return train, test
-
-    def _remember(self, mark: str, file: str, train: Any, test: Any) -> None:
-        """Let `load` return these records without reading their file, as long as somebody holds them."""
-        for part, records in zip(PARTS, (train, test), strict=True):
-            if records is not None:
-                self._held[mark, file, part] = records
+        return DataSet(name, train, test, bool(row["private"]))
 
     def _fingerprint(self, records: Any) -> str:
         """Return the fingerprint of records, computed once as long as somebody holds them."""
-        if records not in self._marks:
-            self._marks[records] = records_file.fingerprint(records, self._key())
-        return self._marks[records]
+        if records not in self._fingerprints:
+            self._fingerprints[records] = records_file.fingerprint(records, self._key())
+        return self._fingerprints[records]
 
     def set_cap(self, name: str, cap: Cap, *, by: str | None = None, reason: str = "") -> None:
         """Change the cap of a private data set, and record the change in the ledger.
