@@ -59,7 +59,7 @@ def test_a_run_reserves_its_plan_and_settles_to_its_ledger(store):
 def test_a_run_of_exactly_the_cap_fits_and_nothing_after_it(store):
     submit(store, request(epsilon=2.0))
     assert store.budget("flips").left_epsilon == store.budget("flips").left_share == 0
-    with pytest.raises(ValueError, match="nothing that is worth running fits any more"):
+    with pytest.raises(ValueError, match="nothing worth running fits any more"):
         submit(store, request(epsilon=0.1))
 
 

@@ -113,8 +113,8 @@ def test_a_replaced_tail_is_noticed(store):
         ("unit = 'one person'", "has another unit in its table"),
         ("schema = 'x'", "has another schema in its table"),
         ("person_column = 'id'", "has another person column in its table"),
-        ("fingerprint = 'x'", "is not in the ledger as it stands in its table"),
-        ("name = 'other'", "is not in the ledger as it stands in its table"),
+        ("fingerprint = 'x'", "is in its table, but not in the ledger"),
+        ("name = 'other'", "is in its table, but not in the ledger"),
     ],
 )
 def test_an_edit_of_what_protects_people_is_found_and_blocks_runs(store, edit, wrong):

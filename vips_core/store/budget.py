@@ -52,19 +52,19 @@ class Cap:
 
 @dataclass(frozen=True)
 class Budget:
-    """Where a data set stands; a public one has no cap, and all of it is left.
+    """What is spent, reserved and left of a data set's cap; a public one has no cap and loses nothing.
 
     Attributes
     ----------
     spent_share, reserved_share, left_share
-        Of the cap, by its filter: of all that ended, as it was really released; what waiting and running runs
-        may add to that at most; and the rest. They add up to 1.
+        Shares of the cap by its filter, which add up to 1: the releases of runs that ended, the most that
+        queued and running ones may add, and the rest.
     left_epsilon
-        The largest ε, at the cap's δ, of one more run on full batches that fits.
+        The largest ε, at the cap's δ, of one more run on full batches.
     history
-        Time, run, and share of everything up to and with that run, in the order of reservation.
+        Time, run, and total share including that run, in the order of reservation.
     events
-        Everything that was released or is reserved.
+        Everything released or reserved.
     """
 
     cap: Cap | None
@@ -77,20 +77,20 @@ class Budget:
 
     @property
     def planned_epsilon(self) -> float:
-        """ε by PLD of everything so far, had it been planned as a whole: the rest is adaptivity's price."""
+        """ε by PLD of everything so far if planned as a whole: the rest is the price of adaptivity."""
         return cost(self.events, self.cap.delta) if self.cap is not None else 0.0
 
 
 @dataclass(frozen=True)
 class Use:
-    """What one run takes of a data set.
+    """The releases of one run on a data set.
 
     Attributes
     ----------
     events
-        Its releases where they are settled, otherwise those reserved.
+        What it released, or what it reserved if it is not settled.
     reserved
-        What it had reserved before its first release.
+        What it reserved before its first release.
     """
 
     run: str
@@ -100,12 +100,12 @@ class Use:
     settled: bool
 
     def counted(self, cap_filter: PrivacyFilter) -> tuple[SampledGaussian, ...]:
-        """Return what counts: all that was reserved where the run fitted only as a whole, and released."""
+        """Return what counts: all that was reserved if the run fitted only as a whole, else its events."""
         return self.reserved if self.events and not cap_filter.fits(joined(self.reserved)) else self.events
 
 
 def uses(rows: Sequence[LedgerRow]) -> list[Use]:
-    """Return each run's part of a data set's ledger, in the order of reservation; it is settled once."""
+    """Return what each run uses, in the order of reservation; only its first settlement counts."""
     by_run: dict[str, Use] = {}
     for row in rows:
         if row.run is not None and row.kind in ("reserve", "settle"):
@@ -143,7 +143,7 @@ def filter_of(rows: Sequence[LedgerRow]) -> PrivacyFilter | None:
 
 
 def caps_of_run(rows: Sequence[LedgerRow], run: str) -> list[LedgerRow]:
-    """Return the rows that set the caps of a run's records, oldest first; none where it reserved nothing.
+    """Return the rows that set the caps of a run's records, oldest first; none if it reserved nothing.
 
     Records that joined the budget after the run brought caps of their own, which never held for it.
 
@@ -170,7 +170,7 @@ def caps_of_run(rows: Sequence[LedgerRow], run: str) -> list[LedgerRow]:
 
 
 def cap_held(rows: Sequence[LedgerRow], run: str) -> LedgerRow | None:
-    """Return the row that set the cap under which a run was reserved, None where it reserved nothing."""
+    """Return the row that set the cap under which a run was reserved, None if it reserved nothing."""
     reserved = _reservation(rows, run)
     before = [row for row in caps_of_run(rows, run) if reserved is not None and row.number < reserved.number]
     return before[-1] if before else None
@@ -205,11 +205,11 @@ def check_cap_change(rows: Sequence[LedgerRow], new: Cap, by: str | None, reason
 
 
 def state(rows: Sequence[LedgerRow]) -> Budget:
-    """Return where a private data set stands, from its ledger alone."""
+    """Return the budget of a private data set, from its ledger alone."""
     cap, cap_filter = cap_of(rows), filter_of(rows)
     if cap is None or cap_filter is None:
         return Budget(None, 0.0, 0.0, 1.0, math.inf, [], ())
-    taken = [use for use in uses(rows) if use.events]  # the others ended before their first release
+    taken = [use for use in uses(rows) if use.events]  # the other runs ended before their first release
     settled = [event for use in taken if use.settled for event in use.counted(cap_filter)]
     spent, total = _share(settled, cap_filter), _share(counted(rows), cap_filter)
     history, so_far = [], list[SampledGaussian]()
@@ -222,7 +222,7 @@ def state(rows: Sequence[LedgerRow]) -> Budget:
 
 
 def counted(rows: Sequence[LedgerRow]) -> list[SampledGaussian]:
-    """Return everything of a private data set's ledger that counts against its cap."""
+    """Return all events in a private data set's ledger that count against its cap."""
     cap_filter = filter_of(rows)
     if cap_filter is None:
         return []
@@ -230,12 +230,12 @@ def counted(rows: Sequence[LedgerRow]) -> list[SampledGaussian]:
 
 
 def cost(events: Sequence[SampledGaussian], delta: float) -> float:
-    """ε by PLD of a composition that is planned as a whole."""
+    """Return ε by PLD of a composition that is planned as a whole."""
     return _pld(joined(events), delta)
 
 
 def fits(taken: Sequence[SampledGaussian], new: Sequence[SampledGaussian], cap_filter: PrivacyFilter) -> bool:
-    """Whether new releases stay under the cap after those taken: by the filter, or as a whole if first.
+    """Whether new releases fit under the cap besides those taken: by the filter, or as a whole if first.
 
     An ε of ∞ never fits, and neither would NaN: it is not at most anything.
     """
@@ -251,7 +251,7 @@ def refusal(
     cap_filter: PrivacyFilter,
     accountant: str,
 ) -> str:
-    """Say by how much a run exceeds the cap, and what would fit."""
+    """Return by how much a run exceeds the cap, and what would fit."""
     before, after = (cap_filter.share(joined(events)) for events in (taken, [*taken, *plan.events()]))
     start = (
         f"this run does not fit in the budget of {name}: with it {percent(after)} of the cap of "
@@ -264,7 +264,7 @@ def refusal(
         None if smaller is None else accountants.account(smaller.events(), plan.delta, accountant).epsilon
     )
     if smaller is None or (epsilon is not None and epsilon < _LEAST_EPSILON):
-        return f"{start}; nothing that is worth running fits any more"
+        return f"{start}; nothing worth running fits any more"
     noisier = f"noise of at least {smaller.noise_multiplier:g}"
     return f"{start}; with {plan.steps} steps on batches of {plan.expected_batch} what fits is " + (
         noisier if epsilon is None else f"ε of at most {rounding.down(epsilon, 3):g}, or {noisier}"
@@ -278,9 +278,9 @@ class Forecast:
     Attributes
     ----------
     before, after
-        Shares of the cap that are taken without and with the runs; above 1 where they do not fit.
+        Shares of the cap taken without and with the runs; above 1 if they do not fit.
     fits
-        Whether all of them would be let in, one after the other, by the rule of `Store.queue`.
+        Whether `Store.queue` would accept all of them, one after the other.
     """
 
     before: float
@@ -289,7 +289,7 @@ class Forecast:
 
 
 def forecast(rows: Sequence[LedgerRow], runs: Sequence[Sequence[SampledGaussian]]) -> Forecast:
-    """Return what runs would make of the budget.
+    """Return the budget with and without further runs.
 
     Parameters
     ----------
@@ -301,7 +301,7 @@ def forecast(rows: Sequence[LedgerRow], runs: Sequence[Sequence[SampledGaussian]
     Returns
     -------
     Forecast
-        Nothing fits where the ledger has no cap.
+        Nothing fits if the ledger has no cap.
 
     Examples
     --------
@@ -321,7 +321,7 @@ def forecast(rows: Sequence[LedgerRow], runs: Sequence[Sequence[SampledGaussian]
 
 
 def prefix(events: Sequence[SampledGaussian], releases: int) -> tuple[SampledGaussian, ...]:
-    """Return the first so many releases."""
+    """Return the first releases, as many as asked for."""
     first, left = [], releases
     for event in events:
         if left > 0:
@@ -331,7 +331,7 @@ def prefix(events: Sequence[SampledGaussian], releases: int) -> tuple[SampledGau
 
 
 def to_lists(events: Sequence[SampledGaussian]) -> list[list[float]]:
-    """Return events as they stand in the ledger."""
+    """Return events as the ledger keeps them."""
     return [[event.sampling_rate, event.noise_multiplier, event.count] for event in events]
 
 
@@ -366,7 +366,7 @@ def _share(events: Sequence[SampledGaussian], cap_filter: PrivacyFilter) -> floa
 def _least_noise(
     taken: Sequence[SampledGaussian], plan: PrivacyPlan, cap_filter: PrivacyFilter
 ) -> float | None:
-    """Return about the smallest noise multiplier with which the plan fits, on the side that does."""
+    """Return the smallest noise multiplier with which the plan fits, rounded up; None if none does."""
     if not taken:  # then it may enter as a whole
         return plan.replace(delta=cap_filter.delta).calibrate(cap_filter.epsilon).noise_multiplier
 
@@ -385,7 +385,7 @@ def _least_noise(
 
 
 def percent(share: float) -> str:
-    """Write a share of a cap for people; what exceeds the cap by little does not look as if it fitted.
+    """Return a share of a cap for people; a small excess does not look as if it fitted.
 
     Examples
     --------

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 APPLICATION = 0x56495053  # "VIPS": tells our file from any other SQLite file
-WAIT = 30.0  # seconds that a writer waits for the others
+WAIT = 30.0  # seconds that a writer waits for other writers before it gives up
 _LONGEST_REASON = 100  # characters of SQLite's own words, which may quote a whole table's definition
 
 VERSION = 1  # of the schema; a store of any other is refused

@@ -160,7 +160,7 @@ class DataSets(Home):
         return [self.data_row(name) for name in [*SAMPLES, *names]]
 
     def data_row(self, name: str) -> DataRow:
-        """Return one data set; `ValueError` where there is none of this name."""
+        """Return one data set; `ValueError` if none has this name."""
         if name in SAMPLES:
             sample = SAMPLES[name]
             unit = KINDS[sample.kind].unit()
@@ -179,7 +179,7 @@ class DataSets(Home):
         Returns
         -------
         DataSet
-            Its records; `ValueError` where there is none, or its file is not what was registered.
+            Its records; `ValueError` if there is none, or its file does not hold what was registered.
         """
         if name in SAMPLES:
             return load_sample(name)

@@ -102,7 +102,7 @@ def differences(connection: sqlite3.Connection) -> list[str]:
     for row in connection.execute("SELECT * FROM data ORDER BY created"):
         declared = last_declared(connection, row["fingerprint"], row["name"])
         if declared is None:
-            problems.append(f"The data set {row['name']} is not in the ledger as it stands in its table.")
+            problems.append(f"The data set {row['name']} is in its table, but not in the ledger.")
             continue
         problems += [
             f"The data set {row['name']} has another {column.replace('_', ' ')} in its table than in the "

@@ -30,7 +30,7 @@ _LOCK = ".lock"
 
 
 class Home:
-    """A folder with a database, files of data sets and runs, and the end of the ledger in its own file."""
+    """A folder with a database, files of data sets and runs, and the ledger's head in its own file."""
 
     def __init__(self, home: str | Path | None = None) -> None:
         self.home = Path(
@@ -107,7 +107,7 @@ class Home:
             chain.keep_head(self.database, self._head_file)
 
     def sign(self) -> None:
-        """Sign the ledger's head with the key of `VIPS_LEDGER_KEY`, where everything else is whole."""
+        """Sign the ledger's head with the key of `VIPS_LEDGER_KEY`, if it is whole."""
         if chain.signing_key() is None:
             raise ValueError(f"signing needs a key: {chain.KEY} must be hexadecimal digits or a file")
         with self.database.write() as connection:
@@ -128,14 +128,14 @@ def _can_be_written(folder: Path) -> bool:
 
 
 def _remove_abandoned(home: Path) -> None:
-    """Remove the folders of processes that no longer live."""
-    with contextlib.suppress(OSError):  # there is none, or it cannot be done now: another time, then
+    """Remove the temporary folders of processes that have ended."""
+    with contextlib.suppress(OSError):  # no such folder, or no permission: the next opening tries again
         for name in {path.stem for path in (home / _TEMPORARY).iterdir()}:
             _remove_if_abandoned(home / _TEMPORARY / name)
 
 
 def _locked_file(place: Path) -> tuple[Path, int]:
-    """Return a new file and the descriptor that locks it; `_remove_abandoned` may have been faster."""
+    """Return a new file and the descriptor that locks it; tries again if `_remove_abandoned` was faster."""
     while True:
         descriptor, name = tempfile.mkstemp(_LOCK, dir=place)
         path = Path(name)
@@ -160,7 +160,7 @@ def _remove_if_abandoned(folder: Path) -> None:
 if sys.platform != "win32":
 
     def _lock(descriptor: int) -> bool:
-        """Lock a file, or return False where another process has."""
+        """Lock a file, or return False if another process has locked it."""
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -171,7 +171,7 @@ else:
     import msvcrt
 
     def _lock(descriptor: int) -> bool:
-        """Lock a file, or return False where another process has."""
+        """Lock a file, or return False if another process has locked it."""
         try:
             msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
         except OSError:

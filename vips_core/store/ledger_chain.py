@@ -161,7 +161,7 @@ def keep_head(database: Database, path: Path) -> None:
 
 
 def sign(connection: sqlite3.Connection) -> None:
-    """Sign the whole ledger as it is, in the caller's transaction."""
+    """Sign the ledger's present head in the caller's transaction."""
     _store_head(connection, replace(head := _head(connection), signature=_signature(head)))
 
 

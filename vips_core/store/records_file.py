@@ -56,7 +56,7 @@ def left_over(folder: Path, used: Collection[str]) -> list[Path]:
 
 
 def read(path: Path, records_type: type[Records]) -> tuple[Any, Any]:
-    """Return training and held-out records (None where there are none) of a file."""
+    """Return training and held-out records (None if there are none) of a file."""
     try:
         arrays = load_arrays(path, most_bytes=math.inf)  # which were in memory when they were written
         parts: dict[str, dict[str, Any]] = {part: {} for part in PARTS}

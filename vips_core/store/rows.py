@@ -85,7 +85,7 @@ class NewRun:
 
 @dataclass(frozen=True)
 class RunRow:
-    """A run as it stands.
+    """A run and its present state.
 
     Attributes
     ----------

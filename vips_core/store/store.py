@@ -92,7 +92,7 @@ class Store(DataSets):
         chain.append(connection, "reserve", row.fingerprint, row.name, content, run_id)
 
     def run(self, run_id: str) -> RunRow:
-        """Return one run as it stands; `ValueError` where there is none of this name."""
+        """Return one run; `ValueError` if none has this name."""
         runs = self._runs("id = ?", [run_id])
         if not runs:
             raise ValueError(f"there is no run {run_id!r}")
