@@ -118,7 +118,7 @@ class RunRow:
 
 
 def run_row(row: sqlite3.Row, scores: list[tuple[int, float]]) -> RunRow:
-    """Return a row of the table of runs; `StoreError` where it is damaged."""
+    """Return a row of the table of runs; `StoreError` if it is damaged."""
     try:
         fields = {name: row[name] for name in RunRow.__dataclass_fields__ if name != "scores"}
         fields |= {name: dict(json.loads(row[name])) for name in ("request", "versions")}
@@ -137,7 +137,7 @@ def _plan(values: Mapping[str, Any]) -> PrivacyPlan | PurePlan:
 
 
 def data_row(row: sqlite3.Row, cap: Cap | None) -> DataRow:
-    """Return a row of the table of data sets; `StoreError` where it is damaged."""
+    """Return a row of the table of data sets; `StoreError` if it is damaged."""
     try:
         fields = {name: row[name] for name in DataRow.__dataclass_fields__ if name != "cap"}
         truths = {name: bool(row[name]) for name in ("private", "has_test")}

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from vips_core.models.task import TASKS
 from vips_core.privacy.events import SampledGaussian
 from vips_core.privacy.plan import PrivacyPlan, PurePlan
 from vips_core.store import budget, declaration
@@ -113,7 +114,7 @@ class Store(DataSets):
                 declared = declaration.last_declared(connection, run.fingerprint, run.data) or {}
         return DataRow(
             name=run.data,
-            kind=run.request["model"],
+            kind=TASKS[run.request["model"]].kind,
             records=declared.get("records", 0),
             private=run.fingerprint is not None,
             cap=None,
@@ -238,16 +239,11 @@ def _promises(plan: PrivacyPlan | PurePlan | None) -> bool:
 
 def _insert(connection: sqlite3.Connection, run_id: str, run: NewRun, row: DataRow, held: bool) -> None:
     now = time.time()
-    values = {
+    values = {name: getattr(run, name) for name in ("kind", "model", "data", "seed", "steps")} | {
         "id": run_id,
-        "kind": run.kind,
         "request": _request_text(run),
-        "model": run.model,
-        "data": run.data,
         "fingerprint": row.fingerprint if row.private else None,
-        "seed": run.seed,
         "status": QUEUED,
-        "steps": run.steps,
         "epsilon": 0.0 if _promises(run.plan) else None,
         "plan": None if run.plan is None else json.dumps(asdict(run.plan)),
         "claimed": now if held else None,
