@@ -14,9 +14,9 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import state
-from vips_core import Fit, PrivacyPlan
+from vips_core import Fit, load
 from vips_core.csv_text import from_csv
-from vips_core.jobs import execution, supervisor
+from vips_core.jobs import supervisor
 from vips_core.jobs.request import Request
 from vips_core.models.task import TASKS
 from vips_core.records import DataSet
@@ -186,9 +186,7 @@ def _finished(home: str, run_id: str, _records: DataSet) -> Finished:
     result = _result(folder)
     fit = None
     if (folder / "ledger.json").exists():
-        model = request.task.model(request.method, request.values, _records.train)
-        plan = PrivacyPlan(**result["plan"])  # as it was trained with: calibrating it again takes seconds
-        fit = execution.restore(execution.Prepared(request, _records, model, plan), folder)
+        fit = load(folder)
     tables = {path.stem: from_csv(path) for path in sorted(folder.glob("*.csv"))}
     return Finished(run, request, fit, result, tables, _records)
 

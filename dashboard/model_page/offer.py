@@ -8,8 +8,8 @@ from dashboard.background import Later, compute_ahead
 from dashboard.components.price import Price, price
 from dashboard.model_page import train
 from dashboard.model_page.definition import ModelPage
-from vips_core.jobs.plan import plan_for
 from vips_core.jobs.request import Request
+from vips_core.jobs.submission import plan_for
 from vips_core.records import DataSet
 from vips_core.store.forecast import Forecast, forecast
 from vips_core.store.rows import DataRow

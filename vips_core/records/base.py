@@ -179,12 +179,15 @@ class DataSet:
         Records of one type; `test` is None where nothing is held out.
     private
         Whether the training records need protection; samples and generated ones do not.
+    fingerprint
+        Of training records that were registered, by which a store knows them; empty for others.
     """
 
     name: str
     train: Any
     test: Any
     private: bool
+    fingerprint: str = ""
 
 
 def check_alike(train: Any, test: Any) -> None:

@@ -8,8 +8,7 @@ import numpy as np
 from vips_core import rounding
 from vips_core.jobs.request import SPENDING
 from vips_core.models.lda.scores import match_topics
-from vips_core.models.logistic.task import OBJECTIVE_PERTURBATION
-from vips_core.models.task import TASKS, TOP
+from vips_core.models.task import METHODS, TASKS, TOP
 from vips_core.privacy.accountants import ACCOUNTANTS
 from vips_core.privacy.plan import PrivacyPlan
 from vips_core.reports import sweep_figures
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 APART = "Curves are moved a little sideways so that their bars can be told apart."
-REPLACED = "Objective perturbation's ε is for replacing one record, at δ = 0."
+REPLACED = "{method}: ε is for replacing one record, at δ = 0."
 BARS = "Bars and bands show one standard deviation over seeds, of which there are {seeds}."
 CLAIMED = (
     "ε is what each method claims: the target that its noise was calibrated to, or where the noise was "
@@ -166,7 +165,8 @@ def _scores(
         summary = results.summarise(of_score, ["line", "method", column])
         sentences = [BARS.format(seeds=_seeds(summary)), APART, SAME_TEST]
         sentences += [CLAIMED] if x == "epsilon" else []
-        sentences += [REPLACED] if OBJECTIVE_PERTURBATION in set(of_score["method"]) else []
+        methods = [METHODS[name] for name in of_score["method"].unique()]
+        sentences += [REPLACED.format(method=method.label) for method in methods if method.pure is not None]
         axis = "ε" if x == "epsilon" else "the batch size"
         title = f"Held-out {score} against {axis}{_compare(sweep, x, str(score))}"
         name, caption = f"{x}-{_file_name(str(score))}", " ".join(sentences)

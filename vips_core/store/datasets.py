@@ -198,7 +198,7 @@ class DataSets(Home):
             raise ValueError(f"the file of this data set, {file}, holds other records than were registered")
         if len(train) != row["records"]:
             raise ValueError(f"the file of this data set, {file}, has another number of records")
-        return DataSet(name, train, test, bool(row["private"]))
+        return DataSet(name, train, test, bool(row["private"]), row["fingerprint"])
 
     def set_cap(self, name: str, cap: Cap, *, by: str | None = None, reason: str = "") -> None:
         """Change the cap of a private data set; the ledger keeps that it was changed.

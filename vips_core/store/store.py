@@ -234,11 +234,6 @@ def _request_text(run: NewRun) -> str:
     return json.dumps(run.request, ensure_ascii=False)
 
 
-def _promises(plan: PrivacyPlan | PurePlan | None) -> bool:
-    """Whether a plan has a finite ε."""
-    return isinstance(plan, PurePlan) or (plan is not None and bool(plan.noise_multiplier))
-
-
 def _insert(connection: sqlite3.Connection, run_id: str, run: NewRun, row: DataRow, held: bool) -> None:
     now = time.time()
     values = {
@@ -251,7 +246,7 @@ def _insert(connection: sqlite3.Connection, run_id: str, run: NewRun, row: DataR
         "seed": run.seed,
         "status": QUEUED,
         "steps": run.steps,
-        "epsilon": 0.0 if _promises(run.plan) else None,
+        "epsilon": 0.0 if run.plan is not None and run.plan.is_private else None,
         "plan": None if run.plan is None else json.dumps(asdict(run.plan)),
         "claimed": now if held else None,
         "created": now,

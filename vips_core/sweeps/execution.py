@@ -21,8 +21,8 @@ from typing import Any
 
 from vips_core.csv_text import to_csv
 from vips_core.engines.cluster import Cluster, client_of
-from vips_core.jobs.interrupts import noted_interrupts
 from vips_core.jobs.request import Request
+from vips_core.jobs.worker import noted_interrupts
 from vips_core.kernels.pool import THREAD_VARIABLES, set_variables
 from vips_core.store.store import Store
 from vips_core.sweeps.cells import cell_of_worker, cells_of, run_cell

@@ -26,11 +26,8 @@ from dashboard.views.audit.parameters import (
 from vips_core.audits.job import submit_audit
 from vips_core.audits.verdict import WALL
 from vips_core.jobs import supervisor
-from vips_core.models.logistic.task import OBJECTIVE_PERTURBATION
 from vips_core.models.task import NON_PRIVATE, TASKS
 from vips_core.reports.figures import METHOD_NAMES
-
-_WITHOUT_WALL = (NON_PRIVATE, OBJECTIVE_PERTURBATION)
 
 
 def new_audit() -> None:
@@ -39,7 +36,11 @@ def new_audit() -> None:
     model = choice(MODEL)
     names = [row.name for row in stored.data_sets(model) if not row.private]
     _one_of(DATA.name, "Public data", model, {name: name for name in names})
-    methods = {name: METHOD_NAMES[name] for name in TASKS[model].methods if name not in _WITHOUT_WALL}
+    methods = {
+        name: METHOD_NAMES[name]
+        for name, method in TASKS[model].methods.items()
+        if name != NON_PRIVATE and method.pure is None
+    }
     _one_of(METHOD.name, "Method", model, methods)
     number_with_slider(NOISE if choice(SPEND, as_buttons=True) == "noise" else EPSILON)
     number_with_slider(DELTA)
