@@ -32,10 +32,7 @@ CLAIMED = (
 SAME_TEST = "Seeds change initialisation, batches and noise; the held-out records stay the same."
 PAPER_ACCOUNTING = ("moments_paper", "moments", "pld")
 EXAMPLES = 3  # topics in the table
-# Options that tell lines of one series apart, with their symbols.
-_OPTIONS = {name: SPENDING[name] for name in ("batch", "epochs", "delta", "accountant")} | {
-    name: option for task in TASKS.values() for name, option in task.options.items()
-}
+_SPENDING = ("batch", "epochs", "delta", "accountant")  # options that tell lines of one series apart
 _INTERVAL = {"low": "low (95% of the mean)", "high": "high (95% of the mean)"}
 
 
@@ -136,13 +133,15 @@ def line_names(cells: "pd.DataFrame", x: str) -> "pd.Series":
     """
     names = cells["series"].map(lambda name: METHOD_NAMES.get(name, name))
     on_the_axis = {"expected_batch": "batch"}.get(x, x)
-    for column in (name for name in _OPTIONS if name in cells and name != on_the_axis):
+    options = {name: SPENDING[name] for name in _SPENDING}
+    options |= {name: option for task in TASKS.values() for name, option in task.options.items()}
+    for column in (name for name in options if name in cells and name != on_the_axis):
         several = cells.groupby("series")[column].transform("nunique") > 1
         points = cells.groupby(["series", column], dropna=False)[x].transform("nunique")
         mixed = cells.groupby(["series", x], dropna=False)[column].transform("nunique") > 1
         # Where x follows from the column, one line through all of them says it best.
         follows = ~(mixed | (points > 1)).groupby(cells["series"]).transform("any")
-        symbol = _OPTIONS[column].symbol or column
+        symbol = options[column].symbol or column
         names = names.where(~(several & ~follows), names + _settings(symbol, cells[column]))
     if x != "epsilon":  # ε may follow from what is on the axis; else it tells lines apart
         several = cells.groupby(["series", x])["epsilon"].transform("nunique") > 1
