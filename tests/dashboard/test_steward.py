@@ -31,7 +31,7 @@ from tests.dashboard.topics_page import errors, press_train, said
 from tests.pages import checked, opened, trained, view
 from tests.small_rows import small_store
 from vips_core.cli import main
-from vips_core.jobs import execution, room, supervisor, worker
+from vips_core.jobs import execution, submission, supervisor, worker
 from vips_core.jobs.request import Request
 from vips_core.jobs.submission import submit
 from vips_core.store.budget import Cap
@@ -166,9 +166,9 @@ def test_a_full_disk_is_said_before_and_after_anything_is_spent(store, monkeypat
     )
     assert str(tmp_path / f"vips-run-{run}") in store.run(run).error
     with monkeypatch.context() as later:
-        later.setattr(room.shutil, "disk_usage", lambda folder: SimpleNamespace(free=1000))
+        later.setattr(submission.shutil, "disk_usage", lambda folder: SimpleNamespace(free=1000))
         (sentence,) = errors(press_train(view("risk", data="secret", epsilon=0.5, delta=1e-4)))
-        assert "nothing was spent, make room and try again" in sentence
+        assert "nothing was spent, free some space and try again" in sentence
     with monkeypatch.context() as later:
         later.setattr("vips_core.store.records_file.np.savez_compressed", full)
         (sentence,) = errors(upload("letters", ["peace", "war"] * 6))

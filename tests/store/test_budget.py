@@ -12,7 +12,7 @@ from tests.store import SIGNED
 from tests.store.releases import DELTA, full
 from tests.toy import coin_flips
 from vips_core import PrivacyPlan
-from vips_core.jobs import lifecycle, worker
+from vips_core.jobs import lifecycle, submission, worker
 from vips_core.jobs.request import Request
 from vips_core.jobs.submission import submit
 from vips_core.privacy import accountants
@@ -280,7 +280,7 @@ def test_concurrent_reservations_never_overspend(store, home):
     )
     answers = done.stdout.split()
     assert len(answers) == 200, done.stderr
-    plan = worker.execution.prepare(request(epsilon=0.25), store.load("flips")).plan
+    plan = submission.prepare(request(epsilon=0.25), store.load("flips")).plan
     cap_filter = PrivacyFilter.for_cap(2.0, DELTA)
     most = max(n for n in range(200) if cap_filter.fits(plan.events() * n))
     assert 10 < most < 100

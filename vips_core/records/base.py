@@ -190,13 +190,16 @@ class DataSet:
     train, test
         Records of one kind; `test` is None if none are held out.
     private
-        Whether the training records need protection; samples do not.
+        Whether the training records need protection; samples and generated ones do not.
+    fingerprint
+        Of training records that were registered, by which a store knows them; empty for others.
     """
 
     name: str
     train: Any
     test: Any
     private: bool
+    fingerprint: str = ""
 
 
 def check_alike(train: Any, test: Any) -> None:

@@ -70,7 +70,7 @@ class RunFacts:
     @property
     def proved_as_a_whole(self) -> bool:
         """Whether the method has a proof of its own, without releases in a ledger."""
-        return self.request.task.methods[self.request.method].is_pure
+        return self.request.chosen_method.pure is not None
 
     @property
     def lost(self) -> bool:

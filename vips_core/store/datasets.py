@@ -191,7 +191,7 @@ class DataSets(Home):
             raise ValueError(f"the file of this data set, {file}, holds other records than were registered")
         if len(train) != row["records"]:
             raise ValueError(f"the file of this data set, {file}, has another number of records")
-        return DataSet(name, train, test, bool(row["private"]))
+        return DataSet(name, train, test, bool(row["private"]), row["fingerprint"])
 
     def _fingerprint(self, records: Any) -> str:
         """Return the fingerprint of records, computed once as long as somebody holds them."""

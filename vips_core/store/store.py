@@ -232,11 +232,6 @@ def _request_text(run: NewRun) -> str:
     return json.dumps(run.request, ensure_ascii=False)
 
 
-def _promises(plan: PrivacyPlan | PurePlan | None) -> bool:
-    """Whether a plan has a finite ε."""
-    return isinstance(plan, PurePlan) or (plan is not None and bool(plan.noise_multiplier))
-
-
 def _insert(connection: sqlite3.Connection, run_id: str, run: NewRun, row: DataRow, held: bool) -> None:
     now = time.time()
     values = {name: getattr(run, name) for name in ("kind", "model", "data", "seed", "steps")} | {
@@ -244,7 +239,7 @@ def _insert(connection: sqlite3.Connection, run_id: str, run: NewRun, row: DataR
         "request": _request_text(run),
         "fingerprint": row.fingerprint if row.private else None,
         "status": QUEUED,
-        "epsilon": 0.0 if _promises(run.plan) else None,
+        "epsilon": 0.0 if run.plan is not None and run.plan.is_private else None,
         "plan": None if run.plan is None else json.dumps(asdict(run.plan)),
         "claimed": now if held else None,
         "created": now,

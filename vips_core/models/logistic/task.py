@@ -17,6 +17,7 @@ from vips_core.models.task import (
     TOP,
     Method,
     PaperSettings,
+    PureTraining,
     Report,
     Score,
     Task,
@@ -32,6 +33,30 @@ if TYPE_CHECKING:
 
 GRADIENT_DESCENT, OBJECTIVE_PERTURBATION = "sgd", "perm"
 _AUC, _LOG_LOSS = "AUC", "log loss"
+
+
+def _train_by_objective_perturbation(
+    values: Mapping[str, Any], train: Table, test: Table | None
+) -> tuple[Report, Mapping[str, Any]]:
+    """Return private ERM by objective perturbation: ε-DP for replacing one record."""
+    from vips_core.baselines.objective_perturbation import fit_objective_perturbation
+
+    if isinstance(train, Sharded):
+        raise ValueError("objective perturbation needs all rows in memory, and the data set is sharded")
+    weights = fit_objective_perturbation(train, values["epsilon"], np.random.default_rng(values.get("seed")))
+    columns = {"feature": train.feature_names, "mean": weights}
+    return _report(columns, test, lambda rows: expit(rows.x @ weights)), {"mean": weights}
+
+
+def _objective_perturbation_code(values: Mapping[str, Any]) -> tuple[str, str]:
+    """Return imports and lines that do the same."""
+    return (
+        "import numpy as np\n\n"
+        "from vips_core.baselines.objective_perturbation import fit_objective_perturbation\n",
+        f"rng = np.random.default_rng({values.get('seed')!r})\n"
+        f"weights = fit_objective_perturbation(data.train, {values['epsilon']!r}, rng)\n"
+        "print(weights)\n",
+    )
 
 
 class LogisticTask(Task):
@@ -53,7 +78,7 @@ class LogisticTask(Task):
                 "Objective perturbation",
                 refused_options={"noise": "whose proof is about epsilon"},
                 ignored_options=("accountant", "delta", "epochs", "batch"),
-                is_pure=True,
+                pure=PureTraining(_train_by_objective_perturbation, _objective_perturbation_code),
                 refused_on_private="its ε is for replacing a record and does not compose with the ledger",
             ),
         )
@@ -144,22 +169,6 @@ class LogisticTask(Task):
                 "or a larger ε would help."
             )
         return cautions
-
-    def without_wall(
-        self, method: str, values: Mapping[str, Any], train: Table, test: Table | None
-    ) -> tuple[Report, Mapping[str, Any]] | None:
-        """Return private ERM by objective perturbation: ε-DP for replacing one record."""
-        if method != OBJECTIVE_PERTURBATION:
-            return None
-        from vips_core.baselines.objective_perturbation import fit_objective_perturbation
-
-        if isinstance(train, Sharded):
-            raise ValueError("objective perturbation needs all rows in memory, and the data set is sharded")
-        weights = fit_objective_perturbation(
-            train, values["epsilon"], np.random.default_rng(values.get("seed"))
-        )
-        columns = {"feature": train.feature_names, "mean": weights}
-        return _report(columns, test, lambda rows: expit(rows.x @ weights)), {"mean": weights}
 
 
 def _report(
