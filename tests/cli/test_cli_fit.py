@@ -270,7 +270,7 @@ def test_without_noise_and_by_another_accountant(capsys, tmp_path, counts_file):
             ["lda", "--data", "nowhere.txt"],
             "data must be sotu, generated-documents, a known data set or a file, got 'nowhere.txt'",
         ),
-        (["lda", "--data", "mnist"], "lda needs documents, but mnist holds images"),
+        (["lda", "--data", "mnist"], "lda needs data of the kind documents, but mnist holds images"),
         (
             ["lda", "--data", "COUNTS", "--topics", "1"],
             "topics must be a whole number of at least 2 and at most 1,000, got 1",
