@@ -104,7 +104,7 @@ def test_a_control_moves_on_the_page():
     at = revealed("promise")
     (entry,) = [element for element in at.number_input if element.key.startswith("number:promise_eps:")]
     settled(entry.set_value(2.0).run())
-    assert metrics(at)["Odds after, at most"] == f"×{at_most(math.exp(2) + 1e-3)}"
+    assert metrics(at)["Factor on the odds, at most"] == f"×{at_most(math.exp(2) + 1e-3)}"
     at = revealed("outcomes")
     settled(widget(at.select_slider, "scale:outcomes_eps").set_value("10").run())
     assert address(at)["outcomes_eps"] == "10"

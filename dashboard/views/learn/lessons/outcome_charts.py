@@ -1,4 +1,4 @@
-"""Charts of one run at a time, of a risk model, of topics and of digits, with the others to play."""
+"""Charts of one run of a risk model, of topics and of digits, with the other runs as frames."""
 
 import math
 from typing import Any
@@ -13,19 +13,19 @@ from vips_core.reports.figures import BLUE, GREY, Figure
 from vips_core.reports.traces import axis, line, markers
 
 NON_PRIVATE = len(EPSILONS) - 1
-COLUMNS = 5  # topics on one screen
-MILLISECONDS = 600
-ROUNDS = 4
+COLUMNS = 5  # topics that fit side by side with readable words
+MILLISECONDS = 600  # per frame: long enough to see a curve or an image, not to read words
+ROUNDS = 4  # times that Play shows all runs
 CELL = 30  # pixels of an image with its margin
 
 
 def label(epsilon: float) -> str:
-    """Write an ε of the results."""
+    """Format an ε of the results."""
     return "∞" if math.isinf(epsilon) else f"{epsilon:g}"
 
 
 def risk(results: Results, place: int, run: int, revealed: bool) -> Figure:
-    """ROC of one run, and the AUC of every run at every ε."""
+    """Draw the ROC of one run, and the AUC of every run at every ε."""
     ticks = [label(epsilon) for epsilon in EPSILONS]
     places = np.arange(len(EPSILONS))
     shown = places if revealed else places[-1:]
@@ -60,7 +60,7 @@ def risk(results: Results, place: int, run: int, revealed: bool) -> Figure:
             axis("False positive rate", range=[0, 1], tickformat=".0%"),
             axis("True positive rate", range=[0, 1.02], tickformat=".0%"),
             axis("ε", tickvals=places, ticktext=ticks, range=[-0.5, NON_PRIVATE + 0.5]),
-            axis("AUC of held-out people", range=[lowest - 0.02, 0.9]),
+            axis("Held-out AUC", range=[lowest - 0.02, 0.9]),
         ),
         ("", ""),
     )
@@ -70,9 +70,9 @@ def risk(results: Results, place: int, run: int, revealed: bool) -> Figure:
 
 
 def topics(results: Results, place: int, run: int, revealed: bool) -> Figure:
-    """First words of the topics of one run; in colour those that the first run without noise has too.
+    """Draw the first words of one run's topics, in colour those that the first run without noise shares.
 
-    Shown are the topics on which runs without noise agree most.
+    The topics are those on which the runs without noise agree most.
     """
     if not revealed:
         place = NON_PRIVATE
@@ -111,7 +111,7 @@ def topics(results: Results, place: int, run: int, revealed: bool) -> Figure:
 
 
 def digits(results: Results, place: int, run: int, revealed: bool) -> Figure:
-    """Ten test digits, each above what one run makes of it."""
+    """Draw ten test digits, each above its reconstruction by one run."""
     if not revealed:
         place = NON_PRIVATE
 
@@ -145,7 +145,7 @@ def digits(results: Results, place: int, run: int, revealed: bool) -> Figure:
 
 
 def _pairs(images: Array, reconstructed: Array) -> npt.NDArray[np.int8]:
-    """Rows of five images (below 0) and of their reconstructions (above 0), in the file's grey levels."""
+    """Return rows of five images (below 0) and their reconstructions (above 0), in the file's grey levels."""
     rows = [part for five in (slice(0, 5), slice(5, 10)) for part in (-images[five], reconstructed[five])]
     padded = np.pad(np.array(rows) * LEVELS, ((0, 0), (0, 0), (1, 1), (1, 1)))
     return padded.transpose(0, 2, 1, 3).reshape(4 * CELL, 5 * CELL).round().astype(np.int8)
