@@ -101,9 +101,9 @@ def _figure(grid: Sampled, rate: float, epsilon: float, efficiency: float, revea
 def _explanation(rate: float, epsilon: float, efficiency: float) -> str:
     return (
         f"Sampling a share of {rate:.3g} of the records hides people: ε falls to {at_most(epsilon)}. But "
-        f"each step also sees fewer of them. Full batches with more noise, at the same ε, have a "
-        f"signal-to-noise ratio {1 / efficiency:.3g} times as high: this plan's efficiency is **{efficiency:.0%}**. At an "
-        "equal signal-to-noise ratio, small batches save computing time, not privacy. Efficiency counts "
+        "each step also sees fewer of them. Full batches with more noise, at the same ε, have a "
+        f"signal-to-noise ratio {1 / efficiency:.3g} times as high: this plan's efficiency is "
+        f"**{efficiency:.0%}**. At an equal signal-to-noise ratio, small batches save computing time, not privacy. Efficiency counts "
         "privacy noise only; it ignores the sampling variance, which makes sampled sums vary even more."
     )
 
