@@ -76,7 +76,7 @@ def test_a_typed_unit_stands_beside_what_is_enforced(store, tmp_path, capsys):
     """Issue 16: "one author" was printed in the guarantee although an author had many rows."""
     (tmp_path / "visits.csv").write_text("age,ill\n" + "\n".join(f"{20 + n},{n % 2}" for n in range(60)))
     (tmp_path / "schema.toml").write_text("[ranges]\nage = [18, 100]\n")
-    command = ["data", "add", "logistic", tmp_path / "visits.csv", "--target", "ill", "--unit", "one author"]
+    command = ["data", "add", "table", tmp_path / "visits.csv", "--target", "ill", "--unit", "one author"]
     command += ["--schema", tmp_path / "schema.toml", "--epsilon", 3, "--delta", 1e-4]
     assert main([str(word) for word in command]) == 0
     enforced = "one row of the file, which the steward calls “one author”"

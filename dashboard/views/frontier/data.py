@@ -13,7 +13,7 @@ from sample_data import frontiers
 from sample_data.frontiers import Frontier
 from vips_core.jobs.request import Request
 from vips_core.models.task import TASKS
-from vips_core.records import SAMPLES
+from vips_core.records.samples import SAMPLES
 from vips_core.reports import sweep_exhibits
 from vips_core.reports.exhibits import Exhibit
 from vips_core.reports.figures import METHOD_NAMES

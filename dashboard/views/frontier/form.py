@@ -14,9 +14,8 @@ from vips_core.jobs import supervisor
 from vips_core.models.task import NON_PRIVATE, REFINED, TASKS, TITLES
 from vips_core.reports.figures import METHOD_NAMES
 from vips_core.store.rows import RunRow
-from vips_core.sweeps.grid import Sweep
+from vips_core.sweeps.grid import SIZES, Size, Sweep, preset
 from vips_core.sweeps.job import submit_sweep
-from vips_core.sweeps.presets import PRESETS, SIZES, Size
 
 SHIPPED = {"paper-logistic": "Stroke risk", "paper-lda": "Topics", "paper-sbn": "Digits"}  # with the project
 SWEEP = Text("sweep", next(iter(SHIPPED)), rf"[0-9a-f]{{8}}|{'|'.join(SHIPPED)}")  # a run, or shipped
@@ -152,7 +151,7 @@ def asked_sweep() -> Sweep:
 @st.cache_data(max_entries=8, show_spinner="Setting up the paper's sweep.")
 def _preset(name: str, size: Size) -> Sweep:
     """Return one of the paper's experiments; finding its values of ε takes a moment."""
-    return PRESETS[name](size)
+    return preset(name, size)
 
 
 def start(config: Mapping[str, Any]) -> None:

@@ -172,8 +172,7 @@ def test_every_model_has_a_page():
         "risk": "logistic",
         "images": "sbn",
     }
-    with pytest.raises(ValueError, match="no page trains the model 'none'"):
-        pages.of_model("none")
+    assert pages.of_model("toy") == "model-toy"  # a generic one
 
 
 def test_a_refused_config_gives_the_store_s_sentence(store):
