@@ -51,8 +51,8 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
             f"Only the ratio σ/Δ = **{number(1 / mu)}** matters: doubling both stretches the axis and "
             f"changes nothing else. At δ = {brief(delta)}, the exact ε is **{at_most(epsilon)}**; "
             f"the paper's classical rule gives {at_most(classical)}{caution}. The loss L exceeds ε with "
-            f"probability **{beyond:.2g}**, which is more than δ, because δ counts an output with loss L only "
-            "by the share 1 − e^(ε − L) above what ε allows (green)."
+            f"probability **{beyond:.2g}**, which is more than δ, because δ counts an output with loss L "
+            "only by the share 1 − e^(ε − L) above what ε allows (green)."
         ),
     )
 

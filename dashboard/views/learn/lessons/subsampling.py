@@ -104,7 +104,8 @@ def _explanation(rate: float, epsilon: float, efficiency: float) -> str:
         "each step also sees fewer of them. Full batches with more noise, at the same ε, have a "
         f"signal-to-noise ratio {1 / efficiency:.3g} times as high: this plan's efficiency is "
         f"**{efficiency:.0%}**. At an equal signal-to-noise ratio, small batches save computing time, not "
-        "privacy. Efficiency counts privacy noise only; it ignores the sampling variance, which makes sampled sums vary even more."
+        "privacy. Efficiency counts privacy noise only; it ignores the sampling variance, which makes "
+        "sampled sums vary even more."
     )
 
 
