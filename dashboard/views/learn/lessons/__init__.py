@@ -1,4 +1,4 @@
-"""The lessons of the classroom in their order, one module each."""
+"""The lessons in their order, one module each."""
 
 from dashboard.state import Choice
 from dashboard.views.learn.lessons import (
@@ -54,4 +54,6 @@ CURRENT = Choice(
     {key: f"{heading(lesson)} ({_length(lesson)})" for key, lesson in LESSONS.items()},
     "",
 )
-PRESENT = Choice("present", "Present", "0", {"0": "off", "1": "on"}, "Larger type, and arrow keys to turn.")
+PRESENT = Choice(
+    "present", "Present", "0", {"0": "off", "1": "on"}, "Larger type; the arrow keys turn the pages."
+)
