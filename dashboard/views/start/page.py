@@ -42,8 +42,8 @@ _MORE = (
 
 
 _ALT = (
-    "Records stay behind the wall. Only capped sums with noise pass it. A ledger records every release, and ε "
-    "follows from the ledger. Everything computed outside costs no privacy."
+    "Records stay behind the wall. Only capped sums with noise pass it. A ledger records every release, and "
+    "ε follows from the ledger. Everything computed outside costs no privacy."
 )
 _HERE = Path(__file__).parent
 _INK, _INK_ON_DARK = "#1C2733", "#E6EBF0"

@@ -106,7 +106,7 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
                 f"ε measured, our wall, {min(attacks, AT_WALL):,}",
                 None if at_wall is None else at_least(at_wall),
             ),
-            ("ε measured, last bits: naive, grid", betrayed),
+            ("ε, last bits: naive, grid", betrayed),
         ),
         figure=swept(
             lambda count: _figure(present[: int(count)], absent[: int(count)], edges, bits, revealed),
