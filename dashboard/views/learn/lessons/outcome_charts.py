@@ -1,6 +1,7 @@
 """Charts of one run of a risk model, of topics and of digits, with the other runs as frames."""
 
 import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -64,9 +65,7 @@ def risk(results: Results, place: int, run: int, revealed: bool) -> Figure:
         ),
         ("", ""),
     )
-    drawn["layout"]["annotations"] = [_headline(place, run)]
-    frames = [_frame(place, seed, moving(seed), [0, 4]) for seed in range(results.auc.shape[1])]
-    return figures.played(drawn, frames, run, MILLISECONDS, ROUNDS)
+    return _played(drawn, place, run, results.auc.shape[1], moving, traces=(0, 4))
 
 
 def topics(results: Results, place: int, run: int, revealed: bool) -> Figure:
@@ -103,11 +102,9 @@ def topics(results: Results, place: int, run: int, revealed: bool) -> Figure:
             "ticktext": [f"Topic {k + 1}" for k in range(COLUMNS)],
         },
         {"range": [ranks - 0.4, -0.6], **hidden},
-        annotations=[_headline(place, run)],
         showlegend=False,
     )
-    frames = [_frame(place, seed, moving(seed), [0]) for seed in range(results.words.shape[1])]
-    return figures.played(drawn, frames, run, 2 * MILLISECONDS, ROUNDS)
+    return _played(drawn, place, run, results.words.shape[1], moving, milliseconds=2 * MILLISECONDS)
 
 
 def digits(results: Results, place: int, run: int, revealed: bool) -> Figure:
@@ -137,11 +134,9 @@ def digits(results: Results, place: int, run: int, revealed: bool) -> Figure:
             "tickvals": middles,
             "ticktext": ["test image", "this run"] * 2,
         },
-        annotations=[_headline(place, run)],
         showlegend=False,
     )
-    frames = [_frame(place, seed, moving(seed), [0]) for seed in range(results.reconstructions.shape[1])]
-    return figures.played(drawn, frames, run, MILLISECONDS, ROUNDS)
+    return _played(drawn, place, run, results.reconstructions.shape[1], moving)
 
 
 def _pairs(images: Array, reconstructed: Array) -> npt.NDArray[np.int8]:
@@ -151,11 +146,24 @@ def _pairs(images: Array, reconstructed: Array) -> npt.NDArray[np.int8]:
     return padded.transpose(0, 2, 1, 3).reshape(4 * CELL, 5 * CELL).round().astype(np.int8)
 
 
-def _frame(place: int, seed: int, data: list[dict[str, Any]], traces: list[int]) -> dict[str, Any]:
-    layout = {"annotations": [_headline(place, seed)]}
-    return {"name": f"run {seed + 1}", "data": data, "traces": traces, "layout": layout}
+def _played(
+    drawn: Figure,
+    place: int,
+    run: int,
+    runs: int,
+    moving: Callable[[int], list[dict[str, Any]]],
+    traces: Sequence[int] = (0,),
+    milliseconds: int = MILLISECONDS,
+) -> Figure:
+    """Add a frame for each run to a figure of one of them, with the run in the headline."""
 
+    def layout(seed: int) -> dict[str, Any]:
+        noise = "Without noise" if place == NON_PRIVATE else f"ε = {label(EPSILONS[place])}"
+        return {"annotations": [figures.headline(f"<b>{noise}</b>, run {seed + 1}")]}
 
-def _headline(place: int, seed: int) -> dict[str, Any]:
-    noise = "Without noise" if place == NON_PRIVATE else f"ε = {label(EPSILONS[place])}"
-    return figures.headline(f"<b>{noise}</b>, run {seed + 1}")
+    frames: list[dict[str, Any]] = [
+        {"name": f"run {seed + 1}", "data": moving(seed), "traces": list(traces), "layout": layout(seed)}
+        for seed in range(runs)
+    ]
+    drawn = {**drawn, "layout": drawn["layout"] | layout(run)}
+    return figures.played(drawn, frames, run, milliseconds, ROUNDS)
