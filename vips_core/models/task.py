@@ -5,7 +5,7 @@ A model is one folder in `vips_core/models`. The `task.py` in it ends with `regi
 find it in `TASKS` and know no model by name.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -252,8 +252,23 @@ def evenly_spread(records: Any, count: int) -> Any:
 
 
 TASKS: dict[str, Task] = {}  # registered tasks by the name of their model
-TITLES: dict[str, str] = {}  # their titles
 METHODS: dict[str, Method] = {}  # methods of all tasks by name
+
+
+class _Titles(Mapping[str, str]):
+    """The titles of the registered tasks, by the name of their model."""
+
+    def __getitem__(self, name: str) -> str:
+        return TASKS[name].title
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(TASKS)
+
+    def __len__(self) -> int:
+        return len(TASKS)
+
+
+TITLES = _Titles()  # for menus: it follows later registrations
 
 
 def register(task: Task) -> None:
@@ -267,7 +282,7 @@ def register(task: Task) -> None:
     if task.name in TASKS:
         raise ValueError(f"the model {task.name} is registered already")
     validate.one_of("kind", task.kind, KINDS)
-    TASKS[task.name], TITLES[task.name] = task, task.title
+    TASKS[task.name] = task
     METHODS.update({name: method for name, method in task.methods.items() if name not in METHODS})
 
 

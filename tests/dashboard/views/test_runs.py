@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 from dashboard import pages
 from dashboard.components.bounds import at_least, at_most
 from dashboard.views.runs import charts, data, history, text
+from tests import toy_model
 from tests.pages import address, checked, opened, settled, view
 from tests.small_rows import rows
 from vips_core import Ledger
@@ -77,6 +78,19 @@ def test_history_and_its_filters(store):
     assert "No run matches" in texts(page(model="sbn"))
     (error,) = page(status="nonsense").error
     assert "In the address, status must be one of" in error.value.replace("\\", "")
+
+
+def test_a_model_that_is_registered_later_is_listed_and_compared(store):
+    with toy_model.registered() as task:
+        run_id = submit(store, Request.from_mapping(BASE | {"model": task.name, "epsilon": 1.0, "pull": 5.0}))
+        worker.work(store, run_id)
+        at = settled(page(model=task.name, runs=run_id))
+        (models,) = [box for box in at.selectbox if box.label == "Model"]
+        assert {"All models", task.title} <= set(models.options)
+        assert at.dataframe[0].value["Model"].tolist() == [task.title]
+        settings = at.table[0].value.set_index("Setting").iloc[:, 0].to_dict()
+        assert (settings["Model"], settings["Pull"]) == (task.title, "5")
+        assert toy_model.ACCURACY in at.table[2].value["Held-out score"].tolist()
 
 
 def test_two_runs_side_by_side_with_epsilon_from_their_ledgers(store):
@@ -286,7 +300,7 @@ def test_runs_outlive_their_data_set(store):
     store.remove_data("secret")
     at = page(runs=run.id)
     assert not at.exception
-    assert "Protected is one patient." in texts(at).replace("\\", "")
+    assert "This protects one patient." in texts(at).replace("\\", "")
 
 
 def test_one_budget_under_two_names(store):
