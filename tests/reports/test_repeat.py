@@ -15,7 +15,7 @@ import pytest
 
 import vips_core
 from tests.small_rows import rows, small_store
-from vips_core.baselines.dpsgd import PrivateGradientDescent
+from vips_core.models.logistic.rivals import PrivateGradientDescent
 from vips_core.jobs import execution, worker
 from vips_core.jobs.request import Request
 from vips_core.jobs.submission import submit

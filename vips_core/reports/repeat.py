@@ -28,7 +28,7 @@ def run_cells(
     imports = _COMPARE_IMPORTS if request.seed is not None else ""
     imports += "import vips_core as vips\n"
     if request.method == GRADIENT_DESCENT:
-        imports += "from vips_core.baselines.dpsgd import PrivateGradientDescent\n"
+        imports += "from vips_core.models.logistic.rivals import PrivateGradientDescent\n"
     source, load = _source(name)
     task = request.task
     model = task.model_code(request.method, request.values)
@@ -100,7 +100,7 @@ def _objective_perturbation(request: Request, name: str) -> list[str]:
     source, load = _source(name)
     return [
         "import numpy as np\n\n"
-        "from vips_core.baselines.objective_perturbation import fit_objective_perturbation\n" + source,
+        "from vips_core.models.logistic.rivals import fit_objective_perturbation\n" + source,
         load,
         f"rng = np.random.default_rng({request.seed!r})\n"
         f"weights = fit_objective_perturbation(data.train, {request.get('epsilon')!r}, rng)\n"

@@ -13,17 +13,14 @@ from scipy.special import expit, ndtri
 from vips_core import validate
 from vips_core.kernels import Array
 from vips_core.models.base import Fitted, Variant, VariantModel
-from vips_core.models.logistic import posterior
-from vips_core.models.logistic.paper import Paper
-from vips_core.models.logistic.params import LogisticParams
+from vips_core.models.logistic.paper import Paper, PolyaGammaPosterior
+from vips_core.models.logistic.posterior import Posterior, flattening
 from vips_core.models.logistic.refined import Refined
-from vips_core.models.logistic.state import DescentParams
 from vips_core.records import Sharded, Table
 from vips_core.records.table import LEAST_BOUND, MOST_BOUND, MissingPairs, checked_missing_pairs
 
 VARIANTS: dict[str, type[Refined] | type[Paper]] = {"refined": Refined, "paper": Paper}
-RADIUS_SHARE = 0.5  # the largest norm is rare; records beyond this part of it are weighted down
-LogisticState = LogisticParams | DescentParams
+LogisticState = PolyaGammaPosterior | Posterior
 
 
 @dataclass(frozen=True)
@@ -146,7 +143,7 @@ class BayesianLogistic(VariantModel[LogisticState, Table]):
             One probability a row.
         """
         psi, variance = self._log_odds(fit, rows)
-        return np.asarray(expit(psi / posterior.flattening(variance)))
+        return np.asarray(expit(psi / flattening(variance)))
 
     def risk_intervals(self, fit: Fitted[LogisticState], rows: Table, level: float = 0.9) -> Array:
         """Return an interval for each row's σ(ψ), from the posterior of ψ = xᵀm; as `credible_intervals`.
@@ -173,11 +170,6 @@ class BayesianLogistic(VariantModel[LogisticState, Table]):
         """Mean and variance of ψ = xᵀm under the posterior."""
         self.check(rows)
         return fit.params.log_odds(rows.x)
-
-    @property
-    def moment_radius(self) -> float:
-        """Norm from which the refined variant weights records down where it measures moments."""
-        return self.norm_bound * RADIUS_SHARE if self.radius is None else self.radius
 
 
 def _half_width(level: float, variance: Array) -> Array:

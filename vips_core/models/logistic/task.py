@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import expit
 
-from vips_core.baselines.dpsgd import PrivateGradientDescent
 from vips_core.kernels import Array
 from vips_core.models.base import Fitted
 from vips_core.models.logistic.model import BayesianLogistic
 from vips_core.models.logistic.refined import expected_signal
+from vips_core.models.logistic.rivals import PrivateGradientDescent, fit_objective_perturbation
 from vips_core.models.logistic.scores import auc, auc_of, log_loss
 from vips_core.models.task import (
     ON_THE_WALL,
@@ -141,8 +141,6 @@ class LogisticTask(Task):
         """Return private ERM by objective perturbation: ε-DP for replacing one record."""
         if method != OBJECTIVE_PERTURBATION:
             return None
-        from vips_core.baselines.objective_perturbation import fit_objective_perturbation
-
         if isinstance(train, Sharded):
             raise ValueError("objective perturbation needs all rows in memory, and the data set is sharded")
         weights = fit_objective_perturbation(
