@@ -71,7 +71,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "skipped start": {"skipped_start": 0.0},
     "late average starts later": {"skipped_late": 0.0},
     "longer average": {"path_error": 1e9},
-    "late average by path error": {"path_error": 0.0},
+    "late average": {"path_error": 0.0},
 }
 
 

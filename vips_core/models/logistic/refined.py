@@ -268,13 +268,13 @@ class Refined:
         )
         # The estimate: the longer average, and along each direction the late one as far as it is trusted.
         saved = noise_std**2 * (late - longer)  # variance of the average gradient that the longer one saves
-        averages = self._average_points(state, directions, pace)
-        trust = trust_in_late(directions, *averages, saved, c.path_error)
-        estimate = averages[1] + directions.apply(trust, averages[0] - averages[1])
+        points = self._average_points(state, directions, pace)
+        trust = trust_in_late(directions, points[0], saved, c.path_error)
+        estimate = points[1] + directions.apply(trust, points[0] - points[1])
         # The posterior: with all that is known of the curvature, even if it does not guide steps.
         known = self._directions(state, bool(state.matrix.any()))
         pace = self._pace(state, constant, known, noise_std)
-        trust = trust_in_late(known, *self._average_points(state, known, pace), saved, c.path_error)
+        trust = trust_in_late(known, self._average_points(state, known, pace)[0], saved, c.path_error)
         variance = noise_std**2 * (longer + trust**2 * (late - longer))
         first = min(taken + 1 - round(1 / late), taken)
         return posterior.laplace(
@@ -366,18 +366,13 @@ class Refined:
         return late, longer
 
 
-def trust_in_late(
-    directions: Directions, late: Array, longer: Array, saved: float, path_error: float
-) -> Array:
+def trust_in_late(directions: Directions, late: Array, saved: float, path_error: float) -> Array:
     """Return the late average's weight along each direction.
 
     A late average has more noise, by `saved`. A longer one holds more of the way to the optimum, and what a
-    wrong curvature makes of it. Each direction weighs both by their expected bias: a part of the estimate, or
-    what the two differ by beyond noise (as James and Stein would).
+    wrong curvature makes of it: a part of the estimate. Each direction weighs noise against that.
     """
     if saved == 0:
         return np.ones(len(directions.for_steps))
-    size, difference = directions.components(late), directions.components(late - longer)
-    bias = (path_error * directions.for_steps * size) ** 2
-    beyond_noise = float(np.mean((directions.for_steps * difference) ** 2)) / saved
-    return np.maximum(bias / (bias + saved), 1 - 1 / max(beyond_noise, 1.0))
+    bias = (path_error * directions.for_steps * directions.components(late)) ** 2
+    return np.asarray(bias / (bias + saved))
