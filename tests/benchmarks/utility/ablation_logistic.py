@@ -61,7 +61,6 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "prior on totals": {"minority_std": 1e6},
     "measured totals": {"minority_std": 1e-6},
     "least minority": {"least_minority": 1e-6},
-    "least curvature of slopes": {"least_slopes": 0.0},
     "forgetting totals": {"total_memory": 1000},
     "averaging totals": {"total_memory": 1},
     "shared directions": {"min_z_direction": NEVER},

@@ -64,7 +64,6 @@ class Constants:
     minority_mean: float = 0.75  # mean of min(p, 1−p) a priori, as a part of the rarer label's share
     minority_std: float = 0.5  # its standard deviation a priori; ∞: as measured
     least_minority: float = 0.1  # smallest value of the same, since measured totals may be negative
-    least_slopes: float = 0.3  # smallest average curvature of a slope, as a part of the level's; 0 for none
     total_memory: int = 3  # steps over which totals are averaged: p changes
 
     # Shared directions (`curvature`)

@@ -297,14 +297,13 @@ class Refined:
         minority = float(level / state.records)
         own = level * (1 - minority) * found.constant**2  # p(1−p) = m(1−m)
         everything *= math.sqrt(1 - (kernels.CURVATURE_NORM * minority) ** 2)
-        features = max(everything, c.least_slopes * own * d)
         relative = state.diagonal[1:] / state.diagonal[1:].sum()
         power_of_two = (taken + 1) & taken == 0
         if power_of_two or taken + 1 == state.schedule.gradients:  # shrinkage takes a while
             std = noise_std / math.sqrt(taken + 1)
             mass = nonnegative_shrinkage(squares, std, kernels.SQUARES / 2 * state.records) * found.reach
             relative = mass / mass.sum()
-        diagonal = np.append(own, features * relative)
+        diagonal = np.append(own, everything * relative)
         return replace(state, totals=totals, squares=squares, diagonal=diagonal, minority=minority)
 
     def _with_change(
