@@ -39,7 +39,7 @@ class Constants:
     moments_from: int = 4  # steps below which none is spent on coordinates
     matrix_every: int = 16  # one release in this many for each of the two curvature matrices
     matrix_late: float = 0.4  # part of the steps before the later matrix: p is near its last value then
-    warm_steps: int = 1  # steps before the early matrix; they move the level only
+    warm_steps: int = 1  # steps before the early matrix
     # N·μ/d^1.5 from which a matrix makes intervals honest, and from which another one guides steps. A Wigner
     # matrix's edge is 2ν√d against an average eigenvalue of N/d: visible from about 2; tuned. ∞ for no
     # matrix.

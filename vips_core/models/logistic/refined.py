@@ -241,8 +241,6 @@ class Refined:
         directions = self._directions(state, guided)
         pace = self._pace(state, constant, directions, noise_std)
         move: Array = directions.apply(pace.step / directions.for_steps, gradient)
-        if state.schedule.guided and not guided:
-            move[1:] = 0.0
         slopes = np.append(0.0, move[1:])
         size = math.sqrt(
             directions.form(directions.for_steps, slopes) / posterior.unit_curvature(state, constant, c)
