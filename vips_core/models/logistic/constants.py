@@ -52,9 +52,7 @@ class Constants:
     prior_level: float = 2.0  # standard deviation of the level's log odds: outcomes from 2 % to 98 %
 
     # Steps
-    least_step: float = 0.3  # part of Newton's step, where noise is large: late curvature differs from early
-    largest_step: float = 0.9  # the same where noise is small
-    step_per_signal: float = 0.03  # part of Newton's step per unit of signal over noise: large slopes are far
+    largest_step: float = 0.9  # part of Newton's step: the curvature changes on the way; tuned
     largest_move: float = 1.0  # standard deviation of log odds over records that one step may add; ∞ for none
     least_curvature: float = 0.02  # share of the average direction's curvature that steps assume at least
 

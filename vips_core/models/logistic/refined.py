@@ -343,8 +343,7 @@ class Refined:
         prior = directions.along(axes)
         signal = values * np.sqrt(prior / (noise_std**2 / steps + values))
         total_step = signal**2 / (1 + signal)
-        part = np.clip(c.step_per_signal * signal, c.least_step, c.largest_step)
-        return Pace(prior, total_step, np.minimum(part, total_step / steps))
+        return Pace(prior, total_step, np.minimum(c.largest_step, total_step / steps))
 
     def _average_points(
         self, state: OptimiserState, directions: Directions, pace: Pace
