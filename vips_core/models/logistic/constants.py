@@ -24,9 +24,7 @@ class Constants:
     )
     min_z_mean: float = 2.0  # z-score above which a column's mean counts as nonzero
     max_z_constant: float = 3.0  # z-score below which a column may be the constant, or its mean may be 1
-    least_variance: float = (
-        1e-3  # smallest variance of a column in [0, 1]; below it a column may be the constant
-    )
+    constant_variance: float = 1e-3  # variance of a column in [0, 1] up to which it may be the constant
     # Power of a column's variance to which its share of the signal is proportional, with much signal and with
     # little, and N·μ/d halfway between them; tuned by AUC on generated cohorts. Equal powers: no dependence.
     power_clear: float = 0.5
@@ -40,8 +38,8 @@ class Constants:
     matrix_every: int = 16  # one release in this many for each of the two curvature matrices
     matrix_late: float = 0.4  # part of the steps before the later matrix: p is near its last value then
     warm_steps: int = 1  # steps before the early matrix
-    # N·μ/d^1.5 from which matrices are released. A Wigner matrix's edge is 2ν√d against an average eigenvalue of
-    # N/d: from about 2 on something shows, from 7 on it helps; tuned. ∞ for no matrix.
+    # N·μ/d^1.5 from which matrices are released. A Wigner matrix's edge is 2ν√d against an average eigenvalue
+    # of N/d: from about 2 on something shows, from 7 on it helps; tuned. ∞ for no matrix.
     clear_matrix: float = 7.0
     noise_edge: float = (
         2.0  # edge of a noise matrix's spectrum in ν√d, Wigner's law; 0: eigenvalues as measured

@@ -113,7 +113,6 @@ def from_moments(
     centre = np.where(clear, first / known * (1 - (noise / np.where(clear, first, 1.0)) ** 2), 0.0)
     steepness = np.sqrt(1 + 4 * centre**2)  # of the variance's noise, by the delta method
     variance = nonnegative_shrinkage((second - known * centre**2) / steepness, noise, 1.0) * steepness
-    variance = np.maximum(variance, constants.least_variance)
     signal = variance**power
     radius = constants.full_weight * math.sqrt(d + 1)
     scale = np.sqrt(signal / signal.mean() / variance) / radius

@@ -14,8 +14,8 @@ the steps add up to a total s²/(1+s): the Wiener filter where s is small, a rid
    weigh almost twice as much within the same bound. Both weights depend on x alone, so Σ vw(y−p)z = 0 keeps
    the coefficients of the model. The level weighs all records alike, so predictions are right on average.
    The rest of the norm measures the curvature's diagonal, Σ vw·p(1−p)z² ≈ Σ wmz².
-3. If d × d cells are clear of noise, Σ 4w²p(1−p)zzᵀ is released twice: early to guide steps, and late for honest
-   intervals.
+3. If d × d cells are clear of noise, Σ 4w²p(1−p)zzᵀ is released twice: early to guide steps, and late for
+   honest intervals.
 4. What correlated columns share is learned from changes of the gradient as well (`curvature`).
 5. The estimate comes from averages over late steps, and over nearly all steps where these agree.
 
