@@ -134,7 +134,7 @@ def _constant(first: Array, second: Array, noise: float, constants: Constants) -
     With much noise that can be a column which hardly varies; predictions do not depend on it.
     """
     certain = constants.max_z_constant * noise
-    steady = second - first**2 <= certain * np.sqrt(1 + 4 * first**2) + constants.least_variance
+    steady = second - first**2 <= certain * np.sqrt(1 + 4 * first**2) + constants.constant_variance
     steady &= first > certain
     if not steady.any():
         return NO_CONSTANT, 1.0
