@@ -158,7 +158,7 @@ class Task:
     clipping, tuning
         How one record is bounded, and on which data constants were chosen.
     paper
-        Where the paper shows it.
+        Where the paper shows it; None where it does not.
     score_code
         Python expression of the validation score, given `fit` and `data`.
     """
@@ -176,7 +176,7 @@ class Task:
     options: Mapping[str, Option]
     clipping: str
     tuning: str
-    paper: PaperSettings
+    paper: PaperSettings | None = None
     score_code: str
 
     @property
@@ -197,12 +197,20 @@ class Task:
         """Return the Python expression that makes the same model, given `vips` and `data`."""
         raise NotImplementedError
 
+    def imports(self, method: str) -> str:
+        """Return the lines that `model_code` and `score_code` need besides `import vips_core as vips`."""
+        return ""
+
     def check(self, test: Any) -> None:
         """Refuse public held-out records that cannot be scored, before anything is spent."""
 
     def score_validation(self, fit: Fitted[Any], test: Any) -> float:
         """Return the score to follow, on public held-out records."""
         raise NotImplementedError
+
+    def probabilities(self, fit: Fitted[Any], test: Any) -> Any:
+        """Return the probability of label 1 for each held-out row, None where the model predicts none."""
+        return None
 
     def report(self, fit: Fitted[Any], test: Any) -> Report:
         """Return what may be published; `test` is public, or None."""
@@ -232,6 +240,7 @@ def evenly_spread(records: Any, count: int) -> Any:
 
 
 TASKS: dict[str, Task] = {}  # registered tasks by the name of their model
+TITLES: dict[str, str] = {}  # their titles
 METHODS: dict[str, Method] = {}  # methods of all tasks by name
 
 
@@ -246,7 +255,7 @@ def register(task: Task) -> None:
     if task.name in TASKS:
         raise ValueError(f"the model {task.name} is registered already")
     validate.one_of("kind", task.kind, KINDS)
-    TASKS[task.name] = task
+    TASKS[task.name], TITLES[task.name] = task, task.title
     METHODS.update({name: method for name, method in task.methods.items() if name not in METHODS})
 
 

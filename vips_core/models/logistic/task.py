@@ -103,6 +103,11 @@ class LogisticTask(Task):
             return f"PrivateGradientDescent({public})"
         return f'vips.BayesianLogistic({public}, "{self.methods[method].variant}")'
 
+    def imports(self, method: str) -> str:
+        """Return the import of DP-SGD, which is no public name."""
+        sgd = "from vips_core.models.logistic.rivals import PrivateGradientDescent\n"
+        return sgd if method == GRADIENT_DESCENT else ""
+
     def check(self, test: Table) -> None:
         """Refuse held-out rows of one label, which have no AUC."""
         if test.y.min() == test.y.max():
@@ -112,13 +117,18 @@ class LogisticTask(Task):
         """Return the AUC of held-out rows."""
         return auc(fit, test)
 
+    def probabilities(self, fit: Fitted[Any], test: Table) -> Array:
+        """Return the predicted risks of held-out rows."""
+        risks: Array = fit.model.predict_probability(fit, test)
+        return risks
+
     def report(self, fit: Fitted[Any], test: Table | None) -> Report:
         """Return scores of held-out rows, and coefficients with credible intervals where there are some."""
         columns = {"feature": fit.model.features, "mean": fit.params.mean}
         if isinstance(fit.model, BayesianLogistic):
             low, high = fit.model.credible_intervals(fit).T
             columns |= {"low (90 %)": low, "high (90 %)": high}
-        return _report(columns, test, lambda rows: fit.model.predict_probability(fit, rows))
+        return _report(columns, test, lambda rows: self.probabilities(fit, rows))
 
     def cautions(self, model: Any, plan: PrivacyPlan) -> list[str]:
         """Say so where noise hides what an average coefficient could show, or where intervals ignore it."""
