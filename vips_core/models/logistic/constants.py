@@ -63,6 +63,9 @@ class Constants:
     # Shared directions (`curvature`)
     min_z_direction: float = 3.0  # z-score required to accept a direction; ∞ for none
     harmless_excess: float = 1.0  # excess over the known curvature that is left alone, as a part of it
+    largest_excess: float = (
+        1.0  # of a direction, as a part of the diagonal's sum, which bounds it; ∞ for no cap
+    )
     most_directions: int = 8  # directions kept: more cost time
 
     # Averages

@@ -317,7 +317,7 @@ class Refined:
         )
         if found is None:
             return state
-        direction, excess = found[0], found[1] / total
+        direction, excess = found[0], min(found[1] / total, c.largest_excess)
         if directions.vectors is None:
             low_rank = curvature.add_direction(state.low_rank, direction, excess, c.most_directions)
             return replace(state, low_rank=low_rank)
