@@ -16,12 +16,10 @@ class Constants:
 
     # Coordinates
     full_weight: float = 0.8  # share of a typical record's norm up to which a record counts in full; tuned
-    moment_radius: float = (
-        0.5  # share of the norm bound beyond which moments shorten a row: the longest are rare
-    )
-    common_mean: float = (
-        0.1  # mean²/second moment above which a column is centred, ∞ for none: sparse rows stay so
-    )
+    # Share of the norm bound beyond which moments shorten a row: the longest are rare
+    moment_radius: float = 0.5
+    # Mean²/second moment above which a column is centred, ∞ for none: sparse rows stay so
+    common_mean: float = 0.1
     min_z_mean: float = 2.0  # z-score above which a column's mean counts as nonzero
     max_z_constant: float = 3.0  # z-score below which a column may be the constant, or its mean may be 1
     constant_variance: float = 1e-3  # variance of a column in [0, 1] up to which it may be the constant
@@ -41,9 +39,8 @@ class Constants:
     # N·μ/d^1.5 from which matrices are released. A Wigner matrix's edge is 2ν√d against an average eigenvalue
     # of N/d: from about 2 on something shows, from 7 on it helps; tuned. ∞ for no matrix.
     clear_matrix: float = 7.0
-    noise_edge: float = (
-        2.0  # edge of a noise matrix's spectrum in ν√d, Wigner's law; 0: eigenvalues as measured
-    )
+    # Edge of a noise matrix's spectrum in ν√d, Wigner's law; 0: eigenvalues as measured
+    noise_edge: float = 2.0
 
     # Prior
     prior_log_odds: float = 1.5  # standard deviation of a typical record's log odds; chosen leave-one-out
@@ -63,9 +60,8 @@ class Constants:
     # Shared directions (`curvature`)
     min_z_direction: float = 3.0  # z-score required to accept a direction; ∞ for none
     harmless_excess: float = 1.0  # excess over the known curvature that is left alone, as a part of it
-    largest_excess: float = (
-        1.0  # of a direction, as a part of the diagonal's sum, which bounds it; ∞ for no cap
-    )
+    # Curvature of a direction, as a part of the diagonal's sum, which bounds it; ∞ for no cap
+    largest_excess: float = 1.0
     most_directions: int = 8  # directions kept: more cost time
 
     # Averages

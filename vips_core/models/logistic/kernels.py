@@ -21,13 +21,13 @@ from vips_core.kernels.special import logistic_tail
 Indices = npt.NDArray[np.integer]
 LARGEST = 1e300  # of log odds and squared norms
 LANES = 32  # rows of a block
-SQUARES, TOTALS = 0.72, 0.37  # scales of the curvature in `add_shares`
+SQUARES, TOTALS = 0.72, 0.37  # scales of the two curvature measurements in a record's share; tuned
 CURVATURE_NORM = 0.9  # at least √(SQUARES² + 2·TOTALS²): the most that they take of a record's norm, over m
 
 
 @njit(nogil=True, cache=True, fastmath={"contract", "reassoc"})
 def norm_and_product(row: Array, point: Array) -> tuple[float, float]:
-    """‖x‖ and xᵀm."""
+    """Return ‖x‖ and xᵀm."""
     square = 0.0
     product = 0.0
     for j in range(row.size):
@@ -38,7 +38,7 @@ def norm_and_product(row: Array, point: Array) -> tuple[float, float]:
 
 @njit(nogil=True, cache=True)
 def write_left_factor(x: Array, bits: int, out: Array) -> None:
-    """Write each row as whole numbers of at most 2^bits times a power of two, the smallest that will do."""
+    """Write each row as whole numbers of at most 2^bits times the smallest power of two that fits."""
     for i in range(x.shape[0]):
         largest = 0.0
         for j in range(x.shape[1]):
@@ -96,7 +96,7 @@ def add_shares(
     grid: float,
     steps: Array,
 ) -> None:
-    """Add to `steps` what each dense row tells at `point`; `descent` has the formula.
+    """Add to `steps` what each dense row contributes at `point`; `refined` has the formula.
 
     Rows are taken `LANES` at a time and turned, so that every loop is over rows, which LLVM vectorises.
     """
@@ -179,7 +179,7 @@ def add_sparse_shares(
     grid: float,
     steps: Array,
 ) -> None:
-    """As `add_shares`, of a CSR matrix; only `common` columns are centred, `place` finds them.
+    """As `add_shares`, for a CSR matrix; only `common` columns are centred, `place` finds them.
 
     Cells of a column are summed side by side, and those of common columns apart, where LLVM vectorises.
     """
@@ -230,7 +230,7 @@ def add_sparse_shares(
 def _weights(
     y: float, psi: float, norm: float, bound: float, constant: float, grid: float
 ) -> tuple[float, float, float, float]:
-    """y − p, vw(y − p) and m = min(p, 1−p) in steps of the grid, and w; v = √(1 − (0.9m)²)/(1 − m)."""
+    """Return y − p, vw(y − p) and m = min(p, 1−p) in grid steps, and w; v = √(1 − (0.9m)²)/(1 − m)."""
     rarer = logistic_tail(abs(psi))
     p = rarer if psi < 0.0 else 1.0 - rarer
     longest = bound * math.sqrt(1.0 - constant * constant)

@@ -62,8 +62,7 @@ class LogisticTask(Task):
         Score(
             _AUC,
             larger_is_better=True,
-            meaning="how often a case gets a higher risk than someone who is none, which guessing does half "
-            "of the time",
+            meaning="how often a case gets a higher risk than a non-case; guessing: half of the time",
         ),
         Score(
             _LOG_LOSS,
@@ -123,7 +122,7 @@ class LogisticTask(Task):
         return risks
 
     def report(self, fit: Fitted[Any], test: Table | None) -> Report:
-        """Return scores of held-out rows, and coefficients with credible intervals where there are some."""
+        """Return held-out scores, and coefficients with their credible intervals if the method has any."""
         columns = {"feature": fit.model.features, "mean": fit.params.mean}
         if isinstance(fit.model, BayesianLogistic):
             low, high = fit.model.credible_intervals(fit).T
@@ -131,17 +130,16 @@ class LogisticTask(Task):
         return _report(columns, test, lambda rows: self.probabilities(fit, rows))
 
     def cautions(self, model: Any, plan: PrivacyPlan) -> list[str]:
-        """Say so where noise hides what an average coefficient could show, or where intervals ignore it."""
+        """Warn if noise hides an average coefficient, or if intervals ignore it."""
         features, cautions = len(model.features), list[str]()
         if plan.noise_multiplier == 0:
             return cautions
         if isinstance(model, BayesianLogistic) and model.variant == "paper":
-            cautions.append("The paper's posterior does not know of the noise: its intervals are too narrow.")
+            cautions.append("The paper's posterior ignores the noise: its intervals are too narrow.")
         if expected_signal(plan, features) < 1:
             cautions.append(
-                f"{plan.records:,} records are few for {features:,} coefficients with this much noise: it "
-                "is expected to be larger than what most of them could show. More records, fewer predictors "
-                "or a larger ε would help."
+                f"{plan.records:,} records are few for {features:,} coefficients: noise is expected to hide "
+                "most of them. Use more records, fewer predictors or a larger ε."
             )
         return cautions
 
@@ -152,7 +150,7 @@ class LogisticTask(Task):
         if method != OBJECTIVE_PERTURBATION:
             return None
         if isinstance(train, Sharded):
-            raise ValueError("objective perturbation needs all rows in memory, and the data set is sharded")
+            raise ValueError("objective perturbation needs all rows in memory, but the data set is sharded")
         weights = fit_objective_perturbation(
             train, values["epsilon"], np.random.default_rng(values.get("seed"))
         )
@@ -175,14 +173,14 @@ def _report(
 
 
 def per_unit(table: "pd.DataFrame", ranges: Mapping[str, tuple[float, float]]) -> "pd.Series":
-    """Return coefficients per unit of their predictor: a mean is over a predictor's whole public range.
+    """Return coefficients per unit of their predictor; `mean` is over a predictor's whole public range.
 
     Parameters
     ----------
     table
         With columns feature and mean.
     ranges
-        Public ends of predictors; others have no unit.
+        Public ranges of predictors; others have no unit.
     """
     widths = {name: high - low for name, (low, high) in ranges.items()}
     return table["mean"] / table["feature"].map(widths)
