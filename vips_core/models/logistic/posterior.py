@@ -145,6 +145,7 @@ class Pace:
     """How far steps follow the gradient along each direction."""
 
     prior: Array  # τ²
+    sampling: Array  # variance of a gradient from sampling people
     total_step: Array  # s²/(1+s), the sum of all steps as parts of Newton's
     step: Array  # one step, as a part of Newton's
 
@@ -177,7 +178,7 @@ def laplace(
     """
     values = directions.for_steps
     information, measured = (
-        known**2 / (values + variance) + 1 / pace.prior for known in (values, directions.measured)
+        known**2 / (pace.sampling + variance) + 1 / pace.prior for known in (values, directions.measured)
     )
     without_noise = values**2 / variance + 1 / (pace.prior + 1 / values)
     # If slopes are larger than a priori, what shrinkage took from them is uncertainty, and so is what the

@@ -341,9 +341,11 @@ class Refined:
         c, steps, values = self.constants, state.schedule.gradients, directions.for_steps
         axes = np.append((c.prior_level / constant) ** 2, np.full(self.d, c.prior_slope**2))
         prior = directions.along(axes)
-        signal = values * np.sqrt(prior / (noise_std**2 / steps + values))
+        # Variance of the weighted residuals, Σ v²p(1−p)z², with Σm²/Σm as of m = ½ and of uniform m.
+        sampling = values / (1 - state.minority * (5 - 4 * state.minority) / 3)
+        signal = values * np.sqrt(prior / (noise_std**2 / steps + sampling))
         total_step = signal**2 / (1 + signal)
-        return Pace(prior, total_step, np.minimum(c.largest_step, total_step / steps))
+        return Pace(prior, sampling, total_step, np.minimum(c.largest_step, total_step / steps))
 
     def _average_points(
         self, state: OptimiserState, directions: Directions, pace: Pace
