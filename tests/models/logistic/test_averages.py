@@ -10,7 +10,7 @@ from vips_core.models.logistic.curvature import Directions
 from vips_core.models.logistic.refined import CURVATURE, DEFAULT, trust_in_late
 
 D = 40
-CLEAR = DEFAULT.clear_matrix
+VISIBLE, CLEAR = DEFAULT.visible_matrix, DEFAULT.clear_matrix
 
 
 def directions(vectors=None):
@@ -56,9 +56,9 @@ def test_without_a_longer_average_the_late_one_is_all():
 
 @pytest.mark.parametrize(
     ("seen", "matrices"),
-    [(0.4 * CLEAR, 0), (0.9 * CLEAR, 0), (1.1 * CLEAR, 2), (10 * CLEAR, 2)],
+    [(0.9 * VISIBLE, 0), (1.1 * VISIBLE, 1), (0.9 * CLEAR, 1), (1.1 * CLEAR, 2)],
 )
-def test_matrices_are_released_where_they_are_clear_of_noise(seen, matrices):
+def test_a_matrix_is_released_where_it_can_be_seen_and_early_too_where_it_is_clear(seen, matrices):
     rows, _ = cohort(n=500, d=6)
     model, steps = model_for(rows), 16
     noise = 500 * steps**0.5 / (seen * (len(rows.feature_names) + 1) ** 1.5)
@@ -67,4 +67,4 @@ def test_matrices_are_released_where_they_are_clear_of_noise(seen, matrices):
     assert len(released) == matrices
     fit = vips.fit(model, rows, plan, seed=0)
     assert np.isfinite(fit.params.mean).all()
-    assert bool(fit.params.state.matrix.any()) == (matrices == 2)
+    assert fit.params.state.schedule.guided == (matrices == 2)

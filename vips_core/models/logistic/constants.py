@@ -36,8 +36,10 @@ class Constants:
     matrix_every: int = 16  # one release in this many for each of the two curvature matrices
     matrix_late: float = 0.4  # part of the steps before the later matrix: p is near its last value then
     warm_steps: int = 1  # steps before the early matrix
-    # N·μ/d^1.5 from which matrices are released. A Wigner matrix's edge is 2ν√d against an average eigenvalue
-    # of N/d: from about 2 on something shows, from 7 on it helps; tuned. ∞ for no matrix.
+    # N·μ/d^1.5 from which a matrix makes intervals honest, and from which another one guides steps. A Wigner
+    # matrix's edge is 2ν√d against an average eigenvalue of N/d: visible from about 2; tuned. ∞ for no
+    # matrix.
+    visible_matrix: float = 3.0
     clear_matrix: float = 7.0
     # Edge of a noise matrix's spectrum in ν√d, Wigner's law; 0: eigenvalues as measured
     noise_edge: float = 2.0

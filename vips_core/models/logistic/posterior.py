@@ -31,10 +31,15 @@ class Schedule:
     """Which steps release what: public."""
 
     moments: int  # number of steps, the first ones
-    matrix: int  # number of steps from each of the next two; 0 for none
+    matrix: int  # number of steps from each of the next two, which may be the same; 0 for none
     early: int
     late: int
     gradients: int  # number of all other steps
+
+    @property
+    def guided(self) -> bool:
+        """Whether a curvature matrix is released early too, for steps to follow."""
+        return self.matrix > 0 and self.early < self.late
 
     def matrix_number(self, step: int) -> int | None:
         """Return a step's place among those that release one matrix together; None for other steps."""

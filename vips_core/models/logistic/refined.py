@@ -14,8 +14,8 @@ the steps add up to a total s²/(1+s): the Wiener filter where s is small, a rid
    weigh almost twice as much within the same bound. Both weights depend on x alone, so Σ vw(y−p)z = 0 keeps
    the coefficients of the model. The level weighs all records alike, so predictions are right on average.
    The rest of the norm measures the curvature's diagonal, Σ vw·p(1−p)z² ≈ Σ wmz².
-3. If d × d cells are clear of noise, Σ 4w²p(1−p)zzᵀ is released twice: early to guide steps, and late for
-   honest intervals.
+3. If d × d cells can be seen, Σ 4w²p(1−p)zzᵀ is released too: late for honest intervals, and where it is
+   clear of noise also early, to guide steps.
 4. What correlated columns share is learned from changes of the gradient as well (`curvature`).
 5. The estimate comes from averages over late steps, and over nearly all steps where these agree.
 
@@ -94,8 +94,11 @@ class Refined:
         visibility = plan.records * plan.signal_to_noise / (self.d + 1) ** 1.5
         each = max(1, round(plan.steps / c.matrix_every))
         early, late = moments + c.warm_steps, round(plan.steps * c.matrix_late)
-        matrix = each if visibility >= c.clear_matrix and early + each < late else 0
-        return Schedule(moments, matrix, early, late, plan.steps - moments - 2 * matrix)
+        matrix = each if visibility >= c.visible_matrix and early + each < late else 0
+        if visibility < c.clear_matrix:
+            early = late
+        matrices = matrix * (1 if early == late else 2)
+        return Schedule(moments, matrix, early, late, plan.steps - moments - matrices)
 
     def blocks(self, plan: PrivacyPlan, step: int) -> Mapping[str, Block]:
         """Return moments first, then gradients, and curvature matrices among these."""
@@ -231,7 +234,7 @@ class Refined:
         c, constant, steps = self.constants, params.coordinates.constant, params.state.schedule.gradients
         gradient, measured = total[: self.d + 1], total[self.d + 1 :]
         state = self._with_diagonal(params, measured, noise_std, taken)
-        guided = bool(state.matrix.any())
+        guided = state.schedule.guided and bool(state.matrix.any())
         if taken:
             state = self._with_change(state, gradient, noise_std, guided)
         # The step: along each direction a part of Newton's, and no longer than `largest_move`.
