@@ -9,8 +9,8 @@ import pytest
 import vips_core as vips
 from sample_data import generate
 from tests.toy import BetaBernoulli, coin_flips
-from vips_core.baselines.dpsgd import PrivateGradientDescent
 from vips_core.models.check import _equal
+from vips_core.models.logistic.rivals import PrivateGradientDescent
 from vips_core.saved import LEDGER, PARAMETERS, SETTINGS
 
 

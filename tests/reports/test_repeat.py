@@ -15,10 +15,10 @@ import pytest
 
 import vips_core
 from tests.small_rows import rows, small_store
-from vips_core.baselines.dpsgd import PrivateGradientDescent
 from vips_core.jobs import submission, worker
 from vips_core.jobs.request import Request
 from vips_core.jobs.submission import submit
+from vips_core.models.logistic.rivals import PrivateGradientDescent
 from vips_core.models.task import TASKS
 from vips_core.records import DataSet, Documents, Images
 from vips_core.reports import repeat

@@ -89,7 +89,9 @@ def prepare(request: Request, data: DataSet, plan: PrivacyPlan | PurePlan | None
     """
     task = request.task
     if data.train.kind != task.kind:
-        raise ValueError(f"{request.model} needs data of the kind {task.kind}, but {data.name} holds {data.train.kind}")
+        raise ValueError(
+            f"{request.model} needs data of the kind {task.kind}, but {data.name} holds {data.train.kind}"
+        )
     if data.test is not None:
         check_alike(data.train, data.test)
         task.check(data.test)

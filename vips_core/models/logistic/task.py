@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import expit
 
-from vips_core.baselines.dpsgd import PrivateGradientDescent
 from vips_core.kernels import Array
 from vips_core.models.base import Fitted
 from vips_core.models.logistic.model import BayesianLogistic
 from vips_core.models.logistic.refined import expected_signal
+from vips_core.models.logistic.rivals import PrivateGradientDescent, fit_objective_perturbation
 from vips_core.models.logistic.scores import auc, auc_of, log_loss
 from vips_core.models.task import (
     ON_THE_WALL,
@@ -39,8 +39,6 @@ def _train_by_objective_perturbation(
     values: Mapping[str, Any], train: Table, test: Table | None
 ) -> tuple[Report, Mapping[str, Any]]:
     """Return private ERM by objective perturbation: ε-DP for replacing one record."""
-    from vips_core.baselines.objective_perturbation import fit_objective_perturbation
-
     if isinstance(train, Sharded):
         raise ValueError("objective perturbation needs all rows in memory, and the data set is sharded")
     weights = fit_objective_perturbation(train, values["epsilon"], np.random.default_rng(values.get("seed")))
@@ -51,8 +49,7 @@ def _train_by_objective_perturbation(
 def _objective_perturbation_code(values: Mapping[str, Any]) -> tuple[str, str]:
     """Return imports and lines that do the same."""
     return (
-        "import numpy as np\n\n"
-        "from vips_core.baselines.objective_perturbation import fit_objective_perturbation\n",
+        "import numpy as np\n\nfrom vips_core.models.logistic.rivals import fit_objective_perturbation\n",
         f"rng = np.random.default_rng({values.get('seed')!r})\n"
         f"weights = fit_objective_perturbation(data.train, {values['epsilon']!r}, rng)\n"
         "print(weights)\n",
@@ -87,8 +84,7 @@ class LogisticTask(Task):
         Score(
             _AUC,
             larger_is_better=True,
-            meaning="how often a case gets a higher risk than someone who is none, which guessing does half "
-            "of the time",
+            meaning="how often a case gets a higher risk than a non-case; guessing: half of the time",
         ),
         Score(
             _LOG_LOSS,
@@ -130,7 +126,7 @@ class LogisticTask(Task):
 
     def imports(self, method: str) -> str:
         """Return the import of DP-SGD, which is no public name."""
-        sgd = "from vips_core.baselines.dpsgd import PrivateGradientDescent\n"
+        sgd = "from vips_core.models.logistic.rivals import PrivateGradientDescent\n"
         return sgd if method == GRADIENT_DESCENT else ""
 
     def check(self, test: Table) -> None:
@@ -148,7 +144,7 @@ class LogisticTask(Task):
         return risks
 
     def report(self, fit: Fitted[Any], test: Table | None) -> Report:
-        """Return scores of held-out rows, and coefficients with credible intervals where there are some."""
+        """Return held-out scores, and coefficients with their credible intervals if the method has any."""
         columns = {"feature": fit.model.features, "mean": fit.params.mean}
         if isinstance(fit.model, BayesianLogistic):
             low, high = fit.model.credible_intervals(fit).T
@@ -156,17 +152,16 @@ class LogisticTask(Task):
         return _report(columns, test, lambda rows: self.probabilities(fit, rows))
 
     def cautions(self, model: Any, plan: PrivacyPlan) -> list[str]:
-        """Say so where noise hides what an average coefficient could show, or where intervals ignore it."""
+        """Warn if noise hides an average coefficient, or if intervals ignore it."""
         features, cautions = len(model.features), list[str]()
         if plan.noise_multiplier == 0:
             return cautions
         if isinstance(model, BayesianLogistic) and model.variant == "paper":
-            cautions.append("The paper's posterior does not know of the noise: its intervals are too narrow.")
+            cautions.append("The paper's posterior ignores the noise: its intervals are too narrow.")
         if expected_signal(plan, features) < 1:
             cautions.append(
-                f"{plan.records:,} records are few for {features:,} coefficients with this much noise: it "
-                "is expected to be larger than what most of them could show. More records, fewer predictors "
-                "or a larger ε would help."
+                f"{plan.records:,} records are few for {features:,} coefficients: noise is expected to hide "
+                "most of them. Use more records, fewer predictors or a larger ε."
             )
         return cautions
 
@@ -186,14 +181,14 @@ def _report(
 
 
 def per_unit(table: "pd.DataFrame", ranges: Mapping[str, tuple[float, float]]) -> "pd.Series":
-    """Return coefficients per unit of their predictor: a mean is over a predictor's whole public range.
+    """Return coefficients per unit of their predictor; `mean` is over a predictor's whole public range.
 
     Parameters
     ----------
     table
         With columns feature and mean.
     ranges
-        Public ends of predictors; others have no unit.
+        Public ranges of predictors; others have no unit.
     """
     widths = {name: high - low for name, (low, high) in ranges.items()}
     return table["mean"] / table["feature"].map(widths)
