@@ -21,7 +21,7 @@ def number(like: Any, value: float) -> Any:
 
 
 @nb.njit(cache=True, inline="always")
-def exp_negative(x: Any) -> Any:
+def exp_negative_lanes(x: Any) -> Any:
     """exp(x) for x <= 0, to 2e-7 relative; flushed to about 1e-38 below x = -87.
 
     exp(x) = 2^n exp(r) with |r| <= ln(2)/2: a Taylor polynomial for exp(r), the exponent's bits for 2^n.
@@ -53,7 +53,7 @@ def exp_digamma(x: Any) -> Any:
     tail = fma(square, number(x, 10313 / 2903040), number(x, -37 / 5760))
     tail = fma(tail, square, number(x, 1 / 24))
     negative_p = multiply(a, fma(a, number(x, -1), number(x, -2)))
-    return multiply(fma(tail, inverse, m), exp_negative(divide(slope, negative_p)))
+    return multiply(fma(tail, inverse, m), exp_negative_lanes(divide(slope, negative_p)))
 
 
 @nb.njit(inline="always", error_model="numpy")
@@ -72,3 +72,23 @@ def logistic_tail(x: float) -> float:
     power: float = np.int64((np.int64(n) + np.int64(1023)) << np.int64(52)).view(np.float64)
     above = (even + odd) * power
     return above / (above + (even - odd))
+
+
+@nb.njit(inline="always", error_model="numpy")
+def exp_negative(x: np.float32) -> np.float32:
+    """exp(x) for x <= 0 in single precision, to 2e-7 relative; flushed to about 1e-38 below x = -87.
+
+    exp(x) = 2^n exp(r) with |r| <= ln(2)/2: a Taylor polynomial for exp(r), the exponent's bits for 2^n.
+    """
+    x = max(x, np.float32(-87))
+    n = np.int32(x * np.float32(LOG2_E) - np.float32(0.5))  # x <= 0: the nearest whole number
+    whole = np.float32(n)
+    r = (x - whole * np.float32(LN2_HIGH)) - whole * np.float32(LN2_LOW)
+    p = r * np.float32(1 / 720) + np.float32(1 / 120)
+    p = p * r + np.float32(1 / 24)
+    p = p * r + np.float32(1 / 6)
+    p = p * r + np.float32(1 / 2)
+    p = p * r + np.float32(1)
+    p = p * r + np.float32(1)
+    power: np.float32 = np.int32((n + np.int32(127)) << np.int32(23)).view(np.float32)
+    return p * power
