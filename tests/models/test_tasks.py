@@ -25,8 +25,8 @@ OWN_ROOMS = {  # a model's folder; the page that shows one model
 EXAMPLES = {  # what is shown before anyone has chosen: a further model changes nothing here
     "vips_core/sweeps/presets.py",  # the paper's experiments
     "dashboard/views/plan/usefulness.py",  # results that ship
-    "dashboard/views/audit/parameters.py",
-    "dashboard/views/frontier/parameters.py",
+    "dashboard/views/audit/form.py",
+    "dashboard/views/frontier/form.py",
 }
 OTHERS = sorted(
     name
