@@ -70,12 +70,12 @@ class Score:
     in_paper: bool = True
 
     def explained(self) -> str:
-        """Say what it is for people who have never heard of it.
+        """Return one sentence that explains the score to a newcomer.
 
         Examples
         --------
-        >>> Score("AUC", True, "how often a case is ranked above someone who is none").explained()
-        'AUC says how often a case is ranked above someone who is none: larger is better.'
+        >>> Score("AUC", True, "how often a case is ranked above a non-case").explained()
+        'AUC says how often a case is ranked above a non-case: larger is better.'
         """
         better = "larger" if self.larger_is_better else "smaller"
         return f"{self.name[:1].upper()}{self.name[1:]} says {self.meaning}: {better} is better."
