@@ -12,7 +12,7 @@ through a page (here unless named).
 - A full disk: jobs/test_worker.py and crash/test_full_disk.py; `a_full_disk`.
 - No cap, a large δ, no author: `needs_an_explicit_cap` (the form always has one), `a_large_delta`, in both.
 - A key that cannot be used: `a_bad_key`, in both.
-- Data sets of older versions: `of_older_versions`; views/test_runs.py, `of_older_versions`.
+- Public data sets without source rows: views/test_runs.py, `without_source_rows`.
 """
 
 import errno
@@ -31,7 +31,7 @@ from tests.dashboard.topics_page import errors, press_train, said
 from tests.pages import checked, opened, trained, view
 from tests.small_rows import small_store
 from vips_core.cli import main
-from vips_core.jobs import execution, room, supervisor, worker
+from vips_core.jobs import execution, submission, supervisor, worker
 from vips_core.jobs.request import Request
 from vips_core.jobs.submission import submit
 from vips_core.store.budget import Cap
@@ -76,7 +76,7 @@ def test_a_typed_unit_stands_beside_what_is_enforced(store, tmp_path, capsys):
     """Issue 16: "one author" was printed in the guarantee although an author had many rows."""
     (tmp_path / "visits.csv").write_text("age,ill\n" + "\n".join(f"{20 + n},{n % 2}" for n in range(60)))
     (tmp_path / "schema.toml").write_text("[ranges]\nage = [18, 100]\n")
-    command = ["data", "add", "logistic", tmp_path / "visits.csv", "--target", "ill", "--unit", "one author"]
+    command = ["data", "add", "table", tmp_path / "visits.csv", "--target", "ill", "--unit", "one author"]
     command += ["--schema", tmp_path / "schema.toml", "--epsilon", 3, "--delta", 1e-4]
     assert main([str(word) for word in command]) == 0
     enforced = "one row of the file, which the steward calls “one author”"
@@ -105,7 +105,7 @@ def test_people_that_are_known_share_their_budget_and_are_neither_public_nor_hel
     checked(at.button(key="add").click().run())
     at = view("runs", part="budgets")
     assert "4 rows or persons of second occur in first too: they share one cap" in said(at).replace("\\", "")
-    assert {"Linked", "Public people"} <= set(at.dataframe[0].value["What"])
+    assert {"Linked", "Public people"} <= set(at.dataframe[0].value["Event"])
 
 
 def test_private_records_made_public_in_the_table_are_found(store):
@@ -141,7 +141,7 @@ def test_a_read_only_store_is_shown_and_every_change_is_refused_in_one_sentence(
         assert errors(checked(at.button(key=key).click().run())) == [refusal]
     at = view("runs", part="budgets")
     checked(at.button(key="verify").click().run())
-    assert "The ledger is whole" in at.success[0].value
+    assert "The ledger is intact" in at.success[0].value
     assert errors(cap_set(at, 1e-4)) == [refusal]
     assert errors(upload("letters", ["peace", "war"] * 6)) == [refusal]
     after = {path: path.stat().st_mtime_ns for path in store.home.rglob("*") if path.is_file()}
@@ -166,14 +166,14 @@ def test_a_full_disk_is_said_before_and_after_anything_is_spent(store, monkeypat
     )
     assert str(tmp_path / f"vips-run-{run}") in store.run(run).error
     with monkeypatch.context() as later:
-        later.setattr(room.shutil, "disk_usage", lambda folder: SimpleNamespace(free=1000))
+        later.setattr(submission.shutil, "disk_usage", lambda folder: SimpleNamespace(free=1000))
         (sentence,) = errors(press_train(view("risk", data="secret", epsilon=0.5, delta=1e-4)))
-        assert "nothing was spent, make room and try again" in sentence
+        assert "nothing was spent, free some space and try again" in sentence
     with monkeypatch.context() as later:
         later.setattr("vips_core.store.records_file.np.savez_compressed", full)
         (sentence,) = errors(upload("letters", ["peace", "war"] * 6))
         assert sentence.startswith("The data set cannot be written to")
-        later.setattr("vips_core.store.temporary.tempfile.mkstemp", full)
+        later.setattr("vips_core.store.home.tempfile.mkstemp", full)
         assert "No space left on device" in errors(upload("letters", ["peace", "war"] * 6))[0]
     assert len(store.runs()) == 1
     queued(store, epsilon=0.1)

@@ -99,10 +99,18 @@ class Request:
     method: str
     values: Mapping[str, Any]
 
+    def __hash__(self) -> int:
+        return hash((self.model, self.data, self.method, frozenset(self.values.items())))
+
     @property
     def task(self) -> Task:
         """What is known of the model."""
         return TASKS[self.model]
+
+    @property
+    def chosen_method(self) -> Method:
+        """The method of this name."""
+        return self.task.methods[self.method]
 
     @property
     def private(self) -> bool:
@@ -122,7 +130,7 @@ class Request:
     @property
     def accountant(self) -> str:
         """The accountant that ε is calibrated by: the method's own, or the one chosen."""
-        return self.task.methods[self.method].accountant or self.values.get("accountant", "pld")
+        return self.chosen_method.accountant or self.values.get("accountant", "pld")
 
     def get(self, name: str) -> Any:
         """Return a value, None where it is open."""

@@ -5,7 +5,7 @@ A model is one folder in `vips_core/models`. The `task.py` in it ends with `regi
 find it in `TASKS` and know no model by name.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,8 +40,8 @@ class Method:
         Options that cannot be given with it, each with the reason.
     ignored_options
         Options that it does not look at, which its requests therefore do not have.
-    is_pure
-        Whether it answers once, by a proof of its own: pure ε-DP, outside of the wall.
+    pure
+        How it trains where it answers once, outside the wall, with its own proof of pure ε-DP.
     refused_on_private
         Why it may not run on private data; empty where it may.
     """
@@ -52,7 +52,7 @@ class Method:
     accountant: str | None = None
     refused_options: Mapping[str, str] = field(default_factory=dict)
     ignored_options: tuple[str, ...] = ()
-    is_pure: bool = False
+    pure: "PureTraining | None" = None
     refused_on_private: str = ""
 
 
@@ -111,6 +111,24 @@ class Report:
     text: str = ""
 
 
+@dataclass(frozen=True)
+class PureTraining:
+    """How a method trains that answers once, outside the wall.
+
+    Attributes
+    ----------
+    train
+        Function of the request's values, training records and held-out ones (or None); it returns what may be
+        published, and the arrays to store.
+    code
+        Function of the values, which returns imports and further lines of Python that do the same, given
+        `data`.
+    """
+
+    train: Callable[[Mapping[str, Any], Any, Any], tuple[Report, Mapping[str, Any]]]
+    code: Callable[[Mapping[str, Any]], tuple[str, str]]
+
+
 _NO_NOISE = "which adds no noise"
 ON_THE_WALL = (
     Method(REFINED, "VIPS, improved"),
@@ -158,7 +176,7 @@ class Task:
     clipping, tuning
         How one record is bounded, and on which data constants were chosen.
     paper
-        Where the paper shows it.
+        Where the paper shows it; None where it does not.
     score_code
         Python expression of the validation score, given `fit` and `data`.
     """
@@ -176,7 +194,7 @@ class Task:
     options: Mapping[str, Option]
     clipping: str
     tuning: str
-    paper: PaperSettings
+    paper: PaperSettings | None = None
     score_code: str
 
     @property
@@ -197,12 +215,20 @@ class Task:
         """Return the Python expression that makes the same model, given `vips` and `data`."""
         raise NotImplementedError
 
+    def imports(self, method: str) -> str:
+        """Return the lines that `model_code` and `score_code` need besides `import vips_core as vips`."""
+        return ""
+
     def check(self, test: Any) -> None:
         """Refuse public held-out records that cannot be scored, before anything is spent."""
 
     def score_validation(self, fit: Fitted[Any], test: Any) -> float:
         """Return the score to follow, on public held-out records."""
         raise NotImplementedError
+
+    def probabilities(self, fit: Fitted[Any], test: Any) -> Any:
+        """Return the probability of label 1 for each held-out row, None where the model predicts none."""
+        return None
 
     def report(self, fit: Fitted[Any], test: Any) -> Report:
         """Return what may be published; `test` is public, or None."""
@@ -211,12 +237,6 @@ class Task:
     def cautions(self, model: Any, plan: PrivacyPlan) -> list[str]:
         """Return warnings about a plan for a model, from public quantities."""
         return []
-
-    def without_wall(
-        self, method: str, values: Mapping[str, Any], train: Any, test: Any
-    ) -> tuple[Report, Mapping[str, Any]] | None:
-        """Return report and arrays of a method with a privacy proof of its own, None for all others."""
-        return None
 
 
 def by_name(*scores: Score) -> Mapping[str, Score]:
@@ -233,6 +253,22 @@ def evenly_spread(records: Any, count: int) -> Any:
 
 TASKS: dict[str, Task] = {}  # registered tasks by the name of their model
 METHODS: dict[str, Method] = {}  # methods of all tasks by name
+
+
+class _Titles(Mapping[str, str]):
+    """The titles of the registered tasks, by the name of their model."""
+
+    def __getitem__(self, name: str) -> str:
+        return TASKS[name].title
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(TASKS)
+
+    def __len__(self) -> int:
+        return len(TASKS)
+
+
+TITLES = _Titles()  # for menus: it follows later registrations
 
 
 def register(task: Task) -> None:

@@ -1,22 +1,21 @@
 """The three kinds of private records: documents as word counts, tables with labels, and binary images.
 
-Records are validated once, immutable afterwards, and sliced by a boolean mask only, as a Poisson batch is
-drawn. What describes them (vocabulary, ranges, norm bound, image shape) is a public input: nothing here is
-learned from the records. `Sharded` holds any kind in many files.
+Records are validated once, then immutable, and sliced only by a boolean mask, as Poisson batches are drawn.
+Their description (vocabulary, ranges, norm bound, image shape) is a public input: nothing here is learned
+from the records. `Sharded` holds any kind in many files.
 """
 
+from vips_core.records.base import DataSet, check_alike
 from vips_core.records.documents import LETTERS, Documents
 from vips_core.records.images import Images
 from vips_core.records.kinds import KINDS, PERSON, Kind
-from vips_core.records.samples import SAMPLES, DataSet, load_sample
-from vips_core.records.shards import Sharded, check_alike, is_sharded
+from vips_core.records.shards import Sharded, is_sharded
 from vips_core.records.table import Table
 
 __all__ = [
     "KINDS",
     "LETTERS",
     "PERSON",
-    "SAMPLES",
     "DataSet",
     "Documents",
     "Images",
@@ -25,5 +24,4 @@ __all__ = [
     "Table",
     "check_alike",
     "is_sharded",
-    "load_sample",
 ]

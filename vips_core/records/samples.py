@@ -1,10 +1,11 @@
-"""The data sets that come with the project: real samples, and generated ones whose truth is known."""
+"""The data sets that come with the project: real samples, and generated ones with known truth."""
 
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from vips_core.records.base import DataSet
 from vips_core.records.documents import Documents
 from vips_core.records.images import Images
 from vips_core.records.table import Table
@@ -13,28 +14,8 @@ SPLIT_SEED = 0
 
 
 @dataclass(frozen=True)
-class DataSet:
-    """Training records, and public held-out records where there are some.
-
-    Attributes
-    ----------
-    name
-        As the user calls it.
-    train, test
-        Records of one type; `test` is None where nothing is held out.
-    private
-        Whether the training records need protection; samples and generated ones do not.
-    """
-
-    name: str
-    train: Any
-    test: Any
-    private: bool
-
-
-@dataclass(frozen=True)
 class Sample:
-    """Public records of one kind that come with the project; `records` of them are for training."""
+    """A public data set that comes with the project; `records` counts its training records."""
 
     kind: str
     help: str
@@ -42,7 +23,12 @@ class Sample:
     load: Callable[[], tuple[Any, Any]]
 
 
-@functools.lru_cache(maxsize=4)  # records do not change, and every run of an example would read them again
+def samples_of(kind: str) -> list[str]:
+    """Return the names of the samples of one kind."""
+    return [name for name, sample in SAMPLES.items() if sample.kind == kind]
+
+
+@functools.lru_cache(maxsize=4)  # records are immutable, and many runs use the same sample
 def load_sample(name: str) -> DataSet:
     """Return a data set that comes with the project.
 
@@ -54,7 +40,7 @@ def load_sample(name: str) -> DataSet:
     Returns
     -------
     DataSet
-        Public records, some of them held out.
+        Public records, some held out.
 
     Examples
     --------
@@ -66,7 +52,7 @@ def load_sample(name: str) -> DataSet:
 
 
 def _split_sample(name: str, share: float) -> tuple[Any, Any]:
-    import sample_data  # here: a user with own files does not pay for it
+    import sample_data  # here: slow to import, and own files do not need it
 
     train, test = sample_data.load(name).split(share, SPLIT_SEED)
     return train, test

@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 
-from vips_core.jobs import execution
+from vips_core.fit import load
 from vips_core.models.logistic import scores
 from vips_core.privacy.tradeoff import AttackRisk
 from vips_core.reports import figures
@@ -39,12 +39,14 @@ def _held_out_risks(facts: RunFacts, store: Store) -> list[Exhibit]:
     """Return how well a risk model ranks held-out records, and how well its probabilities match them."""
     import pandas as pd
 
-    labelled = facts.request.task.kind == "table"
-    if not labelled or facts.ledger is None or facts.result is None or not facts.data.has_test:
+    if facts.ledger is None or facts.result is None or not facts.data.has_test:
         return []
     data = store.load(facts.row.data)
-    fit = execution.restore(execution.prepare(facts.request, data, facts.row.plan), facts.folder)
-    labels, risks = data.test.y, fit.model.predict_probability(fit, data.test)
+    fit = load(facts.folder)
+    risks = facts.request.task.probabilities(fit, data.test)
+    if risks is None:
+        return []
+    labels = data.test.y
     curve, groups = scores.roc_of(labels, risks), scores.calibration_of(labels, risks)
     rates = (curve.false_positive_rate, curve.true_positive_rate)
     baseline, loss = scores.constant_log_loss(labels), scores.log_loss(labels, risks)

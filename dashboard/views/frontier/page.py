@@ -1,12 +1,17 @@
-"""Frontier: how much usefulness each ε buys, from sweeps over ε, methods and seeds."""
+"""Frontier: the utility that each ε buys, from sweeps over ε, methods and seeds."""
 
 import streamlit as st
 
 from dashboard import state, stored
 from dashboard.components import layout
+from dashboard.components.layout import card
 from dashboard.components.run_choice import chosen_run, run_list
-from dashboard.views.frontier import data, form, sections, text
-from dashboard.views.frontier.parameters import BESIDE, PARAMETERS, SHIPPED, SWEEP
+from dashboard.components.tables import csv_button
+from dashboard.views.frontier import cards, data, form, text
+from dashboard.views.frontier.form import BESIDE, PARAMETERS, SHIPPED, SWEEP
+
+_REDRAW = 3.0  # seconds between two redraws of a live sweep's curves: drawing them takes about one
+_ROWS, _TALLEST = 8, 360  # a longer table of settings scrolls, in this many pixels: it stays on one screen
 
 
 def show() -> None:
@@ -19,7 +24,7 @@ def show() -> None:
     with st.sidebar:
         run_list(sweeps, run, SWEEP.name, text.label, form.look_at)
         form.new_sweep()
-    layout.header("Privacy against usefulness", text.INTRODUCTION)
+    layout.header("Privacy against utility", text.INTRODUCTION)
     form.results_choice(sweeps)
     if run is None:
         _shipped(state.get(SWEEP.name))
@@ -28,30 +33,36 @@ def show() -> None:
 
 
 def _shipped(name: str) -> None:
+    """Show results that come with the project, where they come from, and the paper's other exhibits."""
     with layout.fresh("frontier", name):
-        sections.curves(data.shipped_curves(name))
+        cards.curves(data.shipped_curves(name))
         state.save(PARAMETERS)
-        sections.origin(name)
-        sections.exhibits(data.shipped_exhibits, name)
+        frontier = data.shipped(name)
+        with card("Where these results come from"):
+            st.markdown(text.origin(frontier))
+            st.caption(layout.protected(stored.store().data_row(frontier.sweep.data).unit))
+            csv_button(frontier.cells, name)
+        cards.exhibits(data.shipped_exhibits, name)
 
 
 def _own(run: stored.RunRow) -> None:
+    """Show a sweep of the visitor's: its progress and its curves so far."""
     beside = state.get(BESIDE.name) == "yes"
     try:
         standing = data.standing(run, beside)
-    except ValueError as problem:  # its data set is gone
+    except ValueError as problem:  # its data set was removed
         layout.problem(str(problem))
         state.save(PARAMETERS)
         return
     live = run.status in stored.LIVE
     with layout.fresh("frontier", (run.id, run.status, bool(standing.done))):
         if live:
-            bar = sections.progress(run, standing)
-        sections.curves(standing.curves, data.shipped_beside(run))
+            bar = cards.progress(run, standing)
+        cards.curves(standing.curves, data.shipped_beside(run))
         if not live:
-            bar = sections.progress(run, standing)
+            bar = cards.progress(run, standing)
         state.save(PARAMETERS)
         if not live:
-            sections.exhibits(data.paper_exhibits, str(stored.store().home), run.id, run.step)
+            cards.exhibits(data.paper_exhibits, str(stored.store().home), run.id, run.step)
     if live:
-        sections.wait(run, bar)
+        cards.wait(run, bar)

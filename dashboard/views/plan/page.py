@@ -5,9 +5,11 @@ import streamlit as st
 from dashboard import state
 from dashboard.background import Later
 from dashboard.components import layout
-from dashboard.components.charts import waiting
-from dashboard.views.plan import data, form, guide, sections, text
-from dashboard.views.plan.parameters import PARAMETERS, PlanInputs
+from dashboard.components.charts import chart, waiting
+from dashboard.components.layout import card, metric
+from dashboard.components.price import price as price_of
+from dashboard.views.plan import cards, charts, data, form, guide, text
+from dashboard.views.plan.form import PARAMETERS, PlanInputs
 from vips_core import PrivacyPlan
 
 
@@ -38,22 +40,27 @@ def show() -> None:
 
 
 def _results(plan: PrivacyPlan, inputs: PlanInputs, later: Later) -> None:
-    """Answer a steward's questions in their order."""
-    outlook = data.outlook(plan)
-    sections.headline(outlook.price, inputs)
-    sections.cautions(data.cautions(outlook.price))
-    sections.every_accountant(outlook.price)
-    sections.attack_risk(outlook, inputs)
+    """Answer a steward's questions in the order in which they arise."""
+    price = price_of(plan)
+    cards.headline(price, inputs)
+    cautions = data.cautions(price)
+    with layout.fresh("cautions", tuple(cautions)):
+        for sentence in cautions:
+            st.warning(sentence, icon=":material/warning:")
+    cards.accountants(price)
+    cards.attacks(price, inputs)
     left, right = st.columns(2, gap="medium")
     with left:
-        surface = later(data.surface, *data.surface_window(plan, inputs))
-        sections.surface(surface, outlook.price, inputs.solve)
-    with right:
-        sections.trajectories(data.trajectories(plan, later), inputs.budget)
-    sections.usefulness(outlook.price)
+        cards.show_surface(later(data.surface, *data.surface_window(plan, inputs)), price, inputs.solve)
+    with right, card("ε over the iterations", text.TRAJECTORY_CAPTION):
+        curves = data.trajectories(plan, later)
+        figure = charts.epsilon_over_steps(curves, inputs.budget)
+        chart(figure, "iterations", text.TRAJECTORY_ALT, lambda: charts.trajectories_table(curves))
+    cards.public_scores(price)
     left, right = st.columns([2, 1], gap="medium")
     with left:
-        sections.spending_less(outlook, later(data.more_epochs, plan))
-    with right:
-        sections.choosing_delta(plan)
-    sections.going_on(outlook.price, inputs)
+        cards.savings(price, later(data.more_epochs, plan))
+    with right, card("Choosing δ"):
+        metric("δ as a share of 1/N", f"{plan.delta * plan.records:.3g}")
+        st.caption(text.delta(plan))
+    cards.next_steps(price, inputs)

@@ -5,14 +5,15 @@ import pandas as pd
 import pytest
 
 from dashboard import background
-from dashboard.views.frontier import form, sections, text, utility
+from dashboard.views.frontier import cards, form, text, utility
 from sample_data import frontiers
+from tests import toy_model
 from tests.pages import address, view
 from tests.small_rows import rows
 from vips_core.jobs import supervisor, worker
 from vips_core.store.budget import Cap
 from vips_core.store.store import Store
-from vips_core.sweeps import execution, results
+from vips_core.sweeps import job, results
 from vips_core.sweeps.grid import Sweep
 from vips_core.sweeps.job import run_sweep, submit_sweep
 
@@ -40,7 +41,7 @@ def store(home):
 @pytest.fixture(autouse=True)
 def _no_processes(monkeypatch):
     monkeypatch.setattr(supervisor, "start", lambda store: [])
-    monkeypatch.setattr(sections, "wait", lambda run, place: None)
+    monkeypatch.setattr(cards, "wait", lambda run, place: None)
     monkeypatch.setattr(background, "rerun_when_ready", lambda calls: None)
 
 
@@ -50,7 +51,7 @@ def one_core(monkeypatch):
 
     class Pool:
         def submit(self, function, *args):
-            future = execution.Future()
+            future = job.Future()
             future.set_result(function(*args))
             return future
 
@@ -60,7 +61,7 @@ def one_core(monkeypatch):
         def __exit__(self, *rest):
             return None
 
-    monkeypatch.setattr(execution, "_pool", lambda processes: Pool())
+    monkeypatch.setattr(job, "_pool", lambda processes: Pool())
 
 
 def page(**address):
@@ -94,7 +95,7 @@ def test_the_page_opens_with_the_picture_that_ships(store, name):
 def test_without_an_address_the_page_opens_on_what_ships_and_offers_a_sweep(store):
     at = page()
     assert address(at)["sweep"] == "paper-logistic"
-    assert "A sweep trains a model many times" in texts(at)
+    assert "A sweep trains a model at every ε" in texts(at)
     assert button(at, "Start").label.split()[1].isdigit()
     assert "Sweeps run on public data only" in texts(at)
     submit_sweep(store, TABLE)
@@ -133,6 +134,19 @@ def test_own_grid_starts_in_the_store_and_is_in_the_address(store):
     assert button(at, "Resume")
 
 
+def test_a_model_that_is_registered_later_can_be_swept(store):
+    with toy_model.registered() as task:
+        at = page(preset="own", model=task.name, data="small", epsilons="1", seeds=2)
+        (models,) = [box for box in at.selectbox if box.label == "Model"]
+        assert task.title in models.options
+        (methods,) = at.multiselect
+        assert methods.options == ["VIPS, improved", "Non-private"]
+        button(at, "Start 4 runs").click().run()
+        assert not at.exception
+        (run,) = store.runs(kind="sweep")
+        assert run.request["model"] == task.name
+
+
 def test_private_data_cannot_be_swept(store):
     assert "secret" not in form.public_data("logistic")
     at = page(preset="own", model="logistic", data="secret")
@@ -155,7 +169,7 @@ def test_curves_smallest_epsilon_and_cells_are_those_of_the_sweep(store, one_cor
     run_id = submit_sweep(store, TABLE)
     worker.work(store, run_id, job=run_sweep)
     at = page(sweep=run_id)
-    assert "10 of 10 runs are finished." in texts(at)
+    assert "10 of 10 runs finished." in texts(at)
     assert not [item for item in at.button if item.label in ("Resume", "Cancel")]
     assert len(at.get("plotly_chart")) == 1
     runs = at.table[-1].value
@@ -179,7 +193,7 @@ def test_a_stopped_sweep_goes_on_with_what_is_missing(store, one_core):
     run_id = submit_sweep(store, TABLE)
     store.cancel(run_id)
     at = page(sweep=run_id)
-    assert "5 of 10 runs are finished" in texts(at)
+    assert "5 of 10 runs finished" in texts(at)
     button(at, "Resume").click().run()
     (newest, *_) = store.runs(kind="sweep")
     assert newest.id != run_id
