@@ -44,6 +44,7 @@ MECHANISMS: dict[str, dict[str, Any]] = {
     "rank in English": {"rank_scales": (1.0, 0.0)},
     "EM for word counts": {"word_em_steps": 1},
     "semantic prior": {"slope_steps": 0},
+    "bounds on a Newton step": {"longest_step": 1e9},
     "bounds on the variance of cells": {"cell_variance": (1e-3, 1e3)},
     "groups by frequency": {"groups": 1},
     "classes of words": {"class_shapes": (1.0,)},

@@ -47,6 +47,7 @@ class Constants:
 
     # Layer 3: semantic prior
     largest_log: float = 6.0  # bounds the logarithm of a predicted ratio, so that exp stays finite
+    longest_step: float = 1.0  # largest change of a log ratio in a Newton step: diverges without
     cell_variance: tuple[float, float] = (0.1, 10.0)  # least and largest ω²; keeps weights positive
     slope_steps: int = 2  # Newton steps after each release, from the last prior; without (0): +10.5 %
 

@@ -259,7 +259,7 @@ def _newton(
     curvature = features.T @ (features * (weights * ratios * ratios)[:, None]) + np.diag(precision)
     covariance = np.linalg.inv(curvature)
     step = covariance @ (features.T @ (weights * ratios * (cells - ratios)) - precision * slopes)
-    slopes = slopes + step
+    slopes = slopes + step / max(1.0, float(np.abs(features @ step).max()) / constants.longest_step)
     squares = float(slopes[1:] @ slopes[1:] + np.trace(covariance[1:, 1:]))
     # ω² by moments, from the cells that stand out of the noise.
     clear = (ratios / (variance + ratios * ratios)) ** 2
