@@ -5,7 +5,7 @@ Made from the public samples by::
     python -m sample_data.frontiers [paper-logistic] [paper-sbn] [paper-lda]
 
 which runs what the store in `VIPS_HOME` does not have yet, on all cores, and writes a file for each name next
-to itself. Stopped, the same command goes on where it was. The grids are those of `vips_core.sweeps.presets`.
+to itself. Stopped, the same command goes on where it was. The grids are those of `vips_core/sweeps/presets`.
 Scores are of records that were not trained on. Runs are seeded, so that they can be made again: their ε
 describes the noise, but they protect nobody, and need not, because the data are public.
 """
@@ -28,12 +28,11 @@ from vips_core.reports.sweep_exhibits import matched_topics
 from vips_core.store.rows import versions
 from vips_core.store.store import Store
 from vips_core.sweeps import results
-from vips_core.sweeps.cache_key import code_hash, package_versions
-from vips_core.sweeps.execution import CellProgress, run_missing
-from vips_core.sweeps.grid import Sweep
-from vips_core.sweeps.presets import PRESETS
+from vips_core.sweeps.cells import code_hash, package_versions
+from vips_core.sweeps.grid import PRESETS, Sweep, preset
+from vips_core.sweeps.job import CellProgress, run_missing
 
-NAMES = tuple(PRESETS)
+NAMES = PRESETS
 # Which experiment ships for a sample.
 ON_DATA = {"nhanes-stroke": "paper-logistic", "sotu": "paper-lda", "mnist": "paper-sbn"}
 
@@ -107,7 +106,7 @@ def load(name: str) -> Frontier:
 
 def make(name: str, store: Store) -> None:
     """Run what is missing of an experiment, and write its file."""
-    sweep = PRESETS[name]("full")
+    sweep = preset(name, "full")
     end = run_missing(sweep, store, lambda progress: _tell(name, progress))
     for request, error in results.failures(sweep, store):
         raise ValueError(f"{name}: {request.method}, seed {request.seed}: {error}")

@@ -127,7 +127,7 @@ def test_the_core_knows_neither_the_dashboard_nor_streamlit():
 
 def test_only_the_wall_sees_raw_sums_and_makes_released_ones():
     # The check of a model and the attacks ask for sums of records that are public or made up.
-    on_public_records = {"vips_core.models.check", "vips_core.audits.rehearsal"}
+    on_public_records = {"vips_core.models.check", "vips_core.audits.inspection"}
     assert callers("e_step") == {"vips_core.engines.base", *on_public_records}
     assert callers("StepSums") == {"vips_core.privacy.wall"}
     assert callers("Released") == {"vips_core.privacy.wall"}
@@ -138,7 +138,7 @@ def test_only_the_wall_records_in_a_ledger():
 
 
 def test_only_the_loop_the_check_and_audits_call_the_wall():
-    audits = {"vips_core.models.check", "vips_core.audits.rehearsal", "vips_core.audits.wall_attack"}
+    audits = {"vips_core.models.check", "vips_core.audits.inspection", "vips_core.audits.wall_attack"}
     assert callers("release") == {"vips_core.fit", *audits}
 
 

@@ -7,8 +7,8 @@ import vips_core as vips
 from tests.models.test_contract import CONFIGURATIONS
 from tests.toy import BetaBernoulli, coin_flips
 from vips_core.audits import wall_attack
+from vips_core.audits.inspection import possible_without_the_person
 from vips_core.audits.run_attack import attack_one_run
-from vips_core.audits.support import possible_without_the_person
 from vips_core.audits.wall_attack import attack_step, attack_the_wall
 from vips_core.privacy.noise import Randomness
 

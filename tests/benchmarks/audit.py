@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import vips_core as vips
-from vips_core.audits.support import possible_without_the_person
+from vips_core.audits.inspection import possible_without_the_person
 from vips_core.audits.wall_attack import attack_the_wall
 from vips_core.privacy.noise import Randomness
 from vips_core.privacy.wall import release

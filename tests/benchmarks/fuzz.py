@@ -25,10 +25,10 @@ import tomli_w
 
 from dashboard import state
 from dashboard.model_page import definition
-from dashboard.views.audit import parameters as audit
-from dashboard.views.frontier import parameters as frontier
-from dashboard.views.plan import parameters as plan_page
-from dashboard.views.runs import parameters as runs
+from dashboard.views.audit import form as audit
+from dashboard.views.frontier import form as frontier
+from dashboard.views.plan import form as plan_page
+from dashboard.views.runs import data as runs
 from vips_core import (
     ACCOUNTANTS,
     Ledger,

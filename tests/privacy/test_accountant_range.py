@@ -14,7 +14,7 @@ from tests.privacy import reference
 from vips_core.privacy import accountants, gaussian, moments
 from vips_core.privacy.accountants import ACCOUNTANTS
 from vips_core.privacy.events import SampledGaussian, fewer
-from vips_core.privacy.moment_kernels import log_moment
+from vips_core.privacy.moments import log_moment
 from vips_core.privacy.tradeoff import AttackRisk
 
 

@@ -12,7 +12,7 @@ from scipy.integrate import quad
 
 from tests.privacy.published import lda_plan
 from vips_core import PrivacyPlan
-from vips_core.privacy import accountants, gaussian, moments, strong
+from vips_core.privacy import accountants, gaussian, moments
 from vips_core.privacy.events import SampledGaussian, join_full_batches
 
 # S -> ε with the paper's range of λ, ε with λ up to 255, for each σ; N = 400,000, one epoch, δ = 1e-4.
@@ -79,14 +79,16 @@ def test_strong_composition_of_the_paper():
     plan = lda_plan()
     calibrated = plan.calibrate(plan.epsilon("moments_paper"), "strong_paper")
     assert calibrated.noise_multiplier == pytest.approx(4.337, abs=5e-4)
-    assert strong.paper_step_epsilon(calibrated.noise_multiplier) == pytest.approx(1.222, abs=5e-4)
+    assert accountants.paper_step_epsilon(calibrated.noise_multiplier) == pytest.approx(1.222, abs=5e-4)
 
 
 @pytest.mark.parametrize("batch", SBN)
 def test_strong_composition_of_the_papers_sbn(batch):
     steps, published, _, noise = SBN[batch]
     event = SampledGaussian(batch / 50_000, noise, steps)
-    assert strong.paper_epsilon(event, 1e-4, delta_iter=1e-9, drift=0.5) == pytest.approx(published, rel=5e-4)
+    assert accountants.paper_epsilon(event, 1e-4, delta_iter=1e-9, drift=0.5) == pytest.approx(
+        published, rel=5e-4
+    )
 
 
 def test_counting_two_queries_as_twice_the_steps_is_unsound():
@@ -133,7 +135,7 @@ def test_rdp_against_dp_accounting(rate, noise, steps):
 
 @pytest.mark.parametrize("lam", [1, 2, 7, 40])
 def test_integer_and_real_orders_agree(lam):
-    from vips_core.privacy.moment_kernels import log_moment
+    from vips_core.privacy.moments import log_moment
 
     for rate, noise in [(0.05, 1.24), (0.5, 0.5), (1e-4, 3.0), (1.0, 2.0)]:
         assert log_moment(rate, noise, lam) == pytest.approx(
@@ -142,7 +144,7 @@ def test_integer_and_real_orders_agree(lam):
 
 
 def test_moments_search_finds_the_best_order():
-    from vips_core.privacy.moment_kernels import MAX_LAMBDA, log_moment
+    from vips_core.privacy.moments import MAX_LAMBDA, log_moment
 
     rng = np.random.default_rng(0)
     for _ in range(50):

@@ -9,7 +9,7 @@ from dp_accounting.pld import pld_privacy_accountant
 from scipy.special import ndtr
 
 from tests.privacy import reference
-from vips_core.privacy import accountants, convolution, losses, pld
+from vips_core.privacy import accountants, losses, pld
 from vips_core.privacy.events import SampledGaussian
 
 
@@ -50,7 +50,7 @@ def test_the_convolution_is_that_of_the_definition_and_never_below():
     for _ in range(6):
         exact = np.convolve(exact, law)
     exact = np.convolve(np.convolve(exact, [0.5, 0.25, 0.25]), [0.5, 0.25, 0.25])
-    whole = convolution.convolve([step, other], [6, 2], 0.5, -24, 64)
+    whole = losses.convolve([step, other], [6, 2], 0.5, -24, 64)
     mass = whole.mass()
     assert whole.log_scale == pytest.approx(0, abs=1e-14)
     assert (mass[: exact.size] >= exact).all()
@@ -60,7 +60,7 @@ def test_the_convolution_is_that_of_the_definition_and_never_below():
         k = np.arange(max(0, exact.size - start))
         summed = (exact[start:] * np.exp(-0.01 * k) * -np.expm1(-0.5 * k)).sum()
         assert summed <= above(start) == pytest.approx(summed, abs=1e-12)
-    shifted = convolution.convolve([step, other], [6, 2], 0.5, -30, 64).mass()
+    shifted = losses.convolve([step, other], [6, 2], 0.5, -30, 64).mass()
     assert shifted[6:] == pytest.approx(mass[:-6], abs=1e-12)
 
 

@@ -115,7 +115,7 @@ def test_mu_bounds_epsilon_of_any_plan(rate, noise, steps, delta):
     event = SampledGaussian(rate, noise, steps)
     risk = AttackRisk([event], delta)
     assert risk.gaussian_delta <= delta
-    assert 0 < risk.gaussian_mu <= math.sqrt(steps) / noise
+    assert 0 < risk.gaussian_mu <= math.sqrt(steps / noise**2)  # that of full batches, to the bit
     assert 0 <= risk.gaussian_regret < 0.5
     assert gaussian.epsilon(risk.gaussian_mu, delta) >= 0.999 * pld.epsilon([event], delta)
 

@@ -11,7 +11,7 @@ from tests.small_rows import rows, small_store
 from vips_core.jobs import worker
 from vips_core.jobs.request import Request
 from vips_core.jobs.submission import submit
-from vips_core.models.task import TASKS, protected_unit
+from vips_core.models.task import TASKS
 from vips_core.privacy import gaussian
 from vips_core.privacy.accountants import stated
 from vips_core.privacy.ledger import Ledger
@@ -151,7 +151,7 @@ def test_why_a_private_run_failed_is_not_published(store, monkeypatch):
 
 def test_a_run_on_persons_protects_all_that_a_person_has(store):
     visits = replace(rows(300, 7), persons=np.arange(300) % 120)
-    unit = protected_unit(TASKS["logistic"], "patient")
+    unit = TASKS["logistic"].records.unit("patient")
     store.add_data("visits", visits, cap=Cap(3.0, 1e-4), unit=unit, person_column="patient")
     run_id = worked(store, data="visits", epsilon=1.0, delta=1e-4)
     html = text_of(report.html_for_run(store, run_id))

@@ -9,8 +9,7 @@ import pytest
 
 from vips_core.reports import page, sweep_figures
 from vips_core.reports.sweep_exhibits import accounting, line_names, sweep_exhibits
-from vips_core.sweeps import presets
-from vips_core.sweeps.grid import Sweep
+from vips_core.sweeps.grid import Sweep, preset
 
 
 def lines_of(x, **columns):
@@ -31,7 +30,7 @@ def test_different_settings_are_never_one_point_of_a_line():
 
 
 def test_accounting_of_the_paper_gives_its_published_epsilon():
-    definition = presets.PRESETS["paper-lda"]("quick")
+    definition = preset("paper-lda", "quick")
     (exhibit,) = accounting(definition.model, 18_963)
     table = exhibit.table.set_index(["accountant", "batch", "noise_multiplier"])["epsilon"]
     assert table["Moments (paper)", 20_000, 1.24] == pytest.approx(2.4411, abs=1e-4)

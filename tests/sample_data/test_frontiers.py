@@ -4,7 +4,7 @@ import pytest
 
 from sample_data import frontiers
 from vips_core.sweeps.cells import Cells, computed_cell
-from vips_core.sweeps.presets import PRESETS
+from vips_core.sweeps.grid import preset
 
 # One cheap run of each file: how it was asked for, and the columns that say so in the file.
 CHEAP = {
@@ -21,7 +21,7 @@ def test_every_run_of_the_sweep_is_there(name):
     cells, requests = frontier.cells, frontier.sweep.cells()
     assert frontier.runs == len(requests)
     assert frontier.sweep.data == {data for data, of in frontiers.ON_DATA.items() if of == name}.pop()
-    assert frontier.sweep == PRESETS[name]("full")
+    assert frontier.sweep == preset(name, "full")
     settings = ["method", "epsilon", "batch", "noise_multiplier", "seed"]
     for _, of_score in cells.groupby("score"):
         assert len(of_score.drop_duplicates(settings)) == len(requests)

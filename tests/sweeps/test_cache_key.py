@@ -13,7 +13,7 @@ from tests.small_rows import rows
 from tests.sweeps import BASE
 from vips_core.records import Table
 from vips_core.store.store import Store
-from vips_core.sweeps import cache_key, cells
+from vips_core.sweeps import cells
 from vips_core.sweeps.cells import Cells, cells_of
 from vips_core.sweeps.grid import Sweep
 
@@ -32,8 +32,8 @@ def copied(tmp_path):
 
 def hashes(root):
     return (
-        cache_key.files_hash(cache_key.code_files(root / "vips_core")),
-        cache_key.files_hash(cache_key.sample_files(root / "sample_data")),
+        cells.files_hash(cells.code_files(root / "vips_core")),
+        cells.files_hash(cells.sample_files(root / "sample_data")),
     )
 
 
@@ -43,7 +43,7 @@ def append(file):
 
 
 def test_copies_have_the_hashes_of_the_originals(copied):
-    assert hashes(copied) == (cache_key.code_hash.__wrapped__(), cache_key.samples_hash.__wrapped__())
+    assert hashes(copied) == (cells.code_hash.__wrapped__(), cells.samples_hash.__wrapped__())
 
 
 ROOMS = sorted({file.relative_to(CODE).parts[0] for file in CODE.rglob("*.py")})
@@ -97,11 +97,11 @@ def test_the_key_has_code_packages_and_records(monkeypatch):
 @pytest.mark.parametrize("package", ["numpy", "scipy", "numba", "scikit-learn"])
 def test_a_package_of_another_version_is_seen(monkeypatch, package):
     true_version = importlib.metadata.version
-    before = cache_key.package_versions()
+    before = cells.package_versions()
     monkeypatch.setattr(
         importlib.metadata, "version", lambda name: "0.0" if name == package else true_version(name)
     )
-    after = cache_key.package_versions.__wrapped__()
+    after = cells.package_versions.__wrapped__()
     assert {name for name in after if after[name] != before[name]} == {package}
 
 

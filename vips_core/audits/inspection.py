@@ -1,21 +1,200 @@
-"""Whether a watched run did what its ledger says: the noise's size and independence, the coins, the bounds.
+"""A run on public records watched from inside the wall, and tests of whether it did what its ledger says.
 
-A likelihood ratio at one release sees neither noise that is repeated in another step nor coins that are. Each
-test here has a known distribution if the wall is sound, and all of them together raise a false alarm in one
-of a million inspections.
+Nobody may watch a run on private records like this. Audits have to: without the exact sums nobody can tell
+how large the noise was. A likelihood ratio at one release cannot see noise or coins that are repeated in
+another step. Each test here has a known distribution if the wall is sound; all of them together raise a false
+alarm in one of a million inspections.
 """
 
+import functools
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy  # its parts load when they are used
 
-from vips_core.audits.rehearsal import WatchedStep
+from vips_core.engines.base import StepSums, added
 from vips_core.kernels import Array
-from vips_core.privacy.ledger import LedgerEntry
+from vips_core.privacy.blocks import Released
+from vips_core.privacy.ledger import Ledger, LedgerEntry
+from vips_core.privacy.noise import Randomness
+from vips_core.privacy.plan import PrivacyPlan
+from vips_core.privacy.wall import blocks_with_noise, release
+
+_STRIPS = 256
+_LOOKS = 8000  # draws that the strips are read off
+
+
+def possible_without_the_person(released: Array, noise_std: float) -> npt.NDArray[np.bool_]:
+    """Return of each cell whether naive noise on a sum of 0 can give it.
+
+    Parameters
+    ----------
+    released
+        Released cells.
+    noise_std
+        Standard deviation of their noise.
+
+    Examples
+    --------
+    >>> noise = 3.7 * np.random.default_rng(0).standard_normal(1000)
+    >>> bool(possible_without_the_person(noise, 3.7).all())
+    True
+    >>> bool(possible_without_the_person(0.1 + noise, 3.7).all())
+    False
+    """
+    cells = np.abs(np.asarray(released, np.float64).reshape(-1))
+    possible = np.zeros(cells.size, np.bool_)
+    for width in _strip_widths():
+        # noise_std·(k·width) for a whole k; the two products are rounded as NumPy rounds them.
+        near = np.rint(cells / (noise_std * width))
+        for whole in (near - 1, near, near + 1):
+            possible |= noise_std * (whole * width) == cells
+    return possible.reshape(np.shape(released))
+
+
+def on_the_grid(released: npt.NDArray[np.floating], step: float) -> npt.NDArray[np.bool_]:
+    """Return of each cell whether it is a multiple of the public step."""
+    scaled = np.asarray(released, np.float64) / step
+    return np.asarray(scaled == np.rint(scaled))
+
+
+@functools.cache
+def _strip_widths() -> Array:
+    """Widths of the strips of NumPy's ziggurat, read off its own draws.
+
+    A draw is a 52-bit whole number times the width of the strip that its word's lowest byte names, but for
+    one in a hundred, which falls at a strip's edge.
+    """
+    source = np.random.PCG64(0)
+    generator = np.random.Generator(source)
+    words, draws = np.empty(_LOOKS, np.uint64), np.empty(_LOOKS)
+    for look in range(_LOOKS):
+        state = source.state
+        words[look] = source.random_raw()
+        source.state = state
+        draws[look] = abs(generator.standard_normal())
+    strips, wholes = words & np.uint64(0xFF), ((words >> np.uint64(9)) & np.uint64(2**52 - 1)).astype(float)
+    widths = np.empty(_STRIPS)
+    for strip in range(_STRIPS):
+        whole, draw = wholes[strips == strip], draws[strips == strip]
+        near = np.median(draw / whole)
+        candidates = near + np.spacing(near) * np.arange(-3, 4)
+        widths[strip] = max(candidates, key=lambda width: (whole * width == draw).sum())
+    return widths
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Records of one type in several pieces, which the wall takes as one data set."""
+
+    pieces: tuple[Any, ...]
+
+    def __len__(self) -> int:
+        return sum(len(piece) for piece in self.pieces)
+
+    def __getitem__(self, mask: npt.NDArray[np.bool_]) -> "Parts":
+        ends = np.cumsum([len(piece) for piece in self.pieces])[:-1]
+        return Parts(
+            tuple(piece[part] for piece, part in zip(self.pieces, np.split(mask, ends), strict=True))
+        )
+
+
+@dataclass(frozen=True)
+class WatchedStep:
+    """One step of a rehearsal.
+
+    Attributes
+    ----------
+    number
+        Of the step, from 0.
+    params
+        Parameters that the step started from.
+    released, exact
+        Noisy sums, and the same without noise.
+    took_part
+        Of each record, whether it was in the batch.
+    entry
+        What the ledger says of the step.
+    """
+
+    number: int
+    params: Any
+    released: Released
+    exact: Mapping[str, Array]
+    took_part: npt.NDArray[np.bool_]
+    entry: LedgerEntry
+
+
+def rehearse(
+    model: Any, data: Parts, plan: PrivacyPlan, randomness: Randomness, ledger: Ledger
+) -> Iterator[WatchedStep]:
+    """Train as `vips_core.fit.fit` does and yield each step.
+
+    Parameters
+    ----------
+    model
+        What is trained.
+    data
+        Public or generated records, at most as many as the plan is for.
+    plan
+        With noise.
+    randomness
+        Of the run.
+    ledger
+        Where the wall records each release.
+
+    Yields
+    ------
+    WatchedStep
+        Before the next step begins.
+    """
+    params, witness = model.init(plan, randomness.derive("start").generator()), _Witness()
+    for step in range(plan.steps):
+        released = release(model, params, data, plan, step, randomness, ledger, witness)
+        yield WatchedStep(step, params, released, witness.exact, witness.took_part, list(ledger)[-1])
+        params = model.m_step(params, released, step)
+
+
+def singles(data: Any, most: int | None = None) -> Iterator[Any]:
+    """Yield each record of a data set as a data set of its own; of more than `most`, evenly spread ones."""
+    size, places = len(data), np.arange(len(data))
+    for place in np.unique(np.linspace(0, size - 1, min(most or size, size)).astype(int)):
+        yield data[places == place]
+
+
+def share_of(model: Any, params: Any, records: Any, plan: PrivacyPlan, step: int) -> Mapping[str, Array]:
+    """What these records add to each block, without noise: the attacker knows them."""
+    _, blocks = blocks_with_noise(model.blocks(plan, step), plan)
+    sums: Mapping[str, Array] = model.e_step(params, records, blocks).sums
+    return sums
+
+
+def multiples(released: Released, ledger: Ledger) -> npt.NDArray[np.bool_]:
+    """Of each number of the last release: whether it is a multiple of the step that the ledger names."""
+    blocks = list(ledger)[-1].blocks
+    cells = [on_the_grid(released.sums[name], block.grid).reshape(-1) for name, block in blocks.items()]
+    return np.concatenate(cells)
+
+
+class _Witness:
+    """An engine that sums as the default one does, and remembers the sums and who took part."""
+
+    exact: Mapping[str, Array]
+    took_part: npt.NDArray[np.bool_]
+
+    def sums(self, data: Parts, step: StepSums) -> Mapping[str, Array]:
+        """Return the sums of a step over all pieces."""
+        starts = np.cumsum([0, *(len(piece) for piece in data.pieces)])
+        self.took_part = step.batch.mask(0, int(starts[-1]))
+        self.exact = added(
+            step.over(piece, int(start)) for piece, start in zip(data.pieces, starts[:-1], strict=True)
+        )
+        return self.exact
+
 
 FALSE_ALARM = 1e-6  # probability that a sound wall fails any test of one inspection
 MOST_STEPS = 24  # steps whose noise and coins are kept: pairs of them are compared

@@ -15,8 +15,7 @@ import scipy  # its parts load when they are used
 
 from vips_core import validate
 from vips_core.audits.bounds import one_run_epsilon, one_run_mu
-from vips_core.audits.inspection import Inspector
-from vips_core.audits.rehearsal import Parts, WatchedStep, multiples, rehearse, share_of, singles
+from vips_core.audits.inspection import Inspector, Parts, WatchedStep, multiples, rehearse, share_of, singles
 from vips_core.audits.wall_attack import OnAttack
 from vips_core.kernels import Array
 from vips_core.privacy import gaussian

@@ -12,8 +12,16 @@ import numpy as np
 
 from vips_core import validate
 from vips_core.audits.bounds import best_rates, rates_at
-from vips_core.audits.inspection import Inspector, bound_findings
-from vips_core.audits.rehearsal import Parts, WatchedStep, multiples, rehearse, share_of, singles
+from vips_core.audits.inspection import (
+    Inspector,
+    Parts,
+    WatchedStep,
+    bound_findings,
+    multiples,
+    rehearse,
+    share_of,
+    singles,
+)
 from vips_core.kernels import Array
 from vips_core.privacy.blocks import Released
 from vips_core.privacy.ledger import Ledger

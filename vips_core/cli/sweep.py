@@ -11,18 +11,17 @@ from vips_core.cli.terminal import add_json, print_json, progress_bar, show
 from vips_core.jobs import worker
 from vips_core.store.rows import FAILED
 from vips_core.store.store import Store
-from vips_core.sweeps import presets, results
-from vips_core.sweeps.execution import CellProgress
-from vips_core.sweeps.grid import Sweep
-from vips_core.sweeps.job import run_sweep, submit_sweep
+from vips_core.sweeps import results
+from vips_core.sweeps.grid import PRESETS, SIZES, Sweep, preset
+from vips_core.sweeps.job import CellProgress, run_sweep, submit_sweep
 from vips_core.toml import read_toml_file
 
 
 def add_sweep(commands: Any) -> None:
     """Declare the options of `sweep`."""
     parser = commands.add_parser("sweep", help="run a grid of settings with seeds, on public data")
-    parser.add_argument("what", metavar="PRESET|FILE.toml", help=f"{', '.join(presets.PRESETS)}, or a file")
-    parser.add_argument("--size", choices=presets.SIZES, help="of a preset: minutes, or the paper's grids")
+    parser.add_argument("what", metavar="PRESET|FILE.toml", help=f"{', '.join(PRESETS)}, or a file")
+    parser.add_argument("--size", choices=SIZES, help="of a preset: minutes, or the paper's grids")
     parser.add_argument("--out", type=Path, help="folder or .zip for report, figures and tables")
     add_json(parser)
     add_cluster_options(parser)
@@ -59,13 +58,13 @@ def _sweep(options: argparse.Namespace) -> None:
 
 
 def _definition(options: argparse.Namespace) -> Sweep:
-    if options.what in presets.PRESETS:
-        return presets.PRESETS[options.what](options.size or "quick")
+    if options.what in PRESETS:
+        return preset(options.what, options.size or "quick")
     if options.size is not None:
-        raise ValueError(f"--size belongs to a preset ({', '.join(presets.PRESETS)}), got {options.what!r}")
+        raise ValueError(f"--size belongs to a preset ({', '.join(PRESETS)}), got {options.what!r}")
     path = Path(options.what)
     if not path.exists():
-        raise ValueError(f"sweep must be {', '.join(presets.PRESETS)} or a TOML file, got {options.what!r}")
+        raise ValueError(f"sweep must be {', '.join(PRESETS)} or a TOML file, got {options.what!r}")
     return Sweep.from_mapping(read_toml_file(path))
 
 

@@ -240,6 +240,7 @@ def evenly_spread(records: Any, count: int) -> Any:
 
 
 TASKS: dict[str, Task] = {}  # registered tasks by the name of their model
+TITLES: dict[str, str] = {}  # their titles
 METHODS: dict[str, Method] = {}  # methods of all tasks by name
 
 
@@ -254,7 +255,7 @@ def register(task: Task) -> None:
     if task.name in TASKS:
         raise ValueError(f"the model {task.name} is registered already")
     validate.one_of("kind", task.kind, KINDS)
-    TASKS[task.name] = task
+    TASKS[task.name], TITLES[task.name] = task, task.title
     METHODS.update({name: method for name, method in task.methods.items() if name not in METHODS})
 
 

@@ -17,10 +17,8 @@ from scipy.special import ndtri
 
 from vips_core.kernels import Array
 from vips_core.privacy import gaussian, moments
-from vips_core.privacy.chernoff import OUTSIDE, Sum
-from vips_core.privacy.convolution import Law, convolve
 from vips_core.privacy.events import SampledGaussian, chance_to_be_drawn, join_full_batches
-from vips_core.privacy.losses import Side, between, connect, dots
+from vips_core.privacy.losses import OUTSIDE, Law, Side, Sum, between, connect, convolve, dots
 
 _LEAST_CELLS, _MOST_CELLS = 2**13, 2**19  # bound memory and time; a coarser grid is looser, never unsound
 _MOST_WORK = 2**20  # cells times different steps

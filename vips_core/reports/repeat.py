@@ -48,7 +48,7 @@ def sweep_cells() -> list[str]:
     """Return a sweep in Python, cell by cell of a notebook that lies beside its config.toml."""
     return [
         "from pathlib import Path\n\nfrom vips_core.store.store import Store\n"
-        "from vips_core.sweeps.execution import run_missing\nfrom vips_core.sweeps.grid import Sweep\n"
+        "from vips_core.sweeps.job import run_missing\nfrom vips_core.sweeps.grid import Sweep\n"
         "from vips_core.sweeps.results import frame, summarise\n",
         'definition = Sweep.from_toml(Path("config.toml").read_text(encoding="utf-8"))\nstore = Store()\n',
         'if __name__ == "__main__":  # processes are started, which read this file\n'

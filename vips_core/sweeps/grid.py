@@ -1,19 +1,24 @@
-"""A sweep's definition: grids of requests with seeds, as a config file gives them."""
+"""The definition of a sweep: grids of requests with seeds, from a config file or a shipped preset."""
 
 import itertools
 import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 from vips_core import validate
 from vips_core.jobs.request import SPENDING, Request
 from vips_core.models.task import METHODS, TASKS
 from vips_core.toml import read_toml, to_toml
 
-LARGEST = 10_000  # cells of one sweep
+LARGEST = 10_000  # cells of one sweep: a typing error must not queue weeks of work
 FIGURES = ("epsilon", "batch", "steps", "topics", "accounting")
+Size = Literal["quick", "full"]
+SIZES: tuple[Size, ...] = ("quick", "full")  # minutes, or the paper's grids
+_PRESETS = Path(__file__).parent / "presets"
+PRESETS = tuple(sorted(file.name.removesuffix("-full.toml") for file in _PRESETS.glob("*-full.toml")))
 _SEED = SPENDING["seed"]
 _SWEEP_KEYS = ("title", "model", "data", "figures")
 _GRID_KEYS = ("label", "keep", "seeds")
@@ -207,3 +212,22 @@ def _figures(value: Any, grids: tuple[Grid, ...]) -> tuple[str, ...]:
     if not isinstance(value, list | tuple):
         raise ValueError(f"figures must be a list of {', '.join(FIGURES)}, got {value!r}")
     return tuple(validate.one_of("figures", name, FIGURES) for name in value)
+
+
+def preset(name: str, size: Size) -> Sweep:
+    """Return a shipped sweep of the folder `presets`: quick in minutes, full with the paper's grids.
+
+    Parameters
+    ----------
+    name
+        Of `PRESETS`.
+    size
+        "quick" or "full".
+
+    Examples
+    --------
+    >>> len(preset("paper-sbn", "quick").cells())
+    20
+    """
+    file = _PRESETS / f"{validate.one_of('preset', name, PRESETS)}-{size}.toml"
+    return Sweep.from_toml(file.read_text(encoding="utf-8"))

@@ -17,7 +17,7 @@ from dashboard.views.learn.lessons.base import Outcome, lesson
 from dashboard.views.learn.lessons.figures import mark, side_by_side, swept
 from vips_core import BayesianLogistic, PrivacyPlan, Table
 from vips_core.audits.bounds import Rates, rates_at
-from vips_core.audits.support import possible_without_the_person
+from vips_core.audits.inspection import possible_without_the_person
 from vips_core.audits.wall_attack import attack_step
 from vips_core.kernels import Array
 from vips_core.privacy import gaussian

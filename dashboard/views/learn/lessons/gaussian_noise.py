@@ -17,7 +17,7 @@ from dashboard.views.learn.lessons.base import Outcome, lesson
 from dashboard.views.learn.lessons.figures import mark, side_by_side, swept
 from vips_core.kernels import Array
 from vips_core.privacy import gaussian
-from vips_core.privacy.strong import paper_step_epsilon
+from vips_core.privacy.accountants import paper_step_epsilon
 from vips_core.reports.figures import BLUE, GREEN, GREY, VERMILION, Figure, log_axis
 from vips_core.reports.traces import line
 

@@ -8,11 +8,10 @@ import pytest
 from tests.sweeps import BASE, without_failure
 from tests.toy import tiny_cluster
 from vips_core.engines.cluster import Cluster
-from vips_core.sweeps import cells, execution, results
+from vips_core.sweeps import cells, job, results
 from vips_core.sweeps.cells import cells_of
-from vips_core.sweeps.execution import CellProgress, run_missing
 from vips_core.sweeps.grid import Sweep
-from vips_core.sweeps.job import submit_sweep
+from vips_core.sweeps.job import CellProgress, run_missing, submit_sweep
 
 
 def test_private_data_are_refused(home):
@@ -41,7 +40,7 @@ def test_finished_cells_are_never_run_again(executed, monkeypatch):
     def no_pool(processes):
         raise AssertionError("a process was started")
 
-    monkeypatch.setattr(execution, "_pool", no_pool)
+    monkeypatch.setattr(job, "_pool", no_pool)
     whole = without_failure(definition)
     assert run_missing(whole, store) == CellProgress(10, 0, 10)
     other = Sweep.from_mapping(BASE | {"method": "refined", "epsilon": 2.0, "seeds": [1], "title": "another"})
@@ -82,7 +81,7 @@ def one_cell_then_wait(*arguments):
 def test_a_sweep_whose_scheduler_is_gone_can_be_started_again(home, monkeypatch):
     dask, _ = pytest.importorskip("dask"), pytest.importorskip("distributed")
     sweep = Sweep.from_mapping(BASE | {"method": "refined", "epsilon": 6.0, "seeds": [1, 2, 3]})
-    monkeypatch.setattr(execution, "cell_of_worker", one_cell_then_wait)
+    monkeypatch.setattr(job, "cell_of_worker", one_cell_then_wait)
     with (
         dask.config.set({"distributed.comm.timeouts.connect": "500ms"}),
         tiny_cluster(protocol="tcp", host="127.0.0.1") as workers,
