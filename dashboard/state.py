@@ -35,31 +35,33 @@ def widget_key(name: str, kind: str, shape: Hashable = "") -> str:
     return f"{kind}:{name}:{visit.get('entered', 0)}:{renewed}:{shape}"
 
 
-def heeds(key: str, act: Callable[[Any], object]) -> Callable[..., None]:
-    """Return a callback that acts on what the widget of this key says.
+def on_widget_change(key: str, act: Callable[[Any], object]) -> Callable[..., None]:
+    """Return a callback that passes the value of the widget with this key to `act`.
 
-    One that was replaced says nothing any more, although the browser reports it until a run has ended.
+    A widget that was replaced is ignored, although the browser reports its value until a run has ended.
     """
     kind, name, _, _, shape = key.split(":", 4)
 
-    def heed() -> None:
+    def callback() -> None:
         if key == widget_key(name, kind, shape):
             act(visit[key])
 
-    return heed
+    return callback
 
 
-def takes(name: str, key: str, read: Callable[[Any], Any] = lambda value: value) -> Callable[..., None]:
-    """Return a callback by which a value of the visit becomes what its widget says, read in some way."""
+def store_widget_value(
+    name: str, key: str, read: Callable[[Any], Any] = lambda value: value
+) -> Callable[..., None]:
+    """Return a callback that sets a value of the visit to what its widget shows, converted by `read`."""
 
-    def take(said: Any) -> None:
-        put(name, read(said), by=key.split(":")[0])
+    def store(shown: Any) -> None:
+        put(name, read(shown), by=key.split(":")[0])
         settle()
 
-    return heeds(key, take)
+    return on_widget_change(key, store)
 
 
-def sets(name: str, value: Any) -> Callable[..., None]:
+def set_value(name: str, value: Any) -> Callable[..., None]:
     """Return a callback that sets a value of the visit."""
     return lambda: change(name, value)
 

@@ -18,6 +18,7 @@ from vips_core.reports.figures import (
     HEIGHT,
     METHOD_COLOURS,
     METHOD_SYMBOLS,
+    VERMILION,
     Figure,
     figure,
     log_axis,
@@ -26,7 +27,8 @@ from vips_core.reports.figures import (
 from vips_core.reports.traces import axis, line, marked_line, note
 
 WAITING = "Being computed."
-_FEW_STEPS = 12  # that all have a tick
+_FEW_STEPS = 12  # up to which every step has a tick
+_COLUMNS, _WIDTH, _HEIGHT = 20, 12, 17  # of the crowd, and of a person in it
 
 
 def plot(figure: dict[str, Any], name: str, alt: str) -> None:
@@ -139,3 +141,28 @@ def score_by_epsilon(epsilons: Sequence[float], scores: NDArray[np.floating], sc
     ]
     ends = (math.log10(private[0]) - 0.05, math.log10(private[-1]) + 0.05)
     return figure(traces, log_axis("ε (log scale)", *ends), axis(score_title(score)), height=240)
+
+
+def hundred_people(found: float, sentence: str) -> None:
+    """Draw 100 people, `found` of them marked; a fraction of a person is paler."""
+    whole = math.floor(found)
+    last = range(whole, min(whole + 1, 100))
+    paths = [
+        f'<path d="{_people(range(100))}" fill="{GREY}" fill-opacity="0.45"/>',
+        f'<path d="{_people(range(whole))}" fill="{VERMILION}"/>',
+        f'<path d="{_people(last)}" fill="{VERMILION}" fill-opacity="{found - whole:.2f}"/>',
+    ]
+    width, height = _WIDTH * _COLUMNS, _HEIGHT * 100 // _COLUMNS
+    size = f'viewBox="0 0 {width} {height}" width="{3 * width}" height="{3 * height}"'
+    svg = f'<svg {size} xmlns="http://www.w3.org/2000/svg">{"".join(paths)}</svg>'
+    st.image(svg, width="stretch", alt=sentence)
+
+
+def _people(places: range) -> str:
+    """Return an SVG path of heads and shoulders at these places of the crowd."""
+    return "".join(_person(_WIDTH * (place % _COLUMNS), _HEIGHT * (place // _COLUMNS)) for place in places)
+
+
+def _person(x: float, y: float) -> str:
+    head = f"M{x + 3.4:g} {y + 3.7:g}a2.6 2.6 0 1 0 5.2 0a2.6 2.6 0 1 0 -5.2 0z"
+    return f"{head}M{x + 1.6:g} {y + 15:g}v-4.4a4.4 3.4 0 0 1 8.8 0v4.4z"

@@ -43,7 +43,7 @@ def number_with_slider(
             stops,
             value,
             key=slider_key,
-            on_change=state.takes(parameter.name, slider_key, read),
+            on_change=state.store_widget_value(parameter.name, slider_key, read),
             help=parameter.help,
             format_func=formats.brief,
         )
@@ -56,7 +56,7 @@ def number_with_slider(
             key=number_key,
             step=_step(parameter),
             format="%d" if parameter.whole else "%e" if 0 < value < _WRITTEN_OUT else "%g",
-            on_change=state.takes(parameter.name, number_key, read),
+            on_change=state.store_widget_value(parameter.name, number_key, read),
             label_visibility="collapsed",
         )
     return value
@@ -65,7 +65,7 @@ def number_with_slider(
 def switch(name: str, label: str, value: Any, help: str | None = None) -> bool:
     """Show a switch that sets a value, None while it is off; return whether it is on."""
     on, key = state.get(name) is not None, state.widget_key(name, "own")
-    on_change = state.takes(name, key, lambda on: value if on else None)
+    on_change = state.store_widget_value(name, key, lambda on: value if on else None)
     st.toggle(label, on, key=key, help=help, on_change=on_change)
     return on
 
@@ -97,7 +97,7 @@ def buttons(
         key=key,
         help=help,
         format_func=options.__getitem__,
-        on_change=state.takes(name, key, read),
+        on_change=state.store_widget_value(name, key, read),
         **{"width": "stretch", **more},
     )
 
@@ -141,7 +141,7 @@ def plain_slider(parameter: Number, step: float) -> float:
         key=key,
         format=f"%.{max(0, -math.floor(math.log10(step)))}f",
         help=parameter.help,
-        on_change=state.takes(parameter.name, key),
+        on_change=state.store_widget_value(parameter.name, key),
     )
     return float(state.get(parameter.name))
 
@@ -159,5 +159,5 @@ def one_of(name: str, label: str, options: Mapping[str, str], value: str, help: 
         key=key,
         help=help,
         format_func=lambda item: options.get(item, item),
-        on_change=state.takes(name, key),
+        on_change=state.store_widget_value(name, key),
     )

@@ -13,12 +13,22 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dashboard import state
-from dashboard.components import glossary
 
 _HERE = Path(__file__).parent
 STYLE = _HERE / "style.css"
 # A bell curve behind a wall, in a blue that reads on light and dark; inline, so that nothing is fetched.
 MARK, LOGO = ((_HERE / f"{name}.svg").read_text(encoding="utf-8") for name in ("mark", "logo"))
+
+TERMS = {
+    "ε": "Privacy cost. One person's record makes whatever is published at most e^ε times as likely. 0 tells "
+    "nothing about anyone; the smaller, the more private.",
+    "δ": "How far the promise of ε may be missed, as a probability. Keep it far below 1/N.",
+    "σ": "Noise multiplier: how large the random noise is, compared with what one person can change.",
+    "N": "How many records there are. It is public.",
+    "S": "Batch size: how many records a training step draws on average.",
+    "q": "Sampling rate: the chance that a step draws a record, S divided by N.",
+    "T": "How many steps a training run takes.",
+}
 
 
 def header(title: str, introduction: str, status: bool = True) -> None:
@@ -28,7 +38,7 @@ def header(title: str, introduction: str, status: bool = True) -> None:
     st.title(title, anchor=False)
     st.caption(introduction)
     if status:
-        glossary.show()
+        _glossary()
     place = st.empty()  # one place, however many there are: nothing below moves when they come or go
     if state.problems() or state.notes():
         with place.container():
@@ -36,6 +46,12 @@ def header(title: str, introduction: str, status: bool = True) -> None:
                 problem(sentence)
             for sentence in state.notes():
                 st.info(plain(sentence), icon=":material/info:")
+
+
+def _glossary() -> None:
+    """Offer the glossary, one click away."""
+    with st.popover("What ε, δ, σ, S and q mean", type="tertiary", icon=":material/dictionary:"):
+        st.markdown("\n".join(f"- **{letter}**: {meaning}" for letter, meaning in TERMS.items()))
 
 
 def status_line() -> None:

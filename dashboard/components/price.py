@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from dashboard.components import layout
-from dashboard.components.bounds import at_most
-from dashboard.components.formats import number
+from dashboard.components.formats import at_most, number
 from dashboard.components.layout import metric
 from vips_core import ACCOUNTANTS, AttackRisk, PrivacyPlan
 from vips_core.privacy.accountants import Account

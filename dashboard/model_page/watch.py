@@ -9,8 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dashboard import state, stored
 from dashboard.components import charts, layout, live_runs, price
-from dashboard.components.bounds import at_most
-from dashboard.components.formats import number
+from dashboard.components.formats import at_most, number
 from dashboard.model_page.definition import ModelPage
 from vips_core.store.rows import CANCELLED, DONE, FAILED, QUEUED, RUNNING, RunRow
 

@@ -5,8 +5,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import expect
 
-from dashboard.components.bounds import at_most
-from dashboard.components.formats import number
+from dashboard.components.formats import at_most, number
 from vips_core import PrivacyPlan
 
 expect.set_options(timeout=60_000)  # a busy machine is no failure

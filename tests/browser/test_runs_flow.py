@@ -6,7 +6,7 @@ import zipfile
 import pytest
 from playwright.sync_api import expect
 
-from dashboard.components.bounds import at_most
+from dashboard.components.formats import at_most
 from tests.small_rows import rows
 from vips_core import PrivacyPlan
 from vips_core.jobs import worker

@@ -42,7 +42,7 @@ def _comparison(runs: dict[str, Finished], test: Images) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             for label, step in (("Earlier", -data.COLUMNS), ("Later", data.COLUMNS)):
                 to = min(max(1, first + step), last)
-                st.button(label, on_click=state.sets("first", to), disabled=to == first)
+                st.button(label, on_click=state.set_value("first", to), disabled=to == first)
             switch("wrong", "Mark wrong pixels", "1")
             _png_button(rows, "reconstructions")
         accuracies = data.accuracy_table(by_method, originals, first)
@@ -73,7 +73,7 @@ def _samples(runs: dict[str, Finished]) -> None:
         rows = data.samples(runs, state.get(SAMPLE.name))
         st.html(pixels.table(rows))
         with st.container(horizontal=True):
-            again = state.sets(SAMPLE.name, state.get(SAMPLE.name) % int(SAMPLE.high) + 1)
+            again = state.set_value(SAMPLE.name, state.get(SAMPLE.name) % int(SAMPLE.high) + 1)
             st.button("Draw new samples", icon=":material/casino:", on_click=again)
             _png_button(rows, "samples")
 

@@ -4,7 +4,7 @@ import pytest
 
 from dashboard import background
 from dashboard.components import formats
-from dashboard.components.bounds import at_most
+from dashboard.components.formats import at_most
 from dashboard.views.plan import data, form
 from tests.dashboard.plan_page import PLAN, command, page, texts
 from tests.pages import address, checked, metrics, settled, widget

@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dashboard import pages
-from dashboard.components.bounds import at_least, at_most
+from dashboard.components.formats import at_least, at_most
 from dashboard.views.runs import charts, data, history, text
 from tests.pages import address, checked, opened, settled, view
 from tests.small_rows import rows
@@ -285,7 +285,7 @@ def test_runs_outlive_their_data_set(store):
     store.remove_data("secret")
     at = page(runs=run.id)
     assert not at.exception
-    assert "Protected is one patient." in texts(at).replace("\\", "")
+    assert "This protects one patient." in texts(at).replace("\\", "")
 
 
 def test_one_budget_under_two_names(store):
