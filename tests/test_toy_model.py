@@ -15,7 +15,7 @@ from vips_core.models.check import check_model
 from vips_core.models.task import TASKS
 from vips_core.records.samples import load_sample
 from vips_core.store.store import Store
-from vips_core.sweeps import execution
+from vips_core.sweeps import job
 
 __all__ = ["survey"]
 SPEND = ["--epsilon", 1, "--delta", 1e-5]
@@ -70,7 +70,7 @@ def test_it_shares_registered_records_and_their_cap_with_another_model(capsys, c
 
 def test_it_is_swept(capsys, tmp_path, monkeypatch):
     # In a thread: processes of a sweep import the installed models, and this one is known here only.
-    monkeypatch.setattr(execution, "_pool", lambda processes: ThreadPoolExecutor(1))
+    monkeypatch.setattr(job, "_pool", lambda processes: ThreadPoolExecutor(1))
     file = tmp_path / "sweep.toml"
     file.write_text(
         f'title = "Toy"\nmodel = "{NAME}"\ndata = "{SAMPLE}"\ndelta = 1e-5\nseeds = 2\n'
