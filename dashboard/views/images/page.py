@@ -8,7 +8,7 @@ from dashboard.components.layout import card, download_button
 from dashboard.components.tables import table_twin
 from dashboard.model_page import page as model_page
 from dashboard.stored import DataSet, Finished
-from dashboard.views.images import data, own_image, pixels, text
+from dashboard.views.images import board, data, pixels, text
 from dashboard.views.images.definition import PAGE, SAMPLE, UNITS
 from vips_core import Images
 
@@ -26,7 +26,7 @@ def _results(runs: dict[str, Finished], data_set: DataSet) -> None:
             sentence = text.failed([PAGE.labels[method] for method in failed], baseline)
             st.warning(sentence, icon=":material/warning:")
         _comparison(runs, data_set.test)
-    own_image.show(runs, data_set)
+    board.show(runs, data_set)
     _samples(runs)
     _dictionary(runs)
 

@@ -50,7 +50,7 @@ def test_slow_calls_do_not_block(monkeypatch):
     monkeypatch.setattr(background, "rerun_when_ready", waited_for.extend)
     at = page(solve="sigma", target=1.3125)
     assert data.make_plan in [call[0] for call in waited_for]
-    assert "Being computed." in texts(at)
+    assert "Computing…" in texts(at)
     assert len(at.number_input) > 4
     monkeypatch.setattr(background, "_PATIENCE", 60.0)
     moved = PLAN.calibrate(1.3125)
