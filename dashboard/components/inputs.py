@@ -1,4 +1,4 @@
-"""Inputs that follow the values of a visit: numbers, choices, lists."""
+"""Inputs for the values of a visit: numbers, choices, lists."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -11,22 +11,22 @@ from dashboard.components import formats
 from dashboard.components.layout import fresh, narrow_columns
 from dashboard.state import Choice, Number
 
-_WRITTEN_OUT = 1e-4  # the least number without an exponent, as the slider beside an entry has it
+_WRITTEN_OUT = 1e-4  # least number without an exponent, as on the slider beside the entry
 
 
 def number_with_slider(
     parameter: Number, most: float | None = None, before_change: Callable[[float], None] | None = None
 ) -> float:
-    """Show a slider on a logarithmic scale with exact entry beside it; both follow the value of the visit.
+    """Show a slider on a logarithmic scale with an exact entry beside it.
 
-    `before_change` hears of a new value, so that others can follow it.
+    `before_change` gets each new value first, so that other values can follow it.
     """
     high = parameter.high if most is None else most
     value: float = state.get(parameter.name)
     if value > high:
         value = high
         state.put(parameter.name, value)
-        state.note(f"{parameter.label} was lowered to {high:,}, the most that is possible here.")
+        state.note(f"{parameter.label} was lowered to {high:,}, the maximum here.")
     slider_key, number_key = (state.widget_key(parameter.name, kind, high) for kind in ("slider", "number"))
     stops = _stops(parameter, value, high)
     kind = int if parameter.whole else float

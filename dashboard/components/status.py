@@ -17,7 +17,7 @@ _STRIPES = (
 
 
 def show() -> None:
-    """Draw the line."""
+    """Draw the line at the top of a page."""
     items = "".join([*_data(), _jobs()])
     st.html(f'<div class="vips-status" role="status">{items}</div>')
 
@@ -44,7 +44,7 @@ def _data() -> list[str]:
 
 
 def _jobs() -> str:
-    statuses = stored.supervise()  # a restart of the machine may have left some waiting
+    statuses = stored.supervise()  # runs may have been waiting since the machine restarted
     running, waiting = (statuses.count(status) for status in (RUNNING, QUEUED))
     if not running and not waiting:
         return "<span>No run is training</span>"
@@ -54,12 +54,12 @@ def _jobs() -> str:
 
 
 def budget_bar(spent: float, reserved: float = 0.0, this_run: float = 0.0) -> None:
-    """Draw shares of the cap, of which the rest is left; more than all of it fills the bar."""
+    """Draw shares of a budget as a bar; what exceeds it fills the bar."""
     st.html(drawn(spent, reserved, this_run))
 
 
 def drawn(spent: float, reserved: float = 0.0, this_run: float = 0.0) -> str:
-    """Return the bar with its key, as HTML that a screen reader reads as one sentence."""
+    """Return the bar and its legend as HTML that a screen reader reads as one sentence."""
     left = max(0.0, 1 - spent - reserved - this_run)
     shares = {
         "Spent": (spent, BLUE),
@@ -80,6 +80,6 @@ def drawn(spent: float, reserved: float = 0.0, this_run: float = 0.0) -> str:
     ]
     sentence = ", ".join(f"{name.lower()} {percent(share)}" for name, (share, _) in shown.items())
     return (
-        f'<div class="vips-budget"><div class="bar" role="img" aria-label="Of the cap: {sentence}">'
+        f'<div class="vips-budget"><div class="bar" role="img" aria-label="Budget: {sentence}">'
         f'{"".join(widths)}</div><div class="key" aria-hidden="true">{"".join(key)}</div></div>'
     )
