@@ -16,10 +16,10 @@ import vips_core as vips
 from sample_data import generate
 from tests.toy import BetaBernoulli, coin_flips
 from vips_core import Block, Raw
-from vips_core.baselines.dpsgd import PrivateGradientDescent
 from vips_core.kernels.exact import cut
 from vips_core.kernels.pool import thread_count
 from vips_core.models.check import check_model
+from vips_core.models.logistic.rivals import PrivateGradientDescent
 from vips_core.models.logistic.task import GRADIENT_DESCENT
 from vips_core.models.task import PAPER, REFINED, TASKS
 from vips_core.privacy.noise import Randomness
@@ -90,7 +90,7 @@ def owners(rows, persons):
 
 @functools.cache
 def authors():
-    return documents().joined(owners(120, 70))
+    return vips.Documents.concatenated([documents()], owners(120, 70))
 
 
 @functools.cache

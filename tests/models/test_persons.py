@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import vips_core as vips
-from vips_core.baselines.dpsgd import PrivateGradientDescent
+from vips_core.models.logistic.rivals import PrivateGradientDescent
 from vips_core.privacy.wall import blocks_with_noise
 
 FEATURES, NORM = ("intercept", "a", "b", "c"), 2.0

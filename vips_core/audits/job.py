@@ -9,13 +9,11 @@ from vips_core.audits.run_attack import OneRunAudit, attack_one_run
 from vips_core.audits.verdict import RUN, WALL, Verdict, roc, verdict
 from vips_core.audits.wall_attack import WallAudit, attack_the_wall
 from vips_core.csv_text import to_csv
-from vips_core.jobs import execution
-from vips_core.jobs.execution import Prepared
-from vips_core.jobs.lifecycle import RunInHand
+from vips_core.jobs.lifecycle import ClaimedRun
 from vips_core.jobs.request import Request
+from vips_core.jobs.submission import Prepared, prepare
 from vips_core.jobs.worker import OnStep
 from vips_core.models.base import for_records
-from vips_core.models.logistic.task import OBJECTIVE_PERTURBATION
 from vips_core.options import Option
 from vips_core.records import DataSet
 from vips_core.store.rows import AUDIT, CANCELLED, DONE, NewRun
@@ -90,8 +88,8 @@ class AuditRequest:
         request = Request.from_mapping({name: value for name, value in table.items() if name not in OPTIONS})
         if not request.private:
             raise ValueError("an audit needs noise: without it ε is infinite, and nothing can refute that")
-        if request.method == OBJECTIVE_PERTURBATION:
-            raise ValueError(f"method {request.method} cannot be audited, because it releases at no wall")
+        if request.chosen_method.pure is not None:
+            raise ValueError(f"method {request.method} cannot be audited: it releases nothing at the wall")
         return cls(request, values)
 
     def to_mapping(self) -> dict[str, Any]:
@@ -122,7 +120,7 @@ class AuditRequest:
         canaries = self.values["canaries"]
         if self.values["attack"] == RUN and canaries > len(data.train):
             raise ValueError(f"canaries must be at most the {len(data.train):,} records, got {canaries:,}")
-        return execution.prepare(self.request, data)
+        return prepare(self.request, data)
 
 
 def submit_audit(store: Store, table: Mapping[str, Any], *, held: bool = False) -> str:
@@ -151,7 +149,7 @@ def submit_audit(store: Store, table: Mapping[str, Any], *, held: bool = False) 
     return store.queue(run, held=held)
 
 
-def run_audit(run: RunInHand, on_step: OnStep | None) -> None:
+def run_audit(run: ClaimedRun, on_step: OnStep | None) -> None:
     """Attack, and write verdict and ROC into the run's folder; a stopped attack leaves what it has."""
     row = run.store.run(run.id)
     audit = AuditRequest.from_mapping(row.request)
@@ -204,7 +202,7 @@ def results(store: Store, run_id: str) -> "tuple[Verdict, pd.DataFrame] | None":
 class _Progress:
     """What happens after each release or step: progress is stored now and then, and a stop is noticed."""
 
-    def __init__(self, run: RunInHand, on_step: OnStep | None) -> None:
+    def __init__(self, run: ClaimedRun, on_step: OnStep | None) -> None:
         self._run, self._on_step, self._noted = run, on_step, 0.0
         self.done, self.stopped = 0, False
 

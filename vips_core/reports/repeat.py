@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from vips_core.jobs.request import Request
-from vips_core.models.logistic.task import OBJECTIVE_PERTURBATION
 from vips_core.records.samples import SAMPLES
 
 _COMPARE_IMPORTS = "from operator import attrgetter\nfrom pathlib import Path\n\nimport numpy as np\n\n"
@@ -23,11 +22,12 @@ def run_cells(
     """Return the run in Python, cell by cell of a notebook."""
     if private:
         return _within_the_cap(request)
-    if request.method == OBJECTIVE_PERTURBATION:
-        return _objective_perturbation(request, name)
+    source, load = _source(name)
+    if pure := request.chosen_method.pure:
+        pure_imports, lines = pure.code(request.values)
+        return [pure_imports + source, load, lines]
     imports = _COMPARE_IMPORTS if request.seed is not None else ""
     imports += "import vips_core as vips\n"
-    source, load = _source(name)
     task = request.task
     imports += task.imports(request.method)
     model = task.model_code(request.method, request.values)
@@ -93,18 +93,6 @@ def _source(name: str) -> tuple[str, str]:
     if name in SAMPLES:
         return "from vips_core.records.samples import load_sample\n", f'data = load_sample("{name}")\n'
     return "from vips_core.store.store import Store\n", f"data = Store().load({json.dumps(name)})\n"
-
-
-def _objective_perturbation(request: Request, name: str) -> list[str]:
-    source, load = _source(name)
-    return [
-        "import numpy as np\n\n"
-        "from vips_core.baselines.objective_perturbation import fit_objective_perturbation\n" + source,
-        load,
-        f"rng = np.random.default_rng({request.seed!r})\n"
-        f"weights = fit_objective_perturbation(data.train, {request.get('epsilon')!r}, rng)\n"
-        "print(weights)\n",
-    ]
 
 
 def _within_the_cap(request: Request) -> list[str]:

@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 
-from vips_core.jobs import execution
+from vips_core.fit import load
 from vips_core.models.logistic import scores
 from vips_core.privacy.tradeoff import AttackRisk
 from vips_core.reports import figures
@@ -42,7 +42,7 @@ def _held_out_risks(facts: RunFacts, store: Store) -> list[Exhibit]:
     if facts.ledger is None or facts.result is None or not facts.data.has_test:
         return []
     data = store.load(facts.row.data)
-    fit = execution.restore(execution.prepare(facts.request, data, facts.row.plan), facts.folder)
+    fit = load(facts.folder)
     risks = facts.request.task.probabilities(fit, data.test)
     if risks is None:
         return []

@@ -8,8 +8,7 @@ import numpy as np
 from vips_core import rounding
 from vips_core.jobs.request import SPENDING
 from vips_core.models.lda.scores import match_topics
-from vips_core.models.logistic.task import OBJECTIVE_PERTURBATION
-from vips_core.models.task import TASKS, TOP
+from vips_core.models.task import METHODS, TASKS, TOP
 from vips_core.privacy.accountants import ACCOUNTANTS
 from vips_core.privacy.plan import PrivacyPlan
 from vips_core.reports import sweep_figures
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 APART = "Curves are moved a little sideways so that their bars can be told apart."
-REPLACED = "Objective perturbation's ε is for replacing one record, at δ = 0."
+REPLACED = "{method}: ε is for replacing one record, at δ = 0."
 BARS = "Bars and bands show one standard deviation over seeds, of which there are {seeds}."
 CLAIMED = (
     "ε is what each method claims: the target that its noise was calibrated to, or where the noise was "
@@ -33,10 +32,7 @@ CLAIMED = (
 SAME_TEST = "Seeds change initialisation, batches and noise; the held-out records stay the same."
 PAPER_ACCOUNTING = ("moments_paper", "moments", "pld")
 EXAMPLES = 3  # topics in the table
-# Options that tell lines of one series apart, with their symbols.
-_OPTIONS = {name: SPENDING[name] for name in ("batch", "epochs", "delta", "accountant")} | {
-    name: option for task in TASKS.values() for name, option in task.options.items()
-}
+_SPENDING = ("batch", "epochs", "delta", "accountant")  # options that tell lines of one series apart
 _INTERVAL = {"low": "low (95% of the mean)", "high": "high (95% of the mean)"}
 
 
@@ -137,13 +133,15 @@ def line_names(cells: "pd.DataFrame", x: str) -> "pd.Series":
     """
     names = cells["series"].map(lambda name: METHOD_NAMES.get(name, name))
     on_the_axis = {"expected_batch": "batch"}.get(x, x)
-    for column in (name for name in _OPTIONS if name in cells and name != on_the_axis):
+    options = {name: SPENDING[name] for name in _SPENDING}
+    options |= {name: option for task in TASKS.values() for name, option in task.options.items()}
+    for column in (name for name in options if name in cells and name != on_the_axis):
         several = cells.groupby("series")[column].transform("nunique") > 1
         points = cells.groupby(["series", column], dropna=False)[x].transform("nunique")
         mixed = cells.groupby(["series", x], dropna=False)[column].transform("nunique") > 1
         # Where x follows from the column, one line through all of them says it best.
         follows = ~(mixed | (points > 1)).groupby(cells["series"]).transform("any")
-        symbol = _OPTIONS[column].symbol or column
+        symbol = options[column].symbol or column
         names = names.where(~(several & ~follows), names + _settings(symbol, cells[column]))
     if x != "epsilon":  # ε may follow from what is on the axis; else it tells lines apart
         several = cells.groupby(["series", x])["epsilon"].transform("nunique") > 1
@@ -166,7 +164,8 @@ def _scores(
         summary = results.summarise(of_score, ["line", "method", column])
         sentences = [BARS.format(seeds=_seeds(summary)), APART, SAME_TEST]
         sentences += [CLAIMED] if x == "epsilon" else []
-        sentences += [REPLACED] if OBJECTIVE_PERTURBATION in set(of_score["method"]) else []
+        methods = [METHODS[name] for name in of_score["method"].unique()]
+        sentences += [REPLACED.format(method=method.label) for method in methods if method.pure is not None]
         axis = "ε" if x == "epsilon" else "the batch size"
         title = f"Held-out {score} against {axis}{_compare(sweep, x, str(score))}"
         name, caption = f"{x}-{_file_name(str(score))}", " ".join(sentences)
