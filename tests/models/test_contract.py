@@ -110,13 +110,13 @@ def drawers():
     return replace(drawings(), persons=owners(80, 40))
 
 
-def lda(method):
-    return vips.LDA(3, documents().vocabulary, 25, variant=method)
+def lda(variant):
+    return vips.LDA(3, documents().vocabulary, 25, variant=variant)
 
 
-def regression(rows, method):
+def regression(rows, variant):
     pairs = rows.missing_pairs
-    return vips.BayesianLogistic(rows.feature_names, rows.norm_bound, method, missing_pairs=pairs)
+    return vips.BayesianLogistic(rows.feature_names, rows.norm_bound, variant, missing_pairs=pairs)
 
 
 CONFIGURATIONS = [
@@ -171,8 +171,8 @@ def by_default(task, method, data):
     return task.model(method, values, data())
 
 
-def of_table(columns, method):
-    return regression(table(columns), method)
+def of_table(columns, variant):
+    return regression(table(columns), variant)
 
 
 SIZES = [
@@ -186,9 +186,9 @@ SIZES = [
         for k in (7, 10, 20)
     ),
     *(
-        Configuration(f"logistic {method}, d = {d}", partial(of_table, d, method), partial(table, d))
+        Configuration(f"logistic {variant}, d = {d}", partial(of_table, d, variant), partial(table, d))
         for d in (5, 40, 100, 333)
-        for method in ("refined", "paper")
+        for variant in ("refined", "paper")
     ),
 ]
 

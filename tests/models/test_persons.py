@@ -56,8 +56,8 @@ def pictures(rng, persons, alike):
     return vips.Images.from_images(np.ones_like(images) if alike else images, 0.5, persons)
 
 
-def regression(method):
-    return lambda: vips.BayesianLogistic(FEATURES, NORM, method)
+def regression(variant):
+    return lambda: vips.BayesianLogistic(FEATURES, NORM, variant)
 
 
 CASES = [

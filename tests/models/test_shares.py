@@ -79,12 +79,12 @@ def differing_copies():
         x = np.tile(rng.random(columns), (1100, 1))
         data = vips.Table(x, np.ones(1100), names(columns), columns**0.5)
         root = rng.normal(size=(columns, columns))
-        for method in ("paper", "refined"):
-            model = vips.BayesianLogistic(data.feature_names, data.norm_bound, method)
+        for variant in ("paper", "refined"):
+            model = vips.BayesianLogistic(data.feature_names, data.norm_bound, variant)
             params = model.init(plan, rng)
-            if method == "paper":
+            if variant == "paper":
                 params = replace(params, covariance=root @ root.T / columns, mean=rng.normal(size=columns))
-            found += [(method, columns, name) for name in copies_differ(model, data, params, plan)]
+            found += [(variant, columns, name) for name in copies_differ(model, data, params, plan)]
     return found
 
 

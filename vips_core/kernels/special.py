@@ -5,8 +5,11 @@ import math
 import numba as nb
 import numpy as np
 
+from vips_core.kernels import Array
+
 LOG2_E = math.log2(math.e)
 LN2_HIGH, LN2_LOW = 0.693359375, -2.12194440e-4
+PG_SERIES_BELOW = 1e-2  # size of c below which E[ξ] is a series; the first dropped term is about 2e-16
 LN2_FIRST, LN2_REST = 0.693145751953125, 1.4286068203094172e-6  # their products with whole numbers are exact
 
 
@@ -44,6 +47,28 @@ def exp_digamma(x: np.float32) -> np.float32:
     square = inverse * inverse
     tail = (square * np.float32(10313 / 2903040) + np.float32(-37 / 5760)) * square + np.float32(1 / 24)
     return (tail * inverse + m) * exp_negative(-slope / (a * (a + np.float32(2))))
+
+
+@nb.njit(nogil=True, cache=True, error_model="numpy")
+def pg_mean(c: float) -> float:
+    """E[ξ] for ξ ~ PG(1, c), inside a kernel: even in c, at most ¼ (at c = 0), falling to 0 like 1/(2|c|)."""
+    size, square = abs(c), c * c
+    near = 0.25 - square / 48.0 + square * square / 480.0  # Taylor series of tanh(c/2)/(2c)
+    far = (0.5 - logistic_tail(size)) / size  # tanh(c/2) = 1 − 2/(1 + exp c)
+    return near if size < PG_SERIES_BELOW else far
+
+
+def pg_means(c: Array) -> Array:
+    """`pg_mean` of an array; that of a number does not depend on where it stands, unlike NumPy's tanh."""
+    means = np.empty(c.shape)
+    _fill_means(np.ascontiguousarray(c).reshape(-1), means.reshape(-1))
+    return means
+
+
+@nb.njit(nogil=True, cache=True, error_model="numpy")
+def _fill_means(c: Array, means: Array) -> None:
+    for i in range(c.size):
+        means[i] = pg_mean(c[i])
 
 
 @nb.njit(inline="always", error_model="numpy")

@@ -15,8 +15,7 @@ import numpy.typing as npt
 from numba import njit
 
 from vips_core.kernels import Array
-from vips_core.kernels.polya_gamma import pg_mean
-from vips_core.kernels.special import logistic_tail
+from vips_core.kernels.special import logistic_tail, pg_mean
 
 Indices = npt.NDArray[np.integer]
 LARGEST = 1e300  # of log odds and squared norms

@@ -23,8 +23,8 @@ from scipy import linalg, sparse
 
 from vips_core.kernels import Array
 from vips_core.kernels.exact import cut, left_bits, lowered, right_factor, square_step
-from vips_core.kernels.polya_gamma import pg_means
 from vips_core.kernels.pool import map_chunks
+from vips_core.kernels.special import pg_means
 from vips_core.kernels.symmetric import symmetrised
 from vips_core.models.base import Block, Released, most_efficient
 from vips_core.models.logistic import kernels, sums

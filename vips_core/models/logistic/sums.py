@@ -25,9 +25,8 @@ import scipy  # its parts load when they are used
 from scipy import sparse
 
 from vips_core.kernels import Array
-from vips_core.kernels.exact import cut, lowered, square_step
+from vips_core.kernels.exact import cut, lowered, row_sums, square_step
 from vips_core.kernels.pool import map_chunks
-from vips_core.kernels.rows import row_sums
 from vips_core.models.base import Block
 from vips_core.models.logistic import kernels
 from vips_core.models.logistic.coordinates import Coordinates, unit

@@ -12,7 +12,7 @@ from dashboard.state import Number
 from dashboard.views.learn.lessons.base import Outcome, lesson
 from dashboard.views.learn.lessons.figures import mark, point, side_by_side, swept
 from vips_core.kernels import Array
-from vips_core.kernels.polya_gamma import pg_means
+from vips_core.kernels.special import pg_means
 from vips_core.reports.figures import BLUE, GREY, PURPLE, VERMILION, Figure
 from vips_core.reports.traces import axis, line
 
