@@ -82,10 +82,8 @@ def why_failed(run: RunRow) -> str:
 
 
 def _cancel(run_id: str) -> None:
-    try:
+    with state.complaining():
         stored.store().cancel(run_id)
-    except ValueError as problem:
-        state.complain(str(problem))
 
 
 def _live(runs: Sequence[RunRow]) -> set[str]:

@@ -78,13 +78,11 @@ def clicked(page: ModelPage, turn: int) -> None:
 def submit(page: ModelPage) -> None:
     """Queue the chosen runs and put them into the address; refusals are kept for the page to show."""
     run_ids = []
-    try:
+    with state.complaining():
         for request in requests(page):
             same = stored.same_run(request)
             run_ids.append(submission.submit(stored.store(), request) if same is None else same.id)
         supervisor.start(stored.store())
-    except ValueError as problem:
-        state.complain(str(problem))
     if run_ids:
         state.put("runs", ",".join(run_ids))
 

@@ -11,7 +11,6 @@ from dashboard.state import Choice, Number, Parameter, Text, log_stops
 from dashboard.views.audit import text
 from vips_core.audits.job import OPTIONS, submit_audit
 from vips_core.audits.verdict import WALL
-from vips_core.jobs import supervisor
 from vips_core.jobs.request import SPENDING
 from vips_core.models.task import NON_PRIVATE, TASKS, TITLES
 from vips_core.reports.figures import METHOD_NAMES
@@ -81,11 +80,6 @@ def _table() -> dict[str, Any]:
 
 
 def _start(table: Mapping[str, Any]) -> None:
-    """Queue an audit and show it, or keep the reason for its refusal for the page to show."""
-    try:
-        run_id = submit_audit(stored.store(), table)
-        supervisor.start(stored.store())
-    except ValueError as problem:
-        state.complain(str(problem))
-        return
-    state.change(AUDIT.name, run_id)
+    """Queue an audit and show it."""
+    with state.complaining():
+        state.change(AUDIT.name, stored.start(submit_audit, table))

@@ -10,7 +10,6 @@ from dashboard.components import layout
 from dashboard.components.inputs import choice, number_with_slider, one_of
 from dashboard.state import Choice, Number, Parameter, Text
 from dashboard.views.frontier import text
-from vips_core.jobs import supervisor
 from vips_core.models.task import NON_PRIVATE, REFINED, TASKS, TITLES
 from vips_core.reports.figures import METHOD_NAMES
 from vips_core.store.rows import RunRow
@@ -155,14 +154,9 @@ def _preset(name: str, size: Size) -> Sweep:
 
 
 def start(config: Mapping[str, Any]) -> None:
-    """Queue a sweep and show it, or keep the reason for its refusal for the page to show."""
-    try:
-        run_id = submit_sweep(stored.store(), dict(config))
-        supervisor.start(stored.store())
-    except ValueError as problem:
-        state.complain(str(problem))
-        return
-    look_at(run_id)
+    """Queue a sweep and show it."""
+    with state.complaining():
+        look_at(stored.start(submit_sweep, dict(config)))
 
 
 def look_at(run_id: str) -> None:

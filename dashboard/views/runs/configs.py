@@ -7,7 +7,6 @@ from dashboard.components import layout
 from dashboard.components.layout import card
 from dashboard.views.runs import data, text
 from dashboard.views.runs.data import CHOSEN, HISTORY, PART
-from vips_core.jobs import supervisor
 from vips_core.jobs.request import Request
 from vips_core.jobs.submission import submit
 from vips_core.sweeps.job import submit_sweep
@@ -42,17 +41,12 @@ def show() -> None:
 
 
 def _submit(toml: str) -> None:
-    """Queue a run or sweep and show it in the history, or keep the reason for its refusal."""
-    store = stored.store()
-    try:
+    """Queue a run or sweep and show it in the history."""
+    with state.complaining():
         config = data.read_config(toml)
         if isinstance(config, Request):
-            run_id = submit(store, config)
+            run_id = stored.start(submit, config)
         else:
-            run_id = submit_sweep(store, config.to_mapping())
-        supervisor.start(store)
-    except ValueError as problem:
-        state.complain(str(problem))
-        return
-    state.change(CHOSEN.name, run_id)
-    state.put(PART.name, HISTORY)
+            run_id = stored.start(submit_sweep, config.to_mapping())
+        state.change(CHOSEN.name, run_id)
+        state.put(PART.name, HISTORY)

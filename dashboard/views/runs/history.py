@@ -1,6 +1,6 @@
 """The history of runs on the Runs page: filters, the table, and selected runs side by side."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import streamlit as st
@@ -145,23 +145,15 @@ def _ask(run_id: str | None) -> None:
 
 
 def _pin(run_id: str, pinned: bool) -> None:
-    _change_store(lambda: stored.store().pin(run_id, pinned))
+    with state.complaining():
+        stored.store().pin(run_id, pinned)
 
 
 def _delete(run_id: str) -> None:
-    if _change_store(lambda: stored.store().delete(run_id)):
+    with state.complaining():
+        stored.store().delete(run_id)
         kept = [name for name in _chosen_names() if name != run_id]
         state.change(CHOSEN.name, ",".join(kept) or None)
-
-
-def _change_store(action: Callable[[], None]) -> bool:
-    """Change the store and return whether it accepted; the page shows the reason for a refusal."""
-    try:
-        action()
-    except ValueError as problem:
-        state.complain(str(problem))
-        return False
-    return True
 
 
 def _compare(fits: Sequence[RunRow], later: Later) -> None:
