@@ -7,7 +7,13 @@ import streamlit as st
 
 from dashboard import pages, state, stored
 from dashboard.components import layout
-from dashboard.components.inputs import choice, number_with_slider, one_of
+from dashboard.components.inputs import (
+    choice,
+    number_with_slider,
+    one_existing,
+    several_of,
+    start_button,
+)
 from dashboard.state import Choice, Number, Parameter, Text
 from dashboard.views.frontier import text
 from vips_core.models.task import NON_PRIVATE, REFINED, TASKS, TITLES
@@ -68,37 +74,15 @@ def new_sweep() -> None:
     except ValueError as problem:
         layout.problem(str(problem))
         return
-    st.button(
-        f"Start {runs:,} runs",
-        type="primary",
-        icon=":material/play_arrow:",
-        width="stretch",
-        key="start-sweep",
-        on_click=start,
-        args=(sweep.to_mapping(),),
-    )
+    start_button(f"Start {runs:,} runs", "start-sweep", start, sweep.to_mapping())
     st.caption(text.A_SWEEP)
     st.caption(text.PUBLIC_ONLY)
 
 
 def _own_grid() -> None:
     model = choice(MODEL)
-    names = public_data(model)
-    if state.get(DATA.name) not in names:
-        state.put(DATA.name, names[0])
-    one_of(DATA.name, "Data", {name: name for name in names}, state.get(DATA.name))
-    methods = list(TASKS[model].methods)
-    kept = [name for name in state.get(METHODS.name).split(",") if name in methods] or methods[:1]
-    state.put(METHODS.name, ",".join(kept))
-    key = state.widget_key(METHODS.name, "sweep", model)
-    st.multiselect(
-        "Methods",
-        methods,
-        kept,
-        key=key,
-        format_func=METHOD_NAMES.__getitem__,
-        on_change=state.store_widget_value(METHODS.name, key, lambda names: ",".join(names) or methods[0]),
-    )
+    one_existing(DATA, "Data", {name: name for name in public_data(model)})
+    several_of(METHODS.name, "Methods", {name: METHOD_NAMES[name] for name in TASKS[model].methods})
     st.text_input(
         "Values of ε",
         state.get(EPSILONS.name),

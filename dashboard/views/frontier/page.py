@@ -10,9 +10,6 @@ from dashboard.components.tables import csv_button
 from dashboard.views.frontier import cards, data, form, text
 from dashboard.views.frontier.form import BESIDE, PARAMETERS, SHIPPED, SWEEP
 
-_REDRAW = 3.0  # seconds between two redraws of a live sweep's curves: drawing them takes about one
-_ROWS, _TALLEST = 8, 360  # a longer table of settings scrolls, in this many pixels: it stays on one screen
-
 
 def show() -> None:
     """Draw the page."""

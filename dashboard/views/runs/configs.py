@@ -4,6 +4,7 @@ import streamlit as st
 
 from dashboard import pages, state, stored
 from dashboard.components import layout
+from dashboard.components.inputs import start_button
 from dashboard.components.layout import card
 from dashboard.views.runs import data, text
 from dashboard.views.runs.data import CHOSEN, HISTORY, PART
@@ -27,14 +28,7 @@ def show() -> None:
             return
         st.success(layout.plain(text.config(config)), icon=":material/check:")
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.button(
-                "Submit",
-                type="primary",
-                icon=":material/play_arrow:",
-                key="submit",
-                on_click=_submit,
-                args=(toml,),
-            )
+            start_button("Submit", "submit", _submit, toml, width="content")
             if isinstance(config, Request):
                 page = pages.page(pages.of_model(config.model))
                 st.page_link(page, label="Open on its page", query_params=data.page_values(config))

@@ -9,7 +9,7 @@ from dashboard import pages, state, stored
 from dashboard.background import Later
 from dashboard.components import layout, live_runs, stored_runs
 from dashboard.components.charts import chart
-from dashboard.components.inputs import choice, one_of
+from dashboard.components.inputs import choice, one_existing
 from dashboard.components.layout import card
 from dashboard.components.tables import by_width, csv_button, text_table
 from dashboard.views.runs import charts, data, text
@@ -23,12 +23,8 @@ _REDRAW = 3.0  # seconds between two redraws for live runs: a table that jumps o
 
 def filters(runs: Sequence[RunRow]) -> list[RunRow]:
     """Show the filters and return the runs that match."""
-    names = [ALL, *dict.fromkeys(run.data for run in runs)]
-    if state.get(DATA.name) not in names:
-        state.put(DATA.name, ALL)
     choice(MODEL)
-    labels = {name: name for name in names} | {ALL: "All data sets"}
-    one_of(DATA.name, "Data", labels, state.get(DATA.name))
+    one_existing(DATA, "Data", {ALL: ALL} | {run.data: run.data for run in runs} | {ALL: "All data sets"})
     choice(STATUS)
     choice(METHOD)
     return data.matching(runs, *(state.get(item.name) for item in (MODEL, DATA, STATUS, METHOD)))
