@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import streamlit as st
 
@@ -56,6 +56,22 @@ def follow(
 
     background.wait_until(have_changed, every=_POLL)
     st.rerun()
+
+
+def follow_bar(run: RunRow, bar: Any, unit: str, redraw: float = math.inf) -> None:
+    """Follow a run with a bar that counts its steps in this unit; `redraw` is as for `follow`."""
+
+    def show(now: Sequence[RunRow]) -> None:
+        for item in now:
+            draw_bar(bar, item, unit)
+
+    follow([run], show=show, redraw=redraw)
+
+
+def draw_bar(bar: Any, run: RunRow, unit: str, before: float = 0.0) -> None:
+    """Show the steps of a run in the place of its bar; `before` is the share until its first step."""
+    share = run.step / run.steps if run.steps and run.step else before
+    bar.progress(min(1.0, share), f"{run.step:,} of {run.steps:,} {unit}")
 
 
 def cancel_button(
