@@ -15,7 +15,6 @@ from vips_core.jobs.lifecycle import RunInHand
 from vips_core.jobs.request import Request
 from vips_core.jobs.worker import OnStep
 from vips_core.models.base import for_records
-from vips_core.models.logistic.task import OBJECTIVE_PERTURBATION
 from vips_core.options import Option
 from vips_core.records import DataSet
 from vips_core.store.rows import AUDIT, CANCELLED, DONE, NewRun
@@ -90,7 +89,7 @@ class AuditRequest:
         request = Request.from_mapping({name: value for name, value in table.items() if name not in OPTIONS})
         if not request.private:
             raise ValueError("an audit needs noise: without it ε is infinite, and nothing can refute that")
-        if request.method == OBJECTIVE_PERTURBATION:
+        if request.task.methods[request.method].is_pure:
             raise ValueError(f"method {request.method} cannot be audited, because it releases at no wall")
         return cls(request, values)
 

@@ -44,6 +44,8 @@ class Method:
         Whether it answers once, by a proof of its own: pure ε-DP, outside of the wall.
     refused_on_private
         Why it may not run on private data; empty where it may.
+    proof
+        For `is_pure`: the mechanism and what its proof is about, as a report says it.
     """
 
     name: str
@@ -54,6 +56,7 @@ class Method:
     ignored_options: tuple[str, ...] = ()
     is_pure: bool = False
     refused_on_private: str = ""
+    proof: str = ""
 
 
 @dataclass(frozen=True)
@@ -100,6 +103,29 @@ class PaperSettings:
     noises: tuple[float, ...]
     delta: float = 1e-4
     records: int | None = None
+
+
+@dataclass(frozen=True)
+class Chart:
+    """What a task has to show of fits, as a table; reports draw it.
+
+    Attributes
+    ----------
+    name
+        For files.
+    title, caption
+        Above and below it.
+    table
+        The numbers.
+    drawn_as
+        Name of a drawing of `vips_core.reports.exhibits`, empty where the table is shown.
+    """
+
+    name: str
+    title: str
+    caption: str
+    table: Any
+    drawn_as: str = ""
 
 
 @dataclass(frozen=True)
@@ -197,6 +223,14 @@ class Task:
         """Return the Python expression that makes the same model, given `vips` and `data`."""
         raise NotImplementedError
 
+    def model_import(self, method: str) -> str:
+        """Return the import that `model_code` needs besides `vips`, empty for none."""
+        return ""
+
+    def pure_code(self, method: str, values: Mapping[str, Any]) -> tuple[str, str]:
+        """Return import and Python code, given `data`, of a method that is proved as a whole."""
+        raise NotImplementedError
+
     def check(self, test: Any) -> None:
         """Refuse public held-out records that cannot be scored, before anything is spent."""
 
@@ -207,6 +241,14 @@ class Task:
     def report(self, fit: Fitted[Any], test: Any) -> Report:
         """Return what may be published; `test` is public, or None."""
         raise NotImplementedError
+
+    def charts(self, fit: Fitted[Any], test: Any, scores: Mapping[str, float]) -> list[Chart]:
+        """Return what to show of a fit on public held-out records, given the scores of its report."""
+        return []
+
+    def side_by_side(self, fits: Mapping[str, Mapping[str, Any]], train: Any) -> list[Chart]:
+        """Return what to show of several fits, given their labels and arrays, and public records."""
+        return []
 
     def cautions(self, model: Any, plan: PrivacyPlan) -> list[str]:
         """Return warnings about a plan for a model, from public quantities."""

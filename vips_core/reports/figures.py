@@ -8,7 +8,7 @@ labels always say the same as the colour. Plotly itself is not needed here.
 import itertools
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,9 @@ import numpy.typing as npt
 from vips_core.kernels import Array
 from vips_core.models.task import METHODS
 from vips_core.reports.traces import Trace, axis, line, marked_line, markers
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Figure = dict[str, Any]
 
@@ -44,9 +47,10 @@ def score_of_run(steps: Sequence[int], values: Sequence[float], score: str) -> F
     return figure([curve], x, axis(score_title(score)), showlegend=False, margin=NO_LEGEND)
 
 
-def roc(false_positives: npt.ArrayLike, true_positives: npt.ArrayLike) -> Figure:
-    """Receiver operating characteristic of one model, with guessing as reference."""
-    curve = line("This model", false_positives, true_positives, BLUE, hover=RATES)
+def roc(table: "pd.DataFrame") -> Figure:
+    """Draw the ROC curve of one model, with guessing as reference."""
+    rates = (table["false positive rate"].to_numpy(), table["true positive rate"].to_numpy())
+    curve = line("This model", *rates, BLUE, hover=RATES)
     shares = {"range": [-0.01, 1.02], "tickformat": ".0%"}
     x, y = axis("False positive rate", **shares), axis("True positive rate", **shares)
     return figure([curve, guessing()], x, y)
@@ -200,8 +204,9 @@ def guessing(name: str = "Guessing", end: float = 1.0) -> Trace:
     return line(name, [0, end], [0, end], GREY, "dash")
 
 
-def calibration(predicted: Any, observed: Any) -> Figure:
+def calibration(table: "pd.DataFrame") -> Figure:
     """Draw observed shares of cases against predicted risks, with the line on which they are equal."""
+    predicted, observed = table["predicted"].to_numpy(), table["observed"].to_numpy()
     end = 1.05 * float(max(max(predicted), max(observed)))
     points = marked_line(
         "This model", predicted, observed, BLUE, hover="%{x:.1%} predicted, %{y:.1%} observed"

@@ -1,6 +1,7 @@
 """Risk from features: Bayesian logistic regression and its rivals."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,10 +12,18 @@ from vips_core.kernels import Array
 from vips_core.models.base import Fitted
 from vips_core.models.logistic.model import BayesianLogistic
 from vips_core.models.logistic.refined import expected_signal
-from vips_core.models.logistic.scores import auc, auc_of, log_loss
+from vips_core.models.logistic.scores import (
+    auc,
+    auc_of,
+    calibration_of,
+    constant_log_loss,
+    log_loss,
+    roc_of,
+)
 from vips_core.models.task import (
     ON_THE_WALL,
     TOP,
+    Chart,
     Method,
     PaperSettings,
     Report,
@@ -55,6 +64,8 @@ class LogisticTask(Task):
                 ignored_options=("accountant", "delta", "epochs", "batch"),
                 is_pure=True,
                 refused_on_private="its ε is for replacing a record and does not compose with the ledger",
+                proof="Objective perturbation (Chaudhuri, Monteleoni and Sarwate 2011) adds a random linear "
+                "term to the regression's objective and solves it once.",
             ),
         )
     }
@@ -103,6 +114,21 @@ class LogisticTask(Task):
             return f"PrivateGradientDescent({public})"
         return f'vips.BayesianLogistic({public}, "{self.methods[method].variant}")'
 
+    def model_import(self, method: str) -> str:
+        """Return the import of DP-SGD."""
+        if method != GRADIENT_DESCENT:
+            return ""
+        return "from vips_core.baselines.dpsgd import PrivateGradientDescent"
+
+    def pure_code(self, method: str, values: Mapping[str, Any]) -> tuple[str, str]:
+        """Return import and code of objective perturbation."""
+        name = "fit_objective_perturbation"
+        return (
+            f"import numpy as np\n\nfrom vips_core.baselines.objective_perturbation import {name}",
+            f"rng = np.random.default_rng({values.get('seed')!r})\n"
+            f"weights = {name}(data.train, {values['epsilon']!r}, rng)\nprint(weights)\n",
+        )
+
     def check(self, test: Table) -> None:
         """Refuse held-out rows of one label, which have no AUC."""
         if test.y.min() == test.y.max():
@@ -119,6 +145,38 @@ class LogisticTask(Task):
             low, high = fit.model.credible_intervals(fit).T
             columns |= {"low (90 %)": low, "high (90 %)": high}
         return _report(columns, test, lambda rows: fit.model.predict_probability(fit, rows))
+
+    def charts(self, fit: Fitted[Any], test: Table, scores: Mapping[str, float]) -> list[Chart]:
+        """Return how well the model ranks held-out rows, and how well its probabilities match them."""
+        import pandas as pd
+
+        risks = fit.model.predict_probability(fit, test)
+        curve, groups = roc_of(test.y, risks), calibration_of(test.y, risks)
+        baseline, loss = constant_log_loss(test.y), scores[_LOG_LOSS]
+        verdict = "beats" if loss < baseline else "does not beat"
+        return [
+            Chart(
+                "roc",
+                "ROC curve",
+                "On held-out records, which are public.",
+                pd.DataFrame(
+                    {
+                        "false positive rate": curve.false_positive_rate,
+                        "true positive rate": curve.true_positive_rate,
+                    }
+                ),
+                "roc",
+            ),
+            Chart(
+                "calibration",
+                "Predicted and observed risk",
+                f"Held-out records in {len(groups.records)} groups by predicted risk. "
+                f"Cases predicted: {risks.sum():,.0f}, observed: {test.y.sum():,}. Log loss {loss:.3f}: the "
+                f"model {verdict} a constant prediction ({baseline:.3f}).",
+                pd.DataFrame(asdict(groups)),
+                "calibration",
+            ),
+        ]
 
     def cautions(self, model: Any, plan: PrivacyPlan) -> list[str]:
         """Say so where noise hides what an average coefficient could show, or where intervals ignore it."""
