@@ -5,7 +5,7 @@ import streamlit as st
 from dashboard import pages, state
 from dashboard.components import layout
 
-ALL = {name: pages.page(name) for name in pages.TITLES}
+ALL = {name: pages.page(name) for name in pages.names()}
 
 st.set_page_config(page_title="VIPS Explorer", page_icon=layout.MARK, layout="wide")
 st.logo(layout.LOGO, icon_image=layout.MARK, size="large")

@@ -3,10 +3,9 @@
 import functools
 import gc
 import importlib
-import importlib.util
 import os
+import sys
 import threading
-from collections.abc import Callable
 from typing import Any
 
 import streamlit as st
@@ -22,29 +21,37 @@ TITLES = {
     "runs": ("Runs", ":material/history:"),
     "learn": ("Learn", ":material/school:"),
 }
+OF_MODEL = {"lda": "topics", "logistic": "risk", "sbn": "images"}  # models with a page of their own
 OWN_GRID = "own"  # of Frontier's presets: a sweep that the visitor sets up
+_ANY = "model-"  # begins the name of the generic page of a model
+_TASKS = "vips_core.models.task"
 _WITH_RESULTS = ("sklearn.metrics", "scipy.stats", "scipy.optimize", "scipy.fft")  # or with a first ε
 _FIRST_PAGE = 2.0  # seconds that a server's first page has for itself
 _loading = threading.Lock()
 
 
+def names() -> list[str]:
+    """Return the names of all pages: generic ones only once the core is loaded, as Start shows before it."""
+    if f"/{_ANY}" in (st.context.url or ""):
+        _load("vips_core")
+    registered = list(sys.modules[_TASKS].TASKS) if _TASKS in sys.modules else []
+    return [*TITLES, *(of_model(model) for model in registered if model not in OF_MODEL)]
+
+
 def page(name: str) -> Any:
     """Return a page, to register it or to link to it."""
-    title, icon = TITLES[name]
-    return st.Page(_drawer(name), title=title, icon=icon, url_path=name, default=name == "start")
+    if name.startswith(_ANY):
+        title, icon = sys.modules[_TASKS].TASKS[name.removeprefix(_ANY)].title, ":material/model_training:"
+    else:
+        title, icon = TITLES[name]
+    return st.Page(
+        functools.partial(_draw, name), title=title, icon=icon, url_path=name, default=name == "start"
+    )
 
 
-@functools.cache
 def of_model(model: str) -> str:
-    """Return the name of the page that trains a model: the one whose definition names its task."""
-    for name in TITLES:
-        definition = f"dashboard.views.{name}.definition"
-        if (
-            importlib.util.find_spec(definition)
-            and importlib.import_module(definition).PAGE.task.name == model
-        ):
-            return name
-    raise ValueError(f"no page trains the model {model!r}")
+    """Return the name of the page that trains a model: its own, or the generic one."""
+    return OF_MODEL.get(model, f"{_ANY}{model}")
 
 
 @functools.cache
@@ -69,8 +76,8 @@ def _load(module: str) -> Any:
         return importlib.import_module(module)
 
 
-def _drawer(name: str) -> Callable[[], None]:
-    def draw() -> None:
+def _draw(name: str) -> None:
+    if name.startswith(_ANY):
+        _load("dashboard.model_page.page").show_any(name.removeprefix(_ANY))
+    else:
         _load(f"dashboard.views.{name}.page").show()
-
-    return draw

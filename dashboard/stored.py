@@ -56,6 +56,8 @@ class Finished:
         Scores, ε and cautions, as in result.json.
     tables
         The run's CSV files by name.
+    text
+        The task's summary for people.
     """
 
     run: RunRow
@@ -63,6 +65,7 @@ class Finished:
     fit: Fit[Any] | None
     result: Mapping[str, Any]
     tables: Mapping[str, pd.DataFrame]
+    text: str
     data: DataSet
 
     @property
@@ -95,7 +98,7 @@ def suggested_delta(row: DataRow) -> float:
 
 def has_results(run: RunRow) -> bool:
     """Whether a run has ended with something to show; one that was cancelled has what it had released."""
-    return run.status in (DONE, CANCELLED) and (store().folder(run.id) / "result.json").exists()
+    return run.status in (DONE, CANCELLED) and (store().folder(run.id) / execution.RESULT).exists()
 
 
 def held_out(run: RunRow) -> Mapping[str, float]:
@@ -185,13 +188,14 @@ def _finished(home: str, run_id: str, _records: DataSet) -> Finished:
     request = Request.from_mapping(run.request)
     result = _result(folder)
     fit = None
-    if (folder / "ledger.json").exists():
+    if (folder / execution.LEDGER).exists():
         model = request.task.model(request.method, request.values, _records.train)
         plan = PrivacyPlan(**result["plan"])  # as it was trained with: calibrating it again takes seconds
         fit = execution.restore(execution.Prepared(request, _records, model, plan), folder)
     tables = {path.stem: from_csv(path) for path in sorted(folder.glob("*.csv"))}
-    return Finished(run, request, fit, result, tables, _records)
+    text = (folder / execution.SUMMARY).read_text(encoding="utf-8")
+    return Finished(run, request, fit, result, tables, text, _records)
 
 
 def _result(folder: Path) -> Any:
-    return json.loads((folder / "result.json").read_text(encoding="utf-8"))
+    return json.loads((folder / execution.RESULT).read_text(encoding="utf-8"))

@@ -144,7 +144,7 @@ def shrunk(noisy, mean, noise_std, mixture, grid):
 
 def shrunk_cells(noisy, mean, noise_std, groups, prior, grid):
     """Posterior means of cells whose columns are of classes, and what bumps and classes have, one by one."""
-    shapes, widths = (noisy, prior.mixture, prior.shares), np.diff(grid, prepend=0) / 2
+    shapes, widths = (noisy, prior.mixture, prior.class_shares), np.diff(grid, prepend=0) / 2
     estimate, cells, columns = (np.zeros(like.shape) for like in shapes)
     for v in range(noisy.shape[1]):
         centres, spreads = mean[:, v, None] * grid, mean[:, v, None] * widths
@@ -153,7 +153,7 @@ def shrunk_cells(noisy, mean, noise_std, groups, prior, grid):
         pulled = centres + spreads**2 / sizes**2 * (noisy[:, v, None] - centres)
         joint = density[:, None] * prior.mixture
         evidence = joint.sum(axis=2)
-        weight = prior.shares[groups[v]] * evidence.prod(axis=0)
+        weight = prior.class_shares[groups[v]] * evidence.prod(axis=0)
         weight /= weight.sum()
         columns[groups[v]] += weight
         part = weight[:, None] * joint / evidence[:, :, None]

@@ -29,6 +29,7 @@ LAYERS = (
     "vips_core.kernels",
     "vips_core.records",
     "sample_data",
+    "vips_core.records.samples",  # loads what sample_data reads or draws
     "vips_core.privacy",
     "vips_core.engines",
     "vips_core.privacy.wall",  # has engines sum on its behalf

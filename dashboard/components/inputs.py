@@ -1,7 +1,7 @@
 """Inputs that follow the values of a visit: numbers, choices, lists."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import streamlit as st
@@ -62,44 +62,53 @@ def number_with_slider(
     return value
 
 
+def switch(name: str, label: str, value: Any, help: str | None = None) -> bool:
+    """Show a switch that sets a value, None while it is off; return whether it is on."""
+    on, key = state.get(name) is not None, state.widget_key(name, "own")
+    on_change = state.takes(name, key, lambda on: value if on else None)
+    st.toggle(label, on, key=key, help=help, on_change=on_change)
+    return on
+
+
 def optional_number(
     parameter: Number, label: str, help: str, usual: float, most: float | None = None
 ) -> None:
-    """Show a switch, and where it is on the number, which is None where it is off and begins as `usual`."""
-    own, key = state.get(parameter.name) is not None, state.widget_key(parameter.name, "own")
-    on_change = state.takes(parameter.name, key, lambda on: usual if on else None)
-    st.toggle(label, own, key=key, help=help, on_change=on_change)
-    if own:
+    """Show a switch, and while it is on a number that begins as `usual`."""
+    if switch(parameter.name, label, usual, help):
         number_with_slider(parameter, most)
+
+
+def buttons(
+    name: str,
+    label: str,
+    options: Mapping[str, str],
+    value: str,
+    help: str | None = None,
+    read: Callable[[str], Any] = str,
+    **more: Any,
+) -> None:
+    """Show options as a row of buttons; `read` turns the chosen one into the visit's value."""
+    key = state.widget_key(name, "choice", ",".join(options))
+    st.segmented_control(
+        label,
+        list(options),
+        default=value,
+        required=True,
+        key=key,
+        help=help,
+        format_func=options.__getitem__,
+        on_change=state.takes(name, key, read),
+        **{"width": "stretch", **more},
+    )
 
 
 def choice(parameter: Choice, as_buttons: bool = False) -> str:
     """Show a choice as a row of buttons or as a list."""
-    value, key = str(state.get(parameter.name)), state.widget_key(parameter.name, "choice")
-    options, label_of = list(parameter.options), parameter.options.__getitem__
-    on_change = state.takes(parameter.name, key)
+    value = str(state.get(parameter.name))
     if as_buttons:
-        st.segmented_control(
-            parameter.label,
-            options,
-            default=value,
-            required=True,
-            width="stretch",
-            key=key,
-            help=parameter.help,
-            format_func=label_of,
-            on_change=on_change,
-        )
+        buttons(parameter.name, parameter.label, parameter.options, value, parameter.help)
     else:
-        st.selectbox(
-            parameter.label,
-            options,
-            options.index(value),
-            key=key,
-            help=parameter.help,
-            format_func=label_of,
-            on_change=on_change,
-        )
+        one_of(parameter.name, parameter.label, parameter.options, value, parameter.help)
     return value
 
 
@@ -137,8 +146,8 @@ def plain_slider(parameter: Number, step: float) -> float:
     return float(state.get(parameter.name))
 
 
-def one_of(name: str, label: str, options: dict[str, str], value: str) -> None:
-    """Show a list whose options depend on results; the choice becomes the visit's value of that name.
+def one_of(name: str, label: str, options: Mapping[str, str], value: str, help: str | None = None) -> None:
+    """Show a list; the choice becomes the visit's value of that name.
 
     Other labels are another list: a browser reports its choice by the label that it has, which may be old.
     """
@@ -148,6 +157,7 @@ def one_of(name: str, label: str, options: dict[str, str], value: str) -> None:
         names,
         names.index(value),
         key=key,
+        help=help,
         format_func=lambda item: options.get(item, item),
         on_change=state.takes(name, key),
     )

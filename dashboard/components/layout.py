@@ -73,8 +73,8 @@ def draw(page: Callable[[], object]) -> None:
 
 
 def protected(unit: str) -> str:
-    """Say what results protect: the unit of privacy of their data set."""
-    return f"Protected is {plain(unit)}."
+    """Say what a guarantee protects: the unit of privacy of a data set."""
+    return f"This protects {plain(unit)}."
 
 
 def fresh(name: str, shape: Hashable) -> DeltaGenerator:

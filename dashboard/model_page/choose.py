@@ -8,8 +8,9 @@ import streamlit as st
 
 from dashboard import state, stored
 from dashboard.background import Later
-from dashboard.components.inputs import choice, number_with_slider, optional_number
-from dashboard.model_page import before, train
+from dashboard.components.inputs import buttons, choice, number_with_slider, optional_number, switch
+from dashboard.model_page import cost_preview, train
+from dashboard.model_page.cost_preview import Quote, make_quote
 from dashboard.model_page.definition import (
     ACCOUNTANT,
     BATCH,
@@ -20,25 +21,20 @@ from dashboard.model_page.definition import (
     SEED,
     ModelPage,
 )
-from dashboard.model_page.offer import Offer, make_offer
 from vips_core.engines.cluster import ADDRESS
 from vips_core.jobs.request import PLACE
-from vips_core.records import SAMPLES
+from vips_core.records.samples import SAMPLES
 from vips_core.store.rows import DataRow
 
-_USUAL_NOISE = 2.0
+_USUAL_NOISE = 2.0  # σ that its slider starts at
 
 
-def load(page: ModelPage) -> DataRow:
-    """Take the values of a new visit from the address, make them agree, and return the data set."""
-    state.load(page.parameters)
-    example = state.get("example") is not None
-    if example:
-        _take({parameter.name: parameter.default for parameter in page.parameters} | dict(page.example))
+def reconcile(page: ModelPage) -> DataRow:
+    """Make the values of the visit agree with each other and with what exists; return the data set."""
     rows = {row.name: row for row in stored.data_sets(page.task.name)}
     if state.get("data") not in rows:
         first = next(iter(rows))
-        sentence = f"There is no data set {state.get('data')!r} for this page; {first} is used."
+        sentence = f"This page has no data set {state.get('data')!r}; {first} is used instead."
         data_set(first)
         state.complain(sentence)
     row = rows[state.get("data")]
@@ -53,8 +49,6 @@ def load(page: ModelPage) -> DataRow:
         state.put("seed", None)
     if not os.environ.get(ADDRESS):
         state.put("engine", None)
-    if example:
-        train.submit(page)
     return row
 
 
@@ -69,54 +63,53 @@ def _adapt_plan(row: DataRow) -> None:
     adapted = max(1, min(row.records, round(batch * row.records / records)))
     state.put("batch", adapted)
     state.note(
-        f"The plan was for {records:,} records and {row.name} has {row.records:,}. The batch size is now "
-        f"{adapted:,} instead of {batch:,}, so that each record is still in {100 * batch / records:.3g}% of "
+        f"The plan was for {records:,} records and {row.name} has {row.records:,}. The batch size changed "
+        f"from {batch:,} to {adapted:,}, so that each record is still in {100 * batch / records:.3g}% of "
         "the steps. Everything else is as planned."
     )
 
 
 def data_set(name: str) -> None:
-    """Take another data set: what was suggested for the last one is suggested anew."""
-    _take({"data": name, "delta": None, "batch": None, "runs": None, "upload": None})
+    """Choose another data set, and forget what was suggested for the last one."""
+    change_all({"data": name, "delta": None, "batch": None, "runs": None, "upload": None})
 
 
-def _take(values: Mapping[str, Any]) -> None:
+def change_all(values: Mapping[str, Any]) -> None:
+    """Change several values of the visit."""
     for name, value in values.items():
         state.change(name, value)
 
 
-def sidebar(page: ModelPage, row: DataRow, later: Later) -> Offer | None:
-    """Show all inputs, what they would cost, and the button that trains; return that offer once known."""
+def sidebar(page: ModelPage, row: DataRow, later: Later) -> Quote | None:
+    """Show all inputs, what they would cost, and the button that trains; return the cost once known."""
     _data(page, row)
     _methods(page, row)
-    _spending()
-    for option in page.options:
+    _privacy()
+    for option in (*page.options, page.epochs, DELTA):
         number_with_slider(option)
-    number_with_slider(page.epochs)
-    number_with_slider(DELTA)
     with st.expander("More", type="compact"):
         choice(ACCOUNTANT)
         optional_number(
             BATCH,
-            "Own batch size",
-            "Otherwise each method takes the batch that suits it.",
+            "Set the batch size",
+            "Otherwise each method uses the batch size that suits it.",
             max(1, row.records // 20),
             row.records,
         )
-        if not row.private:
+        if not row.private and switch("seed", "Use a seed (demonstration)", 1, SEED.help):
             _seed()
         if os.environ.get(ADDRESS):
-            _engine()
-    offer = make_offer(page, row, later)
-    spends = row.private and (offer is None or offer.fits)
+            switch("engine", "Train on the cluster", "cluster", PLACE["engine"].help)
+    quote = make_quote(page, row, later)
+    spends = row.private and (quote is None or quote.fits)
     train.button(
         page,
-        ask=(lambda: before.taken(offer)) if spends else None,
-        ready=offer is not None,
-        refusal=before.refusal(row, offer) if row.private and offer is not None else "",
+        ask=(lambda: cost_preview.show_spending(quote)) if spends else None,
+        ready=quote is not None,
+        refusal=cost_preview.refusal(row, quote) if row.private and quote is not None else "",
     )
-    before.short(offer)  # below the buttons, which must not move when it changes
-    return offer
+    cost_preview.show_beside_inputs(quote)  # below the buttons, which must not move when it changes
+    return quote
 
 
 def _data(page: ModelPage, row: DataRow) -> None:
@@ -132,7 +125,9 @@ def _data(page: ModelPage, row: DataRow) -> None:
     )
     about = f"{SAMPLES[row.name].help}. " if row.name in SAMPLES else ""
     status = "Private" if row.private else "Public"
-    st.caption(f"{about}{row.records:,} records for training, {row.unit} each. {status}.".replace("$", "\\$"))
+    st.caption(
+        f"{about}{status}, {row.records:,} training records. Each record is {row.unit}.".replace("$", "\\$")
+    )
     st.button(
         "Use your own data",
         icon=":material/upload_file:",
@@ -152,53 +147,30 @@ def _methods(page: ModelPage, row: DataRow) -> None:
         key=key,
         format_func=page.labels.__getitem__,
         on_change=state.takes("methods", key, lambda chosen: ",".join(chosen) or allowed[0]),
-        help="One run for each. On private data every run spends budget, and nothing may run without noise.",
+        help="Each method is a run of its own. On private data every run spends budget and adds noise.",
     )
 
 
-def _spending() -> None:
-    by, key = "epsilon" if state.get("noise") is None else "noise", state.widget_key("noise", "spend")
-    st.segmented_control(
-        "Privacy by",
-        ["epsilon", "noise"],
-        default=by,
-        required=True,
-        format_func={"epsilon": EPSILON.label, "noise": NOISE.label}.__getitem__,
-        key=key,
-        width="stretch",
-        on_change=state.takes("noise", key, lambda by: _USUAL_NOISE if by == "noise" else None),
-        help="Say what the run may cost, and the noise follows; or say the noise, and the cost follows.",
+def _privacy() -> None:
+    by = "epsilon" if state.get("noise") is None else "noise"
+    buttons(
+        "noise",
+        "Set privacy with",
+        {"epsilon": EPSILON.label, "noise": NOISE.label},
+        by,
+        "Set a target ε, and the noise follows; or set the noise, and ε follows.",
+        lambda by: _USUAL_NOISE if by == "noise" else None,
     )
     number_with_slider(EPSILON if by == "epsilon" else NOISE)
 
 
 def _seed() -> None:
-    own, key = state.get("seed") is not None, state.widget_key("seed", "own")
-    st.toggle(
-        "Demonstration with a seed",
-        own,
+    key = state.widget_key("seed", "number")
+    st.number_input(
+        SEED.label,
+        int(SEED.low),
+        int(SEED.high),
+        int(state.get("seed")),
         key=key,
-        help=SEED.help,
-        on_change=state.takes("seed", key, lambda on: 1 if on else None),
-    )
-    if own:
-        key = state.widget_key("seed", "number")
-        st.number_input(
-            SEED.label,
-            int(SEED.low),
-            int(SEED.high),
-            int(state.get("seed")),
-            key=key,
-            on_change=state.takes("seed", key, int),
-        )
-
-
-def _engine() -> None:
-    on_cluster, key = state.get("engine") is not None, state.widget_key("engine", "cluster")
-    st.toggle(
-        "Train on the cluster",
-        on_cluster,
-        key=key,
-        help=PLACE["engine"].help,
-        on_change=state.takes("engine", key, lambda on: "cluster" if on else None),
+        on_change=state.takes("seed", key, int),
     )

@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from dashboard import stored
@@ -16,7 +16,7 @@ NOISE = Number.of(
     "noise",
     dataclasses.replace(
         SPENDING["noise"],
-        help="Noise multiplier: standard deviation of the noise over what one record can move.",
+        help="Noise multiplier: standard deviation of the noise divided by the most one record can change.",
     ),
     log_stops(0.1, 100),
     step=0.2,
@@ -26,12 +26,14 @@ BATCH = Number.of("batch", SPENDING["batch"], log_stops(1, 10**9, whole=True))
 ACCOUNTANT = Choice.of("accountant", SPENDING["accountant"])
 SEED = Number.of("seed", SPENDING["seed"])
 ENGINE = Text("engine", None, "cluster")
-PLANNED = Number("n", "Records N", None, 1, 10**9, "Of the plan that the values come from.", (), whole=True)
+PLANNED = Number(
+    "n", "Records N", None, 1, 10**9, "Records of the plan that the values come from.", (), whole=True
+)
 RUNS = Text("runs", None, r"[0-9a-f]{8}", several=True)
 EXAMPLE = Text("example", None, "1")
 UPLOAD = Text("upload", None, "1")
 SAME_TRAINING = (
-    "With σ given, strong composition trains exactly like “VIPS, as published”: only the accounting differs."
+    "At a given σ, strong composition trains exactly like “VIPS, as published”: only the accounting differs."
 )
 
 
@@ -48,24 +50,24 @@ class ModelPage:
     Attributes
     ----------
     example
-        Values of the ready example, by their names in the address.
+        Values of the ready example, by their names in the address; empty where there is none.
     preview
-        Draws a picture of what such a model gives, from results that ship, and returns what it is.
+        Draws an example of what the model gives, from shipped results, and returns its caption.
     views
         What else the address holds: how results are looked at.
     nothing_held_out
         What is missing where a data set has no public held-out records.
     follows_some
-        Whether the score that is followed while training is of a part of the held-out records.
+        Whether the score shown while training covers only part of the held-out records.
     headline
-        Says in a sentence what finished runs have reached; empty where there is nothing to say.
+        Sums up finished runs in a sentence; empty where it has nothing to say.
     """
 
     task: Task
     title: str
     introduction: str
-    example: Mapping[str, Any]
-    preview: Callable[[], str]
+    example: Mapping[str, Any] = field(default_factory=dict)
+    preview: Callable[[], str] = str
     views: tuple[Parameter, ...] = ()
     nothing_held_out: str = ""
     follows_some: bool = False
@@ -80,8 +82,13 @@ class ModelPage:
         return (data, methods, *spending, *self.options, RUNS, EXAMPLE, UPLOAD, *self.views)
 
     @property
+    def defaults(self) -> dict[str, Any]:
+        """What the address means where it says nothing."""
+        return {parameter.name: parameter.default for parameter in self.parameters}
+
+    @property
     def epochs(self) -> Number:
-        """Passes over the data, by default as many as suit the model."""
+        """Passes over the data, by default the task's."""
         return Number.of("epochs", SPENDING["epochs"], log_stops(0.1, 200), default=self.task.epochs)
 
     @property
@@ -94,11 +101,11 @@ class ModelPage:
 
     @property
     def labels(self) -> dict[str, str]:
-        """Methods to what people call them."""
+        """Labels of the methods, by name."""
         return {name: method.label for name, method in self.task.methods.items()}
 
     def followed(self, data: str) -> str:
-        """Say of how many held-out records a score is that was taken while training; nothing where of all."""
+        """Return how many held-out records a score taken while training covers; empty where it covers all."""
         test = stored.data(data).test
         if not self.follows_some or test is None or len(test) <= VALIDATION_RECORDS:
             return ""

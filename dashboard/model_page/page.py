@@ -1,29 +1,36 @@
-"""The shape that the model pages share: choose data and plan, train, watch, and see results."""
+"""The shape that all model pages share, and the page of a model that has none of its own."""
 
 from collections.abc import Callable, Mapping
 
+import pandas as pd
 import streamlit as st
 
 from dashboard import state, stored
 from dashboard.background import Later
 from dashboard.components import layout, live_runs
-from dashboard.model_page import before, choose, headline, results, train, upload, watch
+from dashboard.components.charts import chart, scores_over_steps
+from dashboard.components.tables import csv_button
+from dashboard.model_page import choose, cost_preview, results, train, upload, watch
 from dashboard.model_page.definition import ModelPage
 from dashboard.stored import Finished
+from vips_core.models.task import TASKS
 from vips_core.records import DataSet
 from vips_core.store.rows import DataRow, RunRow
 
-_DRAWING = 0.5  # seconds that a browser takes for results, before the next should come
+_DRAWING = 0.5  # seconds that a browser takes to draw results, before the next should arrive
 
 
 def show(page: ModelPage, show_results: Callable[[dict[str, Finished], DataSet], None]) -> None:
-    """Draw a model page; `show_results` draws what finished runs, by method, have to show."""
-    row = choose.load(page)
+    """Draw a model page; `show_results` draws the results of finished runs, by method."""
+    state.load(page.parameters)
+    if state.get("example") is not None:
+        train_example(page)
+    row = choose.reconcile(page)
     runs: dict[str, RunRow] = {}
     progress = None
     with Later() as later:
         with st.sidebar:
-            offer = choose.sidebar(page, row, later)
+            quote = choose.sidebar(page, row, later)
         runs = train.runs_of_visit(page, row)
         state.save(page.parameters)
         layout.header(page.title, page.introduction)
@@ -31,16 +38,27 @@ def show(page: ModelPage, show_results: Callable[[dict[str, Finished], DataSet],
             if state.get("upload"):
                 upload.show(page.task, choose.data_set, lambda: state.put("upload", None))
             elif not runs:
-                before.show(page, row, offer)
+                cost_preview.show(page, row, quote)
             else:
                 progress = watch.show(page, runs)
                 if progress is None and not any(map(stored.has_results, runs.values())):
-                    before.show(page, row, offer, ended=runs)  # what could be next
+                    cost_preview.show(page, row, quote, ended=runs)
                 _finished(page, row, runs, show_results)
     if progress is not None:
         progress.place_chart()
         rest = _DRAWING if any(map(stored.has_results, runs.values())) else 0.0
         live_runs.follow(list(runs.values()), show=progress.update, rest=rest)
+
+
+def train_example(page: ModelPage) -> None:
+    """Train the ready example: its button, and links with `example=1`, ask for that.
+
+    This is the only place where a page starts a run without a click on Train. The example's data are public.
+    """
+    choose.change_all(page.defaults | dict(page.example))
+    row = choose.reconcile(page)
+    if page.example and not row.private:
+        train.submit(page)
 
 
 def _finished(
@@ -52,7 +70,7 @@ def _finished(
         }
         if finished:
             data_set = stored.data(row.name)
-            if sentence := headline.sentence(page, finished):
+            if sentence := results.headline(page, finished):
                 st.markdown(sentence)
             if data_set.test is None and page.nothing_held_out:
                 st.info(page.nothing_held_out)
@@ -60,3 +78,46 @@ def _finished(
             results.show(page, finished)
     except ValueError as problem:
         layout.problem(str(problem))
+
+
+def show_any(model: str) -> None:
+    """Draw the page of any registered model, from its task alone."""
+    task = TASKS[model]
+    record = task.records.record
+    page = ModelPage(
+        task,
+        task.title,
+        f"{task.help[:1].upper()}{task.help[1:]}. Each training {record} is protected; only public held-out "
+        f"{record}s are scored.",
+        nothing_held_out=f"This data set has no public held-out {record}s, so there are no scores.",
+        follows_some=True,
+    )
+    show(page, lambda runs, data_set: _any_results(page, runs))
+
+
+def _any_results(page: ModelPage, runs: dict[str, Finished]) -> None:
+    """Show what every task reports: scores while training, a text, and tables with downloads."""
+    score = page.task.validation_score
+    curves = {method: item.run.scores for method, item in runs.items() if item.run.scores}
+    if curves:
+        with layout.card(f"Held-out {score} while training", page.task.scores[score].explained()):
+            figure = scores_over_steps(curves, page.labels, score)
+            chart(
+                figure,
+                "scores",
+                f"Held-out {score} by iteration, for each method.",
+                lambda: _points(page, curves),
+            )
+    for method, item in runs.items():
+        with layout.card(page.labels[method]):
+            if item.text:
+                st.code(item.text, language=None)
+            for name, table in item.tables.items():
+                st.markdown(f"**{layout.plain(name[:1].upper() + name[1:])}**")
+                st.dataframe(table, hide_index=True, height=min(400, 38 + 35 * len(table)), alt=name)
+                csv_button(table, f"{name}-{method}")
+
+
+def _points(page: ModelPage, curves: Mapping[str, list[tuple[int, float]]]) -> pd.DataFrame:
+    points = [(page.labels[method], *point) for method, curve in curves.items() for point in curve]
+    return pd.DataFrame(points, columns=["Method", "Iteration", page.task.validation_score])

@@ -1,4 +1,4 @@
-"""What finished runs of a model page have spent, and what it bought."""
+"""Results that all model pages share: a sentence, the privacy spent and the scores, cautions."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -11,27 +11,67 @@ from dashboard import pages, stored
 from dashboard.components import layout
 from dashboard.components.bounds import at_most
 from dashboard.components.formats import brief, signed
+from dashboard.components.price import whole_run
 from dashboard.components.tables import csv_button, text_table
 from dashboard.model_page.definition import SAME_TRAINING, ModelPage
 from dashboard.stored import Finished
-from vips_core.models.task import STRONG
+from vips_core.models.task import NON_PRIVATE, STRONG
+from vips_core.store.rows import CANCELLED
 
 _EXTRA_NOISE = (
-    "Strong composition takes the noise that it asks for at the target ε. Tighter accountants find that less "
-    "was spent: the extra noise was unnecessary."
+    "Strong composition adds the noise that its own bound asks for at the target ε. Tighter accountants show "
+    "that less was spent: the extra noise was unnecessary."
 )
 
 
+def headline(page: ModelPage, done: Mapping[str, Finished]) -> str | None:
+    """Return the most important held-out score of each run, explained; None where nothing was held out.
+
+    For instance: "**On held-out records, AUC is 0.770 by VIPS, improved at ε = 1.00, and 0.810 without
+    privacy.** AUC says how often a case gets a higher risk …: larger is better."
+    """
+    name = next(
+        (name for name in page.task.scores if all(name in item.result["held_out"] for item in done.values())),
+        None,
+    )
+    if name is None:
+        return None
+    return f"**{page.headline(done) or _listed(page, done, name)}** {page.task.scores[name].explained()}"
+
+
+def _listed(page: ModelPage, done: Mapping[str, Finished], name: str) -> str:
+    scored = [_scored(page, method, item, name) for method, item in done.items()]
+    listed = scored[0] if len(scored) == 1 else f"{', '.join(scored[:-1])}, and {scored[-1]}"
+    return f"On held-out records, {name} is {listed}."
+
+
+def _scored(page: ModelPage, method: str, item: Finished, name: str) -> str:
+    score = signed(item.result["held_out"][name])
+    if method == NON_PRIVATE:
+        return f"{score} without privacy"
+    return f"{score} by {page.labels[method]} at ε = {at_most(promised(item))}"
+
+
+def promised(item: Finished) -> float | None:
+    """ε that holds for what a run has released: of one that was stopped, the ε of the whole run."""
+    if item.run.status == CANCELLED:
+        return whole_run(item.run)
+    spent = item.result["epsilon"]
+    value: float | None = spent.get("pld", spent.get("pure"))
+    return value
+
+
 def show(page: ModelPage, done: Mapping[str, Finished]) -> None:
-    """Show the table, and what weakens a guarantee."""
+    """Show the table of privacy spent and scores, and what weakens a guarantee."""
     table = spent_table(page, done)
+    first = next(iter(done.values())).request
+    row = stored.store().data_row(first.data)
     with layout.card("What was spent, and what it bought"):
         text_table(readable(table))
-        unit = stored.store().data_row(next(iter(done.values())).request.data).unit
-        st.markdown(f"Protected is **{layout.plain(unit)}**.")
+        st.markdown(layout.protected(row.unit))
         st.caption(
-            "ε is computed from the ledger of what was really released, at the run's δ. Scores are of "
-            "held-out records, which are public; training records are never scored."
+            "ε is computed from the ledger of what was actually released, at the run's δ. Only public "
+            "held-out records are scored, never training records."
         )
         if STRONG in done:
             st.caption(SAME_TRAINING if done[STRONG].request.get("epsilon") is None else _EXTRA_NOISE)
@@ -41,10 +81,9 @@ def show(page: ModelPage, done: Mapping[str, Finished]) -> None:
             label="Reports of these runs",
             query_params={"runs": ",".join(item.run.id for item in done.values())},
         )
-        first = next(iter(done.values())).request
-        if not stored.store().data_row(first.data).private:
+        if not row.private:
             values = {"preset": pages.OWN_GRID, "model": page.task.name, "data": first.data}
-            st.page_link(pages.page("frontier"), label="See what other ε would buy", query_params=values)
+            st.page_link(pages.page("frontier"), label="Compare other values of ε", query_params=values)
     cautions: dict[str, list[str]] = {}
     for method, item in done.items():
         if item.request.private and item.result["cautions"]:
@@ -55,7 +94,7 @@ def show(page: ModelPage, done: Mapping[str, Finished]) -> None:
 
 
 def spent_table(page: ModelPage, done: Mapping[str, Finished]) -> pd.DataFrame:
-    """One row for each run: plan, ε by the ledger (infinite without noise), held-out scores."""
+    """Return plan, ε by the ledger (infinite without noise) and held-out scores, one row for each run."""
     rows = []
     for method, item in done.items():
         plan, spent = item.result["plan"], item.result["epsilon"]
@@ -79,7 +118,7 @@ def spent_table(page: ModelPage, done: Mapping[str, Finished]) -> pd.DataFrame:
 
 
 def readable(spent: pd.DataFrame) -> pd.DataFrame:
-    """Return the table for people: short numbers, and methods side by side, which fits a narrow page."""
+    """Return the table with rounded numbers and methods side by side, which fits a narrow page."""
     writers: dict[str, Callable[[Any], str]] = {
         "Spent ε, tight": at_most,
         "Spent ε, moments": at_most,
@@ -89,10 +128,7 @@ def readable(spent: pd.DataFrame) -> pd.DataFrame:
         "δ": lambda value: "–" if pd.isna(value) else brief(value),
         "Run": str,
     }
-    rows = []
-    for name in spent.columns.drop("Method"):
-        write = writers.get(name, signed)
-        rows.append([name, *(write(value) for value in spent[name])])
+    rows = [[name, *map(writers.get(name, signed), spent[name])] for name in spent.columns.drop("Method")]
     return pd.DataFrame(rows, columns=["Quantity", *spent["Method"]])
 
 

@@ -1,35 +1,32 @@
-"""Training: the requests that a page's values make, their submission, and the runs that an address names."""
+"""Training: the button, the submission of the chosen runs, and the runs that an address names."""
 
 from collections.abc import Callable
-from typing import Any
 
 import streamlit as st
 
 from dashboard import state, stored
 from dashboard.components import layout
+from dashboard.model_page.cost_preview import requests
 from dashboard.model_page.definition import ModelPage
 from vips_core.jobs import submission, supervisor
-from vips_core.jobs.request import Request
 from vips_core.store.rows import DataRow, RunRow
-
-_SHARED = ("data", "delta", "epochs", "batch", "accountant", "seed", "engine")
 
 
 def button(
     page: ModelPage, *, ask: Callable[[], None] | None = None, ready: bool = True, refusal: str = ""
 ) -> None:
-    """Show the button that trains, and below it what is asked before a budget is spent.
+    """Show the button that trains, and below it the question that a private data set needs.
 
-    The button stays where it is while it asks, so that a second click on it spends nothing.
+    The button keeps its place while the question stands, so that a second click on it spends nothing.
 
     Parameters
     ----------
     ask
-        Draws, below the answers, which must not move, what yes would cost; None where nothing is asked.
+        Draws what the runs would spend, below the two answers, which must not move; None asks nothing.
     ready
-        Whether it is known what would be spent.
+        Whether the cost is known.
     refusal
-        Why nothing may be spent: the answer to a click that came before this was known.
+        Why nothing may be spent, which answers a click that came before this was known.
     """
     turn = state.visit.get("turn", 0)
     if refusal and state.visit.get("asked") == turn:
@@ -92,28 +89,8 @@ def submit(page: ModelPage) -> None:
         state.put("runs", ",".join(run_ids))
 
 
-def requests(page: ModelPage, value: Callable[[str], Any] = state.get) -> list[Request]:
-    """Return one request for each chosen method; `ValueError` with one sentence where they do not agree.
-
-    `value` gives what is chosen by its name in the address; by default it is the visitor's.
-    """
-    names = (*_SHARED, *page.task.options)
-    shared = {"model": page.task.name} | {name: value(name) for name in names}
-    spending = "epsilon" if value("noise") is None else "noise"
-    return [
-        Request.from_mapping(shared | {"method": method} | _spent(page, method, spending, value))
-        for method in value("methods").split(",")
-    ]
-
-
-def _spent(page: ModelPage, method: str, spending: str, value: Callable[[str], Any]) -> dict[str, float]:
-    """Return ε or σ, whichever is given; nothing for a method that takes neither."""
-    takes_none = {"epsilon", "noise"} <= set(page.task.methods[method].refused_options)
-    return {} if takes_none else {spending: value(spending)}
-
-
 def runs_of_visit(page: ModelPage, row: DataRow) -> dict[str, RunRow]:
-    """Return the runs that the address names, by method; those that are not there are complained of."""
+    """Return the runs that the address names, by method, and complain of those that do not exist."""
     runs: dict[str, RunRow] = {}
     for run_id in filter(None, (state.get("runs") or "").split(",")):
         try:

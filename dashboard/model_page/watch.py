@@ -1,4 +1,4 @@
-"""How runs stand while they train: a bar and a Cancel for each, ε so far, and the held-out score."""
+"""Progress of runs: a bar and a Cancel button for each, ε so far, and the held-out score."""
 
 import math
 import time
@@ -14,11 +14,11 @@ from dashboard.components.formats import number
 from dashboard.model_page.definition import ModelPage
 from vips_core.store.rows import CANCELLED, DONE, FAILED, QUEUED, RUNNING, RunRow
 
-_CURVES = 2.0  # seconds before and between drawings of curves, for each of which a result may have to wait
+_CURVES = 2.0  # seconds before the first curve and between curves: results wait while one is drawn
 
 
 def show(page: ModelPage, runs: Mapping[str, RunRow]) -> "ProgressCard | None":
-    """Say how each run stands; return what follows the live ones, None where none lives."""
+    """Show the progress of each run; return the card that follows the live ones, None where none is live."""
     for method, run in runs.items():
         label = page.labels[method]
         if run.status == FAILED:
@@ -39,13 +39,13 @@ def show(page: ModelPage, runs: Mapping[str, RunRow]) -> "ProgressCard | None":
 
 
 def _cost_of_stopping(run: RunRow) -> str:
-    """Say what a run has cost that was stopped."""
+    """Return what a stopped run costs."""
     whole = price.whole_run(run)
     if run.epsilon is None or whole is None:
         return ""
     return (
-        f" Planned as so few steps, they would cost ε = {at_most(run.epsilon)}. Whoever stops a run may have "
-        f"looked at it before, so what holds is the ε of the whole run, {at_most(whole)}."
+        f" Planned with these steps only, it would have cost ε = {at_most(run.epsilon)}. Whoever stops a run "
+        f"may have looked at it first, so the ε of the whole run holds: {at_most(whole)}."
     )
 
 
@@ -54,8 +54,8 @@ def _spent(run: RunRow) -> str:
         return "without privacy"
     if run.status != RUNNING:
         return f"ε = {at_most(run.epsilon)}"
-    # A worker says now and then what its releases cost; none costs nothing.
-    return f"ε = {at_most(run.epsilon)} so far" if run.epsilon else "ε not said yet"
+    # 0 until the worker first reports the cost of its releases
+    return f"ε = {at_most(run.epsilon)} so far" if run.epsilon else "ε: computing…"
 
 
 def _lives(run: RunRow) -> bool:
@@ -63,9 +63,9 @@ def _lives(run: RunRow) -> bool:
 
 
 class ProgressCard:
-    """Places on the page that follow runs: a bar for each, and a chart of their scores.
+    """A bar for each run, and a chart of their scores, updated in place.
 
-    A run that has ended keeps its bar while the visitor stays, so that no result moves when another comes.
+    A run that has ended keeps its bar during the visit, so that no result moves when another arrives.
     """
 
     def __init__(self, page: ModelPage, runs: Sequence[RunRow]) -> None:
@@ -75,12 +75,12 @@ class ProgressCard:
         self._points, self._drawn = 1, 0.0  # points so far, of which a curve needs two, and when
         self._shown: dict[str, RunRow] = {}
         if any(map(_lives, runs)):
-            st.caption("You may close this page. The run goes on, and this address brings you back to it.")
+            st.caption("You can close this page: training continues. Bookmark it to come back.")
         else:
-            st.caption("All of them have ended. This address brings you back to what they found.")
+            st.caption("Done. Bookmark this page to come back to these results.")
 
     def place_chart(self) -> None:
-        """Let the chart of scores be here, below all results."""
+        """Place the chart of scores here, below all results."""
         self._chart = st.empty()
 
     def _bar(self, run: RunRow) -> DeltaGenerator:
@@ -93,7 +93,7 @@ class ProgressCard:
         return place
 
     def update(self, runs: Sequence[RunRow]) -> None:
-        """Show how the runs stand now."""
+        """Show the present progress of the runs."""
         for run in runs:
             if run.id in self._bars and self._shown.get(run.id) != run:
                 self._shown[run.id] = run
@@ -120,13 +120,13 @@ class ProgressCard:
     def _standing(self, run: RunRow) -> str:
         label = self._page.labels[run.request["method"]]
         if run.status == QUEUED:
-            return f"**{label}** waits for its turn"
+            return f"**{label}** is waiting for its turn"
         if run.status == RUNNING and run.step == 0:
-            return f"**{label}** prepares its first step; after an installation, code is compiled first"
+            return f"**{label}** is preparing its first step (the first run after installation compiles code)"
         return f"**{label}**: step {run.step:,} of {run.steps:,}, {_spent(run)}{self._score(run)}"
 
     def _score(self, run: RunRow) -> str:
-        """Return the score of all held-out records; before it is known, of those that are followed."""
+        """Return the score on all held-out records or, while training, on those that are followed."""
         name = self._page.task.validation_score
         whole = stored.held_out(run).get(name)
         if whole is None and not run.scores:

@@ -16,12 +16,12 @@ import sys
 import tempfile
 import threading
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import distributed
 
 import vips_core as vips
-from tests.benchmarks.cluster_cost import Sleeping
 from tests.toy import BetaBernoulli, coin_flips
 from vips_core.engines import dask as engine
 from vips_core.models.check import _equal
@@ -29,6 +29,17 @@ from vips_core.models.check import _equal
 HERE = Path(__file__).resolve().parents[2]
 IN_MEMORY = {f"DASK_DISTRIBUTED__WORKER__MEMORY__{name}": "False" for name in ("TARGET", "SPILL")}
 FAULTS = ("worker", "stopped", "scheduler", "version")
+
+
+@dataclass(frozen=True)
+class Sleeping(BetaBernoulli):
+    """Counts pixels and sleeps for each record, so that a fault can strike in the middle of a step."""
+
+    seconds: float = 0.0
+
+    def e_step(self, params, batch, blocks):
+        time.sleep(self.seconds * len(batch))
+        return super().e_step(params, batch, blocks)
 
 
 class Processes:

@@ -1,7 +1,7 @@
-"""Kill workers, supervisors, registrations and migrations: `python -m tests.benchmarks.crash --kills 500`.
+"""Kill workers, supervisors, registrations and openings: `python -m tests.benchmarks.crash --kills 500`.
 
 --kills workers at random moments of reservation, release and settlement, with a supervisor for each ten of
-them; --steps registrations and as many migrations.
+them; --steps registrations and as many first openings of a store.
 """
 
 import argparse
@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from tests.crash.harness import Harness
-from tests.crash.killed_steps import kill_migrations, kill_registrations
+from tests.crash.killed_steps import kill_creations, kill_registrations
 
 TOGETHER = 25  # registrations killed in one store, whose chain is verified after each
 
@@ -18,10 +18,10 @@ TOGETHER = 25  # registrations killed in one store, whose chain is verified afte
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=500, help="workers to kill")
-    parser.add_argument("--steps", type=int, default=125, help="registrations, and migrations, to kill")
+    parser.add_argument("--steps", type=int, default=125, help="registrations, and new stores, to kill")
     parser.add_argument("--seed", type=int, default=int(time.time()))
     options = parser.parse_args()
-    for kill in (kill_registrations, kill_migrations):
+    for kill in (kill_registrations, kill_creations):
         for part in range(0, options.steps, TOGETHER):
             with tempfile.TemporaryDirectory() as folder:
                 kill(Path(folder), min(TOGETHER, options.steps - part), options.seed + part)

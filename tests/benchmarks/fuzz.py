@@ -22,29 +22,26 @@ from pathlib import Path
 
 import numpy as np
 import tomli_w
-from vips_core.records.files.FIXME import read
-from vips_core.records.files.schema import checked_schema, read_schema
 
 from dashboard import state
 from dashboard.model_page import definition
-from dashboard.views.audit import parameters as audit
-from dashboard.views.frontier import parameters as frontier
-from dashboard.views.plan import parameters as plan_page
-from dashboard.views.runs import parameters as runs
+from dashboard.views.audit import form as audit
+from dashboard.views.frontier import form as frontier
+from dashboard.views.plan import form as plan_page
+from dashboard.views.runs import data as runs
 from vips_core import (
     ACCOUNTANTS,
-    Documents,
-    Images,
     Ledger,
     LedgerBlock,
     LedgerEntry,
     PrivacyPlan,
-    Table,
 )
 from vips_core.jobs.request import Request
 from vips_core.privacy.accountants import account
 from vips_core.privacy.events import SampledGaussian
 from vips_core.privacy.filter import PrivacyFilter
+from vips_core.records import KINDS
+from vips_core.records.files.table import checked_schema, read_schema
 from vips_core.sweeps.grid import Sweep
 
 SLOW, HANG = 2.0, 60  # seconds of processor time, and of the clock
@@ -209,7 +206,7 @@ def fuzz_table(rng, folder):
     public = SCHEMA if rng.random() < 0.7 else toml_safe(with_odd_values(SCHEMA, rng))
     schema.write_text(tomli_w.dumps(public), encoding="utf-8")
     given = {"target": "stroke", "schema": str(schema)} | ({"person": "name"} if rng.random() < 0.3 else {})
-    rows = read(Table, table, given)
+    rows = KINDS["table"].read_file(table, given)
     assert np.isfinite(rows.x).all()
 
 
@@ -238,7 +235,7 @@ def fuzz_documents(rng, folder):
     else:
         file.write_bytes(damaged_bytes(damaged(TEXTS, rng, most=1).encode(), rng))
     given = {"vocabulary": str(words)} | ({"column": "text"} if rng.random() < 0.5 else {}) if kind else {}
-    read(Documents, file, given | ({"person": "word"} if rng.random() < 0.2 else {}))
+    KINDS["documents"].read_file(file, given | ({"person": "word"} if rng.random() < 0.2 else {}))
 
 
 def write_arrays(file, arrays, rng):
@@ -263,7 +260,7 @@ def fuzz_images(rng, folder):
     if rng.random() < 0.5:
         file = folder / "images.npz"
         write_arrays(file, {"images": rng.integers(0, 256, (3, 4, 5), np.uint8)}, rng)
-        read(Images, file, {"threshold": threshold})
+        KINDS["images"].read_file(file, {"threshold": threshold})
         return
     from PIL import Image
 
@@ -273,7 +270,7 @@ def fuzz_images(rng, folder):
         content = io.BytesIO()
         Image.fromarray(rng.integers(0, 256, (4, 5), np.uint8)).save(content, "PNG")
         (images / name).write_bytes(damaged_bytes(content.getvalue(), rng))
-    read(Images, images, {"threshold": threshold})
+    KINDS["images"].read_file(images, {"threshold": threshold})
 
 
 # Each with its part of the inputs: files take longer than texts.

@@ -28,14 +28,14 @@ from streamlit import config
 
 from dashboard import state
 from dashboard.components import live_runs
-from dashboard.views.audit import parameters as audit
-from dashboard.views.frontier import parameters as frontier
+from dashboard.views.audit import form as audit
+from dashboard.views.frontier import form as frontier
 from dashboard.views.images.definition import PAGE as IMAGES
 from dashboard.views.learn import lessons
+from dashboard.views.plan import form as plan
 from dashboard.views.plan import guide
-from dashboard.views.plan import parameters as plan
 from dashboard.views.risk.definition import PAGE as RISK
-from dashboard.views.runs import parameters as runs
+from dashboard.views.runs import data as runs
 from dashboard.views.topics.definition import PAGE as TOPICS
 from tests.pages import address, trained, unopened
 from tests.small_rows import rows

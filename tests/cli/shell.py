@@ -32,5 +32,5 @@ def survey(tmp_path):
 @pytest.fixture
 def registered(capsys, survey):
     """The same, registered as private with a cap."""
-    run_json(capsys, "data", "add", "logistic", *survey, "--epsilon", 10, "--delta", 1e-5, "--by", "Ada")
+    run_json(capsys, "data", "add", "table", *survey, "--epsilon", 10, "--delta", 1e-5, "--by", "Ada")
     return survey

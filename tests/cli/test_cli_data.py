@@ -15,7 +15,7 @@ def test_a_private_file_needs_an_explicit_cap(capsys, home, survey):
     code, printed = run(capsys, "fit", "logistic", "--data", *survey, *SPEND)
     assert (code, printed.err.count("\n")) == (2, 1)
     assert "is private and has no cap yet: first register it with one" in printed.err
-    assert f"data add logistic {survey[0]} --epsilon E --delta D" in printed.err
+    assert f"data add table {survey[0]} --epsilon E --delta D" in printed.err
     assert (Store().ledger(), Store().runs(), list((home / "data").iterdir())) == ([], [], [])
 
 
@@ -25,19 +25,19 @@ def test_a_private_file_needs_an_explicit_cap(capsys, home, survey):
 )
 def test_any_file_has_a_name_that_the_store_takes(capsys, survey, file, name):
     survey[0] = survey[0].rename(survey[0].with_name(file))
-    row = run_json(capsys, "data", "add", "logistic", *survey, "--epsilon", 3, "--delta", 1e-5)
+    row = run_json(capsys, "data", "add", "table", *survey, "--epsilon", 3, "--delta", 1e-5)
     assert row["name"] == name
 
 
 def test_a_large_delta_needs_a_reason(capsys, survey):
     """Issue 16: a cap's δ could be 0.4, and cap changes had no author and no reason."""
     cap = ["--epsilon", 3, "--delta", 0.01]
-    code, printed = run(capsys, "data", "add", "logistic", *survey, *cap)
+    code, printed = run(capsys, "data", "add", "table", *survey, *cap)
     assert code == 2
     assert "the cap's delta must be at most 1/(10·N) = 0.00167 for 60 records, got 0.01" in printed.err
     assert Store().ledger() == []
     said = ["--by", "Ada", "--reason", "the board agreed"]
-    run_json(capsys, "data", "add", "logistic", *survey, *cap, *said)
+    run_json(capsys, "data", "add", "table", *survey, *cap, *said)
     code, printed = run(capsys, "data", "budget", "people", "--epsilon", 3, "--delta", 0.02)
     assert (code, "otherwise give a reason" in printed.err) == (2, True)
     run_json(capsys, "data", "budget", "people", "--epsilon", 3, "--delta", 1e-4, "--by", "Bob")
@@ -57,7 +57,7 @@ def test_a_person_column_is_enforced_and_chained(capsys, tmp_path):
     (tmp_path / "schema.toml").write_text("[ranges]\nage = [18, 100]\n")
     about = [tmp_path / "visits.csv", "--target", "ill", "--schema", tmp_path / "schema.toml"]
     row = run_json(
-        capsys, "data", "add", "logistic", *about, "--person", "patient", "--epsilon", 3, "--delta", 1e-4
+        capsys, "data", "add", "table", *about, "--person", "patient", "--epsilon", 3, "--delta", 1e-4
     )
     assert (row["records"], row["person_column"]) == (20, "patient")
     assert row["unit"] == "one person (all rows with the same value of patient)"
@@ -79,7 +79,7 @@ def test_one_cap_counts_one_unit(capsys, tmp_path, visits):
     """Issue 32: a fit by visit ran under a cap by patient; one with 20 visits lost about ε = 13.6 of 1."""
     cap = ["--epsilon", 1, "--delta", 1e-4]
     by_patient = [*visits, tmp_path / "schema.toml", "--person", "patient"]
-    run_json(capsys, "data", "add", "logistic", *by_patient, *cap)
+    run_json(capsys, "data", "add", "table", *by_patient, *cap)
     before = Store().ledger()
     turned = [*visits, tmp_path / "turned.toml", "--name", "turned"]
     for more in ([], ["--share-budget"], ["--person-namespace", "other"], cap):
@@ -89,7 +89,7 @@ def test_one_cap_counts_one_unit(capsys, tmp_path, visits):
         ):
             if not unit and "--person-namespace" in more:
                 continue
-            code, printed = run(capsys, "data", "add", "logistic", *turned, *unit, *more)
+            code, printed = run(capsys, "data", "add", "table", *turned, *unit, *more)
             assert (code, printed.err.count("\n")) == (2, 1)
             assert len(printed.err) <= 300
             assert (
@@ -108,8 +108,8 @@ def test_one_cap_counts_one_unit(capsys, tmp_path, visits):
         assert (Store().ledger(), Store().runs()) == (before, [])
         if not removed:
             run_json(capsys, "data", "remove", "visits")
-    run_json(capsys, "data", "add", "logistic", *by_patient)
-    added = run_json(capsys, "data", "add", "logistic", *turned, "--person", "patient", "--share-budget")
+    run_json(capsys, "data", "add", "table", *by_patient)
+    added = run_json(capsys, "data", "add", "table", *turned, "--person", "patient", "--share-budget")
     assert (added["records"], added["cap"]) == (20, {"epsilon": 1, "delta": 1e-4})
 
 
@@ -120,7 +120,7 @@ def test_a_person_counts_once_however_the_identifier_is_written(capsys, tmp_path
     (tmp_path / "schema.toml").write_text("[ranges]\nage = [18, 100]\n")
     about = [tmp_path / "visits.csv", "--target", "ill", "--schema", tmp_path / "schema.toml"]
     about += ["--person", "patient", "--epsilon", 3, "--delta", 1e-4]
-    assert run_json(capsys, "data", "add", "logistic", *about)["records"] == 30
+    assert run_json(capsys, "data", "add", "table", *about)["records"] == 30
     train = Store().load("visits").train
     assert (len(train), train.row_count) == (30, 90)
 
@@ -137,8 +137,8 @@ def study(tmp_path, name, offset):
 def test_studies_that_number_their_people_alike_are_told_apart(capsys, tmp_path):
     """Issue 32: they were merged, the steward was told afterwards, and could not undo it."""
     north, south = study(tmp_path, "north", 20), study(tmp_path, "south", 100)
-    run_json(capsys, "data", "add", "logistic", *north)
-    code, printed = run(capsys, "data", "add", "logistic", *south)
+    run_json(capsys, "data", "add", "table", *north)
+    code, printed = run(capsys, "data", "add", "table", *south)
     assert (code, printed.err.count("\n")) == (2, 1)
     assert printed.err == (
         "vips-explorer data: some rows or persons of these records also occur in north (20), so these data "
@@ -146,21 +146,21 @@ def test_studies_that_number_their_people_alike_are_told_apart(capsys, tmp_path)
         "REASON, or --person-namespace STUDY where only identifiers coincide\n"
     )
     assert [row.name for row in Store().data_sets() if row.created] == ["north"]
-    row = run_json(capsys, "data", "add", "logistic", *south, "--person-namespace", "South trial")
+    row = run_json(capsys, "data", "add", "table", *south, "--person-namespace", "South trial")
     assert row["person_namespace"] == "South trial"
     assert row["unit"].endswith("the same value of patient, as numbered in South trial)")
     assert row["overlaps"] == []
-    run_json(capsys, "data", "add", "logistic", *south, "--person-namespace", "South trial")  # again
+    run_json(capsys, "data", "add", "table", *south, "--person-namespace", "South trial")  # again
     run_json(capsys, "fit", "logistic", "--data", *south[:-4], "--epsilon", 1, "--delta", 1e-4)
     assert Store().data_row("south").person_namespace == "South trial"
-    code, printed = run(capsys, "data", "add", "logistic", *south[:-6], "--person-namespace", "x", "--public")
+    code, printed = run(capsys, "data", "add", "table", *south[:-6], "--person-namespace", "x", "--public")
     assert (code, "--person-namespace needs --person" in printed.err) == (2, True)
 
 
 def test_an_accidental_merge_is_undone_with_a_name_and_a_reason(capsys, tmp_path):
     north, south = study(tmp_path, "north", 20), study(tmp_path, "south", 100)
-    run_json(capsys, "data", "add", "logistic", *north)
-    run_json(capsys, "data", "add", "logistic", *south, "--share-budget")
+    run_json(capsys, "data", "add", "table", *north)
+    run_json(capsys, "data", "add", "table", *south, "--share-budget")
     apart = ["data", "separate", "south", "--from", "north"]
     code, printed = run(capsys, *apart)
     assert (code, printed.err.count("\n")) == (2, 1)
@@ -174,7 +174,7 @@ def test_an_accidental_merge_is_undone_with_a_name_and_a_reason(capsys, tmp_path
     assert run_json(capsys, "data", "budget", "south")["left_share"] == 1
     assert "separated from north: both studies number from 1, by Ada" in run(capsys, "ledger", "show")[1].out
     assert run(capsys, "ledger", "verify")[0] == 0
-    run_json(capsys, "data", "add", "logistic", *south, "--share-budget")
+    run_json(capsys, "data", "add", "table", *south, "--share-budget")
     run_json(capsys, "fit", "logistic", "--data", "south", "--epsilon", 1, "--delta", 1e-4)
     code, printed = run(capsys, *apart, *said)
     assert (code, "was counted against the budget that south shares with north" in printed.err) == (2, True)
@@ -194,10 +194,10 @@ def test_the_same_people_keep_their_budget_in_any_file(capsys, tmp_path, registe
         ("narrow", "people.csv", "narrow.toml"),
     ):
         about = [tmp_path / file, "--target", "ill", "--schema", tmp_path / schema, "--name", name]
-        code, printed = run(capsys, "data", "add", "logistic", *about, "--public")
+        code, printed = run(capsys, "data", "add", "table", *about, "--public")
         assert (code, printed.err.count("\n")) == (2, 1)
         assert "so they cannot be public" in printed.err
-        code, printed = run(capsys, "data", "add", "logistic", *about)
+        code, printed = run(capsys, "data", "add", "table", *about)
         assert (code, printed.err.count("\n")) == (2, 1)
         assert "also occur in people (59" in printed.err or "also occur in people (60" in printed.err
         assert printed.err.endswith(
@@ -205,13 +205,13 @@ def test_the_same_people_keep_their_budget_in_any_file(capsys, tmp_path, registe
             "people, --separate REASON\n"
         )
         assert name not in [row.name for row in Store().data_sets()]
-        added = run_json(capsys, "data", "add", "logistic", *about, "--share-budget")
+        added = run_json(capsys, "data", "add", "table", *about, "--share-budget")
         assert any("rows or persons of" in sentence for sentence in added["overlaps"])
         assert run_json(capsys, "data", "budget", name)["spent_share"] == spent > 0
     apart = ["--separate", "other people", "--epsilon", 1, "--delta", 1e-4, "--name", "apart"]
     (tmp_path / "last.csv").write_text("\n".join([header, *rows[-2:], "99,9,1"]))
     about = [tmp_path / "last.csv", "--target", "ill", "--schema", tmp_path / "schema.toml"]
-    run_json(capsys, "data", "add", "logistic", *about, *apart)
+    run_json(capsys, "data", "add", "table", *about, *apart)
     assert run_json(capsys, "data", "budget", "apart")["spent_share"] == 0
     assert "kept apart" not in run(capsys, "ledger", "show", "--data", "people")[1].out
     assert "separated from" in run(capsys, "ledger", "show", "--data", "apart")[1].out
@@ -223,10 +223,10 @@ def test_private_rows_cannot_be_held_out(capsys, tmp_path, survey):
     header, *rows = (tmp_path / "people.csv").read_text().splitlines()
     (tmp_path / "some.csv").write_text("\n".join([header, *rows[5:9]]))
     for test in ("people.csv", "some.csv"):
-        code, printed = run(capsys, "data", "add", "logistic", *survey, *cap, "--test", tmp_path / test)
+        code, printed = run(capsys, "data", "add", "table", *survey, *cap, "--test", tmp_path / test)
         assert (code, printed.err.count("\n")) == (2, 1)
         assert "of these held-out records are private in the private file itself" in printed.err
-    run_json(capsys, "data", "add", "logistic", *survey, *cap)
+    run_json(capsys, "data", "add", "table", *survey, *cap)
     (tmp_path / "new.csv").write_text("\n".join([header, "30,9.5,1", "31,9.5,0"]))
     about = ["--target", "ill", "--schema", tmp_path / "schema.toml", "--public"]
     code, printed = run(
@@ -244,18 +244,18 @@ def test_private_rows_cannot_be_held_out(capsys, tmp_path, survey):
 
 
 def test_rows_that_were_public_cannot_be_private_later(capsys, tmp_path, survey):
-    run_json(capsys, "data", "add", "logistic", *survey, "--public")
+    run_json(capsys, "data", "add", "table", *survey, "--public")
     header, *rows = (tmp_path / "people.csv").read_text().splitlines()
     (tmp_path / "clinic.csv").write_text("\n".join([header, *rows[:3], "99,9,1", "98,9,0"]))
     about = ["--target", "ill", "--schema", tmp_path / "schema.toml", "--epsilon", 1, "--delta", 1e-4]
-    code, printed = run(capsys, "data", "add", "logistic", tmp_path / "clinic.csv", *about)
+    code, printed = run(capsys, "data", "add", "table", tmp_path / "clinic.csv", *about)
     assert (code, printed.err.count("\n")) == (2, 1)
     assert "3 rows or persons of these records are public or held out in people" in printed.err
 
 
 def test_a_bad_key_is_said_and_nothing_is_registered(capsys, survey, monkeypatch):
     monkeypatch.setenv("VIPS_LEDGER_KEY", "no such file")
-    code, printed = run(capsys, "data", "add", "logistic", *survey, "--epsilon", 1, "--delta", 1e-5)
+    code, printed = run(capsys, "data", "add", "table", *survey, "--epsilon", 1, "--delta", 1e-5)
     assert (code, printed.err.count("\n")) == (2, 1)
     assert "VIPS_LEDGER_KEY must be hexadecimal digits or a file that can be read" in printed.err
     monkeypatch.delenv("VIPS_LEDGER_KEY")
@@ -328,17 +328,22 @@ def test_what_voids_the_guarantee_is_refused_on_a_private_file(capsys, registere
 
 
 @pytest.mark.parametrize(
-    ("model", "ending"), [("lda", ".txt with one document"), ("logistic", ".csv"), ("sbn", ".png")]
+    ("model", "kind", "ending"),
+    [
+        ("lda", "documents", ".txt with one document"),
+        ("logistic", "table", ".csv"),
+        ("sbn", "images", ".png"),
+    ],
 )
 @pytest.mark.parametrize("command", [["fit"], ["data", "add"], ["data", "shard"]])
-def test_help_names_the_formats(capsys, command, model, ending):
+def test_help_names_the_formats(capsys, command, model, kind, ending):
     with pytest.raises(SystemExit):
-        run(capsys, *command, model, "--help")
+        run(capsys, *command, model if command == ["fit"] else kind, "--help")
     assert ending in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_name_with_a_space_is_quoted_where_it_is_to_be_typed_again(capsys, survey):
     _, printed = run(
-        capsys, "data", "add", "logistic", *survey, "--name", "two words", "--epsilon", 3, "--delta", 1e-4
+        capsys, "data", "add", "table", *survey, "--name", "two words", "--epsilon", 3, "--delta", 1e-4
     )
     assert "vips-explorer data budget 'two words' --epsilon E --delta D" in printed.out

@@ -49,17 +49,17 @@ def place(tmp_path, monkeypatch):
 
 TABLE = ["--target", "ill", "--schema", "schema.toml"]
 READING = {
-    "documents": ["data", "add", "lda", "{}.txt", *CAP],
-    "a vocabulary": ["data", "add", "lda", "letters.txt", "--vocabulary", "{}.txt", *CAP],
-    "held-out documents": ["data", "add", "lda", "letters.txt", "--test", "{}.txt", *CAP],
-    "counts": ["data", "add", "lda", "{}.npz", *CAP],
-    "a table": ["data", "add", "logistic", "{}.csv", *TABLE, *CAP],
+    "documents": ["data", "add", "documents", "{}.txt", *CAP],
+    "a vocabulary": ["data", "add", "documents", "letters.txt", "--vocabulary", "{}.txt", *CAP],
+    "held-out documents": ["data", "add", "documents", "letters.txt", "--test", "{}.txt", *CAP],
+    "counts": ["data", "add", "documents", "{}.npz", *CAP],
+    "a table": ["data", "add", "table", "{}.csv", *TABLE, *CAP],
     "a table to fit": ["fit", "logistic", "--data", "{}.csv", *TABLE, *CAP],
-    "a schema": ["data", "add", "logistic", "rows.csv", "--target", "ill", "--schema", "{}.toml", *CAP],
-    "images": ["data", "add", "sbn", "{}.npz", *CAP],
-    "shards": ["data", "add", "lda", "{}-shards", *CAP],
-    "documents to cut": ["data", "shard", "lda", "{}.txt", "--out", "s"],
-    "a table to cut": ["data", "shard", "logistic", "{}.csv", "--out", "s", *TABLE],
+    "a schema": ["data", "add", "table", "rows.csv", "--target", "ill", "--schema", "{}.toml", *CAP],
+    "images": ["data", "add", "images", "{}.npz", *CAP],
+    "shards": ["data", "add", "documents", "{}-shards", *CAP],
+    "documents to cut": ["data", "shard", "documents", "{}.txt", "--out", "s"],
+    "a table to cut": ["data", "shard", "table", "{}.csv", "--out", "s", *TABLE],
     "a config": ["fit", "--config", "{}.toml"],
     "a sweep": ["sweep", "{}.toml"],
     "a ledger": ["ledger", "check", "{}.json", "--delta", "1e-5"],
@@ -107,7 +107,7 @@ def test_a_device_is_refused(place, kind):
 
 
 def test_a_pipe_among_images_is_refused(capsys, place):
-    for arguments in (["add", "sbn", "images", *CAP], ["shard", "sbn", "images", "--out", "s"]):
+    for arguments in (["add", "images", "images", *CAP], ["shard", "images", "images", "--out", "s"]):
         code, printed = run(capsys, "data", *arguments)
         assert code == 2
         assert "image 1 (sorted by name) must be a regular file" in one_sentence(printed.err)
@@ -126,11 +126,11 @@ def test_what_is_packed_is_bounded_as_it_unpacks(place):
         file.write(b"age,ill\n")
         for _ in range(300):
             file.write(b"30.%026d,0\n" % 0 * (1 << 15))  # 1 MB
-    ended = started("data", "add", "logistic", "zeros.csv.gz", *TABLE, *CAP, limit=8 * MEMORY)
+    ended = started("data", "add", "table", "zeros.csv.gz", *TABLE, *CAP, limit=8 * MEMORY)
     assert ended.returncode == 2
     assert "must not have more than 256 MB to be read at once" in one_sentence(ended.stderr)
     (place / "open.csv").write_text('age,ill\n30,"0\n' + "40,1\n" * 100)
-    ended = started("data", "shard", "logistic", "open.csv", *TABLE, "--out", "s")
+    ended = started("data", "shard", "table", "open.csv", *TABLE, "--out", "s")
     assert "EOF inside string starting at row 1" in one_sentence(ended.stderr)
     with zipfile.ZipFile(place / "bomb.npz", "w", zipfile.ZIP_DEFLATED) as archive:
         header = np.lib.format.header_data_from_array_1_0(np.zeros((0, 1, 1)))
@@ -138,7 +138,7 @@ def test_what_is_packed_is_bounded_as_it_unpacks(place):
             np.lib.format.write_array_header_1_0(member, header | {"shape": (300 << 17, 8, 1)})
             for _ in range(300):
                 member.write(bytes(8 << 20))
-    ended = started("data", "add", "sbn", "bomb.npz", *CAP)
+    ended = started("data", "add", "images", "bomb.npz", *CAP)
     assert "arrays must have at most 2,048 MB together, got 2,401 MB" in one_sentence(ended.stderr)
 
 
@@ -152,7 +152,7 @@ def test_a_key_of_dots_takes_no_memory(capsys, place):
 
 def test_a_table_of_a_million_columns_is_refused_before_pandas_sees_it(capsys, place):
     (place / "wide.csv").write_text("a," * 1_000_000 + "a\n")
-    code, printed = run(capsys, "data", "add", "logistic", "wide.csv", *TABLE, *CAP)
+    code, printed = run(capsys, "data", "add", "table", "wide.csv", *TABLE, *CAP)
     assert code == 2
     assert "wide.csv must have at most 10,000 columns, got 1,000,001" in one_sentence(printed.err)
 
@@ -173,7 +173,7 @@ def damaged_tables():
 def test_no_cell_of_a_table_is_printed(capsys, place, command, mistake):
     (place / "rows.csv").write_text(damaged_tables()[mistake])
     given = CAP if command == ["add"] else []
-    code, printed = run(capsys, "data", command[0], "logistic", "rows.csv", *command[1:], *TABLE, *given)
+    code, printed = run(capsys, "data", command[0], "table", "rows.csv", *command[1:], *TABLE, *given)
     assert code == 2
     sentence = one_sentence(printed.err)
     assert SECRET not in sentence
@@ -184,10 +184,10 @@ def test_no_cell_of_a_table_is_printed(capsys, place, command, mistake):
 def test_rows_of_a_table_that_is_cut_are_counted_from_its_beginning(capsys, place, monkeypatch):
     monkeypatch.setattr("vips_core.records.files.text.CHUNK_BYTES", 100)
     (place / "rows.csv").write_text("age,ill\n" + "30,0\n" * 50 + "30,7\n")
-    _, printed = run(capsys, "data", "shard", "logistic", "rows.csv", "--out", "s", *TABLE)
+    _, printed = run(capsys, "data", "shard", "table", "rows.csv", "--out", "s", *TABLE)
     assert "labels must be whole numbers from 0 to 1, which entry 51 is not" in printed.err
     (place / "rows.csv").write_text("age,ill\n" + "30,0\n" * 50 + "old,1\n")
-    _, printed = run(capsys, "data", "shard", "logistic", "rows.csv", "--out", "t", *TABLE)
+    _, printed = run(capsys, "data", "shard", "table", "rows.csv", "--out", "t", *TABLE)
     assert "column 'age' must be numbers, which entry 51 is not" in printed.err
 
 
@@ -201,8 +201,8 @@ def test_no_name_within_an_archive_or_folder_is_printed(capsys, place):
     (place / "scans" / f"{SECRET} 2.png").write_bytes(b"no image")
     for data, person in (("scans.npz", None), ("arrays.npz", None), ("arrays.npz", "who"), ("scans", None)):
         named = [] if person is None else ["--person", person]
-        for model in ("sbn", "lda") if data != "scans" else ("sbn",):
-            code, printed = run(capsys, "data", "add", model, data, *named, *CAP)
+        for kind in ("images", "documents") if data != "scans" else ("images",):
+            code, printed = run(capsys, "data", "add", kind, data, *named, *CAP)
             assert code == 2
             assert SECRET not in one_sentence(printed.err)
 
@@ -210,9 +210,9 @@ def test_no_name_within_an_archive_or_folder_is_printed(capsys, place):
 def test_at_most_three_columns_are_named(capsys, place):
     (place / "rows.csv").write_text(",".join(f"column{n}" for n in range(500)) + "\n" + "1," * 499 + "1\n")
     for arguments in (
-        ["logistic", "rows.csv", *TABLE],
-        ["lda", "rows.csv"],
-        ["lda", "rows.csv", "--person", "who"],
+        ["table", "rows.csv", *TABLE],
+        ["documents", "rows.csv"],
+        ["documents", "rows.csv", "--person", "who"],
     ):
         _, printed = run(capsys, "data", "add", *arguments, *CAP)
         assert one_sentence(printed.err).count("column") <= 6
@@ -231,7 +231,7 @@ def test_a_sentence_has_at_most_300_characters(capsys, place):
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="shows a bar on a terminal")
 def test_no_progress_bar_is_left_in_front_of_a_sentence(place):
     (place / "rows.csv").write_text("age,ill\n30,0\n40,old\n")
-    command = ["data", "shard", "logistic", "rows.csv", "--out", "s", *TABLE]
+    command = ["data", "shard", "table", "rows.csv", "--out", "s", *TABLE]
     reader, terminal = os.openpty()
     termios.tcsetwinsize(terminal, (24, 80))
     ended = subprocess.run(
@@ -267,7 +267,7 @@ def test_shards_are_their_owners_alone(capsys, place, out):
     (place / "mine" / "part-000000.parquet").write_text("older, and open to all")
     out = out.format(place)
     code, printed = run(
-        capsys, "data", "shard", "logistic", "rows.csv", "--out", out, *TABLE, "--records-per-shard", 1
+        capsys, "data", "shard", "table", "rows.csv", "--out", out, *TABLE, "--records-per-shard", 1
     )
     assert code == 0, printed.err
     folder = place / out.removeprefix(f"file://{place}/")
@@ -277,8 +277,7 @@ def test_shards_are_their_owners_alone(capsys, place, out):
     assert folder.stat().st_mode & 0o777 == made.get(out, 0o700)
     assert folder.parent == place or folder.parent.stat().st_mode & 0o777 == 0o700
     assert (
-        run(capsys, "data", "add", "logistic", out, "--epsilon", 1, "--delta", 1e-2, "--reason", "few")[0]
-        == 0
+        run(capsys, "data", "add", "table", out, "--epsilon", 1, "--delta", 1e-2, "--reason", "few")[0] == 0
     )
 
 
@@ -298,7 +297,7 @@ sys.exit(main(sys.argv[1:]))
 @pytest.mark.parametrize(
     ("at", "arguments"),
     [
-        (("readers", "sharding", "_gathered"), ["shard", "--out", "s", "--person", "who"]),
+        (("records.files", "sharding", "_gathered"), ["shard", "--out", "s", "--person", "who"]),
         (("store", "pools", "admit"), ["add", "--epsilon", "1", "--delta", "1e-3"]),
     ],
 )
@@ -310,7 +309,7 @@ def test_a_kill_leaves_no_rows_after_the_next_start(capsys, place, home, monkeyp
     monkeypatch.setenv("TMPDIR", str(system))
     module, name, function = at
     code = KILLED.format(module=module, name=name, function=function)
-    command = ["data", arguments[0], "logistic", "rows.csv", *arguments[1:], *TABLE]
+    command = ["data", arguments[0], "table", "rows.csv", *arguments[1:], *TABLE]
     killed = subprocess.run([sys.executable, "-c", code, *command], capture_output=True, timeout=SECONDS)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     assert list(system.iterdir()) == []

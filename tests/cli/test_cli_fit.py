@@ -12,7 +12,7 @@ from sample_data import generate
 from vips_core import auc, load
 from vips_core.cli import main
 from vips_core.jobs import worker
-from vips_core.records import load_sample
+from vips_core.records.samples import load_sample
 from vips_core.store.store import Store
 
 SPEND = ["--epsilon", "3", "--delta", "1e-5", "--epochs", "4", "--seed", "0", "--public"]

@@ -164,7 +164,7 @@ def test_a_copy_that_fails_does_not_hide_the_results(capsys, tmp_path, registere
 
 def test_data_are_added_and_removed(capsys, survey):
     row = run_json(
-        capsys, "data", "add", "logistic", *survey, "--name", "cohort", "--epsilon", 2, "--delta", 1e-6,
+        capsys, "data", "add", "table", *survey, "--name", "cohort", "--epsilon", 2, "--delta", 1e-6,
         "--unit", "one patient",
     )  # fmt: skip
     assert (row["name"], row["records"], row["private"]) == ("cohort", 60, True)
@@ -174,12 +174,10 @@ def test_data_are_added_and_removed(capsys, survey):
     assert (code, printed.err.count("\n")) == (2, 1)
     assert run(capsys, "fit", "logistic", "--data", "cohort", *SPEND)[0] == 0
     assert run_json(capsys, "data", "remove", "cohort") == {"removed": "cohort"}
-    code, printed = run(capsys, "data", "add", "logistic", *survey, "--epsilon", 2)
+    code, printed = run(capsys, "data", "add", "table", *survey, "--epsilon", 2)
     assert (code, printed.err) == (2, "vips-explorer data: a cap needs both epsilon and delta\n")
-    assert (
-        "% left of ε = 2 (δ = 1e-6); one more run" in run(capsys, "data", "add", "logistic", *survey)[1].out
-    )
-    row = run_json(capsys, "data", "add", "logistic", *survey)  # known records keep cap and cost
+    assert "% left of ε = 2 (δ = 1e-6); one more run" in run(capsys, "data", "add", "table", *survey)[1].out
+    row = run_json(capsys, "data", "add", "table", *survey)  # known records keep cap and cost
     assert row["cap"] == {"epsilon": 2, "delta": 1e-6}
     assert run_json(capsys, "data", "budget", "people")["planned_epsilon"] > 1
 
@@ -187,7 +185,7 @@ def test_data_are_added_and_removed(capsys, survey):
 def test_the_ledger_is_shown_and_verified(capsys, home, survey):
     nothing = {"whole": True, "rows": 0, "head": None, "problems": [], "notes": []}
     assert run_json(capsys, "ledger", "verify") == nothing
-    run_json(capsys, "data", "add", "logistic", *survey, "--epsilon", 10, "--delta", 1e-5)
+    run_json(capsys, "data", "add", "table", *survey, "--epsilon", 10, "--delta", 1e-5)
     run(capsys, "fit", "logistic", "--data", *survey, *SPEND)
     rows = run_json(capsys, "ledger", "show", "--data", "people")
     kinds = ["data", "people", "cap", "reserve", *["announce"] * 16, "settle"]

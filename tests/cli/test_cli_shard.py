@@ -28,11 +28,11 @@ def test_shard_register_and_fit(capsys, tmp_path, patients):
     file, about = patients
     shards = tmp_path / "shards"
     code, printed = run(
-        capsys, "data", "shard", "logistic", file, "--out", shards, *about, "--person", "who", "--json"
+        capsys, "data", "shard", "table", file, "--out", shards, *about, "--person", "who", "--json"
     )
     assert code == 0, printed.err
     persons = json.loads(printed.out)["records"]
-    code, printed = run(capsys, "data", "add", "logistic", shards, "--epsilon", 2, "--delta", 1e-5, "--json")
+    code, printed = run(capsys, "data", "add", "table", shards, "--epsilon", 2, "--delta", 1e-5, "--json")
     assert code == 0, printed.err
     row = json.loads(printed.out)
     assert (row["name"], row["records"], row["person_column"]) == ("shards", persons, "who")
@@ -48,13 +48,13 @@ def test_shard_register_and_fit(capsys, tmp_path, patients):
 
 def test_the_file_behind_shards_shares_their_budget(capsys, tmp_path, patients):
     file, about = patients
-    run(capsys, "data", "shard", "logistic", file, "--out", tmp_path / "shards", *about)
+    run(capsys, "data", "shard", "table", file, "--out", tmp_path / "shards", *about)
     cap = ["--epsilon", 2, "--delta", 1e-5, "--json"]
-    run(capsys, "data", "add", "logistic", tmp_path / "shards", *cap)
+    run(capsys, "data", "add", "table", tmp_path / "shards", *cap)
     (tmp_path / "ranges.toml").write_text("[ranges]\nage = [0, 2]\n")  # other records, of the same people
-    code, printed = run(capsys, "data", "add", "logistic", file, *about, *cap)
+    code, printed = run(capsys, "data", "add", "table", file, *about, *cap)
     assert (code, "also occur in shards (400)" in printed.err) == (2, True)
-    code, printed = run(capsys, "data", "add", "logistic", file, *about, *cap, "--share-budget")
+    code, printed = run(capsys, "data", "add", "table", file, *about, *cap, "--share-budget")
     assert code == 0, printed.err
     assert "shards" in json.loads(printed.out)["overlaps"][0]
 
@@ -64,11 +64,11 @@ def test_shards_protect_the_unit_and_the_study_that_they_were_cut_by(capsys, tmp
     file.write_text(file.read_text().replace("age,ill,who", "age,ill,who").replace(",p", ","))
     person, cap = ["--person", "who"], ["--epsilon", 2, "--delta", 1e-5]
     study = ["--person-namespace", "north"]
-    cut = ["data", "shard", "logistic", file, *about]
+    cut = ["data", "shard", "table", file, *about]
     code, printed = run(capsys, *cut, "--out", tmp_path / "none", *study)
     assert (code, "--person-namespace needs --person" in printed.err) == (2, True)
     run(capsys, *cut, "--out", tmp_path / "north", *person, *study)
-    add = ["data", "add", "logistic"]
+    add = ["data", "add", "table"]
     code, printed = run(capsys, *add, tmp_path / "north", *cap, "--person-namespace", "south")
     assert (code, "shards have the --person-namespace that data shard was given" in printed.err) == (2, True)
     code, printed = run(capsys, *add, tmp_path / "north", *cap, "--json")
@@ -87,12 +87,12 @@ def test_shards_protect_the_unit_and_the_study_that_they_were_cut_by(capsys, tmp
 def test_people_are_found_in_shards_on_another_file_system(capsys, tmp_path, patients):
     file, about = patients
     shards = f"memory://{tmp_path.name}"
-    code, printed = run(capsys, "data", "shard", "logistic", file, "--out", shards, *about)
+    code, printed = run(capsys, "data", "shard", "table", file, "--out", shards, *about)
     assert (code, "in 1 shard to" in printed.out) == (0, True), printed
     cap = ["--epsilon", 2, "--delta", 1e-5]
-    assert run(capsys, "data", "add", "logistic", shards, *cap)[0] == 0
+    assert run(capsys, "data", "add", "table", shards, *cap)[0] == 0
     (tmp_path / "ranges.toml").write_text("[ranges]\nage = [0, 2]\n")  # other records, of the same people
-    code, printed = run(capsys, "data", "add", "logistic", file, *about, "--public")
+    code, printed = run(capsys, "data", "add", "table", file, *about, "--public")
     assert (code, "rows or persons of these records are" in printed.err) == (2, True), printed
 
 
@@ -100,7 +100,7 @@ def test_people_are_found_in_shards_on_another_file_system(capsys, tmp_path, pat
 def test_shards_whose_people_are_not_known_are_refused(capsys, tmp_path, patients, monkeypatch, whose):
     file, about = patients
     for name in ("s", "t"):
-        run(capsys, "data", "shard", "logistic", file, "--out", tmp_path / name, *about)
+        run(capsys, "data", "shard", "table", file, "--out", tmp_path / name, *about)
         file.write_text(file.read_text() + "\n0.5,1,p1")
     if whose == "another store's":
         monkeypatch.setenv("VIPS_HOME", str(tmp_path / "other"))
@@ -112,14 +112,14 @@ def test_shards_whose_people_are_not_known_are_refused(capsys, tmp_path, patient
         np.savez(tmp_path / "s" / "people.npz", **forgotten)
     else:
         (tmp_path / "s" / "people.npz").unlink()
-    code, printed = run(capsys, "data", "add", "logistic", tmp_path / "s", "--epsilon", 2, "--delta", 1e-5)
+    code, printed = run(capsys, "data", "add", "table", tmp_path / "s", "--epsilon", 2, "--delta", 1e-5)
     assert (code, "this store did not cut the shards in" in printed.err) == (2, True), printed
 
 
 def test_shards_go_straight_into_a_fit(capsys, tmp_path, patients):
     file, about = patients
     shards = tmp_path / "shards"
-    run(capsys, "data", "shard", "logistic", file, "--out", shards, *about)
+    run(capsys, "data", "shard", "table", file, "--out", shards, *about)
     spend = ["--epsilon", 1, "--delta", 1e-5, "--epochs", 2]
     code, printed = run(capsys, "fit", "logistic", "--data", shards, *spend)
     assert code == 2
@@ -148,16 +148,16 @@ def test_shards_go_straight_into_a_fit(capsys, tmp_path, patients):
 def test_mistakes(capsys, tmp_path, patients):
     file, about = patients
     code, printed = run(
-        capsys, "data", "shard", "logistic", tmp_path / "no.csv", "--out", tmp_path / "s", *about
+        capsys, "data", "shard", "table", tmp_path / "no.csv", "--out", tmp_path / "s", *about
     )
     assert (code, "there is no file" in printed.err) == (2, True)
-    code, printed = run(capsys, "data", "shard", "logistic", file, "--out", tmp_path / "s")
+    code, printed = run(capsys, "data", "shard", "table", file, "--out", tmp_path / "s")
     assert (code, "needs target" in printed.err) == (2, True)
-    run(capsys, "data", "shard", "logistic", file, "--out", tmp_path / "s", *about)
-    code, printed = run(capsys, "data", "shard", "logistic", file, "--out", tmp_path / "s", *about)
+    run(capsys, "data", "shard", "table", file, "--out", tmp_path / "s", *about)
+    code, printed = run(capsys, "data", "shard", "table", file, "--out", tmp_path / "s", *about)
     assert (code, "holds a sharded data set already" in printed.err) == (2, True)
-    code, printed = run(capsys, "data", "add", "lda", tmp_path / "s", "--public")
-    assert (code, "Table" in printed.err) == (2, True), printed
+    code, printed = run(capsys, "data", "add", "documents", tmp_path / "s", "--public")
+    assert (code, "must hold documents, got table" in printed.err) == (2, True), printed
 
 
 def test_a_cluster_gives_the_same_bits(capsys, tmp_path, patients, monkeypatch):
@@ -166,7 +166,7 @@ def test_a_cluster_gives_the_same_bits(capsys, tmp_path, patients, monkeypatch):
         monkeypatch.setenv(name, "")  # so that it is restored
     file, about = patients
     shards = tmp_path / "shards"
-    run(capsys, "data", "shard", "logistic", file, "--out", shards, *about, "--records-per-shard", 90)
+    run(capsys, "data", "shard", "table", file, "--out", shards, *about, "--records-per-shard", 90)
     fit = ["fit", "logistic", "--data", shards, "--noise", 2, "--delta", 1e-5, "--epochs", 3, "--seed", 3]
     fit += ["--public", "--out", tmp_path / "out"]
     means = []

@@ -31,7 +31,7 @@ def whole(tmp_path_factory):
         patch.setattr("secrets.token_hex", lambda size: chance.randbytes(size).hex())
         patch.setattr("time.time", lambda: float(next(moments)))
         patch.setattr("getpass.getuser", lambda: "ada")
-        assert main(["data", "add", "logistic", *survey(folder), "--epsilon", "1", "--delta", "1e-5"]) == 0
+        assert main(["data", "add", "table", *survey(folder), "--epsilon", "1", "--delta", "1e-5"]) == 0
         assert main(["fit", "logistic", "--data", "people", *MOST, "--epochs", "4"]) == 0
         seeded = ["--epsilon", "1", "--delta", "1e-5", "--epochs", "2", "--seed", "1"]
         assert main(["fit", "logistic", "--data", "nhanes-stroke", *seeded]) == 0
@@ -89,7 +89,7 @@ def test_no_damage_ends_in_a_traceback_or_gives_budget_back(whole, tmp_path, mon
     assert code == 2 or json.loads(printed)["spent_share"] >= before
     assert said(capsys, ["fit", "logistic", "--data", "people", *MOST])[0] == 2
     again = ["--name", "again", "--epsilon", "1", "--delta", "1e-5"]
-    said(capsys, ["data", "add", "logistic", *survey(whole), *again])
+    said(capsys, ["data", "add", "table", *survey(whole), *again])
     assert said(capsys, ["fit", "logistic", "--data", "again", *MOST])[0] == 2
 
 

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from tests.crash.harness import Harness
-from tests.crash.killed_steps import kill_migrations, kill_registrations
+from tests.crash.killed_steps import kill_creations, kill_registrations
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 WORKERS, SUPERVISORS = 50, 10
@@ -42,6 +42,6 @@ def test_killed_supervisors(harness):
     assert harness.check_costs()["released"] > 100
 
 
-@pytest.mark.parametrize("kill", [kill_registrations, kill_migrations])
-def test_killed_registrations_and_migrations(tmp_path, kill):
+@pytest.mark.parametrize("kill", [kill_registrations, kill_creations])
+def test_killed_registrations_and_creations(tmp_path, kill):
     kill(tmp_path, kills=10, seed=0)

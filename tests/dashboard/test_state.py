@@ -8,7 +8,7 @@ from streamlit.runtime.scriptrunner import RerunData, RerunException
 from streamlit.testing.v1 import AppTest
 
 from dashboard import clicks, state
-from dashboard.views.plan import parameters
+from dashboard.views.plan import form
 from tests.pages import checked
 
 
@@ -63,12 +63,12 @@ def test_a_run_that_is_abandoned_loses_no_value_of_the_address(turn, visited):
     visited(values, QueryParams(sigma="2", s="none"))
     with contextlib.suppress(RerunException):
         state.enter("plan")
-        state.load(parameters.PARAMETERS)
+        state.load(form.PARAMETERS)
     values.left = 0
     state.enter("plan")
-    state.load(parameters.PARAMETERS)
+    state.load(form.PARAMETERS)
     assert state.get("sigma") == 2.0
-    assert state.get("epochs") == parameters.EPOCHS.default
+    assert state.get("epochs") == form.EPOCHS.default
     assert len(state.problems()) == 1
 
 
@@ -137,14 +137,14 @@ def drawn(address=None, *, went_back=False):
     if address is not None:
         state.st.query_params.from_dict(address)
     state.enter("plan")
-    state.load(parameters.PARAMETERS)
-    state.save(parameters.PARAMETERS)
+    state.load(form.PARAMETERS)
+    state.save(form.PARAMETERS)
     return state.get("sigma")
 
 
 def test_a_link_that_arrives_after_the_first_run_is_taken_and_old_news_is_not_unless_by_back(visited):
     visited(Impatient(0), WrittenParams())
-    assert drawn() == parameters.NOISE.default
+    assert drawn() == form.NOISE.default
     first = dict(state.st.query_params)
     assert drawn({"sigma": "2"}) == 2.0
     linked = dict(state.st.query_params)
@@ -153,8 +153,8 @@ def test_a_link_that_arrives_after_the_first_run_is_taken_and_old_news_is_not_un
     for older in ({"sigma": "2"}, first, linked, {}):
         assert drawn(older) == 3.0
     assert drawn(linked, went_back=True) == 2.0
-    assert drawn(first, went_back=True) == parameters.NOISE.default
-    assert drawn({}, went_back=True) == parameters.NOISE.default  # an address without values says nothing
+    assert drawn(first, went_back=True) == form.NOISE.default
+    assert drawn({}, went_back=True) == form.NOISE.default  # an address without values says nothing
 
 
 def test_an_address_that_restores_the_page_is_left_alone(visited):

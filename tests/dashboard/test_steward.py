@@ -76,7 +76,7 @@ def test_a_typed_unit_stands_beside_what_is_enforced(store, tmp_path, capsys):
     """Issue 16: "one author" was printed in the guarantee although an author had many rows."""
     (tmp_path / "visits.csv").write_text("age,ill\n" + "\n".join(f"{20 + n},{n % 2}" for n in range(60)))
     (tmp_path / "schema.toml").write_text("[ranges]\nage = [18, 100]\n")
-    command = ["data", "add", "logistic", tmp_path / "visits.csv", "--target", "ill", "--unit", "one author"]
+    command = ["data", "add", "table", tmp_path / "visits.csv", "--target", "ill", "--unit", "one author"]
     command += ["--schema", tmp_path / "schema.toml", "--epsilon", 3, "--delta", 1e-4]
     assert main([str(word) for word in command]) == 0
     enforced = "one row of the file, which the steward calls “one author”"
@@ -105,7 +105,7 @@ def test_people_that_are_known_share_their_budget_and_are_neither_public_nor_hel
     checked(at.button(key="add").click().run())
     at = view("runs", part="budgets")
     assert "4 rows or persons of second occur in first too: they share one cap" in said(at).replace("\\", "")
-    assert {"Linked", "Public people"} <= set(at.dataframe[0].value["What"])
+    assert {"Linked", "Public people"} <= set(at.dataframe[0].value["Event"])
 
 
 def test_private_records_made_public_in_the_table_are_found(store):
@@ -141,7 +141,7 @@ def test_a_read_only_store_is_shown_and_every_change_is_refused_in_one_sentence(
         assert errors(checked(at.button(key=key).click().run())) == [refusal]
     at = view("runs", part="budgets")
     checked(at.button(key="verify").click().run())
-    assert "The ledger is whole" in at.success[0].value
+    assert "The ledger is intact" in at.success[0].value
     assert errors(cap_set(at, 1e-4)) == [refusal]
     assert errors(upload("letters", ["peace", "war"] * 6)) == [refusal]
     after = {path: path.stat().st_mtime_ns for path in store.home.rglob("*") if path.is_file()}

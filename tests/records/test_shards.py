@@ -9,7 +9,7 @@ import pytest
 
 import vips_core as vips
 from tests.models.test_contract import documents, drawers, gaps, patients, stays, visits
-from vips_core.records import Sharded, kind_of
+from vips_core.records import KINDS, Sharded
 from vips_core.records.files.sharding import shard
 
 
@@ -20,7 +20,7 @@ def test_records_come_back_in_their_order(records, tmp_path):
     data = records()
     sharded = Sharded.write(tmp_path / "shards", data, records_per_shard=len(data) // 4)
     assert len(sharded) == len(data)
-    assert kind_of(sharded) is type(data)
+    assert sharded.records_type is type(data)
     place = np.arange(len(data))
     for start, some in Sharded.open(tmp_path / "shards").loaded():
         same = data[(place >= start) & (place < start + len(some))]
@@ -58,16 +58,14 @@ def test_what_is_public_is_an_attribute(tmp_path):
         sharded[np.ones(len(sharded), bool)]
 
 
-def test_pairs_are_those_of_the_manifest_and_of_an_old_one_those_of_its_names(tmp_path):
+def test_pairs_are_those_of_the_manifest(tmp_path):
     rows = replace(gaps(), feature_names=("intercept", "a", "a missing"))
-    for number, (kept, found) in enumerate([(((2, 0),), ((2, 0),)), ((), ()), (None, ((1, 2),))]):
+    for number, pairs in enumerate([((2, 0),), ()]):
         folder = tmp_path / str(number)
-        Sharded.write(folder, replace(rows, missing_pairs=kept or ()))
-        if kept is None:
-            change_manifest(folder, lambda content: content["public"].pop("missing_pairs"))
+        Sharded.write(folder, replace(rows, missing_pairs=pairs))
         sharded = Sharded.open(folder)
-        assert sharded.missing_pairs == found
-        assert [some.missing_pairs for _, some in sharded.loaded()] == [found]
+        assert sharded.missing_pairs == pairs
+        assert [some.missing_pairs for _, some in sharded.loaded()] == [pairs]
     change_manifest(folder, lambda content: content["public"].update(missing_pairs=[[0, 3]]))
     with pytest.raises(ValueError, match=r"missing_pairs must be .* from 0 to 2 and once, got \[0, 3\]"):
         Sharded.open(folder)
@@ -119,7 +117,7 @@ def test_a_shard_that_is_not_as_described(tmp_path, damage, sentence):
     ("change", "sentence"),
     [
         (lambda content: content.update(format="x"), "its format is 'x'"),
-        (lambda content: content.update(kind="x"), "kind must be one of documents, rows, images, got 'x'"),
+        (lambda content: content.update(kind="x"), "kind must be one of documents, table, images, got 'x'"),
         (lambda content: content.update(shards=[]), "names no shards"),
         (lambda content: content["shards"][0].update(records=0), "records must be a whole number"),
         (lambda content: content.pop("public"), "cannot be read: 'public'"),
@@ -151,15 +149,15 @@ def test_a_table_is_cut_in_its_order_and_by_whole_persons(tmp_path, scratch, mon
     monkeypatch.setattr("vips_core.records.files.text.CHUNK_BYTES", 2000)
     monkeypatch.setattr("vips_core.records.files.sharding.SHARD_BYTES", 1000)
     read = []
-    plain = shard(vips.Table, [file], tmp_path / "plain", about, scratch=scratch, on_read=read.append)
+    plain = shard(KINDS["table"], [file], tmp_path / "plain", about, scratch=scratch, on_read=read.append)
     assert sum(read) == file.stat().st_size
     ages = np.concatenate([some.x[:, 1] for _, some in plain.loaded()])
     assert [f"{age:.3f}" for age in ages] == [line.split(",")[0] for line in lines]
     packed = tmp_path / "rows.csv.gz"
     packed.write_bytes(gzip.compress(file.read_bytes()))
-    unpacked = shard(vips.Table, [packed], tmp_path / "packed", about, scratch=scratch)
+    unpacked = shard(KINDS["table"], [packed], tmp_path / "packed", about, scratch=scratch)
     assert np.array_equal(np.concatenate([some.x[:, 1] for _, some in unpacked.loaded()]), ages)
-    persons = shard(vips.Table, [file], tmp_path / "persons", {**about, "person": "who"}, scratch=scratch)
+    persons = shard(KINDS["table"], [file], tmp_path / "persons", {**about, "person": "who"}, scratch=scratch)
     assert persons.person == "who"
     assert len(persons) == len({line.split(",")[2] for line in lines})
     assert len(persons.shards) > 2
@@ -171,7 +169,9 @@ def test_texts_are_cut_as_they_are_read_whole(tmp_path, scratch, monkeypatch):
     file.write_bytes(b"rain and sun\r\n\nsun\n" * 50 + b"tea")
     monkeypatch.setattr("vips_core.records.files.text.CHUNK_BYTES", 100)
     with pytest.raises(ValueError, match=f"each file must be given once, got {file.name} 2 times"):
-        shard(vips.Documents, [file, tmp_path / "." / file.name], tmp_path / "shards", {}, scratch=scratch)
-    data = shard(vips.Documents, [file], tmp_path / "shards", {}, scratch=scratch)
+        shard(
+            KINDS["documents"], [file, tmp_path / "." / file.name], tmp_path / "shards", {}, scratch=scratch
+        )
+    data = shard(KINDS["documents"], [file], tmp_path / "shards", {}, scratch=scratch)
     assert len(data) == 151
     assert len(data.shards) > 5

@@ -4,11 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from PIL import Image
-from vips_core.records.files.FIXME import read, source_rows
 
-from vips_core.records import Documents, Images, Table
+from vips_core.records import KINDS
 from vips_core.records.files.identification import source_persons
 from vips_core.records.files.sharding import shard
+
+DOCUMENTS, TABLE, IMAGES = KINDS["documents"], KINDS["table"], KINDS["images"]
 
 
 @pytest.fixture
@@ -19,9 +20,9 @@ def frame():
     )
 
 
-def rows_of(frame, path, data_type=Table):
+def rows_of(frame, path, kind=TABLE):
     frame.to_csv(path, index=False)
-    return list(source_rows(data_type, path))
+    return list(kind.source_rows(path))
 
 
 def test_rows_are_found_whatever_their_order_spelling_and_company(frame, tmp_path):
@@ -30,7 +31,7 @@ def test_rows_are_found_whatever_their_order_spelling_and_company(frame, tmp_pat
     after = frame.sample(frac=1, random_state=1).iloc[1:][["city", "id", "age"]]
     after = after.assign(age=after["age"].astype(float), city=" " + after["city"])
     assert len(set(rows_of(after, tmp_path / "AFTER.CSV")) & set(before)) == 49
-    assert set(rows_of(frame, tmp_path / "documents.csv", Documents)) == set(before)
+    assert set(rows_of(frame, tmp_path / "documents.csv", DOCUMENTS)) == set(before)
 
 
 @pytest.mark.parametrize("gap", ["NA", "NULL", "nan"])
@@ -39,18 +40,9 @@ def test_rows_are_found_however_truths_and_gaps_are_written(gap, tmp_path):
     one, other = tmp_path / "one.csv", tmp_path / "other.csv"
     one.write_text("age,smokes,ill\n50,,1\n60,0,0\n,1,\n")
     other.write_text(f"age,smokes,ill\n50,{gap},TRUE\n60,false,False\n{gap},True,{gap}\n")
-    rows = list(source_rows(Table, one))
-    assert list(source_rows(Table, other))[:3] == rows
+    rows = list(TABLE.source_rows(one))
+    assert list(TABLE.source_rows(other))[:3] == rows
     assert len(rows) == 3
-
-
-def test_stores_of_earlier_versions_know_people_by_what_was_written(tmp_path):
-    """They kept digests of rows with TRUE and NA as texts."""
-    path = tmp_path / "people.csv"
-    path.write_text("age,ill\n50,TRUE\n60,0\n")
-    *_, as_written = source_rows(Table, path)
-    text = pd.util.hash_array(np.array(["TRUE"], object)).tobytes()
-    assert as_written == np.float64(50).tobytes() + text
 
 
 def test_any_other_value_is_another_row(frame, tmp_path):
@@ -67,7 +59,7 @@ def test_any_other_value_is_another_row(frame, tmp_path):
 def test_rows_do_not_depend_on_the_size_of_a_chunk(frame, tmp_path, monkeypatch):
     before = rows_of(frame.assign(mixed=[*range(49), "x"]), tmp_path / "before.csv")
     monkeypatch.setattr("vips_core.records.files.text.CHUNK_BYTES", 200)
-    assert list(source_rows(Table, tmp_path / "before.csv")) == before
+    assert list(TABLE.source_rows(tmp_path / "before.csv")) == before
 
 
 def test_persons_are_named_once(tmp_path):
@@ -102,14 +94,14 @@ def test_records_are_grouped_by_the_persons_that_are_found_elsewhere(tmp_path):
     np.savez(tmp_path / "images.npz", images=np.eye(len(who))[:, None], who=np.array(who))
     np.savez(tmp_path / "floats.npz", images=np.eye(3)[:, None], who=np.array([7.0, 8.0, 7.0]))
     for kind, name, about, persons in (
-        (Table, "rows.csv", {"target": "ill", "schema": str(tmp_path / "ranges.toml")}, 7),
-        (Documents, "texts.csv", {"vocabulary": str(tmp_path / "words.txt")}, 7),
-        (Images, "images.npz", {"threshold": 0.5}, 7),
-        (Images, "floats.npz", {"threshold": 0.5}, 2),
+        (TABLE, "rows.csv", {"target": "ill", "schema": str(tmp_path / "ranges.toml")}, 7),
+        (DOCUMENTS, "texts.csv", {"vocabulary": str(tmp_path / "words.txt")}, 7),
+        (IMAGES, "images.npz", {"threshold": 0.5}, 7),
+        (IMAGES, "floats.npz", {"threshold": 0.5}, 2),
     ):
         options = about | {"person": "who"}
         assert len(list(source_persons(tmp_path / name, "who"))) == persons
-        assert len(read(kind, tmp_path / name, options)) == persons
+        assert len(kind.read_file(tmp_path / name, options)) == persons
         shards, scratch = tmp_path / f"{name} shards", tmp_path / f"{name} scratch"
         scratch.mkdir()
         assert len(shard(kind, [tmp_path / name], shards, options, scratch=scratch)) == persons
@@ -124,7 +116,7 @@ def test_a_person_is_one_across_the_files_and_hands_of_shards(tmp_path, monkeypa
         (tmp_path / name).write_text("\n".join(["who,age,ill", *rows]))
     files = [tmp_path / name for name in ("one.csv", "two.csv", "three.csv")]
     (tmp_path / "scratch").mkdir()
-    assert len(shard(Table, files, tmp_path / "shards", about, scratch=tmp_path / "scratch")) == 9
+    assert len(shard(TABLE, files, tmp_path / "shards", about, scratch=tmp_path / "scratch")) == 9
 
 
 def test_counts_are_found_under_another_vocabulary(tmp_path):
@@ -133,11 +125,11 @@ def test_counts_are_found_under_another_vocabulary(tmp_path):
     other = {"indices": np.array([1, 2, 2]), "vocabulary": np.array(["rum", "tea", "milk"])}
     for name, arrays in (("one", one), ("other", other)):
         np.savez(tmp_path / f"{name}.npz", **shared, **arrays)
-    assert list(source_rows(Documents, tmp_path / "one.npz")) == list(
-        source_rows(Documents, tmp_path / "other.npz")
+    assert list(DOCUMENTS.source_rows(tmp_path / "one.npz")) == list(
+        DOCUMENTS.source_rows(tmp_path / "other.npz")
     )
     (tmp_path / "letters.txt").write_text(" tea \nmilk")
-    assert list(source_rows(Documents, tmp_path / "letters.txt")) == [b"tea", b"milk"]
+    assert list(DOCUMENTS.source_rows(tmp_path / "letters.txt")) == [b"tea", b"milk"]
 
 
 def test_images_are_the_same_in_a_folder_and_in_an_array(tmp_path):
@@ -145,4 +137,4 @@ def test_images_are_the_same_in_a_folder_and_in_an_array(tmp_path):
     for number, image in enumerate(grey):
         Image.fromarray(image).save(tmp_path / f"{number}.png")
     np.savez(tmp_path / "images.npz", images=grey.astype(float))
-    assert list(source_rows(Images, tmp_path)) == list(source_rows(Images, tmp_path / "images.npz"))
+    assert list(IMAGES.source_rows(tmp_path)) == list(IMAGES.source_rows(tmp_path / "images.npz"))

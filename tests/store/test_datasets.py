@@ -8,8 +8,7 @@ import pytest
 from tests.store import CAP, damage, request
 from tests.toy import coin_flips
 from vips_core.jobs.submission import submit
-from vips_core.models.task import task_of
-from vips_core.records import SAMPLES
+from vips_core.records.samples import SAMPLES
 from vips_core.store import pools, records_file
 from vips_core.store.people import Sources
 from vips_core.store.store import Store
@@ -50,7 +49,7 @@ def test_built_in_data_are_there(store):
     assert rows["flips"].cap == CAP
     for name in ("nhanes-stroke", "mnist"):
         data = store.load(name)
-        assert (rows[name].records, rows[name].kind) == (len(data.train), task_of(data.train).name)
+        assert (rows[name].records, rows[name].kind) == (len(data.train), data.train.kind)
 
 
 def test_data_may_be_named_again_but_not_anew(store):

@@ -1,7 +1,5 @@
 """Files of records, and the fingerprint that knows records whatever their name."""
 
-import hashlib
-import json
 import tempfile
 from pathlib import Path
 
@@ -15,7 +13,6 @@ from scipy import sparse
 from vips_core import Documents, Images, Table
 from vips_core.records import Sharded
 from vips_core.records.files.npz import load_arrays
-from vips_core.records.shards import MANIFEST
 from vips_core.store import people, records_file
 from vips_core.store.people import Sources
 
@@ -106,30 +103,17 @@ def test_who_each_row_is_of_is_kept(tmp_path):
         np.testing.assert_array_equal(back.persons, data.persons)
 
 
-def test_pairs_are_those_of_the_file_and_of_an_old_one_those_of_its_names(tmp_path):
+def test_pairs_are_those_of_the_file(tmp_path):
     file, names = tmp_path / "file.npz", ("c", "a", "a missing")
     for pairs in (((2, 0),), ()):
         rows = Table(np.eye(3), [0, 1, 0], names, 1.0, missing_pairs=pairs)
         records_file.write(file, rows, None)
         assert records_file.read(file, Table)[0].missing_pairs == pairs
-    arrays = load_arrays(file)
-    del arrays["train.missing_pairs"]
-    np.savez(file, **arrays)
-    old, _ = records_file.read(file, Table)
-    assert old.missing_pairs == ((1, 2),)
-    assert records_file.fingerprint(old, KEY) == records_file.fingerprint(rows, KEY)
 
 
-def test_people_beside_shards_of_a_version_without_pairs_are_found(tmp_path):
+def test_people_beside_shards_are_found_until_their_study_is_edited(tmp_path):
     data = Sharded.write(tmp_path, Table(np.eye(2), [0, 1], ("a", "a missing"), 1.0))
-    manifest = json.loads((tmp_path / MANIFEST).read_text(encoding="utf-8"))
-    del manifest["public"]["missing_pairs"]
-    text = json.dumps(manifest, indent=1, ensure_ascii=False)
-    (tmp_path / MANIFEST).write_text(text, encoding="utf-8")
     own = people.digests([b"ann", b"bob"], KEY, b"person")
-    seal = hashlib.blake2b(text.encode() + own.tobytes(), key=bytes.fromhex(KEY), digest_size=16).hexdigest()
-    np.savez(tmp_path / "people.npz", digests=own, of=seal)
-    np.testing.assert_array_equal(people.read_beside(Sharded.open(tmp_path), KEY).known, own)
     people.write_beside(data, Sources(known=own, person_namespace="north"), KEY)
     beside = people.read_beside(Sharded.open(tmp_path), KEY)
     np.testing.assert_array_equal(beside.known, own)

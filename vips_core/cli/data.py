@@ -16,6 +16,7 @@ from vips_core.jobs.request import SPENDING
 from vips_core.privacy.accountants import stated
 from vips_core.records import KINDS, DataSet, Kind, Sharded
 from vips_core.records.files.identification import source_persons
+from vips_core.records.samples import samples_of
 from vips_core.records.shards import is_sharded
 from vips_core.store import caps
 from vips_core.store.budget import Budget, Cap
@@ -111,6 +112,9 @@ def read_files(options: argparse.Namespace, kind: Kind) -> DataSet:
     check_namespace(options)
     about = {name: getattr(options, name) for name in kind.options}
     path = Path(options.data)
+    if sharded is None and not path.exists():
+        samples = ", ".join(samples_of(kind.name))
+        raise ValueError(f"data must be {samples}, a known data set or a file, got {options.data!r}")
     train = kind.read_file(path, about) if sharded is None else sharded
     test = None if options.test is None else kind.read_file(Path(options.test), about)
     name = re.sub(r"[^\w .-]", "-", path.stem).lstrip(" .-")[:64] or kind.name

@@ -18,7 +18,8 @@ from vips_core.jobs.submission import submit
 from vips_core.models.task import REFINED, TASKS, Task
 from vips_core.privacy.accountants import stated
 from vips_core.privacy.plan import PrivacyPlan, PurePlan
-from vips_core.records import SAMPLES, DataSet
+from vips_core.records import DataSet
+from vips_core.records.samples import samples_of
 from vips_core.rounding import brief
 from vips_core.store.pools import KnownPeople
 from vips_core.store.rows import CANCELLED, FAILED
@@ -43,8 +44,7 @@ def add_fit(commands: Any) -> None:
 
 def add_request(parser: argparse.ArgumentParser, task: Task, other_data: str) -> None:
     """Declare what a request has; `other_data` says what there is besides the samples."""
-    samples = [name for name, sample in SAMPLES.items() if sample.kind == task.kind]
-    parser.add_argument("--data", required=True, help=f"{', '.join(samples)}, {other_data}")
+    parser.add_argument("--data", required=True, help=f"{', '.join(samples_of(task.kind))}, {other_data}")
     parser.add_argument("--method", choices=task.methods, default=REFINED)
     add_options(parser, {**SPENDING, **task.options})
 

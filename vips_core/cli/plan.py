@@ -6,9 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from vips_core import validate
 from vips_core.cli.terminal import add_json, print_json
-from vips_core.engines.cost import RECORD_SECONDS, StepCost, step_cost
 from vips_core.privacy.accountants import ACCOUNTANTS, Account, check_accountant, stated
 from vips_core.privacy.plan import PrivacyPlan
 from vips_core.privacy.tradeoff import AttackRisk, RiskLimit
@@ -40,13 +38,6 @@ def add_plan(commands: Any) -> None:
     )
     plan.add_argument("--accountant", default="pld", help="accountant for --target-epsilon (default: pld)")
     plan.add_argument("--delta", type=float, required=True, help="δ, well below 1/N")
-    plan.add_argument(
-        "--cluster-workers", type=int, nargs="+", metavar="W", help="what a step takes on so many workers"
-    )
-    plan.add_argument("--cells", type=int, default=400_000, help="numbers in a release, K·V for topics")
-    plan.add_argument(
-        "--record-seconds", type=float, default=RECORD_SECONDS, help="of one core for one record"
-    )
     add_json(plan)
     plan.set_defaults(run=_plan)
 
@@ -75,10 +66,8 @@ def _plan(options: argparse.Namespace) -> None:
         )
     accounts, risk, efficiency = plan.accounts(), plan.risk(), plan.efficiency
     described = {**dataclasses.asdict(plan), "sampling_rate": plan.sampling_rate, "epochs": plan.epochs}
-    costs = _step_costs(options, plan)
     if options.json:
         print_costs_as_json(
-            cluster={workers: dataclasses.asdict(cost) for workers, cost in costs.items()},
             plan=described,
             accounts=accounts,
             risk=risk,
@@ -98,25 +87,6 @@ def _plan(options: argparse.Namespace) -> None:
         "at the same ε and δ."
     )
     print_notes(plan.warnings())
-    _print_costs(costs, plan)
-
-
-def _step_costs(options: argparse.Namespace, plan: PrivacyPlan) -> dict[int, StepCost]:
-    cells = validate.whole("cells", options.cells, low=1)
-    seconds = validate.positive("record-seconds", options.record_seconds)
-    workers = options.cluster_workers or ()
-    return {count: step_cost(count, plan.expected_batch, cells, seconds) for count in workers}
-
-
-def _print_costs(costs: Mapping[int, StepCost], plan: PrivacyPlan) -> None:
-    if not costs:
-        return
-    parts = [field.name for field in dataclasses.fields(StepCost)]
-    print("\nSeconds of a step on a cluster, by a rough model of assumed networks")
-    print("".join(f"{name:>12}" for name in ("workers", *parts, "step", "whole run")) + "   limited by")
-    for workers, cost in costs.items():
-        seconds = (*(getattr(cost, name) for name in parts), cost.total, plan.steps * cost.total)
-        print(f"{workers:>12,}" + "".join(f"{value:>12.3g}" for value in seconds) + f"   {cost.limit}")
 
 
 def print_costs_as_json(accounts: Mapping[str, Account], risk: AttackRisk, **content: Any) -> None:

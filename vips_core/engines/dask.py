@@ -24,15 +24,16 @@ from distributed import Client, KilledWorker, get_worker
 
 from vips_core.engines.base import StepSums, Sums, added
 from vips_core.engines.cluster import require_private
-from vips_core.engines.cost import FAN, lots_of
 from vips_core.kernels.pool import one_thread
 from vips_core.records.shards import Shard, Sharded, ShardError, bytes_of
 
 PATIENCE = 30.0  # seconds without a worker, or without the scheduler, before a run is given up
 PATIENCE_TO_SEND = 600.0  # seconds until the sum, once it is computed, has come
 ATTEMPTS = 5
+FAN = 8  # sums that are added at a time
+MANY_LOTS = 256  # so many tasks hardly take the scheduler's time
 _PACKAGES = ("vips-explorer", "numpy", "scipy", "numba")
-_ROOMS = ("data", "engines", "kernels", "models", "privacy")  # whose code decides the bits of a sum
+_ROOMS = ("engines", "kernels", "models", "privacy", "records")  # whose code decides the bits of a sum
 
 
 class Dask:
@@ -131,7 +132,7 @@ class Dask:
 
     def _placed(self, data: Any, workers: list[str]) -> list[list[Any]]:
         """Give every worker some lots, which stay with it while it lives; return them by worker."""
-        number, mark = lots_of(len(workers)), secrets.token_hex(8)
+        number, mark = _lot_count(len(workers)), secrets.token_hex(8)
         if isinstance(data, Sharded):
             lots = [
                 self._client.submit(
@@ -149,6 +150,11 @@ class Dask:
             parts = [Part(data[place == which], int(which) * size) for which in range(int(place[-1]) + 1)]
             lots = self._client.scatter(parts, hash=False, workers=workers)
         return [lots[first :: len(workers)] for first in range(min(len(workers), len(lots)))]
+
+
+def _lot_count(workers: int) -> int:
+    """Return the number of lots: several for each worker, to even out, but one each where there are many."""
+    return max(workers, min(4 * workers, MANY_LOTS))
 
 
 class _LostError(Exception):

@@ -99,6 +99,9 @@ class Request:
     method: str
     values: Mapping[str, Any]
 
+    def __hash__(self) -> int:
+        return hash((self.model, self.data, self.method, frozenset(self.values.items())))
+
     @property
     def task(self) -> Task:
         """What is known of the model."""

@@ -22,14 +22,14 @@ from vips_core.jobs import execution
 from vips_core.jobs.request import Request
 from vips_core.kernels.pool import THREAD_VARIABLES
 from vips_core.models.task import TASKS
-from vips_core.records import SAMPLES, DataSet, load_sample
+from vips_core.records import DataSet
+from vips_core.records.samples import load_sample, samples_of
 
 if sys.platform != "win32":
     import resource
 
 IDLE = 600.0  # seconds after which a process that waits ends
 _MOST_MEMORY = 2**30  # bytes; a process that has just loaded everything has a third of that
-VARIANTS = ("refined", "paper")
 _RECORDS, _STEPS = 64, 4  # of the runs that load code: the fourth step of topics is the first of its kind
 
 
@@ -184,13 +184,13 @@ def _peak_memory(status: str) -> int:
 def load_code(enough: Callable[[], bool]) -> None:
     """Load what training needs, and compile what was not: short runs of both variants on public samples."""
     for task in reversed(list(TASKS.values())):  # topics last: they take longest to compile
-        name = next(name for name, sample in SAMPLES.items() if sample.kind == task.kind)
-        for variant in VARIANTS:
+        name = samples_of(task.kind)[0]
+        for method in {method.variant: name for name, method in reversed(task.methods.items())}.values():
             if enough():
                 return
             whole = load_sample(name)
             data = DataSet(name, _first(whole.train), _first(whole.test), private=False)
-            table = {"model": task.name, "data": name, "method": variant, "delta": 1e-3, "noise": 1.0}
+            table = {"model": task.name, "data": name, "method": method, "delta": 1e-3, "noise": 1.0}
             prepared = execution.prepare(Request.from_mapping(table | {"seed": 0}), data)
             plan = prepared.wall_plan.replace(steps=_STEPS)
             with tempfile.TemporaryDirectory(prefix="vips-") as folder:

@@ -184,7 +184,7 @@ class Task:
     clipping, tuning
         How one record is bounded, and on which data constants were chosen.
     paper
-        Where the paper shows it.
+        Where the paper shows it; None where it does not.
     score_code
         Python expression of the validation score, given `fit` and `data`.
     """
@@ -202,7 +202,7 @@ class Task:
     options: Mapping[str, Option]
     clipping: str
     tuning: str
-    paper: PaperSettings
+    paper: PaperSettings | None = None
     score_code: str
 
     @property
@@ -223,8 +223,8 @@ class Task:
         """Return the Python expression that makes the same model, given `vips` and `data`."""
         raise NotImplementedError
 
-    def model_import(self, method: str) -> str:
-        """Return the import that `model_code` needs besides `vips`, empty for none."""
+    def imports(self, method: str) -> str:
+        """Return the lines that `model_code` and `score_code` need besides `import vips_core as vips`."""
         return ""
 
     def pure_code(self, method: str, values: Mapping[str, Any]) -> tuple[str, str]:
@@ -274,6 +274,7 @@ def evenly_spread(records: Any, count: int) -> Any:
 
 
 TASKS: dict[str, Task] = {}  # registered tasks by the name of their model
+TITLES: dict[str, str] = {}  # their titles
 METHODS: dict[str, Method] = {}  # methods of all tasks by name
 
 
@@ -288,7 +289,7 @@ def register(task: Task) -> None:
     if task.name in TASKS:
         raise ValueError(f"the model {task.name} is registered already")
     validate.one_of("kind", task.kind, KINDS)
-    TASKS[task.name] = task
+    TASKS[task.name], TITLES[task.name] = task, task.title
     METHODS.update({name: method for name, method in task.methods.items() if name not in METHODS})
 
 

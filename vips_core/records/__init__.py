@@ -5,18 +5,17 @@ drawn. What describes them (vocabulary, ranges, norm bound, image shape) is a pu
 learned from the records. `Sharded` holds any kind in many files.
 """
 
+from vips_core.records.base import DataSet, check_alike
 from vips_core.records.documents import LETTERS, Documents
 from vips_core.records.images import Images
 from vips_core.records.kinds import KINDS, PERSON, Kind
-from vips_core.records.samples import SAMPLES, DataSet, load_sample
-from vips_core.records.shards import Sharded, check_alike, is_sharded
+from vips_core.records.shards import Sharded, is_sharded
 from vips_core.records.table import Table
 
 __all__ = [
     "KINDS",
     "LETTERS",
     "PERSON",
-    "SAMPLES",
     "DataSet",
     "Documents",
     "Images",
@@ -25,5 +24,4 @@ __all__ = [
     "Table",
     "check_alike",
     "is_sharded",
-    "load_sample",
 ]

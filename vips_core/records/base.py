@@ -6,6 +6,7 @@ import io
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -164,6 +165,44 @@ class RowsOfPersons(Records):
     @abstractmethod
     def _take_rows(self, mask: NDArray[np.bool_]) -> Mapping[str, Any]:
         """Return the fields of these rows, without their persons."""
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """Training records, and public held-out records where there are some.
+
+    Attributes
+    ----------
+    name
+        As the user calls it.
+    train, test
+        Records of one type; `test` is None where nothing is held out.
+    private
+        Whether the training records need protection; samples and generated ones do not.
+    """
+
+    name: str
+    train: Any
+    test: Any
+    private: bool
+
+
+def check_alike(train: Any, test: Any) -> None:
+    """Refuse held-out records of another kind, or with other words, columns or sides, than the others.
+
+    Examples
+    --------
+    >>> from vips_core import Images
+    >>> check_alike(Images.from_images(np.eye(2), 0.5), Images.from_images(np.eye(3), 0.5))
+    Traceback (most recent call last):
+    ...
+    ValueError: held-out records must have the same shape as the others
+    """
+    if test.kind != train.kind:
+        raise ValueError(f"held-out records must be of the same kind as the others, {train.kind}")
+    name = test.matched_field
+    if getattr(train, name) != getattr(test, name):
+        raise ValueError(f"held-out records must have the same {name.replace('_', ' ')} as the others")
 
 
 def person_numbers(identifiers: Any, rows: int) -> NDArray[np.int64]:

@@ -10,7 +10,6 @@ from vips_core.records.base import Records
 from vips_core.records.documents import Documents
 from vips_core.records.files import documents, images, table
 from vips_core.records.images import Images
-from vips_core.records.samples import SAMPLES
 from vips_core.records.table import Table
 
 PERSON = "person"
@@ -127,10 +126,7 @@ class Kind:
         >>> folder.cleanup()
         """
         if not path.exists():
-            samples = [name for name, sample in SAMPLES.items() if sample.kind == self.name]
-            raise ValueError(
-                f"data must be {', '.join(samples)}, a known data set or a file, got {str(path)!r}"
-            )
+            raise ValueError(f"there is no file {str(path)!r}")
         return self.read(path, **self.checked(options))
 
 

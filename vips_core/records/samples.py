@@ -5,31 +5,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from vips_core.records.base import DataSet
 from vips_core.records.documents import Documents
 from vips_core.records.images import Images
 from vips_core.records.table import Table
 
 SPLIT_SEED = 0
-
-
-@dataclass(frozen=True)
-class DataSet:
-    """Training records, and public held-out records where there are some.
-
-    Attributes
-    ----------
-    name
-        As the user calls it.
-    train, test
-        Records of one type; `test` is None where nothing is held out.
-    private
-        Whether the training records need protection; samples and generated ones do not.
-    """
-
-    name: str
-    train: Any
-    test: Any
-    private: bool
 
 
 @dataclass(frozen=True)
@@ -40,6 +21,11 @@ class Sample:
     help: str
     records: int
     load: Callable[[], tuple[Any, Any]]
+
+
+def samples_of(kind: str) -> list[str]:
+    """Return the names of the samples of one kind."""
+    return [name for name, sample in SAMPLES.items() if sample.kind == kind]
 
 
 @functools.lru_cache(maxsize=4)  # records do not change, and every run of an example would read them again

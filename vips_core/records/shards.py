@@ -249,24 +249,6 @@ def is_sharded(folder: str | Path) -> bool:
         return False
 
 
-def check_alike(train: Any, test: Any) -> None:
-    """Refuse held-out records of another kind, or with other words, columns or sides, than the others.
-
-    Examples
-    --------
-    >>> from vips_core import Images
-    >>> check_alike(Images.from_images(np.eye(2), 0.5), Images.from_images(np.eye(3), 0.5))
-    Traceback (most recent call last):
-    ...
-    ValueError: held-out records must have the same shape as the others
-    """
-    if test.kind != train.kind:
-        raise ValueError(f"held-out records must be of the same kind as the others, {train.kind}")
-    name = test.matched_field
-    if getattr(train, name) != getattr(test, name):
-        raise ValueError(f"held-out records must have the same {name.replace('_', ' ')} as the others")
-
-
 def _written(place: str, number: int, records: Any) -> Shard:
     content = records.to_bytes()
     name = f"part-{number:06}.{records.shard_ending}"

@@ -13,7 +13,7 @@ from vips_core.csv_text import to_csv
 from vips_core.jobs import execution
 from vips_core.jobs.request import Request
 from vips_core.models.task import TASKS
-from vips_core.records import SAMPLES
+from vips_core.records.samples import SAMPLES
 from vips_core.reports.exhibits import Exhibit
 
 _COMPARE_IMPORTS = "from operator import attrgetter\nfrom pathlib import Path\n\nimport numpy as np\n\n"
@@ -37,8 +37,7 @@ def run_cells(
         imports, code = task.pure_code(method, {**request.values, "seed": request.seed})
         return [f"{imports}\n{source}", load, code]
     imports = (_COMPARE_IMPORTS if request.seed is not None else "") + "import vips_core as vips\n"
-    if more := task.model_import(method):
-        imports += f"{more}\n"
+    imports += task.imports(method)
     cells = [
         imports + source,
         load,
@@ -99,7 +98,7 @@ def notebook(cells: list[str], about: str) -> str:
 def _source(name: str) -> tuple[str, str]:
     """Return the import and the line that load a data set."""
     if name in SAMPLES:
-        return "from vips_core.records import load_sample\n", f'data = load_sample("{name}")\n'
+        return "from vips_core.records.samples import load_sample\n", f'data = load_sample("{name}")\n'
     return "from vips_core.store.store import Store\n", f"data = Store().load({json.dumps(name)})\n"
 
 

@@ -98,11 +98,13 @@ def accounting(model: str, records: int) -> list[Exhibit]:
     -------
     list of Exhibit
         One, with a curve for each accountant and batch size; none where there are fewer records than in the
-        paper's smallest batch.
+        paper's smallest batch, or where the paper does not show the model.
     """
     import pandas as pd
 
     paper = TASKS[model].paper
+    if paper is None:
+        return []
     records = paper.records or records
     rows = [
         {"accountant": ACCOUNTANTS[accountant].label, "batch": batch, "noise_multiplier": noise}
@@ -229,7 +231,7 @@ def _seeds(summary: "pd.DataFrame") -> str:
 
 def _compare(sweep: Sweep, figure: str, score: str = "") -> str:
     task = TASKS[sweep.model]
-    shown = task.paper.figures.get(figure)
+    shown = task.paper.figures.get(figure) if task.paper else None
     if shown is None or (score and not task.scores[score].in_paper):
         return ""
     return f" (compare the paper's {shown})"

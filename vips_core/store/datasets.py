@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from vips_core.records import KINDS, SAMPLES, DataSet, Sharded, check_alike, load_sample
+from vips_core.records import KINDS, DataSet, Sharded, check_alike
+from vips_core.records.samples import SAMPLES, load_sample
 from vips_core.store import budget, caps, declaration, people, pools, records_file
 from vips_core.store import ledger_chain as chain
 from vips_core.store.budget import Budget, Cap

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from vips_core.records import SAMPLES, Sharded
+from vips_core.records import Sharded
+from vips_core.records.samples import SAMPLES
 from vips_core.store import declaration, people, pools
 from vips_core.store.datasets import DataSets
 from vips_core.store.people import Sources

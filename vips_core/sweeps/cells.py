@@ -22,8 +22,9 @@ from vips_core.fit import Progress
 from vips_core.jobs import execution
 from vips_core.jobs.request import Request
 from vips_core.kernels.pool import one_thread
-from vips_core.records import SAMPLES, DataSet, load_sample
+from vips_core.records import DataSet
 from vips_core.records.files.npz import load_arrays
+from vips_core.records.samples import SAMPLES, load_sample
 from vips_core.store.rows import versions
 from vips_core.store.store import Store
 from vips_core.sweeps.grid import Sweep, canonical

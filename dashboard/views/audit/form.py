@@ -1,4 +1,4 @@
-"""The sidebar of the Audit page: the audits that there are, and the form for a new one."""
+"""The inputs of the Audit page, each with its name in the address, and the form for a new audit."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,51 +6,53 @@ from typing import Any
 import streamlit as st
 
 from dashboard import state, stored
-from dashboard.components.inputs import choice, number_with_slider, optional_number
+from dashboard.components.inputs import choice, number_with_slider, one_of, optional_number
+from dashboard.state import Choice, Number, Parameter, Text, log_stops
 from dashboard.views.audit import text
-from dashboard.views.audit.parameters import (
-    ATTACK,
-    AUDIT,
-    BATCH,
-    CANARIES,
-    CONFIDENCE,
-    DATA,
-    DELTA,
-    EPSILON,
-    METHOD,
-    MODEL,
-    NOISE,
-    RELEASES,
-    SPEND,
-)
-from vips_core.audits.job import submit_audit
+from vips_core.audits.job import OPTIONS, submit_audit
 from vips_core.audits.verdict import WALL
 from vips_core.jobs import supervisor
-from vips_core.models.logistic.task import OBJECTIVE_PERTURBATION
-from vips_core.models.task import NON_PRIVATE, TASKS
+from vips_core.jobs.request import SPENDING
+from vips_core.models.task import NON_PRIVATE, TASKS, TITLES
 from vips_core.reports.figures import METHOD_NAMES
 
-_WITHOUT_WALL = (NON_PRIVATE, OBJECTIVE_PERTURBATION)
+AUDIT = Text("audit", None, r"[0-9a-f]{8}")
+MODEL = Choice("model", "Model", "logistic", TITLES, "The model whose releases are attacked.")
+DATA = Text("data", None, r"\w[\w .-]{0,63}")  # by default, the first public data set of the model's kind
+METHOD = Text("method", None, r"[a-z-]{1,20}")
+SPEND = Choice("spend", "Set privacy with", "noise", {"noise": "Noise σ", "epsilon": "Target ε"}, "")
+NOISE = Number("noise", "Noise σ", 2.0, 0.1, 100, SPENDING["noise"].help, log_stops(0.1, 100))
+EPSILON = Number("epsilon", "Target ε", 2.0, 0.01, 50, SPENDING["epsilon"].help, log_stops(0.01, 50))
+_DELTAS = log_stops(1e-12, 0.1, mantissas=(1, 2, 5))
+DELTA = Number("delta", "δ", 1e-5, 1e-12, 0.1, SPENDING["delta"].help, _DELTAS)
+BATCH = Number.of("batch", SPENDING["batch"], log_stops(1, 10**9, whole=True))
+ATTACK = Choice.of("attack", OPTIONS["attack"])
+_RELEASES = log_stops(100, 10**6, whole=True, mantissas=(1, 2, 4))
+RELEASES = Number.of("releases", OPTIONS["releases"], _RELEASES)
+CANARIES = Number.of("canaries", OPTIONS["canaries"], log_stops(4, 10_000, whole=True, mantissas=(1, 2, 5)))
+_LEVELS = {"0.9": "90%", "0.95": "95%", "0.99": "99%", "0.999": "99.9%"}
+CONFIDENCE = Choice("confidence", "Confidence", "0.95", _LEVELS, OPTIONS["confidence"].help)
+_REQUEST = (MODEL, DATA, METHOD, DELTA, BATCH, ATTACK, RELEASES, CANARIES)
+PARAMETERS: tuple[Parameter, ...] = (AUDIT, *_REQUEST, SPEND, NOISE, EPSILON, CONFIDENCE)
 
 
 def new_audit() -> None:
-    """Show the form for an audit."""
+    """Show the form for a new audit."""
     st.markdown("**New audit**")
-    model = choice(MODEL)
-    names = [row.name for row in stored.data_sets(model) if not row.private]
-    _one_of(DATA.name, "Public data", model, {name: name for name in names})
-    methods = {name: METHOD_NAMES[name] for name in TASKS[model].methods if name not in _WITHOUT_WALL}
-    _one_of(METHOD.name, "Method", model, methods)
+    task = TASKS[choice(MODEL)]
+    names = [row.name for row in stored.data_sets(task.name) if not row.private]
+    _choose(DATA, "Public data", {name: name for name in names})
+    audited = {  # methods that release through the wall, with noise
+        name: METHOD_NAMES[name]
+        for name, method in task.methods.items()
+        if name != NON_PRIVATE and not method.is_pure
+    }
+    _choose(METHOD, "Method", audited)
     number_with_slider(NOISE if choice(SPEND, as_buttons=True) == "noise" else EPSILON)
     number_with_slider(DELTA)
     records = stored.store().data_row(state.get(DATA.name)).records
-    optional_number(
-        BATCH,
-        "Own batch size",
-        "Otherwise the model takes the batch that suits it.",
-        max(1, records // 20),
-        records,
-    )
+    help = "By default, the model chooses a batch size."
+    optional_number(BATCH, "Set the batch size", help, max(1, records // 20), records)
     number_with_slider(RELEASES if choice(ATTACK, as_buttons=True) == WALL else CANARIES)
     choice(CONFIDENCE, as_buttons=True)
     st.button(
@@ -60,35 +62,26 @@ def new_audit() -> None:
         width="stretch",
         key="start-audit",
         on_click=_start,
-        args=(asked(),),
+        args=(_table(),),
     )
     st.caption(text.PUBLIC_ONLY)
 
 
-def _one_of(name: str, label: str, model: str, options: Mapping[str, str]) -> None:
-    """Show a list that depends on the model; what the model does not have becomes the first."""
-    if state.get(name) not in options:
-        state.put(name, next(iter(options)))
-    key = state.widget_key(name, "audit", model)
-    st.selectbox(
-        label,
-        list(options),
-        list(options).index(state.get(name)),
-        key=key,
-        format_func=lambda option: options[option],
-        on_change=state.takes(name, key),
-    )
+def _choose(parameter: Text, label: str, options: dict[str, str]) -> None:
+    """Show a list of a model's own options; a value that the model lacks becomes the first of them."""
+    if state.get(parameter.name) not in options:
+        state.put(parameter.name, next(iter(options)))
+    one_of(parameter.name, label, options, state.get(parameter.name))
 
 
-def asked() -> dict[str, Any]:
+def _table() -> dict[str, Any]:
     """Return the audit that the visitor has set up, as a table."""
-    inputs = (MODEL, DATA, METHOD, DELTA, BATCH, ATTACK, RELEASES, CANARIES)
-    table = {name: state.get(name) for name in [*(item.name for item in inputs), state.get(SPEND.name)]}
+    table = {name: state.get(name) for name in [*(item.name for item in _REQUEST), state.get(SPEND.name)]}
     return table | {CONFIDENCE.name: float(state.get(CONFIDENCE.name))}
 
 
 def _start(table: Mapping[str, Any]) -> None:
-    """Queue an audit and look at it; a refusal is kept for the page to show."""
+    """Queue an audit and show it, or keep the reason for its refusal for the page to show."""
     try:
         run_id = submit_audit(stored.store(), table)
         supervisor.start(stored.store())

@@ -1,12 +1,16 @@
-"""Audit: attack a model and its plan on public data, and compare with what is claimed."""
+"""Audit: attack a model on public data, and compare the result with the claimed ε."""
+
+from collections.abc import Sequence
+from typing import Any
 
 import streamlit as st
 
 from dashboard import state, stored
-from dashboard.components import layout
+from dashboard.components import layout, live_runs
+from dashboard.components.layout import card
 from dashboard.components.run_choice import chosen_run, run_list
-from dashboard.views.audit import data, form, sections, text
-from dashboard.views.audit.parameters import AUDIT, PARAMETERS
+from dashboard.views.audit import form, results, text
+from dashboard.views.audit.form import AUDIT, PARAMETERS
 
 
 def show() -> None:
@@ -21,13 +25,36 @@ def show() -> None:
     layout.header("Attack the claim", text.INTRODUCTION)
     with layout.fresh("audit", None if run is None else (run.id, run.status)):
         if run is None:
-            sections.invitation()
-            return
-        if run.status in stored.LIVE:
-            bar = sections.progress(run)
-        elif (results := data.results(run)) is None:
-            sections.ended_without_result(run)
+            with card("No audit yet"):
+                st.markdown(f"{text.INVITATION}\n\n{text.BEGIN}")
+        elif run.status in stored.LIVE:
+            bar = _progress(run)
         else:
-            sections.result(run, *results)
-    if run.status in stored.LIVE:
-        sections.follow(run, bar)
+            results.show(run)
+    if run is not None and run.status in stored.LIVE:
+        follow(run, bar)
+
+
+def _progress(run: stored.RunRow) -> Any:
+    """Show the progress of a live audit, and return the placeholder of its bar."""
+    with card(text.label(run)):
+        st.markdown(text.INVITATION)
+        bar = st.empty()
+        _draw_bar(bar, run)
+        live_runs.cancel_button(run.id)
+    return bar
+
+
+def follow(run: stored.RunRow, place: Any) -> None:
+    """Move the bar of a live audit until the audit ends."""
+
+    def show_progress(now: Sequence[stored.RunRow]) -> None:
+        for item in now:
+            _draw_bar(place, item)
+
+    live_runs.follow([run], show=show_progress)
+
+
+def _draw_bar(place: Any, run: stored.RunRow) -> None:
+    unit = "releases" if run.request["attack"] == "wall" else "training steps"
+    place.progress(run.step / max(1, run.steps), f"{run.step:,} of {run.steps:,} {unit}")

@@ -1,4 +1,4 @@
-"""What the Frontier page shows: curves of sweeps, those that come with the project and the visitor's own."""
+"""The curves of the Frontier page, from the sweeps that ship with the project and from the visitor's own."""
 
 import dataclasses
 import functools
@@ -13,7 +13,7 @@ from sample_data import frontiers
 from sample_data.frontiers import Frontier
 from vips_core.jobs.request import Request
 from vips_core.models.task import TASKS
-from vips_core.records import SAMPLES
+from vips_core.records.samples import SAMPLES
 from vips_core.reports import sweep_report
 from vips_core.reports.exhibits import Exhibit
 from vips_core.reports.figures import METHOD_NAMES
@@ -23,8 +23,8 @@ from vips_core.sweeps import results
 from vips_core.sweeps.cells import cells_of
 from vips_core.sweeps.grid import Sweep, canonical
 
-SHIPPED = " (shipped)"  # after the names of lines that come with the project
-_AGAINST_EPSILON = "epsilon"  # among the figures of a sweep
+SHIPPED = " (shipped)"  # suffix of the lines that come with the project
+_AGAINST_EPSILON = "epsilon"  # the name of a sweep's figure of scores against ε
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,9 @@ class Curves:
     Attributes
     ----------
     cells
-        One row for each finished run and score, with the name of its line in charts.
+        One row for each finished run and score, with the name of its line in the chart.
     exhibits
-        For each score, its figure.
+        The figure of each score.
     """
 
     cells: pd.DataFrame
@@ -44,25 +44,25 @@ class Curves:
 
     @property
     def scores(self) -> list[str]:
-        """The names of the scores, the one that is followed while training first."""
+        """The names of the scores, validation scores first."""
         watched = {task.validation_score for task in TASKS.values()}
         return sorted(self.exhibits, key=lambda name: name not in watched)
 
 
 @dataclass(frozen=True)
 class Standing:
-    """What there is of a sweep of the visitor's own.
+    """The state of one of the visitor's own sweeps.
 
     Attributes
     ----------
     done, total
-        How many different cells are finished, and how many there are.
+        Numbers of finished cells and of all cells, each counted once.
     errors
-        Why cells failed, each sentence once.
+        Reasons for failed cells, each once.
     settings
-        One row for each line and setting: how many cells there are, and how many are finished.
+        One row for each line and setting, with the numbers of its cells and of finished ones.
     curves
-        Of the finished cells.
+        Curves through the finished cells.
     """
 
     done: int
@@ -70,6 +70,11 @@ class Standing:
     errors: list[str]
     settings: pd.DataFrame
     curves: Curves
+
+
+def shipped(name: str) -> Frontier:
+    """Return the results of an experiment that come with the project."""
+    return frontiers.load(name)
 
 
 @functools.cache
@@ -80,7 +85,7 @@ def shipped_curves(name: str) -> Curves:
 
 
 def shipped_exhibits(name: str) -> list[Exhibit]:
-    """Return the figures and tables of the paper that are not scores against ε; slow."""
+    """Return the shipped figures and tables of the paper besides scores against ε; slow."""
     frontier = frontiers.load(name)
     sweep, records = frontier.sweep, SAMPLES[frontier.sweep.data].records
     return [
@@ -92,13 +97,13 @@ def shipped_exhibits(name: str) -> list[Exhibit]:
 
 
 def shipped_beside(run: RunRow) -> Frontier | None:
-    """Return what comes with the project on the same data as a sweep of the visitor's, if anything."""
+    """Return the shipped results on the data of a sweep, or None if there are none."""
     name = frontiers.ON_DATA.get(run.data)
     return None if name is None else frontiers.load(name)
 
 
 def standing(run: RunRow, beside: bool) -> Standing:
-    """Return what there is of a sweep, read again when its progress has changed."""
+    """Return the state of a sweep, read again whenever its progress changes."""
     return _standing(str(stored.store().home), run, beside)
 
 
@@ -130,7 +135,7 @@ def _standing(home: str, run: RunRow, beside: bool) -> Standing:
 
 
 def with_shipped(own: pd.DataFrame, shipped: pd.DataFrame) -> pd.DataFrame:
-    """Return own cells and those that come with the project of the same methods, in series of their own."""
+    """Return own cells and the shipped cells of the same methods, in series of their own."""
     same = shipped[shipped["method"].isin(own["method"])]
     return pd.concat([own, same.assign(series=same["series"] + SHIPPED)], ignore_index=True)
 
@@ -153,7 +158,7 @@ def _setting(request: Request) -> str:
 
 
 def paper_exhibits(home: str, run_id: str, step: int) -> list[Exhibit]:
-    """Return the figures and tables of the paper that are not scores against ε; slow."""
+    """Return the figures and tables of the paper that a sweep asks for besides scores against ε; slow."""
     store = Store(Path(home))
     sweep = Sweep.from_mapping(store.run(run_id).request)
     figures = tuple(name for name in sweep.figures if name != _AGAINST_EPSILON)

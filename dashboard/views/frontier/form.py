@@ -1,4 +1,4 @@
-"""The sidebar of the Frontier page: the sweeps that there are, and the form for a new one."""
+"""The inputs of the Frontier page, each with its name in the address, and the form for a new sweep."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,39 +7,48 @@ import streamlit as st
 
 from dashboard import pages, state, stored
 from dashboard.components import layout
-from dashboard.components.inputs import choice, number_with_slider
+from dashboard.components.inputs import choice, number_with_slider, one_of
+from dashboard.state import Choice, Number, Parameter, Text
 from dashboard.views.frontier import text
-from dashboard.views.frontier.parameters import (
-    DATA,
-    EPSILONS,
-    METHODS,
-    MODEL,
-    PRESET,
-    SCORE,
-    SEEDS,
-    SHIPPED,
-    SIZE,
-    SWEEP,
-    UTILITY,
-)
 from vips_core.jobs import supervisor
-from vips_core.models.task import NON_PRIVATE, TASKS
+from vips_core.models.task import NON_PRIVATE, REFINED, TASKS, TITLES
 from vips_core.reports.figures import METHOD_NAMES
 from vips_core.store.rows import RunRow
-from vips_core.sweeps.grid import Size, Sweep, preset
+from vips_core.sweeps.grid import SIZES, Size, Sweep, preset
 from vips_core.sweeps.job import submit_sweep
+
+SHIPPED = {"paper-logistic": "Stroke risk", "paper-lda": "Topics", "paper-sbn": "Digits"}  # with the project
+SWEEP = Text("sweep", next(iter(SHIPPED)), rf"[0-9a-f]{{8}}|{'|'.join(SHIPPED)}")  # a run, or shipped
+BESIDE = Choice("beside", "Show shipped runs too", "yes", {"yes": "Yes", "no": "No"}, text.BESIDE_HELP)
+SCORE = Text("score", None, r"[\w ().,-]{1,60}")
+UTILITY = Number("utility", "Utility to reach", None, -1e6, 1e6, "On public held-out records.", ())
+_PRESETS = {
+    "paper-logistic": "The paper's stroke risk (Figure 5)",
+    "paper-lda": "The paper's topics (Figures 2, 3, Table 1)",
+    "paper-sbn": "The paper's digits (Figure 7)",
+    pages.OWN_GRID: "Your own grid",
+}
+PRESET = Choice("preset", "New sweep", "paper-logistic", _PRESETS, text.PRESET_HELP)
+SIZE = Choice("size", "Size", SIZES[0], {size: size.capitalize() for size in SIZES}, text.SIZE_HELP)
+MODEL = Choice("model", "Model", "logistic", TITLES, "The model that every run trains.")
+DATA = Text("data", None, r"\w[\w .-]{0,63}")  # by default, the first public data set of the model's kind
+EPSILONS = Text("epsilons", "0.25,0.5,1,2,4", r"\s*\d{1,4}(\.\d{1,6})?\s*", several=True)
+METHODS = Text("methods", f"{REFINED},{NON_PRIVATE}", r"[a-z-]{1,20}", several=True)
+_SEEDS = (1, 2, 3, 5, 8, 10, 20, 50, 100)
+SEEDS = Number("seeds", "Seeds", 5, 1, 100, text.SEEDS_HELP, _SEEDS, whole=True)
+_OWN_GRID = (MODEL, DATA, EPSILONS, METHODS, SEEDS)
+PARAMETERS: tuple[Parameter, ...] = (SWEEP, BESIDE, SCORE, UTILITY, PRESET, SIZE, *_OWN_GRID)
 
 
 def results_choice(sweeps: Sequence[RunRow]) -> None:
-    """Offer the results that come with the project, and the visitor's own where there are some."""
+    """Offer the results that come with the project, and the visitor's own if there are any."""
     shown = state.get(SWEEP.name)
     options = SHIPPED | ({sweeps[0].id: text.OWN} if sweeps else {})
-    chosen = shown if shown in SHIPPED else sweeps[0].id
     key = state.widget_key(SWEEP.name, "results", len(options))
     st.segmented_control(
         "Results",
         list(options),
-        default=chosen,
+        default=shown if shown in SHIPPED else sweeps[0].id,
         required=True,
         key=key,
         format_func=options.__getitem__,
@@ -49,7 +58,7 @@ def results_choice(sweeps: Sequence[RunRow]) -> None:
 
 
 def new_sweep() -> None:
-    """Show the form for a sweep."""
+    """Show the form for a new sweep."""
     if choice(PRESET) == pages.OWN_GRID:
         _own_grid()
     else:
@@ -78,25 +87,18 @@ def _own_grid() -> None:
     names = public_data(model)
     if state.get(DATA.name) not in names:
         state.put(DATA.name, names[0])
-    data_key = state.widget_key(DATA.name, "sweep", model)
-    st.selectbox(
-        "Data",
-        names,
-        names.index(state.get(DATA.name)),
-        key=data_key,
-        on_change=state.takes(DATA.name, data_key),
-    )
+    one_of(DATA.name, "Data", {name: name for name in names}, state.get(DATA.name))
     methods = list(TASKS[model].methods)
     kept = [name for name in state.get(METHODS.name).split(",") if name in methods] or methods[:1]
     state.put(METHODS.name, ",".join(kept))
-    methods_key = state.widget_key(METHODS.name, "sweep", model)
+    key = state.widget_key(METHODS.name, "sweep", model)
     st.multiselect(
         "Methods",
         methods,
         kept,
-        key=methods_key,
-        format_func=lambda name: METHOD_NAMES[name],
-        on_change=state.takes(METHODS.name, methods_key, lambda names: ",".join(names) or methods[0]),
+        key=key,
+        format_func=METHOD_NAMES.__getitem__,
+        on_change=state.takes(METHODS.name, key, lambda names: ",".join(names) or methods[0]),
     )
     st.text_input(
         "Values of ε",
@@ -104,7 +106,7 @@ def _own_grid() -> None:
         key="sweep-epsilons",
         max_chars=200,
         on_change=_take_epsilons,
-        help="Numbers with commas between them.",
+        help="Numbers, separated by commas.",
     )
     number_with_slider(SEEDS)
 
@@ -114,16 +116,16 @@ def _take_epsilons() -> None:
     try:
         state.change(EPSILONS.name, EPSILONS.parse(typed))
     except ValueError:
-        state.complain(f"Values of ε must be numbers with commas between them, got {typed[:40]!r}.")
+        state.complain(f"Values of ε must be numbers separated by commas, got {typed[:40]!r}.")
 
 
 def public_data(model: str) -> list[str]:
-    """Return the data sets that may be swept: a sweep would spend a private one's budget on trials."""
+    """Return the data sets that may be swept: on private data, every trial would spend budget."""
     return [row.name for row in stored.data_sets(model) if not row.private]
 
 
 def asked_sweep() -> Sweep:
-    """Return the sweep that the visitor has set up; `ValueError` with one sentence where it is none."""
+    """Return the sweep that the visitor has set up, or raise `ValueError` with one sentence."""
     if state.get(PRESET.name) != pages.OWN_GRID:
         return _preset(state.get(PRESET.name), state.get(SIZE.name))
     model, data = state.get(MODEL.name), state.get(DATA.name)
@@ -135,7 +137,7 @@ def asked_sweep() -> Sweep:
         grids.append({"method": noisy, "epsilon": epsilons})
     return Sweep.from_mapping(
         {
-            "title": f"{TASKS[model].title} on {data}",
+            "title": f"{TITLES[model]} on {data}",
             "model": model,
             "data": data,
             "figures": ["epsilon"],
@@ -148,12 +150,12 @@ def asked_sweep() -> Sweep:
 
 @st.cache_data(max_entries=8, show_spinner="Setting up the paper's sweep.")
 def _preset(name: str, size: Size) -> Sweep:
-    """Return one of the paper's experiments; its ε take a moment to compute."""
+    """Return one of the paper's experiments; finding its values of ε takes a moment."""
     return preset(name, size)
 
 
 def start(config: Mapping[str, Any]) -> None:
-    """Queue a sweep and look at it; a refusal is kept for the page to show."""
+    """Queue a sweep and show it, or keep the reason for its refusal for the page to show."""
     try:
         run_id = submit_sweep(stored.store(), dict(config))
         supervisor.start(stored.store())
@@ -164,6 +166,6 @@ def start(config: Mapping[str, Any]) -> None:
 
 
 def look_at(run_id: str) -> None:
-    """Look at another sweep, and at what it has."""
+    """Show another sweep, with its own score and utility."""
     for name, value in ((SWEEP.name, run_id), (SCORE.name, None), (UTILITY.name, None)):
         state.change(name, value)

@@ -1,32 +1,33 @@
-"""What the Frontier page says."""
+"""The sentences of the Frontier page."""
 
 import pandas as pd
 
 from dashboard.components import layout
 from dashboard.components.formats import brief, number
 from dashboard.views.frontier.data import SHIPPED, Standing
-from dashboard.views.frontier.utility import SHARE, larger_is_better
+from dashboard.views.frontier.utility import SHARE, score
 from sample_data.frontiers import Frontier
 from vips_core.store.rows import CANCELLED, FAILED, QUEUED, RunRow
 
 INTRODUCTION = (
-    "How useful a model still is when it may reveal little about anyone: the smaller ε, the less. From many "
-    "runs on public data, where trials cost nothing. Choose methods and settings here, before spending a "
-    "private budget."
+    "How utility falls as ε shrinks: many runs on public data, where trials cost nothing. Choose methods and "
+    "settings here before you spend a private budget."
 )
 OWN = "Your own sweeps"
 PUBLIC_ONLY = (
-    "Sweeps run on public data only: on private data every run would spend budget, and choosing the best "
-    "would too."
+    "Sweeps run on public data only: on private data, every run and the choice of the best one would spend "
+    "budget."
 )
 A_SWEEP = (
-    "A sweep trains a model many times, in the background: for every ε, every method and several seeds. You "
-    "may close this page: the address brings you back, and finished runs are kept."
+    "A sweep trains a model at every ε, with every method and several seeds, in the background. You may "
+    "close this page: its address brings you back, and finished runs are kept."
 )
 RUNS = "Each run has its own seed."
-CURVES_ALT = (
-    "Held-out score against ε on a logarithmic scale, a line for each method; the table has the numbers."
-)
+BESIDE_HELP = "Draw the runs that come with the project, of the same methods on the same data."
+PRESET_HELP = "One of the paper's experiments on shipped data, or a grid of your own."
+SIZE_HELP = "Quick takes minutes. Full uses the paper's grids and more seeds, and takes hours."
+SEEDS_HELP = "Runs of each setting, which differ in initialisation, batches and noise."
+CURVES_ALT = "Held-out score against ε on a logarithmic axis, one line for each method."
 
 
 def label(run: RunRow) -> str:
@@ -36,45 +37,45 @@ def label(run: RunRow) -> str:
 
 
 def state(run: RunRow, standing: Standing) -> str:
-    """Say how a sweep stands."""
-    runs = f"{standing.done:,} of {standing.total:,} runs are finished"
+    """Describe the status of a sweep."""
+    runs = f"{standing.done:,} of {standing.total:,} runs finished"
     if run.status == QUEUED:
-        return f"Waits for its turn. {runs}."
+        return f"Waiting for a worker. {runs}."
     if run.status == CANCELLED:
-        return f"Stopped. {runs}; resume it to run the others."
+        return f"Stopped. {runs}; resume to run the rest."
     if run.status == FAILED:
-        why = "" if standing.errors else f": {layout.plain(run.error or '')}"  # otherwise they are below
-        return f"Ended early{why}. {runs}; resume it to run the others."
+        why = "" if standing.errors else f": {layout.plain(run.error or '')}"  # otherwise shown below
+        return f"Ended early{why}. {runs}; resume to run the rest."
     if standing.done < standing.total and not standing.errors:
-        return f"{runs}. The others are of another version of the program, and have to run again."
+        return f"{runs}. The rest were made by another version of the program and must run again."
     return f"{runs}."
 
 
 def settings_table(settings: pd.DataFrame) -> pd.DataFrame:
-    """Return how many runs of each setting are finished, for people."""
+    """Return the number of finished runs of each setting, for people."""
     finished = settings["done"].astype(str) + " of " + settings["cells"].astype(str)
     return pd.DataFrame(
         {"Method": settings["line"], "Setting": settings["setting"], "Finished runs": finished}
     )
 
 
-def smallest(score: str, utility: float, seeds: str) -> str:
-    """Say what the table of smallest ε means."""
-    way = "at least" if larger_is_better(score) else "at most"
-    least = f"{SHARE:.0%}"
+def smallest(name: str, utility: float, seeds: str) -> str:
+    """Explain the table of smallest ε."""
+    bound = "at least" if score(name).larger_is_better else "at most"
+    share = f"{SHARE:.0%}"
     return (
-        f"Smallest tested ε from which on {least} of runs reach a held-out {score} of {way} "
-        f"{signed(utility)}. Settings have {seeds} seeds; with fewer than 10, {least} means all of them."
+        f"Smallest tested ε at which, as at every larger one, {share} of runs reach a held-out {name} of "
+        f"{bound} {signed(utility)}. Each setting has {seeds} seeds; with fewer than 10, {share} means all."
     )
 
 
 def signed(value: float) -> str:
-    """Write a score for people, which may be below 0."""
+    """Format a score that may be negative."""
     return f"−{number(-value)}" if value < 0 else number(value)
 
 
 def seeds(cells: pd.DataFrame, score: str) -> str:
-    """Say how many seeds the settings of a score have."""
+    """Return the number of seeds in the settings of a score, as a number or a range."""
     of_score = cells[cells["score"] == score]
     counts = of_score.groupby(["line", "epsilon", "expected_batch"], dropna=False)["seed"].nunique()
     low, high = int(counts.min()), int(counts.max())
@@ -82,7 +83,7 @@ def seeds(cells: pd.DataFrame, score: str) -> str:
 
 
 def origin(frontier: Frontier) -> str:
-    """Say which runs come with the project, and what made them."""
+    """Describe the shipped runs and the code that made them."""
     codes = " and ".join(f"`{code[:12]}`" for code in frontier.codes)
     title, seeds = frontier.sweep.title.removesuffix(" (full)"), frontier.cells["seed"].nunique()
     return (
@@ -94,17 +95,17 @@ def origin(frontier: Frontier) -> str:
 
 
 def words_of_topics(table: pd.DataFrame) -> pd.DataFrame:
-    """Return matched topics for people: each method's first words, a row for each topic."""
+    """Return matched topics for people: the first words of each method, one row for each topic."""
     words = [name for name in table.columns if f"{name}, probability" in table.columns]
     return table.groupby("topic", sort=False)[words].agg(", ".join).reset_index(drop=True)
 
 
 def beside(frontier: Frontier, cells: pd.DataFrame) -> str:
-    """Say what can be drawn beside the visitor's own cells."""
+    """Tell shipped lines from the visitor's own, each with its δ."""
     own = cells[~cells["series"].str.endswith(SHIPPED)]
     return (
-        f"Lines with “{SHIPPED.strip()}” come with the project, at {_delta(frontier.cells)}; your runs have "
-        f"{_delta(own)}."
+        f"Lines marked “{SHIPPED.strip()}” come with the project, at {_delta(frontier.cells)}; "
+        f"your runs have {_delta(own)}."
     )
 
 

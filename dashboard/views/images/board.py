@@ -1,4 +1,4 @@
-"""An image that the visitor draws or uploads: it stays in the visit, and is neither stored nor sent on."""
+"""An image that the visitor draws or uploads, which is never stored and never leaves this machine."""
 
 import io
 import re
@@ -12,14 +12,14 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 from vips_core import Images
 from vips_core.kernels import Array
 
-BOX = 20 / 28  # of an image's side that a digit fills, as in MNIST
+BOX = 20 / 28  # share of the image's side that a digit fills, as in MNIST
 LARGEST = 25_000_000  # pixels of an upload, checked before it is decoded
 MEGABYTES = 20
-EDGE = 0.05  # of a photograph's side that tells its background
+EDGE = 0.05  # share of the image's side, at its border, that shows the background
 
 
 def canvas(shape: tuple[int, int]) -> Array | None:
-    """Show a board to draw on; return the ink as an image of zeros and ones, None while there is none."""
+    """Show a board to draw on; return the drawing as zeros and ones, None while it is empty."""
     height, width = shape
     size = {"height": height, "width": width}
     board = _component()(key=f"board:{height}x{width}", data=size, on_ink_change=lambda: None)
@@ -27,7 +27,7 @@ def canvas(shape: tuple[int, int]) -> Array | None:
 
 
 def parse(text: Any, shape: tuple[int, int]) -> Array | None:
-    """Read what a browser sent: anything but one 0 or 1 for each pixel is nothing."""
+    """Read a drawing sent by the browser; None unless it has one 0 or 1 for each pixel, and some ink."""
     size = shape[0] * shape[1]
     if not isinstance(text, str) or not re.fullmatch(f"[01]{{{size}}}", text) or "1" not in text:
         return None
@@ -35,7 +35,7 @@ def parse(text: Any, shape: tuple[int, int]) -> Array | None:
 
 
 def read(content: bytes) -> Array:
-    """Return an uploaded image as greys from 0 to 1; `ValueError` with one sentence where it is none."""
+    """Return an uploaded image as greys from 0 to 1; `ValueError` with one sentence for other files."""
     try:
         with Image.open(io.BytesIO(content), formats=["PNG", "JPEG"]) as image:
             if image.width * image.height > LARGEST:
@@ -50,7 +50,7 @@ def read(content: bytes) -> Array:
 
 
 def on_paper(grey: Array) -> Array:
-    """Return the ink of something written, from 0 to 1, whether it or its ground is the lighter one."""
+    """Return ink from 0 to 1, whether the writing or its background is lighter."""
     low, high = float(grey.min()), float(grey.max())
     if high - low < 0.1:
         raise ValueError("the image must show a digit, but all its pixels are alike")
@@ -59,13 +59,13 @@ def on_paper(grey: Array) -> Array:
 
 
 def as_image(grey: Array, shape: tuple[int, int]) -> Images:
-    """Return greys or ink as one image of the model's shape, scaled as a whole; what is light is 1."""
+    """Return greys or ink scaled to the model's shape; light pixels are 1."""
     whole = Image.fromarray((255 * grey).astype(np.uint8)).resize(shape[::-1], Image.Resampling.BOX)
     return Images.from_images(np.asarray(whole)[None], 127)
 
 
 def as_digit(ink: Array, shape: tuple[int, int]) -> Images:
-    """Return ink as one image of the model's shape, prepared like MNIST: cropped, scaled, centred by mass."""
+    """Return ink prepared like MNIST: cropped, scaled to the model's shape, centred by mass."""
     height, width = shape
     dark = ink >= 0.5
     rows, columns = np.flatnonzero(dark.any(axis=1)), np.flatnonzero(dark.any(axis=0))

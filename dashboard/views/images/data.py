@@ -1,4 +1,4 @@
-"""What the Images page shows of finished runs: reconstructions of public images, dictionaries, samples."""
+"""Pictures and numbers of the Images page: reconstructions of public images, dictionaries, samples."""
 
 from collections.abc import Mapping
 
@@ -17,7 +17,7 @@ from vips_core.reports.figures import METHOD_NAMES
 
 COLUMNS = 10  # images beside each other
 MOST_UNITS = 60  # hidden units in a picture of the dictionary
-LARGEST = 0.995  # quantile of the weights that gets full colour
+LARGEST = 0.995  # quantile of the absolute weights that gets full colour, whatever a few outliers are
 
 
 def from_number(rows: Images, first: int) -> Images:
@@ -41,20 +41,20 @@ def truth(rows: Images) -> Array:
 
 @st.cache_data(max_entries=8, show_spinner=False)
 def accuracy_of_one_image(run_ids: tuple[str, ...], _rows: Images) -> float:
-    """Return the pixel accuracy of the best single image for all: ink where most of them have some."""
+    """Return the pixel accuracy of the best single image for all: ink wherever most images have ink."""
     ink = _rows.unpack(np.uint8).mean(axis=0)
     return float(np.maximum(ink, 1 - ink).mean())
 
 
 def failed(runs: Mapping[str, Finished], baseline: float) -> list[str]:
-    """Return the methods that are no better than one image for all."""
+    """Return the methods that do no better than a single image for all."""
     accuracy = next(iter(TASKS["sbn"].scores))
     scores = {method: run.result["held_out"].get(accuracy, 1.0) for method, run in runs.items()}
     return [method for method, score in scores.items() if score <= baseline]
 
 
 def accuracies(images: Array, originals: Array) -> Array:
-    """Return each image's share of pixels that the binary reconstruction gets right."""
+    """Return the pixel accuracy of each image, rounded to black and white."""
     return np.asarray(((images >= 0.5) == (originals >= 0.5)).mean(axis=(1, 2)))
 
 
@@ -83,7 +83,7 @@ def comparison(
 
 
 def score_note(run: Finished) -> str:
-    """Say how well a run does on all held-out images."""
+    """Return a run's scores on all held-out images in a few words."""
     scores = run.result["held_out"]
     if not scores:
         return ""
@@ -100,7 +100,7 @@ def accuracy_table(by_method: Mapping[str, Array], originals: Array, first: int)
 
 
 def dictionary(run: Finished) -> tuple[list[Picture], pd.DataFrame]:
-    """Return the strongest hidden units as pictures, and all of them as a table."""
+    """Return the strongest hidden units as pictures, and all units as a table."""
     fit = run.trained
     model, params = fit.model, fit.params
     images = model.dictionary(params)
@@ -131,7 +131,7 @@ def dictionary(run: Finished) -> tuple[list[Picture], pd.DataFrame]:
 
 
 def samples(runs: Mapping[str, Finished], sample: int) -> list[pixels.Row]:
-    """Return rows of images drawn from each model; the number `sample` gives the same ones again."""
+    """Return rows of images drawn from each model; `sample` seeds the draw."""
     rows = []
     for method, run in runs.items():
         if run.fit is not None:
@@ -145,7 +145,7 @@ def samples(runs: Mapping[str, Finished], sample: int) -> list[pixels.Row]:
 
 
 def of_own(runs: Mapping[str, Finished], own: Images) -> list[Picture]:
-    """Return a visitor's image as the models see it, and its reconstruction by each method."""
+    """Return the visitor's image as the models see it, and each method's reconstruction."""
     original = truth(own)
     shown = [pixels.ink(original[0], "Your image as the models see it", "As the models see it")]
     for method, image in reconstructions(runs, own).items():

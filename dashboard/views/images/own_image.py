@@ -10,11 +10,11 @@ from dashboard.views.images import board, data, pixels, text
 from vips_core import Images
 from vips_core.kernels import Array
 
-DIGITS = "mnist"  # whose images were cropped, scaled and centred: so is the visitor's
+DIGITS = "mnist"  # its images were cropped, scaled and centred, so the visitor's is, too
 
 
 def show(runs: Mapping[str, Finished], data_set: DataSet) -> None:
-    """Show the board, the upload, and what the models make of the image."""
+    """Show the board, the upload, and the reconstructions."""
     digits, shape = data_set.name == DIGITS, data_set.train.shape
     with layout.card("Draw or upload an image", text.OWN_DIGIT if digits else text.OWN_IMAGE):
         drawing, seen = st.columns([2, 3], gap="medium")
@@ -26,12 +26,12 @@ def show(runs: Mapping[str, Finished], data_set: DataSet) -> None:
                 ["png", "jpg", "jpeg"],
                 key="own-image",
                 max_upload_size=board.MEGABYTES,
-                help="While there is one, the drawing is not shown.",
+                help="An upload takes the place of the drawing.",
             )
             try:
                 image = _prepared(ink, None if file is None else file.getvalue(), shape, digits)
                 if image is None:
-                    st.caption("Draw something, and each method's reconstruction appears here.")
+                    st.caption("Draw something to see how each method reconstructs it.")
                 else:
                     st.html(pixels.tiles(data.of_own(runs, image), large=True))
             except ValueError as problem:
@@ -39,7 +39,7 @@ def show(runs: Mapping[str, Finished], data_set: DataSet) -> None:
 
 
 def _prepared(ink: Array | None, upload: bytes | None, shape: tuple[int, int], digits: bool) -> Images | None:
-    """Return what was uploaded, or else drawn, as training images are; None while there is neither."""
+    """Return the upload, or else the drawing, prepared like training images; None without either."""
     if upload is not None:
         grey = board.read(upload)
         return board.as_digit(board.on_paper(grey), shape) if digits else board.as_image(grey, shape)

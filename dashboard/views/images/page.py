@@ -1,8 +1,9 @@
-"""Images: hidden causes of binary images, learned behind the wall."""
+"""Images: hidden causes of black-and-white images, learned behind the wall."""
 
 import streamlit as st
 
 from dashboard import state
+from dashboard.components.inputs import buttons, switch
 from dashboard.components.layout import card, download_button
 from dashboard.components.tables import table_twin
 from dashboard.model_page import page as model_page
@@ -42,9 +43,7 @@ def _comparison(runs: dict[str, Finished], test: Images) -> None:
             for label, step in (("Earlier", -data.COLUMNS), ("Later", data.COLUMNS)):
                 to = min(max(1, first + step), last)
                 st.button(label, on_click=state.sets("first", to), disabled=to == first)
-            key = state.widget_key("wrong", "mark")
-            on_change = state.takes("wrong", key, lambda on: "1" if on else None)
-            st.toggle("Mark wrong pixels", mark, key=key, on_change=on_change)
+            switch("wrong", "Mark wrong pixels", "1")
             _png_button(rows, "reconstructions")
         accuracies = data.accuracy_table(by_method, originals, first)
         table_twin("reconstructions", text.ACCURACY_ALT, lambda: accuracies)
@@ -55,25 +54,17 @@ def _dictionary(runs: dict[str, Finished]) -> None:
         tiles, table = data.dictionary(runs[_method_of_units(runs)])
         st.html(pixels.tiles(tiles))
         if len(table) > len(tiles):
-            st.caption(f"{len(tiles)} of {len(table):,} hidden units; the table has all.")
+            st.caption(f"{len(tiles)} of {len(table):,} hidden units. All are in the table.")
         table_twin("dictionary", text.DICTIONARY_CAPTION, lambda: table)
 
 
 def _method_of_units(runs: dict[str, Finished]) -> str:
-    """Ask whose dictionary to show, of the methods that were run."""
+    """Return the method whose dictionary the visitor wants to see."""
     names = [method for method, run in runs.items() if run.fit is not None]
-    chosen, key = state.get(UNITS.name), state.widget_key(UNITS.name, "units", ",".join(names))
+    chosen = state.get(UNITS.name)
     shown: str = chosen if chosen in names else names[0]
-    st.segmented_control(
-        UNITS.label,
-        names,
-        default=shown,
-        required=True,
-        key=key,
-        format_func=UNITS.options.__getitem__,
-        label_visibility="collapsed",
-        on_change=state.takes(UNITS.name, key),
-    )
+    labels = {name: UNITS.options[name] for name in names}
+    buttons(UNITS.name, UNITS.label, labels, shown, label_visibility="collapsed", width="content")
     return shown
 
 
@@ -83,7 +74,7 @@ def _samples(runs: dict[str, Finished]) -> None:
         st.html(pixels.table(rows))
         with st.container(horizontal=True):
             again = state.sets(SAMPLE.name, state.get(SAMPLE.name) % int(SAMPLE.high) + 1)
-            st.button("Draw others", icon=":material/casino:", on_click=again)
+            st.button("Draw new samples", icon=":material/casino:", on_click=again)
             _png_button(rows, "samples")
 
 

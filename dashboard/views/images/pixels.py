@@ -1,4 +1,4 @@
-"""Small images as pixel art that reads on light and dark: ink over a clear ground, scaled without blur."""
+"""Small images as HTML and PNG: ink over a transparent background, sharp on light and dark pages."""
 
 import base64
 import html
@@ -37,19 +37,19 @@ class Row(NamedTuple):
 
 
 def ink(shares: Array, alt: str, caption: str = "", truth: Array | None = None) -> Picture:
-    """Blue where there is ink, the stronger the likelier; with the truth, wrong pixels are vermilion."""
+    """Draw ink in blue, stronger where it is more likely; given the truth, wrong pixels in vermilion."""
     rgba = np.empty((*shares.shape, 4), np.uint8)
     rgba[..., :3] = _rgb(BLUE)
     rgba[..., 3] = np.rint(255 * shares)
     if truth is not None:
         wrong = (shares >= 0.5) != (truth >= 0.5)
         rgba[wrong, :3] = _rgb(VERMILION)
-        rgba[wrong, 3] = np.where(shares[wrong] >= 0.5, 255, 130)  # ink too much, and ink that is missing
+        rgba[wrong, 3] = np.where(shares[wrong] >= 0.5, 255, 130)  # extra ink, missing ink
     return Picture(rgba, alt, caption)
 
 
 def weights(values: Array, largest: float, alt: str, caption: str = "") -> Picture:
-    """Blue where a hidden unit adds ink, vermilion where it takes ink away."""
+    """Draw weights that add ink in blue, weights that remove ink in vermilion."""
     rgba = np.empty((*values.shape, 4), np.uint8)
     rgba[..., :3] = np.where(values[..., None] > 0, _rgb(BLUE), _rgb(VERMILION))
     rgba[..., 3] = np.rint(255 * np.clip(np.abs(values) / largest, 0, 1))
@@ -57,7 +57,7 @@ def weights(values: Array, largest: float, alt: str, caption: str = "") -> Pictu
 
 
 def table(rows: Sequence[Row]) -> str:
-    """Return rows of as many pictures each as HTML."""
+    """Return rows of equal length as an HTML table."""
     lines = [
         f'<tr><th scope="row">{html.escape(name)}<small>{html.escape(note)}</small></th>'
         + "".join(f"<td>{_img(picture)}</td>" for picture in pictures)
@@ -69,7 +69,7 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def tiles(pictures: Sequence[Picture], large: bool = False) -> str:
-    """Return pictures as HTML, as many beside each other as there is room for."""
+    """Return pictures as HTML that wraps to the width of the page."""
     figures = [
         f"<figure>{_img(picture)}<figcaption>{html.escape(picture.caption)}</figcaption></figure>"
         for picture in pictures
@@ -78,7 +78,7 @@ def tiles(pictures: Sequence[Picture], large: bool = False) -> str:
 
 
 def sheet(rows: Sequence[Row]) -> bytes:
-    """Return rows of pictures as one PNG on white, for a paper or a slide."""
+    """Return rows of pictures as a PNG on white, for a paper or a slide."""
     gap = 2
     grid = [row.pictures for row in rows]
     height, width = grid[0][0].rgba.shape[:2]

@@ -1,4 +1,4 @@
-"""What the Images page says."""
+"""Words of the Images page."""
 
 from collections.abc import Sequence
 
@@ -7,42 +7,41 @@ from dashboard.views.images.data import COLUMNS
 from vips_core import Images
 
 DICTIONARY_CAPTION = (
-    "Weights W of each hidden unit. Blue: the unit adds ink here; vermilion: it takes ink away. The "
-    "strongest first."
+    "Weights W of each hidden unit, strongest first. Blue: the unit adds ink. Vermilion: it removes ink."
 )
 SAMPLES_CAPTION = (
-    "Drawn from the model itself: each hidden unit is tossed with its own probability, then each pixel. "
-    "Units do not know of each other, so samples look less like real images than reconstructions do."
+    "Random draws from the model: first each hidden unit, then each pixel. Hidden units are independent "
+    "in the model, so samples look less real than reconstructions."
 )
-ACCURACY_ALT = "Share of pixels that each method gets right, for each image shown."
-_STAYS = "It stays in this visit: it is not stored and does not leave this machine."
+ACCURACY_ALT = "Pixel accuracy of each method, for each image shown."
+_STAYS = "Your image is never stored and never leaves this machine."
 OWN_DIGIT = (
-    "A digit is cropped, scaled and centred like the training images, then reconstructed by each method. "
+    "Your digit is cropped, scaled and centred like the training images; each method reconstructs it. "
     + _STAYS
 )
 OWN_IMAGE = (
-    "A drawing is taken as it is, an upload as a whole, scaled to the size of training images, with light "
-    "pixels as 1. Each method reconstructs it. " + _STAYS
+    "An upload is scaled to the size of the training images, with light pixels as 1; a drawing is used "
+    "unchanged. Each method reconstructs it. " + _STAYS
 )
 
 
 def failed(methods: Sequence[str], baseline: float) -> str:
-    """Say which methods failed."""
+    """Name the methods that failed."""
     return (
-        f"{layout.failed(methods)}: one and the same picture, the average of all held-out images, would get "
-        f"{baseline:.1%} of their pixels right."
+        f"{layout.failed(methods)}: a single picture for all, the average held-out image, gets "
+        f"{baseline:.1%} of the pixels right."
     )
 
 
 def comparison_caption(rows: Images, first: int, mark: bool) -> str:
-    """Say which images are shown, and what colours mean."""
+    """Explain which images are shown, and the colours."""
     last = min(first + COLUMNS - 1, rows.row_count)
     marked = (
-        "Vermilion marks wrong pixels, strong where ink is too much and pale where it is missing."
+        "Vermilion marks wrong pixels: strong for extra ink, pale for missing ink."
         if mark
-        else "The stronger the blue, the likelier the ink."
+        else "Stronger blue: ink is more likely."
     )
     return (
-        f"Images {first:,} to {last:,} of {rows.row_count:,}. Beside each method: pixel accuracy and log "
+        f"Images {first:,} to {last:,} of {rows.row_count:,}. Under each method: pixel accuracy and log "
         f"likelihood given the hidden units, over all held-out images. {marked}"
     )

@@ -1,4 +1,4 @@
-"""Two printable pages for each lesson: exercise and solution, with a figure and the way to the screen."""
+"""Printable hand-outs for each lesson: one page with the exercise, one with the solution."""
 
 import functools
 import re
@@ -16,23 +16,20 @@ from dashboard.views.learn import lessons
 from dashboard.views.learn.lessons.base import Lesson
 from vips_core.reports.page import plotly_script, templates
 
-PARTS = {"Exercise": False, "Solution": True}  # and whether the answer is revealed on it
-_SIZE = {"width": 660, "height": 330, "updatemenus": [], "template": "none"}
-_TYPE = {"family": "Helvetica, Arial, Liberation Sans, sans-serif", "color": "#1C2733"}
+PARTS = {"Exercise": False, "Solution": True}  # hand-outs, and whether each reveals the answer
+_SIZE = {"width": 660, "height": 330, "updatemenus": [], "template": "none"}  # pixels that fit on A4
+_TYPE = {"family": "Helvetica, Arial, Liberation Sans, sans-serif", "color": "#1C2733", "size": 12}
 
 
 def page(lesson: Lesson, values: Mapping[str, Any], part: str, address: str, later: Later) -> bytes:
-    """Return a part of a lesson's hand-out at the present values, as HTML that needs nothing else."""
+    """Return a lesson's hand-out at these values, as HTML that loads nothing else."""
     outcome = lesson.look(values, PARTS[part], later)
-    settings = [
-        (parameter.label, _shown(parameter, values[parameter.name])) for parameter in lesson.parameters
-    ]
     text = _template().render(
         lesson=lesson,
         heading=lessons.heading(lesson),
         part=part,
         question=lesson.question(values),
-        settings=settings,
+        settings=[(control.label, _shown(control, values[control.name])) for control in lesson.parameters],
         outcome=outcome,
         figure=None if outcome.figure is None else _printed(outcome.figure),
         plotly=plotly_script,
@@ -43,7 +40,7 @@ def page(lesson: Lesson, values: Mapping[str, Any], part: str, address: str, lat
 
 
 def bold(markdown: str) -> Markup:
-    """Escape a sentence; what is **bold** stays so.
+    """Escape a sentence, but keep its **bold** words.
 
     Examples
     --------
@@ -61,9 +58,8 @@ def _template() -> Template:
 
 
 def _printed(figure: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a figure for paper: one size, and nothing to press."""
-    layout_on_paper = {**figure["layout"], **_SIZE, "font": {**_TYPE, "size": 12}}
-    return {"data": figure["data"], "layout": layout_on_paper}
+    """Return a figure for paper, in one size and without buttons."""
+    return {"data": figure["data"], "layout": {**figure["layout"], **_SIZE, "font": _TYPE}}
 
 
 def _shown(parameter: Number | Choice, value: Any) -> str:

@@ -1,4 +1,4 @@
-"""Charts of the Plan page as plain Plotly figures."""
+"""Charts of the Plan page as plain Plotly figures, and their numbers as tables."""
 
 import base64
 import functools
@@ -7,11 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from dashboard.components.bounds import at_most
-from dashboard.views.plan.data import Gain, Surface
-from vips_core import ACCOUNTANTS, rounding
+from dashboard.views.plan.data import Gain, Surface, participants_found
+from vips_core import ACCOUNTANTS, AttackRisk, rounding
 from vips_core.kernels import Array
+from vips_core.privacy.accountants import Account
 from vips_core.reports.figures import (
     BLUE,
     FOOT,
@@ -21,20 +23,22 @@ from vips_core.reports.figures import (
     PURPLE,
     VERMILION,
     Figure,
+    attacker_roc,
     figure,
     log_axis,
     log_ends,
 )
-from vips_core.reports.traces import markers, note
+from vips_core.reports.traces import axis, line, marked_line, markers, note
 
 _LINES = {"moments": (BLUE, "solid"), "strong": (VERMILION, "dash"), "pld": (GREEN, "dot")}
-
-_DECADES_FOR_LOG = 1.2  # of an axis
-_LEAST_SPAN = 0.1  # decades of an axis, where one batch size alone is possible
+_WHITE = "#FFFFFF"
+_UNSELECTED = {name: {"marker": {"opacity": 1}} for name in ("selected", "unselected")}  # a click fades none
+_DECADES_FOR_LOG = 1.2  # range of ε, in decades, above which its axis is logarithmic
+_LEAST_SPAN = 0.1  # least range of the batch axis, in decades: some plans allow one batch size only
 
 
 def accountants_dots(labels: Sequence[str], epsilons: Sequence[float]) -> Figure:
-    """ε on a logarithmic axis where it is known, a dot for each accountant; the first two in colour."""
+    """Draw a dot at each accountant's finite ε, the first two in colour."""
     known = [(label, value) for label, value in zip(labels, epsilons, strict=True) if math.isfinite(value)]
     shown = [max(value, FOOT) for _, value in known]
     low, high = math.log10(min(shown)), math.log10(max(shown))
@@ -54,59 +58,36 @@ def accountants_dots(labels: Sequence[str], epsilons: Sequence[float]) -> Figure
 
 
 def epsilon_over_steps(curves: Mapping[str, tuple[Array, Array]], budget: float | None = None) -> Figure:
-    """ε against iterations, one line for each accountant, and the budget where there is one."""
+    """Draw ε against iterations, one line for each accountant, and the target if there is one."""
     lines = [(ACCOUNTANTS[name].label, *curve, *_LINES[name]) for name, curve in curves.items()]
     if budget is not None:
         ends = next(iter(curves.values()))[0][[0, -1]]
         lines.append((f"Target ε = {budget:g}", ends, np.full(2, budget), PURPLE, "longdash"))
     traces = [
-        {
-            "type": "scatter",
-            "mode": "lines" if steps[-1] > 1 else "markers",
-            "name": label,
-            "x": steps,
-            "y": rounding.each_up(epsilons),
-            "line": {"color": colour, "dash": dash, "width": 2.5},
-            "hovertemplate": f"{label}: ε = %{{y:.4g}}<extra></extra>",
-        }
+        line(label, steps, rounding.each_up(epsilons), colour, dash, f"{label}: ε = %{{y:.4g}}")
+        | {"mode": "lines" if steps[-1] > 1 else "markers"}
         for label, steps, epsilons, colour, dash in lines
     ]
-    spent = np.concatenate([epsilons for _, _, epsilons, _, _ in lines])
-    low, high = log_ends(spent, 0.1)
-    spans = high - low > _DECADES_FOR_LOG
-    y = log_axis("ε (log scale)", low, high) if spans else {"title": {"text": "ε"}}
-    x = {"title": {"text": "Iterations"}, "rangemode": "tozero"}
+    low, high = log_ends(np.concatenate([epsilons for _, _, epsilons, _, _ in lines]), 0.1)
+    y = log_axis("ε (log scale)", low, high) if high - low > _DECADES_FOR_LOG else axis("ε")
+    x = axis("Iterations", rangemode="tozero")
     return figure(traces, x, {"rangemode": "tozero", **y}, hovermode="x unified")
 
 
 def epsilon_surface(surface: Surface, plan: tuple[float, float, float]) -> Figure:
-    """Heat map of ε over noise and batch size, with lines of equal ε and a plan (σ, S, ε) marked.
+    """Draw a heat map of ε over noise and batch size, with lines of equal ε and a plan (σ, S, ε) marked.
 
-    Each cell of the surface can be clicked.
+    Every cell of the surface can be clicked.
     """
     noise_here, batch_here, epsilon_here = plan
     logs, heat, cells = _surface_layers(surface)
     level = math.log10(max(epsilon_here, 1e-4))
     crossing = [np.interp(-level, -row, np.log10(surface.noise), np.nan, np.nan) for row in logs]
-    equal = {
-        "type": "scatter",
-        "mode": "lines",
-        "x": 10 ** np.array(crossing),
-        "y": surface.batches,
-        "line": {"color": "#FFFFFF", "width": 2.5, "dash": "dash"},
-        "hoverinfo": "skip",
-    }
-    here = {
-        "type": "scatter",
-        "mode": "markers",
-        "x": [noise_here],
-        "y": [batch_here],
-        "marker": {"size": 15, "color": VERMILION, "line": {"color": "#FFFFFF", "width": 2.5}},
-        "hovertemplate": f"This plan: ε = {at_most(epsilon_here)}<extra></extra>",
-        "cliponaxis": False,  # a full batch is at the edge
-        "selected": {"marker": {"opacity": 1}},
-        "unselected": {"marker": {"opacity": 1}},
-    }
+    equal = line("", 10 ** np.array(crossing), surface.batches, _WHITE, "dash")
+    circle = {"size": 15, "color": VERMILION, "line": {"color": _WHITE, "width": 2.5}}
+    hover = f"This plan: ε = {at_most(epsilon_here)}"
+    here = markers("", [noise_here], [batch_here], VERMILION, hover=hover, marker=circle)
+    here |= {"cliponaxis": False, **_UNSELECTED}  # a full batch lies on the edge
     x = log_axis("Noise σ (log scale)", *np.log10(surface.noise[[0, -1]]))
     least, largest = np.log10(surface.batches[[0, -1]])
     y = log_axis("Batch size S (log scale)", least, max(largest, least + _LEAST_SPAN))
@@ -117,9 +98,9 @@ def epsilon_surface(surface: Surface, plan: tuple[float, float, float]) -> Figur
 
 @functools.lru_cache(maxsize=16)
 def _surface_layers(surface: Surface) -> tuple[Array, dict[str, Any], dict[str, Any]]:
-    """Return log ε, the heat map, and its cells as points that can be seen by the mouse alone.
+    """Return log ε, the heat map, and its cells as invisible points to hover over and click.
 
-    A visitor who moves σ or S keeps the surface, so that its arrays are packed once.
+    The surface stays while a visitor moves σ or S, so its arrays are packed once.
     """
     logs = np.log10(np.clip(surface.epsilon, 1e-4, 1e6))
     bottom, top = max(-2.0, float(logs.min())), min(2.0, float(logs.max()))
@@ -144,68 +125,104 @@ def _surface_layers(surface: Surface) -> tuple[Array, dict[str, Any], dict[str, 
         "hoverinfo": "skip",
     }
     noise, batches = np.meshgrid(surface.noise, surface.batches)
-    cells = {
-        "type": "scatter",
-        "mode": "markers",
-        "x": _packed(noise.ravel()),
-        "y": _packed(batches.ravel()),
-        "customdata": _packed(surface.epsilon.ravel()),
-        "marker": {"size": 14, "opacity": 0},
-        "selected": {"marker": {"opacity": 0}},
-        "unselected": {"marker": {"opacity": 0}},
-        "hovertemplate": "σ = %{x:.3g}, S = %{y:,.0f}<br>ε = %{customdata:.4g}<extra></extra>",
-    }
+    hidden: dict[str, Any] = {name: {"marker": {"opacity": 0}} for name in ("selected", "unselected")}
+    cells = markers(
+        "",
+        _packed(noise.ravel()),
+        _packed(batches.ravel()),
+        BLUE,
+        hover="σ = %{x:.3g}, S = %{y:,.0f}<br>ε = %{customdata:.4g}",
+        customdata=_packed(surface.epsilon.ravel()),
+        marker={"size": 14, "opacity": 0},
+        **hidden,
+    )
     return logs, heat, cells
 
 
 def _packed(values: Array) -> dict[str, Any]:
-    """Return an array as Plotly takes it in binary, which is shorter and faster than text."""
+    """Return an array in Plotly's binary form, which is shorter and faster than text."""
     packed = {"dtype": "f8", "bdata": base64.b64encode(values.astype("<f8").tobytes()).decode()}
     return packed if values.ndim == 1 else packed | {"shape": ", ".join(map(str, values.shape))}
 
 
-def more_epochs(gain: Gain) -> Figure:
-    """Signal over noise against epochs at the same ε and batch size, as multiples of what it is now."""
-    epochs, factor = gain.epochs, gain.factor
-    here = int(np.abs(factor - 1).argmin())
-    line = {
-        "type": "scatter",
-        "mode": "lines+markers",
-        "x": epochs,
-        "y": factor,
-        "line": {"color": BLUE, "width": 2.5},
-        "marker": {
-            "size": [13 if index == here else 7 for index in range(epochs.size)],
-            "color": [VERMILION if index == here else BLUE for index in range(epochs.size)],
-            "opacity": 1,
-        },
-        "hovertemplate": "%{x:.3g} epochs: %{y:.3g} times<extra></extra>",
-    }
-    x = log_axis("Epochs (log scale)", math.log10(epochs[0] / 1.4), math.log10(epochs[-1] * 1.4))
-    x |= {"tickvals": epochs.tolist(), "ticktext": [f"{value:.3g}" for value in epochs]}
-    y = {"title": {"text": "Signal over noise, × now"}, "rangemode": "tozero"}
-    return figure([line], x, y, height=280, showlegend=False, margin=NO_LEGEND)
-
-
 def _level_labels(noise: Array, batches: Array, logs: Array) -> list[dict[str, Any]]:
-    """Name the lines of equal ε where they cross one row near the top of the picture."""
+    """Label the lines of equal ε where they cross one row near the top of the chart."""
     row = int(0.88 * (batches.size - 1))
-    falling = logs[row]
+    box = {"font": {"color": _WHITE, "size": 12}, "bgcolor": "rgba(0,0,0,0.55)", "borderpad": 2}
     labels = []
     for level in (0.01, 0.1, 1.0, 10.0, 100.0):
-        place = math.log10(level)
-        x = float(np.interp(-place, -falling, np.linspace(0, 1, noise.size)))
-        if 0.06 < x < 0.94:  # not cut by the edge
+        x = float(np.interp(-math.log10(level), -logs[row], np.linspace(0, 1, noise.size)))
+        if 0.06 < x < 0.94:  # not cut off at the edge
             x = float(np.interp(x, [0, 1], np.log10(noise[[0, -1]])))
-            labels.append(
-                {
-                    "x": x,
-                    "y": math.log10(batches[row]),
-                    "text": f"ε = {level:g}",
-                    "showarrow": False,
-                    "font": {"color": "#FFFFFF", "size": 12},
-                    "bgcolor": "rgba(0,0,0,0.55)",
-                    "borderpad": 2,
-                }
-            )
+            labels.append(note(f"ε = {level:g}", x, math.log10(batches[row]), **box))
     return labels
+
+
+def attacker(risk: AttackRisk) -> Figure:
+    """Draw the ROC of the best possible attack."""
+    return attacker_roc(*risk.curve(), participants_found(risk))
+
+
+def more_epochs(gain: Gain) -> Figure:
+    """Draw the signal-to-noise ratio against epochs at the same ε and batch size, relative to the plan's."""
+    epochs, factor = gain.epochs, gain.factor
+    here = np.arange(epochs.size) == np.abs(factor - 1).argmin()
+    dots = {"size": np.where(here, 13, 7).tolist(), "color": np.where(here, VERMILION, BLUE).tolist()}
+    curve = marked_line("", epochs, factor, BLUE, hover="%{x:.3g} epochs: ×%{y:.3g}", marker=dots)
+    curve["marker"]["opacity"] = 1
+    x = log_axis("Epochs (log scale)", math.log10(epochs[0] / 1.4), math.log10(epochs[-1] * 1.4))
+    x |= {"tickvals": epochs.tolist(), "ticktext": [f"{value:.3g}" for value in epochs]}
+    y = axis("Signal-to-noise ratio, × now", rangemode="tozero")
+    return figure([curve], x, y, height=280, showlegend=False, margin=NO_LEGEND)
+
+
+def accounts_table(accounts: Mapping[str, Account]) -> pd.DataFrame:
+    """Return one row for each accountant."""
+    answers = [accounts[name] for name in ACCOUNTANTS]
+    return pd.DataFrame(
+        {
+            "Accountant": [accountant.label for accountant in ACCOUNTANTS.values()],
+            "ε": np.array([answer.epsilon for answer in answers], float),
+            "Why it differs": [accountant.why for accountant in ACCOUNTANTS.values()],
+            "Note": [answer.note for answer in answers],
+        }
+    )
+
+
+def readable_accounts(accounts: pd.DataFrame) -> pd.DataFrame:
+    """Return the accountants' table with short numbers, and with notes beside the reasons."""
+    reasons = zip(accounts["Why it differs"], accounts["Note"], strict=True)
+    return pd.DataFrame(
+        {
+            "Accountant": accounts["Accountant"],
+            "ε": [at_most(epsilon) for epsilon in accounts["ε"]],
+            "Why it differs": [f"{why} *{note}*" if note else why for why, note in reasons],
+        }
+    )
+
+
+def trajectories_table(curves: Mapping[str, tuple[Array, Array]]) -> pd.DataFrame:
+    """Return ε over the iterations, one row for each point."""
+    of_accountants = [
+        pd.DataFrame({"Accountant": ACCOUNTANTS[name].label, "Iterations": steps, "ε": epsilons})
+        for name, (steps, epsilons) in curves.items()
+    ]
+    return pd.concat(of_accountants, ignore_index=True)
+
+
+def surface_table(surface: Surface) -> pd.DataFrame:
+    """Return the surface, one row for each cell."""
+    batch, noise = np.meshgrid(surface.batches, surface.noise, indexing="ij")
+    epsilon = surface.epsilon.ravel()
+    return pd.DataFrame({"Batch size S": batch.ravel(), "Noise σ": noise.ravel(), "ε (moments)": epsilon})
+
+
+def roc_table(risk: AttackRisk) -> pd.DataFrame:
+    """Return the attacker's ROC."""
+    return pd.DataFrame(dict(zip(("False positive rate", "True positive rate"), risk.curve(), strict=True)))
+
+
+def gain_table(gain: Gain) -> pd.DataFrame:
+    """Return the effect of other numbers of epochs."""
+    ratio = "Signal-to-noise ratio, × now"
+    return pd.DataFrame({"Epochs": gain.epochs, "Noise σ": gain.noise, ratio: gain.factor})

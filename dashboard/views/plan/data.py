@@ -1,4 +1,4 @@
-"""What the Plan page asks of the core: the plan that its inputs make, its costs, and those of others."""
+"""The plan that the inputs of the Plan page describe, its privacy cost, and that of its neighbours."""
 
 import math
 from dataclasses import dataclass
@@ -8,24 +8,38 @@ import streamlit as st
 
 from dashboard.background import Later
 from dashboard.components.bounds import at_most
-from dashboard.components.price import Price, price
+from dashboard.components.price import Price
 from dashboard.state import log_stops
-from dashboard.views.plan.parameters import BATCH, EPOCHS, NOISE, PlanInputs
-from vips_core import PrivacyPlan, rounding
+from dashboard.views.plan.form import BATCH, EPOCHS, NOISE, PlanInputs
+from vips_core import AttackRisk, PrivacyPlan, rounding
 from vips_core.kernels import Array
 from vips_core.privacy import calibration, moments
 from vips_core.privacy.accountants import Account
 from vips_core.privacy.events import MOST_STEPS
 
-FALSE_ALARMS = (0.001, 0.01, 0.05)
-LARGE_EPSILON = 10.0
-USUAL_NOISE = (0.3, 30.0)
-_CELLS = (1.0, 1.2, 1.5, 1.8, 2.2, 2.7, 3.3, 3.9, 4.7, 5.6, 6.8, 8.2)  # of a decade of the surface
-_TIMES_THE_EPOCHS = (0.25, 0.5, 1, 2, 4, 8, 16, 32)
+FALSE_ALARMS = (0.001, 0.01, 0.05)  # false positive rates that the page quotes, as membership audits do
+LARGE_EPSILON = 10.0  # ε above which published guarantees are rare and the page warns
+USUAL_NOISE = (0.3, 30.0)  # range of σ on the surface: from ε far above 10 to ε far below 1 for most plans
+# Cells of the surface: equally far apart in logarithm, and far enough to be clicked.
+_CELLS = (
+    1.0,
+    1.2,
+    1.5,
+    1.8,
+    2.2,
+    2.7,
+    3.3,
+    3.9,
+    4.7,
+    5.6,
+    6.8,
+    8.2,
+)  # round values in a decade
+_TIMES_THE_EPOCHS = (0.25, 0.5, 1, 2, 4, 8, 16, 32)  # what a visitor might afford instead
 
 
 def make_plan(inputs: PlanInputs) -> PrivacyPlan:
-    """Return the plan that is asked for; `ValueError` with one sentence where there is none."""
+    """Return the plan that the inputs describe, or raise `ValueError` with one sentence."""
     if inputs.solve == EPOCHS.name:
         plan = _plan(inputs, inputs.expected_batch, steps=1)
         return plan.calibrate(inputs.target, inputs.accountant, solve="steps")
@@ -54,8 +68,8 @@ def _plan_within_epochs(inputs: PlanInputs, batch: int) -> PrivacyPlan:
     steps = inputs.epochs * inputs.records / batch
     if steps > MOST_STEPS:
         raise ValueError(
-            f"This plan would take {steps:,.0f} steps, more than the {MOST_STEPS:,} that are accounted for "
-            "here: choose a larger batch or fewer epochs."
+            f"This plan would take {steps:,.0f} steps, but accountants handle at most {MOST_STEPS:,}: "
+            "choose a larger batch or fewer epochs."
         )
     return _plan(inputs, batch, epochs=inputs.epochs)
 
@@ -75,49 +89,34 @@ def _plan(
 
 @st.cache_data(max_entries=2000, show_spinner=False)
 def all_accounts(plan: PrivacyPlan) -> dict[str, Account]:
-    """Return what every accountant says."""
+    """Return ε by every accountant."""
     return plan.accounts()
 
 
-@dataclass(frozen=True)
-class Outlook:
-    """What a plan costs, what it gives away to subsampling, and what attacks can do."""
-
-    price: Price
-    efficiency: float
-    roc: tuple[Array, Array]
-
-    @property
-    def participants_found(self) -> list[tuple[float, float]]:
-        """The false alarm rates that are spoken of, with the share of participants found."""
-        return list(zip(FALSE_ALARMS, self.price.risk.true_positive_rate(FALSE_ALARMS).tolist(), strict=True))
-
-
-def outlook(plan: PrivacyPlan) -> Outlook:
-    """Return what follows from a plan's privacy loss distribution."""
-    priced = price(plan)
-    return Outlook(priced, plan.efficiency, priced.risk.curve())
+def participants_found(risk: AttackRisk) -> list[tuple[float, float]]:
+    """Return the false positive rates that the page quotes, with the share of participants found at each."""
+    return list(zip(FALSE_ALARMS, risk.true_positive_rate(FALSE_ALARMS).tolist(), strict=True))
 
 
 def cautions(item: Price) -> list[str]:
-    """Return what weakens this plan's guarantee or its accounting."""
+    """Return warnings about this plan's guarantee and its accounting."""
     notes = [f"Moments: {item.accounts['moments'].note}"] if item.accounts["moments"].note else []
     if item.tightest_epsilon > LARGE_EPSILON:
         notes.append(
-            f"ε = {at_most(item.tightest_epsilon)} promises little: whoever is drawn into a batch may be "
-            "laid open. Values up to 10 are usual, and below 1 is strong."
+            f"ε = {at_most(item.tightest_epsilon)} promises little: a release may expose anyone in its "
+            "batch. Values up to 10 are usual; below 1 is strong."
         )
     return item.plan.warnings() + notes
 
 
 def trajectory(plan: PrivacyPlan, accountant: str, points: int) -> tuple[Array, Array]:
-    """ε after 1 to T steps, at about so many of them."""
+    """Return ε after 1 to T steps, at about `points` of them."""
     steps = np.unique(np.linspace(1, plan.steps, points).round().astype(int))
     return steps, np.array([plan.replace(steps=int(t)).epsilon(accountant) for t in steps])
 
 
 def trajectories(plan: PrivacyPlan, later: Later) -> dict[str, tuple[Array, Array]]:
-    """ε over the steps by moments, and by the slower accountants once they have answered."""
+    """Return ε over the steps by moments, and by the slower accountants as soon as they are done."""
     curves = {"moments": trajectory(plan, "moments", 60)}
     for name, points in (("strong", 30), ("pld", 10)):
         curve = later(trajectory, plan, name, points)
@@ -128,7 +127,7 @@ def trajectories(plan: PrivacyPlan, later: Later) -> dict[str, tuple[Array, Arra
 
 @dataclass(frozen=True, eq=False)
 class Surface:
-    """ε by moments (batch × noise) for every pair of a batch size and a noise multiplier, at round values."""
+    """ε by moments (batch × noise) at round batch sizes and noise multipliers."""
 
     batches: Array
     noise: Array
@@ -136,9 +135,9 @@ class Surface:
 
 
 def surface(records: int, epochs: float, delta: float, noise_range: tuple[float, float]) -> Surface:
-    """Return the surface over all batch sizes, and over noise multipliers in a range."""
+    """Return ε over all batch sizes and a range of noise multipliers."""
     noise = _round_values(*noise_range)
-    least = max(1, math.ceil(epochs * records / MOST_STEPS))  # no plan of more steps comes here
+    least = max(1, math.ceil(epochs * records / MOST_STEPS))  # longer plans are refused
     batches = np.unique(_round_values(least, records).round())
     steps = np.maximum(1, np.floor(epochs * records / batches + 1e-9))
     epsilon = moments.surface(batches / records, steps, noise, delta)
@@ -146,15 +145,15 @@ def surface(records: int, epochs: float, delta: float, noise_range: tuple[float,
 
 
 def _round_values(low: float, high: float) -> Array:
-    """Return round numbers, so that a click on the surface takes round values; fewer where it is wide."""
+    """Return the round numbers in a range, which a click on the surface takes; fewer in a wide range."""
     every = 1 if math.log10(high / low) < 6.5 else 2
     return np.array(log_stops(low, high, mantissas=_CELLS[::every]))
 
 
 def surface_window(plan: PrivacyPlan, inputs: PlanInputs) -> tuple[int, float, float, tuple[float, float]]:
-    """Return the arguments of the surface that shows this plan; moving σ or S keeps them.
+    """Return the arguments of the surface around a plan, which stay while a visitor moves σ or S.
 
-    The range of σ is the usual one, or goes on to the decade that the plan's σ lies in.
+    The range of σ is the usual one, extended to the decade of the plan's σ if necessary.
     """
     noise, (low, high) = plan.require_noise_multiplier(), USUAL_NOISE
     decade = math.log10(noise)
@@ -167,7 +166,7 @@ def surface_window(plan: PrivacyPlan, inputs: PlanInputs) -> tuple[int, float, f
 
 @dataclass(frozen=True)
 class Gain:
-    """What other numbers of epochs give at the same ε and S: noise, and signal over noise against now."""
+    """Noise and relative signal-to-noise ratio of other numbers of epochs, at the same ε and S."""
 
     epochs: Array
     noise: Array
@@ -175,7 +174,7 @@ class Gain:
 
 
 def more_epochs(plan: PrivacyPlan) -> Gain:
-    """Return what a quarter to 32 times the epochs would buy, each with the noise that keeps ε by moments."""
+    """Return the gain from a quarter to 32 times the epochs, each with the noise that keeps ε by moments."""
     others = [_at_same_epsilon(plan, round(times * plan.steps)) for times in _TIMES_THE_EPOCHS]
     rows = [
         (other.epochs, other.noise_multiplier, other.signal_to_noise / plan.signal_to_noise)
@@ -186,7 +185,7 @@ def more_epochs(plan: PrivacyPlan) -> Gain:
 
 
 def _at_same_epsilon(plan: PrivacyPlan, steps: int) -> PrivacyPlan | None:
-    """Return the plan of so many steps with the same ε by moments; None where no noise gives it."""
+    """Return the plan of `steps` steps with the same ε by moments, or None if no noise gives it."""
     if steps == plan.steps:
         return plan
     epsilon = plan.epsilon("moments")
@@ -199,12 +198,12 @@ def _at_same_epsilon(plan: PrivacyPlan, steps: int) -> PrivacyPlan | None:
 
 
 def hand_over(plan: PrivacyPlan, inputs: PlanInputs) -> dict[str, str]:
-    """Return the plan as values of a model page's address."""
+    """Return the plan as values in a model page's address."""
     if inputs.solve == NOISE.name and not inputs.by_risk:
         noise = {"epsilon": str(inputs.target), "accountant": inputs.accountant}
     else:
         sigma = plan.require_noise_multiplier()
-        # More noise keeps what was asked for.
+        # Rounding up adds noise, so that the target still holds.
         noise = {"noise": str(rounding.up(sigma) if inputs.solve == NOISE.name else sigma)}
     return noise | {
         "n": str(plan.records),
@@ -215,5 +214,5 @@ def hand_over(plan: PrivacyPlan, inputs: PlanInputs) -> dict[str, str]:
 
 
 def _epochs(plan: PrivacyPlan, inputs: PlanInputs) -> float:
-    """Return the epochs as they were typed, where the plan is not solved for them: T is rounded down."""
+    """Return the epochs as typed unless they were solved for, because the plan rounds T down."""
     return plan.epochs if inputs.solve == EPOCHS.name else inputs.epochs

@@ -1,4 +1,4 @@
-"""Four short questions that end in a filled plan: people, what is feared, what for, and how long."""
+"""The guide of the Plan page: four questions, whose answers make a plan."""
 
 import math
 from typing import Any
@@ -9,7 +9,7 @@ from dashboard import state
 from dashboard.components import layout
 from dashboard.components.inputs import choice, number_with_slider
 from dashboard.state import Choice, Text
-from dashboard.views.plan.parameters import ALARMS, BATCH, BY, DELTA, EPOCHS, LIMITS, NOISE, RECORDS, SOLVE
+from dashboard.views.plan.form import ALARMS, BATCH, BY, DELTA, EPOCHS, LIMITS, NOISE, RECORDS, SOLVE
 from dashboard.views.plan.usefulness import USE, ask_width
 
 STEP = Text("guide", None, "[1-4]")
@@ -18,26 +18,32 @@ FEAR = Choice(
     "Of 100 people who took part, an attacker who accuses 1 of 100 outsiders may find at most",
     "0.05",
     {"0.02": "2", "0.05": "5", "0.1": "10", "0.3": "30"},
-    "The best attack that is possible at all, with any knowledge and any computer.",
+    "The best possible attack, with any knowledge and any computer.",
 )
 TIME = Choice(
     "time",
     "Passes over the data",
     "20",
     {"5": "Quick: 5", "20": "Usual: 20", "100": "Patient: 100"},
-    "More passes at the same protection make better models, and take longer.",
+    "At the same protection, more passes give a better model and take longer.",
 )
 PARAMETERS = (STEP, FEAR, TIME)
 _QUESTIONS = (
     "How many people are in the data?",
-    "What do you fear?",
+    "How much may an attacker find out?",
     "What is the model for?",
-    "How long may it take?",
+    "How long may training take?",
+)
+_EXPLANATIONS = (
+    "Count each person once, however many rows they have. This number is public.",
+    "An attacker wants to know who took part. No protection is perfect: guessing finds 1 of 100.",
+    "The plan is compared with a public sample of this kind. Your answer does not change the protection.",
+    "Each pass uses every record once, with noise.",
 )
 
 
 def begin_button() -> None:
-    """Offer the questions."""
+    """Offer the guide."""
     st.button(
         "Guide me in four questions",
         icon=":material/route:",
@@ -47,7 +53,7 @@ def begin_button() -> None:
 
 
 def show() -> None:
-    """Show the present question, and the way on."""
+    """Show the current question, with buttons to the others."""
     step = int(state.get(STEP.name))
     with layout.card(f"{step} of 4: {_QUESTIONS[step - 1]}"):
         st.progress(step / 4)
@@ -57,21 +63,18 @@ def show() -> None:
                 st.button("Back", key="guide-back", on_click=_go_back)
             label = "Next" if step < 4 else "Show the plan"
             st.button(label, key="guide-on", type="primary", on_click=_go_on)
-            st.button("Leave", key="guide-leave", on_click=state.sets(STEP.name, None))
+            st.button("Close", key="guide-leave", on_click=state.sets(STEP.name, None))
 
 
 def _question(step: int) -> None:
+    st.markdown(_EXPLANATIONS[step - 1])
     if step == 1:
-        st.markdown("Each person once, however many rows are about them. The number is public.")
         number_with_slider(RECORDS)
     elif step == 2:
-        st.markdown("That someone finds out who took part. Nothing protects fully: guessing finds 1 of 100.")
         choice(FEAR, as_buttons=True)
     elif step == 3:
-        st.markdown("It decides what the plan is compared with. It changes nothing about the protection.")
         ask_width(choice(USE))
     else:
-        st.markdown("Each pass looks at everyone once, with noise.")
         choice(TIME, as_buttons=True)
 
 
@@ -80,7 +83,7 @@ def _go_back() -> None:
 
 
 def _go_on() -> None:
-    """Take the next step from where the visit is: a click may come before its button is drawn anew."""
+    """Go on from the visit's own step: a second click may precede the redraw of the button."""
     step = int(state.get(STEP.name) or 4)
     if step < 4:
         state.change(STEP.name, str(step + 1))
@@ -91,7 +94,7 @@ def _go_on() -> None:
 
 
 def answers() -> dict[str, Any]:
-    """Return the plan that the answers make: full batches, δ a tenth of 1/N or less, noise by the fear."""
+    """Return the plan from the answers: full batches, δ at most 1/(10·N), and noise that limits attacks."""
     records = state.get(RECORDS.name)
     return {
         BATCH.name: records,

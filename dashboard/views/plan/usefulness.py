@@ -1,9 +1,10 @@
-"""What plans of this ε were good for on the public samples, from the results that ship with the project."""
+"""The scores that shipped runs at a plan's ε reached on the public samples."""
 
 import functools
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
 from dashboard.components.bounds import at_most
 from dashboard.components.formats import brief, number
@@ -20,15 +21,15 @@ USE = Choice(
     "What the model is for",
     "risk",
     {"risk": "Risk of each person", "topics": "Topics of texts", "images": "Images"},
-    "Which of the public samples the plan is compared with.",
+    "The public sample that the plan is compared with.",
 )
 _MOST = 10**6
 _STOPS = log_stops(1, _MOST, whole=True, mantissas=(1, 1.5, 2, 3, 4, 5, 6, 8))
 WIDTHS = {
     use: Number(name, label, None, 1, _MOST, help, _STOPS, whole=True)
     for use, name, label, help in (
-        ("risk", "predictors", "Predictors", "Columns that predict; each category is one of its own."),
-        ("topics", "vocabulary", "Words in the vocabulary", "Different words that are counted."),
+        ("risk", "predictors", "Predictors", "Predicting columns; each category counts as one."),
+        ("topics", "vocabulary", "Words in the vocabulary", "Number of distinct words."),
         ("images", "pixels", "Pixels of an image", "Width times height."),
     )
 }
@@ -36,16 +37,18 @@ WIDTHS = {
 
 @dataclass(frozen=True)
 class Sample:
-    """Results on one public sample: values by ε (rows) and seed (columns), the last row without noise.
+    """Results on one public sample.
 
     Attributes
     ----------
     records, width
-        How many records were trained on, and of how many predictors, words or pixels.
+        Numbers of training records and of predictors, words or pixels.
     record, unit
-        What these two count.
+        The nouns for these two.
     model
-        What was trained, and for how long.
+        The model, and the length of its training.
+    scores
+        Held-out scores by ε (rows) and seed (columns); the last row is without noise.
     """
 
     score: Score
@@ -59,13 +62,13 @@ class Sample:
 
     @property
     def name(self) -> str:
-        """Of the score, without what tells it from others of its kind."""
+        """The short name of the score."""
         return self.score.name.split(" (")[0]
 
 
 @functools.cache
 def sample(use: str) -> Sample:
-    """Return the results on the sample that suits a use."""
+    """Return the results on the sample for a use."""
     results = lessons.load()
     if use == "risk":
         size = (4_204, "people", 44, "predictors", "logistic regression, 16 steps")
@@ -85,7 +88,7 @@ EPSILONS = np.array(lessons.EPSILONS[:-1])
 
 
 def expected(use: str, epsilon: float) -> tuple[float, float, float]:
-    """Return median, least and largest score at an ε, between those that were tried in log ε."""
+    """Return the median, lowest and highest score at an ε, interpolated in log ε."""
     tried = sample(use).scores[:-1]
     at = np.log(np.clip(epsilon, EPSILONS[0], EPSILONS[-1]))
     low, middle, high = (
@@ -96,7 +99,7 @@ def expected(use: str, epsilon: float) -> tuple[float, float, float]:
 
 
 def chart(use: str, epsilon: float) -> Figure:
-    """The score against ε with its spread over seeds, the level without privacy, and this plan."""
+    """Draw the score against ε with its range over seeds, the level without privacy, and this plan."""
     of = sample(use)
     tried, free = of.scores[:-1], float(np.median(of.scores[-1]))
     middle = np.median(tried, axis=1)
@@ -119,58 +122,66 @@ def chart(use: str, epsilon: float) -> Figure:
     return figure(traces, x, axis(f"Held-out {of.name}"), height=320, margin={**NO_LEGEND, "t": 36})
 
 
+def table(use: str) -> pd.DataFrame:
+    """Return the scores on a public sample, one row for each tested ε."""
+    tried, score = sample(use).scores[:-1], f"Held-out {sample(use).name}"
+    columns = {"ε": EPSILONS, f"{score}, median": np.median(tried, axis=1)}
+    return pd.DataFrame(columns | {"lowest": tried.min(axis=1), "highest": tried.max(axis=1)})
+
+
 def sentence(use: str, epsilon: float) -> str:
-    """Say what was reached at this ε."""
+    """State the score that runs at this ε reached."""
     of, (middle, low, high) = sample(use), expected(use, epsilon)
     free = float(np.median(of.scores[-1]))
     near = min(max(epsilon, EPSILONS[0]), EPSILONS[-1])
-    tried = "" if near in EPSILONS else ", read off between the ε that were tried"
+    tried = "" if near in EPSILONS else ", interpolated between the tested ε"
     if near != epsilon:
-        tried = ", the nearest that was tried"
+        tried = ", the nearest tested value"
     return (
-        f"At ε = {at_most(near)}{tried}, runs on {of.data} had a held-out {of.name} of **{number(middle)}** "
-        f"({number(low)} to {number(high)} over {of.scores.shape[1]} runs), against {number(free)} without "
-        f"privacy. {of.score.explained()}"
+        f"At ε = {at_most(near)}{tried}, runs on {of.data} reached a held-out {of.name} of "
+        f"**{number(middle)}** ({number(low)} to {number(high)} over {of.scores.shape[1]} runs); without "
+        f"privacy it is {number(free)}. {of.score.explained()}"
     )
 
 
 def origin(use: str) -> str:
-    """Say which runs the numbers are of."""
+    """Describe the runs behind the numbers."""
     epsilons = f"{', '.join(f'{epsilon:g}' for epsilon in EPSILONS[:-1])} and {EPSILONS[-1]:g}"
     return (
-        f"These runs come with the project, and Learn shows them too: VIPS, improved ({sample(use).model}), "
-        f"with full batches, seeded, at δ = {brief(lessons.DELTA)} and ε = {epsilons}. Your own data may do "
-        "better or worse: this is a first guess before anything is spent. Frontier has other methods."
+        f"Seeded runs that come with the project and that Learn shows too: VIPS, improved "
+        f"({sample(use).model}), with full batches, at δ = {brief(lessons.DELTA)} and "
+        f"ε = {epsilons}. Your own data may give better or worse scores: this is a first guess before any "
+        "budget is spent. Frontier compares methods."
     )
 
 
 def distance(use: str, records: int, width: int | None) -> str:
-    """Say how far the visitor's data are from those, and what that means for what can be expected."""
+    """Compare the size of the visitor's data with the sample's, and state what to expect."""
     of = sample(use)
-    people = _side(records, of.records)  # at the same ε, noise per person falls with their number
-    wide = 0 if width is None else -_side(width, of.width)  # and more numbers share the same budget
+    people = _side(records, of.records)  # at the same ε, noise per person falls as N grows
+    wide = 0 if width is None else -_side(width, of.width)  # more numbers share the same budget
     yours = f"{records:,} {of.record}" + ("" if width is None else f" and {width:,} {of.unit}")
     theirs = f"{of.records:,} {of.record} and {of.width:,} {of.unit}"
-    return f"That is with {theirs}; you have {yours}: **{_outlook(people, wide)}**."
+    return f"The sample has {theirs}; you have {yours}: **{_outlook(people, wide)}**."
 
 
 def _side(mine: int, theirs: int) -> int:
-    """Return 1 for more than twice as many, -1 for less than half, 0 for about as many."""
+    """Return 1 if `mine` is above twice `theirs`, -1 if below half of it, otherwise 0."""
     return (mine > 2 * theirs) - (2 * mine < theirs)
 
 
 def _outlook(people: int, wide: int) -> str:
     if people * wide < 0:
-        return "one makes it easier and the other harder, so take this as a rough guess"
+        return "one makes it easier and the other harder, so this is a rough guess"
     if people + wide == 0:
-        return "about the same, so that this is a fair guess for similar data"
+        return "about the same, so this is a fair guess for similar data"
     return (
         "expect to come closer to training without privacy" if people + wide > 0 else "expect less than this"
     )
 
 
 def ask_width(use: str) -> None:
-    """Offer to say how many predictors, words or pixels the visitor's data have."""
+    """Offer an input for the number of predictors, words or pixels."""
     unit = sample(use).unit
-    help = "To compare with the public sample. It changes nothing about the protection."
-    optional_number(WIDTHS[use], f"I know how many {unit} there are", help, sample(use).width)
+    help = "For the comparison with the public sample. It does not change the protection."
+    optional_number(WIDTHS[use], f"Enter the number of {unit}", help, sample(use).width)

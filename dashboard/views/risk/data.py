@@ -1,4 +1,7 @@
-"""What the Risk page shows of finished runs: scores of public held-out people, coefficients, reruns."""
+"""Numbers of the Risk page: held-out curves and intervals, coefficients, reruns, one person's risk.
+
+AUC, log loss and coefficients are those of the run's result; only what it does not hold is computed here.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -11,7 +14,6 @@ from scipy.special import expit, ndtri
 from dashboard import stored
 from dashboard.stored import Finished
 from vips_core import BayesianLogistic, Table
-from vips_core.jobs.request import Request
 from vips_core.kernels import Array
 from vips_core.models.logistic import scores
 from vips_core.models.logistic.task import per_unit
@@ -22,9 +24,9 @@ from vips_core.store.rows import DONE
 from vips_core.sweeps.grid import Sweep
 
 LEVEL = 0.9  # of every interval on the page
-RATES = np.linspace(0, 1, 101)
-GROUPS = 10
-MOST_RERUNS = 30
+RATES = np.linspace(0, 1, 101)  # false positive rates of the ROC curves
+GROUPS = 10  # of equal size, in the calibration chart
+MOST_RERUNS = 30  # runs whose coefficients are read for the range over reruns
 INTERCEPT = "intercept"
 SHOWN = 12  # coefficients in the chart
 
@@ -55,18 +57,19 @@ class Scored:
 
     @property
     def failed(self) -> bool:
-        """Whether the same risk for everyone would have been as good."""
+        """Whether a constant prediction would have been as good."""
         return self.log_loss >= self.constant_log_loss
 
 
 def scored(run: Finished) -> Scored:
-    """Score a run on the held-out people; the bootstrap behind the band is done once for all visitors."""
+    """Return a run's scores and curves on held-out people; the bootstrap runs once for all visitors."""
     return _scored(run.run.id, run)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def _scored(run_id: str, _run: Finished) -> Scored:
     labels, risks = _run.data.test.y, probabilities(_run, _run.data.test)
+    held_out = _run.result["held_out"]
     roc = scores.roc_of(labels, risks)
     low, high = scores.roc_band(labels, risks, RATES, LEVEL)
     return Scored(
@@ -75,29 +78,29 @@ def _scored(run_id: str, _run: Finished) -> Scored:
         curve=np.interp(RATES, roc.false_positive_rate, roc.true_positive_rate),
         low=low,
         high=high,
-        auc=scores.auc_of(labels, risks),
+        auc=held_out["AUC"],
         interval=scores.auc_interval(labels, risks, LEVEL),
         calibration=scores.calibration_of(labels, risks, GROUPS),
         predicted_cases=float(risks.sum()),
-        log_loss=scores.log_loss(labels, risks),
+        log_loss=held_out["log loss"],
         constant_log_loss=scores.constant_log_loss(labels),
     )
 
 
 def without_failures(scores: Mapping[str, Scored]) -> dict[str, Scored]:
-    """Return the methods that beat one risk for everyone; all where none does."""
+    """Return the methods that beat a constant prediction, or all methods where none does."""
     return {method: run for method, run in scores.items() if not run.failed} or dict(scores)
 
 
 def probabilities(run: Finished, rows: Table) -> Array:
-    """Return each person's risk by a run; a rival without a posterior has one weight for each feature."""
+    """Return each person's risk by a run, whose coefficients suffice where it has no fit."""
     if run.fit is not None:
         return np.asarray(run.fit.model.predict_probability(run.fit, rows))
     return np.asarray(expit(rows.x @ run.tables["coefficients"]["mean"].to_numpy()))
 
 
 def risk_intervals(run: Finished, rows: Table) -> Array | None:
-    """Return the ends of each person's risk under the posterior, None where a run has no posterior."""
+    """Return credible intervals of each person's risk, None where a run has no posterior."""
     if run.fit is None or not isinstance(run.fit.model, BayesianLogistic):
         return None
     return np.asarray(run.fit.model.risk_intervals(run.fit, rows, LEVEL))
@@ -133,7 +136,7 @@ def person_table(runs: Mapping[str, Finished], row: Table) -> pd.DataFrame:
 
 
 def readable_person(risks: pd.DataFrame) -> pd.DataFrame:
-    """Return one person's risks for people to read."""
+    """Return one person's risks with readable columns."""
     names = {"method": "Method", "risk": "Risk", "low": "low (90% credible)", "high": "high (90% credible)"}
     return risks.assign(method=risks["method"].map(METHOD_NAMES)).rename(columns=names)
 
@@ -157,7 +160,7 @@ def roc_table(scores: Mapping[str, Scored]) -> pd.DataFrame:
 
 
 def calibration_table(scores: Mapping[str, Scored]) -> pd.DataFrame:
-    """Return predicted and observed risk of each group, with its people and cases and Wilson's interval."""
+    """Return each group's predicted and observed risk, Wilson interval, people and cases."""
     tables = []
     for method, scored_run in scores.items():
         groups = scored_run.calibration
@@ -179,7 +182,7 @@ def calibration_table(scores: Mapping[str, Scored]) -> pd.DataFrame:
 
 
 def wilson(share: Array, people: Array) -> tuple[Array, Array]:
-    """Interval of a share (Wilson 1927), which is not empty where there are no cases."""
+    """Return the Wilson (1927) interval of a share, which has a width even without any cases."""
     z = float(ndtri(0.5 + LEVEL / 2))
     centre = (share + z**2 / (2 * people)) / (1 + z**2 / people)
     half = z * np.sqrt(share * (1 - share) / people + z**2 / (4 * people**2)) / (1 + z**2 / people)
@@ -187,27 +190,29 @@ def wilson(share: Array, people: Array) -> tuple[Array, Array]:
 
 
 def coefficients(runs: Mapping[str, Finished]) -> pd.DataFrame:
-    """Return every method's coefficients, with credible intervals where there is a posterior.
+    """Return the coefficients of every method, with credible intervals where there is a posterior.
 
-    Columns: method, feature, mean, low, high, unit (mean per unit of the predictor), and from reruns in the
-    store: reruns, least and greatest.
+    Columns: method, feature, mean, low, high, unit (mean per unit of the predictor), and over reruns in the
+    store: reruns (their number), least and greatest.
     """
     tables = []
     for method, run in runs.items():
-        table = run.tables["coefficients"].rename(columns={"low (90 %)": "low", "high (90 %)": "high"})
-        table = table.reindex(columns=["feature", "mean", "low", "high"])
-        unit = per_unit(table, run.data.train.ranges)
-        tables.append(table.assign(method=method, unit=unit, **_spread_of_reruns(run)))
-    return pd.concat(tables, ignore_index=True)
+        names = {"low (90 %)": "low", "high (90 %)": "high", "per unit": "unit"}
+        table = run.tables["coefficients"].rename(columns=names)
+        if "unit" not in table:  # the report leaves it out where nothing was held out
+            table["unit"] = per_unit(table, run.data.train.ranges)
+        tables.append(table.assign(method=method, **_spread_of_reruns(run)))
+    columns = ["method", "feature", "mean", "low", "high", "unit", "reruns", "least", "greatest"]
+    return pd.concat(tables, ignore_index=True).reindex(columns=columns)
 
 
 def _spread_of_reruns(run: Finished) -> dict[str, object]:
-    """Return the least and greatest estimate of other runs of the same request, whatever their seeds."""
-    wanted = _unseeded(run.request)
+    """Return the range of estimates over runs of the same request with other seeds."""
+    wanted = _unseeded(run.run.request)
     others = [
         row
         for row in stored.store().runs(data=run.run.data, model="logistic", status=DONE, kind="fit")
-        if row.id != run.run.id and _unseeded(Request.from_mapping(row.request)) == wanted
+        if row.id != run.run.id and _unseeded(row.request) == wanted
     ]
     means = [stored.finished(row.id).tables["coefficients"]["mean"] for row in others[:MOST_RERUNS]]
     if not means:
@@ -216,8 +221,8 @@ def _spread_of_reruns(run: Finished) -> dict[str, object]:
     return {"reruns": len(all_runs), "least": all_runs.min(axis=0), "greatest": all_runs.max(axis=0)}
 
 
-def _unseeded(request: Request) -> dict[str, object]:
-    return {name: value for name, value in request.to_mapping().items() if name != "seed"}
+def _unseeded(request: Mapping[str, object]) -> dict[str, object]:
+    return {name: value for name, value in request.items() if name != "seed"}
 
 
 def largest(table: pd.DataFrame, count: int) -> list[str]:
@@ -228,7 +233,7 @@ def largest(table: pd.DataFrame, count: int) -> list[str]:
 
 
 def coefficients_table(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the coefficients for people to read."""
+    """Return the coefficients with readable columns."""
     names = {
         "method": "Method",
         "feature": "Predictor",

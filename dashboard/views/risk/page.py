@@ -1,4 +1,4 @@
-"""Risk: who is at risk, learned behind the wall."""
+"""Risk: predictions from a person's features, learned behind the wall."""
 
 import streamlit as st
 
@@ -6,7 +6,7 @@ from dashboard.components.charts import chart
 from dashboard.components.layout import card
 from dashboard.model_page import page as model_page
 from dashboard.stored import DataSet, Finished
-from dashboard.views.risk import charts, coefficient_chart, data, person_form, text
+from dashboard.views.risk import charts, data, person_form, text
 from dashboard.views.risk.definition import PAGE
 
 
@@ -49,7 +49,7 @@ def _coefficients(runs: dict[str, Finished], useful: list[str]) -> None:
     table = data.coefficients(runs)
     shown = table[table["method"].isin(useful)]
     features = data.largest(shown, data.SHOWN)
-    figure, beyond = coefficient_chart.forest(shown, features)
+    figure, beyond = charts.forest(shown, features)
     with card("Coefficients", text.coefficients(shown, features, beyond)):
         chart(figure, "coefficients", text.COEFFICIENTS_ALT, lambda: data.coefficients_table(table))
 

@@ -1,7 +1,7 @@
-"""The form for one person's risk: sliders over the public ranges, and what applies or is not known.
+"""The form for one person's risk: sliders over the public ranges, yes-or-no buttons, unknown values.
 
-A person is a mapping from predictor to value in the units of the range, None where it is not known. The
-address holds where they differ from the person that the form starts with, as "place:value".
+A person maps each predictor to a value in the units of its range, or to None where it is unknown. The address
+holds the differences from the person that the form starts with, as "position:value".
 """
 
 import math
@@ -15,33 +15,34 @@ from scipy import sparse
 import sample_data
 from dashboard import state
 from dashboard.components import layout
+from dashboard.views.risk.data import INTERCEPT
 from vips_core import Table
 from vips_core.records import DataSet
 
 PARAMETER = state.Text("person", None, r"\d{1,6}:(-|[0-9.e+-]{1,24})", several=True)
-INTERCEPT, YES_NO = "intercept", (0.0, 1.0)
-FEW = 40  # choices that are shown all at once
-STEPS = 100
-LABEL = "\0"  # no predictor is called so
+YES_NO = (0.0, 1.0)
+FEW = 40  # options that fit on the page as buttons; more become a list
+STEPS = 100  # of a slider, at most
+LABEL = "\0"  # stands for the outcome: no predictor has this name
 
 Person = dict[str, float | None]
 
 
 def predictors(rows: Table) -> dict[str, tuple[float, float]]:
-    """Return what a person is described by, with its public ranges; without a schema, yes or no."""
+    """Return the predictors with their public ranges; without a schema, all are yes or no."""
     if rows.ranges:
         return dict(rows.ranges)
     return {name: YES_NO for name in rows.feature_names if name != INTERCEPT}
 
 
 def optional(rows: Table) -> dict[str, int]:
-    """Return the predictors that need not be known, each with the place of its indicator."""
+    """Return the predictors that may be unknown, each with the column of its indicator."""
     places = {rows.feature_names[column]: indicator for column, indicator in rows.missing_pairs}
     return {name: place for name, place in places.items() if name in rows.ranges}
 
 
 def yes_or_no(rows: Table, public: Table | None) -> list[str]:
-    """Return the predictors from 0 to 1 of which no public person has a value between."""
+    """Return the predictors from 0 to 1 that no public person has a value between."""
     names = list(rows.feature_names)
     return [
         name
@@ -77,7 +78,7 @@ def as_row(rows: Table, person: Person) -> Table:
 
 
 def from_address(text: str | None, rows: Table, start: Person) -> Person:
-    """Return the person of the address; `ValueError` with one sentence where there cannot be such a one."""
+    """Return the person in the address; `ValueError` with one sentence where the values are impossible."""
     person, ranges, may_be_missing = dict(start), list(predictors(rows).items()), optional(rows)
     for item in (text or "").split(","):
         if not item:
@@ -96,7 +97,7 @@ def from_address(text: str | None, rows: Table, start: Person) -> Person:
 
 
 def _described(rows: Table, start: Person) -> tuple[Person, ValueError | None]:
-    """Return the person of the visit, or the usual one and why there cannot be such a one."""
+    """Return the person of the visit, or the usual one and the problem with the address."""
     try:
         return from_address(state.get(PARAMETER.name), rows, start), None
     except ValueError as problem:
@@ -104,7 +105,7 @@ def _described(rows: Table, start: Person) -> tuple[Person, ValueError | None]:
 
 
 def to_address(person: Person, start: Person) -> str | None:
-    """Return where the person differs from the start, None where nowhere."""
+    """Return the differences from the starting person, None where there are none."""
     differences = [
         f"{place}:{'-' if value is None else f'{value:.6g}'}"
         for place, (name, value) in enumerate(person.items())
@@ -123,7 +124,7 @@ def show(data_set: DataSet) -> Person:
         state.put(PARAMETER.name, None)
     person, problem = _described(rows, start)
     if problem is not None:
-        layout.problem(f"In the address, {problem}; the usual person is shown instead.")
+        layout.problem(f"In the address, {problem}; the form starts over.")
 
     def take(changes: Mapping[str, float | None]) -> None:
         now, _ = _described(rows, start)  # two sliders may move before the form is drawn again
@@ -139,15 +140,15 @@ def show(data_set: DataSet) -> Person:
     known = [name for name in simple if person[name] is not None]
     if known:
         _several(
-            "Applies",
+            "Yes",
             known,
             [name for name in known if person[name]],
-            f"applies:{turn}:{len(known)}",
+            f"yes:{turn}:{len(known)}",
             lambda chosen: take({name: float(name in chosen) for name in known}),
         )
     if may_be_missing:
         _several(
-            "Not known",
+            "Unknown",
             may_be_missing,
             [name for name in may_be_missing if person[name] is None],
             f"unknown:{turn}",
@@ -158,7 +159,7 @@ def show(data_set: DataSet) -> Person:
                 }
             ),
         )
-    st.button("Back to the usual person", icon=":material/restart_alt:", key="usual-person", on_click=_reset)
+    st.button("Reset", icon=":material/restart_alt:", key="usual-person", on_click=_reset)
     return person
 
 

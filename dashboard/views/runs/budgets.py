@@ -1,4 +1,4 @@
-"""Budgets of private data sets and the ledger behind them, on the Runs page."""
+"""Budgets of private data sets and the ledger, on the Runs page."""
 
 import streamlit as st
 
@@ -9,7 +9,7 @@ from dashboard.components.charts import chart
 from dashboard.components.formats import brief
 from dashboard.components.layout import card, metric
 from dashboard.components.tables import by_width, csv_button, text_table
-from dashboard.views.runs import charts, separation, tables, text
+from dashboard.views.runs import charts, text
 from vips_core.store import caps
 from vips_core.store.budget import Cap
 from vips_core.store.database import StoreError
@@ -17,7 +17,7 @@ from vips_core.store.rows import DataRow
 
 
 def show() -> None:
-    """Show what each private data set has spent, with its cap, and verify the ledger."""
+    """Show the budget of each private data set, then the ledger with a button to verify it."""
     private = [row for row in stored.store().data_sets() if row.private]
     if not private:
         with card("No private data set yet"):
@@ -36,8 +36,8 @@ def _ledger() -> None:
         (st.error if wrong else st.success)(text.verdict(wrong, len(rows)))
         for note in stored.store().notes():
             st.warning(layout.plain(note))
-    table = tables.ledger_table(rows)
-    with by_width("ledger", tables.ledger_rows(rows)):
+    table = charts.ledger_table(rows)
+    with by_width("ledger", charts.ledger_rows(rows)):
         st.dataframe(table, hide_index=True, height=min(360, 38 + 35 * max(1, len(table))), alt="The ledger")
     csv_button(table, "ledger")
 
@@ -48,13 +48,13 @@ def _budget(row: DataRow) -> None:
     except StoreError as problem:
         layout.problem(str(problem))
         return
-    assert budget.cap is not None  # a private data set cannot be registered without one
+    assert budget.cap is not None  # every private data set is registered with one
     unit = layout.plain(row.unit)
     cap = f"ε = {budget.cap.epsilon:g} at δ = {brief(budget.cap.delta)}"
-    st.caption(f"{row.records:,} records, {unit} each. The cap is {cap}.")
+    st.caption(f"{row.records:,} records; each is {unit}. Cap: {cap}.")
     for sentence in stored.store().overlap_sentences(row.name):
         st.caption(layout.plain(sentence))
-    name = f"budget-{row.name}"  # not the fingerprint: the same records may have two names
+    name = f"budget-{row.name}"  # not its fingerprint: two data sets may hold the same records
     columns = layout.narrow_columns(name, 3)
     metric("Largest ε of one more run", at_least(budget.left_epsilon), columns[0])
     metric("Left of the cap", f"{budget.left_share:.1%}", columns[1])
@@ -62,15 +62,15 @@ def _budget(row: DataRow) -> None:
     st.caption(text.ADAPTIVITY)
     budget_bar.show(budget.spent_share, budget.reserved_share)
     if budget.history:
-        alt = f"Share of the cap that all releases from {row.name} take, over time."
-        chart(charts.budget_over_time(budget), name, alt, lambda: tables.budget_table(budget))
+        alt = f"Share of the cap used by all releases from {row.name}, over time."
+        chart(charts.budget_over_time(budget), name, alt, lambda: charts.budget_table(budget))
     else:
         st.markdown(text.NOTHING_RELEASED)
     st.caption(text.CAPS_CAPTION)
-    text_table(tables.caps_table(caps.all_set(stored.store().ledger(row.name))))
+    text_table(charts.caps_table(caps.all_set(stored.store().ledger(row.name))))
     with st.expander("Change the cap", type="compact"):
         _cap_form(row, budget.cap)
-    separation.show(row)
+    _separation(row)
 
 
 def _cap_form(row: DataRow, cap: Cap) -> None:
@@ -85,11 +85,33 @@ def _cap_form(row: DataRow, cap: Cap) -> None:
 
 
 def _set_cap(name: str, key: str) -> None:
-    """Take what stands in the form now: a click may come before the page was drawn with what was typed."""
+    """Set the cap from the form as it is now: a click may precede the redraw after typing."""
     epsilon, delta, by, reason = (
         st.session_state[f"cap-{value}:{key}"] for value in ("epsilon", "delta", "by", "reason")
     )
     try:
         stored.store().set_cap(name, Cap(epsilon, delta), by=by.strip() or None, reason=reason)
+    except ValueError as problem:
+        state.complain(str(problem))
+
+
+def _separation(row: DataRow) -> None:
+    """Offer to separate a data set from those it shares a budget with, if any."""
+    linked = stored.store().linked(row.name)
+    if not linked:
+        return
+    with st.expander("Separate from another data set", type="compact"):
+        st.caption(text.SEPARATION_CAPTION)
+        st.selectbox("Shares its budget with", linked, key=f"separate-from:{row.name}")
+        st.text_input("Your name", max_chars=100, key=f"separate-by:{row.name}")
+        st.text_input("Why", max_chars=500, key=f"separate-reason:{row.name}")
+        st.button("Separate", key=f"separate:{row.name}", on_click=_separate, args=(row.name,))
+
+
+def _separate(name: str) -> None:
+    other, by, reason = (state.visit[f"separate-{what}:{name}"] for what in ("from", "by", "reason"))
+    state.settle()
+    try:
+        stored.store().separate_data(name, [other], by=by, reason=reason)
     except ValueError as problem:
         state.complain(str(problem))

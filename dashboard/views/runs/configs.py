@@ -6,7 +6,7 @@ from dashboard import pages, state, stored
 from dashboard.components import layout
 from dashboard.components.layout import card
 from dashboard.views.runs import data, text
-from dashboard.views.runs.parameters import CHOSEN, HISTORY, PART
+from dashboard.views.runs.data import CHOSEN, HISTORY, PART
 from vips_core.jobs import supervisor
 from vips_core.jobs.request import Request
 from vips_core.jobs.submission import submit
@@ -14,7 +14,7 @@ from vips_core.sweeps.job import submit_sweep
 
 
 def show() -> None:
-    """Show the form for a config, and what can be done with a good one."""
+    """Show the form for a config, and the actions on a valid one."""
     with card("Run a config", text.CONFIG_CAPTION):
         uploaded = st.file_uploader("Config file", ["toml"], max_upload_size=1, key="config-file")
         typed = st.text_area("Or paste it here", height=220, key="config-text", max_chars=data.LARGEST_CONFIG)
@@ -42,6 +42,7 @@ def show() -> None:
 
 
 def _submit(toml: str) -> None:
+    """Queue a run or sweep and show it in the history, or keep the reason for its refusal."""
     store = stored.store()
     try:
         config = data.read_config(toml)

@@ -1,26 +1,44 @@
-"""What the Runs page asks of the store: runs that match, what a run left, and what a config asks for."""
+"""The inputs of the Runs page, each with its name in the address, and what it reads from the store."""
 
 import json
+from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dashboard.views.runs.parameters import ALL, AUDITS, SWEEPS
+from dashboard.state import Choice, Text
+from dashboard.views.runs import text
 from vips_core import ACCOUNTANTS, Ledger
 from vips_core.jobs.request import Request
+from vips_core.models.task import TITLES
 from vips_core.privacy import accountants
 from vips_core.privacy.accountants import Account
-from vips_core.store.rows import AUDIT, SWEEP, RunRow
+from vips_core.reports.figures import METHOD_NAMES
+from vips_core.store.rows import AUDIT, STATUSES, SWEEP, RunRow
 from vips_core.store.store import Store
 from vips_core.sweeps.grid import Sweep
 from vips_core.toml import read_toml
 
-LARGEST_CONFIG = 100_000  # characters
-OWN_PROOF = "pure"  # among the accounts: ε of a method with a proof of its own
+ALL = "all"
+HISTORY, BUDGETS, IMPORT = "history", "budgets", "import"
+SWEEPS, AUDITS = "sweep", "audit"  # among the methods
+LARGEST_CONFIG = 100_000  # characters of a config: a hundred times a large sweep's, and parsed in a moment
+OWN_PROOF = "pure"  # among the accountants: the ε of a method with a privacy proof of its own
+
+_PARTS = {HISTORY: "Runs", BUDGETS: "Budgets", IMPORT: "Import"}
+PART = Choice("part", "Show", HISTORY, _PARTS, text.PART_HELP)
+MODEL = Choice("model", "Model", ALL, ChainMap(TITLES, {ALL: "All models"}), "Show runs of this model only.")
+DATA = Text("data", ALL, r"\w[\w .,-]{0,200}")
+_STATUSES = {ALL: "Any status", **{name: name.capitalize() for name in STATUSES}}
+STATUS = Choice("status", "Status", ALL, _STATUSES, "Show runs with this status only.")
+_METHODS = {ALL: "All methods", **METHOD_NAMES, SWEEPS: "Sweeps", AUDITS: "Audits"}
+METHOD = Choice("method", "Method", ALL, _METHODS, "Show runs of this method only.")
+CHOSEN = Text("runs", None, r"[0-9a-f]{8}", several=True)
+PARAMETERS = (PART, MODEL, DATA, STATUS, METHOD, CHOSEN)
 
 
 def matching(runs: Sequence[RunRow], model: str, data: str, status: str, method: str) -> list[RunRow]:
-    """Return the runs that match, those that are pinned first, then the newest."""
+    """Return the runs that match the filters, pinned ones first, then the newest."""
     matches = [
         run
         for run in runs
@@ -33,20 +51,20 @@ def matching(runs: Sequence[RunRow], model: str, data: str, status: str, method:
 
 
 def _method(run: RunRow) -> str:
-    """Return what the filter by method calls a run."""
+    """Return a run's name in the filter by method."""
     return {SWEEP: SWEEPS, AUDIT: AUDITS}.get(run.kind) or str(run.request["method"])
 
 
 @dataclass(frozen=True)
 class RunResults:
-    """What a run left: ε by every accountant from its ledger, and its held-out scores."""
+    """The results of a run: ε by every accountant from its ledger, and its held-out scores."""
 
     accounts: Mapping[str, Account]
     scores: Mapping[str, float]
 
 
 def run_results(home: str, run_id: str, status: str) -> RunResults:
-    """Judge the ledger of a run that has ended, which may have left nothing; slow, so for the background."""
+    """Account for the ledger of an ended run and read its scores, if it left any; slow, so run it later."""
     store = Store(Path(home))
     folder = store.folder(run_id)
     if not (folder / "result.json").exists():
@@ -64,7 +82,7 @@ def run_results(home: str, run_id: str, status: str) -> RunResults:
 
 
 def page_values(request: Request) -> dict[str, str]:
-    """Return a request as values of its page's address."""
+    """Return a request as values in its page's address."""
     values = request.to_mapping().items()
     return {name: str(value) for name, value in values if name not in ("model", "method")} | {
         "methods": request.method
@@ -72,7 +90,7 @@ def page_values(request: Request) -> dict[str, str]:
 
 
 def read_config(text: str) -> Request | Sweep:
-    """Read a config of a run or a sweep; `ValueError` with one sentence where it is neither."""
+    """Read the config of a run or sweep, or raise `ValueError` with one sentence."""
     if len(text) > LARGEST_CONFIG:
         raise ValueError(f"a config must have at most {LARGEST_CONFIG:,} characters, got {len(text):,}")
     given = read_toml(text)

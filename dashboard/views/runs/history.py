@@ -1,4 +1,4 @@
-"""The history of runs on the Runs page: filters, the table, and those that are chosen, side by side."""
+"""The history of runs on the Runs page: filters, the table, and selected runs side by side."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -9,16 +9,16 @@ from dashboard import pages, state, stored
 from dashboard.background import Later
 from dashboard.components import downloads, layout, live_runs
 from dashboard.components.charts import chart
-from dashboard.components.inputs import choice
+from dashboard.components.inputs import choice, one_of
 from dashboard.components.layout import card
 from dashboard.components.tables import by_width, csv_button, text_table
-from dashboard.views.runs import charts, data, tables, text
-from dashboard.views.runs.parameters import ALL, CHOSEN, DATA, METHOD, MODEL, STATUS
+from dashboard.views.runs import charts, data, text
+from dashboard.views.runs.data import ALL, CHOSEN, DATA, METHOD, MODEL, STATUS
 from vips_core.jobs.request import Request
 from vips_core.models.task import TASKS
 from vips_core.store.rows import AUDIT, FIT, SWEEP, RunRow
 
-_REDRAW = 3.0  # seconds
+_REDRAW = 3.0  # seconds between two redraws for live runs: a table that jumps oftener cannot be read
 
 
 def filters(runs: Sequence[RunRow]) -> list[RunRow]:
@@ -26,31 +26,24 @@ def filters(runs: Sequence[RunRow]) -> list[RunRow]:
     names = [ALL, *dict.fromkeys(run.data for run in runs)]
     if state.get(DATA.name) not in names:
         state.put(DATA.name, ALL)
-    key = state.widget_key(DATA.name, "filter", len(names))
     choice(MODEL)
-    st.selectbox(
-        "Data",
-        names,
-        names.index(state.get(DATA.name)),
-        key=key,
-        format_func=lambda name: "All data sets" if name == ALL else name,
-        on_change=state.takes(DATA.name, key),
-    )
+    labels = {name: name for name in names} | {ALL: "All data sets"}
+    one_of(DATA.name, "Data", labels, state.get(DATA.name))
     choice(STATUS)
     choice(METHOD)
     return data.matching(runs, *(state.get(item.name) for item in (MODEL, DATA, STATUS, METHOD)))
 
 
 def chosen(runs: Sequence[RunRow]) -> list[RunRow]:
-    """Return the runs that the address names; those that are not there are complained of."""
+    """Return the runs that the address names, with a complaint for each unknown one."""
     known = {run.id: run for run in runs}
     names = _chosen_names()
     for name in names:
         if name not in known:
             state.complain(f"There is no run {name!r}.")
-    there = [name for name in names if name in known]
-    state.put(CHOSEN.name, ",".join(there) or None)
-    return [known[name] for name in there]
+    selected = [known[name] for name in names if name in known]
+    state.put(CHOSEN.name, ",".join(run.id for run in selected) or None)
+    return selected
 
 
 def _chosen_names() -> list[str]:
@@ -58,7 +51,7 @@ def _chosen_names() -> list[str]:
 
 
 def show(matching: Sequence[RunRow], selected: Sequence[RunRow], any_runs: bool) -> None:
-    """Show the runs that match the filters, and below them those that are chosen."""
+    """Show the runs that match the filters, and below them the selected ones."""
     with Later() as later:
         with card("History", text.HISTORY_CAPTION):
             if matching:
@@ -74,16 +67,16 @@ def show(matching: Sequence[RunRow], selected: Sequence[RunRow], any_runs: bool)
 
 
 def _table(matching: Sequence[RunRow], selected: Sequence[RunRow]) -> None:
-    """Show the runs; those whose rows are marked are compared below."""
+    """Show the runs; selected rows are compared below."""
     ids, marked = [run.id for run in matching], {run.id for run in selected}
-    rows = tables.history_table(matching)
-    # Rows that have moved must not stay marked by their place, so that other rows are another widget.
+    rows = charts.history_table(matching)
+    # Streamlit keeps selected rows by place, so that other rows need another widget.
     key = state.widget_key(CHOSEN.name, "history", hash(tuple(ids)))
 
     def read(marks: Mapping[str, Any]) -> str | None:
         return ",".join(ids[place] for place in marks["selection"]["rows"] if place < len(ids)) or None
 
-    with by_width("history", tables.history_rows(matching, [run.id for run in selected])):
+    with by_width("history", charts.history_rows(matching, [run.id for run in selected])):
         st.dataframe(
             rows,
             hide_index=True,
@@ -107,10 +100,10 @@ def _table(matching: Sequence[RunRow], selected: Sequence[RunRow]) -> None:
 
 
 def _chosen_run(run: RunRow) -> None:
-    """Say what a run is, and offer what can be done with it."""
+    """Show a selected run with its actions."""
     about, actions = st.columns([2, 3], vertical_alignment="center")
     with about:
-        st.markdown(f"**{tables.method_label(run)}** on {layout.plain(run.data)}, run {run.id}: {run.status}")
+        st.markdown(f"**{charts.method_label(run)}** on {layout.plain(run.data)}, run {run.id}: {run.status}")
         st.caption(layout.protected(stored.store().data_of(run).unit))
     with actions.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center"):
         _link(run)
@@ -118,7 +111,8 @@ def _chosen_run(run: RunRow) -> None:
             live_runs.cancel_button(run.id)
         else:
             downloads.buttons(run.id)
-            _pin_button(run)
+            label, key = "Unpin" if run.pinned else "Pin", f"pin:{run.id}:{run.pinned}"
+            st.button(label, icon=":material/keep:", key=key, on_click=_pin, args=(run.id, not run.pinned))
             st.button("Delete", icon=":material/delete:", key=f"ask:{run.id}", on_click=_ask, args=(run.id,))
     if run.error:
         layout.problem(live_runs.why_failed(run))
@@ -136,28 +130,13 @@ def _link(run: RunRow) -> None:
         st.page_link(pages.page(pages.of_model(run.request["model"])), label="Open", query_params=values)
 
 
-def _pin_button(run: RunRow) -> None:
-    st.button(
-        "Unpin" if run.pinned else "Pin",
-        key=f"pin:{run.id}:{run.pinned}",
-        icon=":material/keep:",
-        on_click=_pin,
-        args=(run.id, not run.pinned),
-    )
-
-
 def _confirmation(run_id: str) -> None:
-    """Ask once more; a question that the visit remembers stays open when the page is drawn anew."""
+    """Ask for confirmation; the visit remembers the question, so that it survives a redraw."""
     with st.container(border=True):
         st.markdown(text.DELETING)
         with st.container(horizontal=True):
-            st.button(
-                f"Delete run {run_id}",
-                key=f"delete:{run_id}",
-                type="primary",
-                on_click=_delete,
-                args=(run_id,),
-            )
+            label, key = f"Delete run {run_id}", f"delete:{run_id}"
+            st.button(label, key=key, type="primary", on_click=_delete, args=(run_id,))
             st.button("Keep it", key=f"keep:{run_id}", on_click=_ask, args=(None,))
 
 
@@ -176,7 +155,7 @@ def _delete(run_id: str) -> None:
 
 
 def _change_store(action: Callable[[], None]) -> bool:
-    """Return whether the store did it; a refusal is kept for the page to show."""
+    """Change the store and return whether it accepted; the page shows the reason for a refusal."""
     try:
         action()
     except ValueError as problem:
@@ -186,19 +165,19 @@ def _change_store(action: Callable[[], None]) -> bool:
 
 
 def _compare(fits: Sequence[RunRow], later: Later) -> None:
-    """Show runs side by side."""
+    """Compare runs: settings, ε and scores."""
     home = str(stored.store().home)
     ended = [run for run in fits if run.status not in stored.LIVE]
     results = {run.id: later(data.run_results, home, run.id, run.status) for run in ended}
     left, right = st.columns(2, gap="medium")
     with left, card("Settings", text.SETTINGS_CAPTION if len(fits) > 1 else ""):
-        settings = tables.settings_table(fits)
+        settings = charts.settings_table(fits)
         if len(settings):
             text_table(settings)
         else:
             st.markdown(text.SAME_SETTINGS)
     with right, card("ε by every accountant", text.ACCOUNTS_CAPTION):
-        accounts = tables.accounts_table(fits, results)
+        accounts = charts.accounts_table(fits, results)
         if len(accounts):
             text_table(accounts)
             csv_button(accounts, "accounts")
@@ -208,23 +187,23 @@ def _compare(fits: Sequence[RunRow], later: Later) -> None:
         _scores(fits, results)
 
 
-def _scores(fits: Sequence[RunRow], results: tables.Results) -> None:
-    """Show runs beside those that share their scores: of the same model."""
+def _scores(fits: Sequence[RunRow], results: charts.Results) -> None:
+    """Show the scores of runs, model by model: other models have other scores."""
     any_scores = False
     for model in dict.fromkeys(run.request["model"] for run in fits):
         of_model = [run for run in fits if run.request["model"] == model]
-        scores, looks = tables.scores_table(of_model, results), tables.score_curves_table(of_model)
+        scores, looks = charts.scores_table(of_model, results), charts.score_curves_table(of_model)
         any_scores = any_scores or len(scores) + len(looks) > 0
         if len(scores):
             text_table(scores)
         if len(looks):
             score = TASKS[model].validation_score
-            alt = f"Held-out {score} after each step, a line for each run."
+            alt = f"Held-out {score} against steps, one line for each run."
             chart(charts.score_curves(looks, score), f"curves-{model}", alt, looks.copy)
     if not any_scores:
         st.markdown(text.NO_SCORES)
 
 
 def wait(runs: Sequence[RunRow]) -> None:
-    """Follow live runs, and draw the page again when they have moved on."""
+    """Follow live runs, and redraw the page when they progress."""
     live_runs.follow(runs, read=stored.store().runs, redraw=_REDRAW)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dashboard.views.topics.data import TopicMap, Topics, best_words
+from dashboard.views.topics.data import COHERENCE, TopicMap, Topics, best_words
 from vips_core.kernels import Array
 from vips_core.reports.figures import (
     CLEAR,
@@ -24,30 +24,20 @@ from vips_core.reports.figures import (
 from vips_core.reports.traces import axis, bars, line, markers
 
 _STRIPES = {"shape": "/", "fillmode": "overlay", "fgcolor": "#FFFFFF", "fgopacity": 0.55}
-COHERENCE = "Coherence (NPMI)"
 _DOWNWARDS = {"autorange": "reversed", "ticks": "", "showgrid": False}
-_NUMBERED = 1e-3  # the least share: topics that are empty lie upon each other
+_NUMBERED = 1e-3  # least share of a topic with a number: empty topics overlap, and so would their numbers
 _BLANK = {"showgrid": False, "showticklabels": False, "ticks": ""}
 
 
 def intertopic_map(topic_map: TopicMap, topics: Mapping[str, Topics], chosen: int) -> Figure:
-    """Circles for topics, their area by share; those of the reference are hollow, partners are joined."""
+    """Draw topics as circles with area by share; those of the reference are hollow and joined to partners."""
     traces: list[dict[str, Any]] = []
     if len(topic_map.methods) == 2:
         starts, ends = topic_map.of(0), topic_map.of(1)
         lines = np.stack([starts, ends, np.full_like(starts, np.nan)], axis=1)
         thin = {"color": GREY, "width": 1}
-        traces.append(
-            line(
-                "",
-                lines[..., 0].ravel(),
-                lines[..., 1].ravel(),
-                GREY,
-                line=thin,
-                opacity=0.5,
-                showlegend=False,
-            )
-        )
+        x, y = lines[..., 0].ravel(), lines[..., 1].ravel()
+        traces.append(line("", x, y, GREY, line=thin, opacity=0.5, showlegend=False))
     for turn, method in enumerate(topic_map.methods):
         places, shares = topic_map.of(turn), topics[method].shares
         size = len(places)
@@ -70,19 +60,19 @@ def intertopic_map(topic_map: TopicMap, topics: Mapping[str, Topics], chosen: in
                 hover=f"{METHOD_NAMES[method]}, topic %{{customdata[0]}}: %{{customdata[1]}}% of the words",
                 mode="markers" if hollow else "markers+text",
                 text=[str(number + 1) if shares[number] >= _NUMBERED else "" for number in range(size)],
-                textfont={"color": "#000000", "size": 11},  # which all colours of methods set off
+                textfont={"color": "#000000", "size": 11},  # readable on the colours of all methods
                 marker=marker,
                 unselected={"marker": {"opacity": 1}},  # a click dims nothing
                 customdata=[[number + 1, round(100 * float(shares[number]), 1)] for number in range(size)],
             )
         )
     low, high = topic_map.places.min(axis=0), topic_map.places.max(axis=0)
-    room = 0.14 * np.maximum(high - low, 1e-6)  # circles at the edge are whole
-    x, y = (
-        axis(title, **_BLANK, range=[low[place] - room[place], high[place] + room[place]])
+    margin = 0.14 * np.maximum(high - low, 1e-6)  # keeps circles at the edge whole
+    axes = (
+        axis(title, **_BLANK, range=[low[place] - margin[place], high[place] + margin[place]])
         for place, title in enumerate(("First direction of Jensen–Shannon distance", "Second direction"))
     )
-    return figure(traces, x, y, height=520)
+    return figure(traces, *axes, height=520)
 
 
 def word_bars(
@@ -92,7 +82,7 @@ def word_bars(
     number: int,
     weight: float,
 ) -> tuple[Figure, pd.DataFrame]:
-    """The first words of a topic with their probability in this run, and in the reference's partner."""
+    """Draw the top words of a topic with their probability, and that of its partner in the reference."""
     best = best_words(topics[methods[0]], weight, 15)[number]
     words = [vocabulary[word] for word in best]
     table = pd.DataFrame({"Word": words})
@@ -113,7 +103,7 @@ def word_bars(
 
 
 def coherence(table: pd.DataFrame) -> Figure:
-    """Coherence of each topic, one symbol for each method."""
+    """Draw the coherence of each topic, one symbol for each method."""
     table = table.round({COHERENCE: 4})  # an axis over rounding errors would have no ticks
     traces = [
         markers(
@@ -131,7 +121,7 @@ def coherence(table: pd.DataFrame) -> Figure:
 
 
 def text_bars(shares: Mapping[str, Array], names: list[str]) -> Figure:
-    """Topic proportions of a text, for the topics that matter."""
+    """Draw the largest topic proportions of a text."""
     largest = np.argsort(-np.max(list(shares.values()), axis=0))[:6]
     labels = [_verbatim(names[number]) for number in largest]
     traces = [
@@ -145,5 +135,5 @@ def text_bars(shares: Mapping[str, Array], names: list[str]) -> Figure:
 
 
 def _verbatim(word: str) -> str:
-    """Return a word as it is to be read: Plotly takes some of HTML for itself."""
+    """Escape a word: Plotly reads some HTML."""
     return html.escape(word, quote=False)

@@ -1,4 +1,4 @@
-"""What the Topics page shows: topics of several runs in one order, their words, distances and scores."""
+"""Numbers of the Topics page: topics of several runs in one order, their words, distances and scores."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,8 @@ from vips_core.models.task import NON_PRIVATE, TASKS, VALIDATION_RECORDS, evenly
 from vips_core.records import LETTERS, DataSet, Sharded
 
 WORDS = 10  # of a topic in a table
-UNIGRAM = "One distribution for all (unigram)"
+COHERENCE = "Coherence (NPMI)"
+UNIGRAM = "Unigram (no topics)"
 MOST_TEXT = 100_000  # characters of a pasted text
 
 
@@ -41,8 +42,7 @@ class Topics:
     shares
         Each topic's share of all words.
     overlap
-        Probability mass that each topic has in common with its partner in the reference; None where there
-        is no such pairing.
+        Probability mass that each topic shares with its partner in the reference; None without partners.
     """
 
     words: Array
@@ -52,29 +52,26 @@ class Topics:
 
     @property
     def marginal(self) -> Array:
-        """Probability of each word in all topics together, as far as the release tells."""
+        """Probability of each word in all topics together, from the release alone."""
         return np.asarray(self.shares @ self.words)
 
 
 def reference(runs: Mapping[str, Any]) -> str:
-    """Return the method that the others are matched to: the non-private one where it was run."""
+    """Return the method that others are matched to: non-private training, otherwise the first."""
     return NON_PRIVATE if NON_PRIVATE in runs else next(iter(runs))
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
 def aligned(run_ids: tuple[str, ...], _runs: Mapping[str, Finished]) -> dict[str, Topics]:
-    """Return the topics of all runs: the reference's by falling share, the others' next to their partners."""
+    """Return the topics of all runs, the reference's by falling share, the others' like their partners."""
     name = reference(_runs)
-    base, base_shares = _words_and_shares(_runs[name])
-    base_order = np.argsort(-base_shares, kind="stable")
+    base = topic_words(_runs[name].trained)
+    base_order = np.argsort(-topic_shares(_runs[name].trained), kind="stable")
     topics = {}
     for method, item in _runs.items():
-        words, shares = _words_and_shares(item)
-        overlap = None
-        order = np.argsort(-shares, kind="stable")
-        if method == name:
-            order = base_order
-        elif words.shape == base.shape:
+        words, shares = topic_words(item.trained), topic_shares(item.trained)
+        order, overlap = np.argsort(-shares, kind="stable"), None
+        if method != name and words.shape == base.shape:
             partner, shared = match_topics(base, words)
             order, overlap = partner[base_order], shared[base_order]
         topics[method] = Topics(words[order], shares[order], overlap, order)
@@ -82,15 +79,11 @@ def aligned(run_ids: tuple[str, ...], _runs: Mapping[str, Finished]) -> dict[str
 
 
 def partly_measured(runs: Mapping[str, Finished]) -> dict[str, tuple[int, int]]:
-    """Return how many topics were measured, of how many, by the methods that did not measure all."""
+    """Return (measured, all) topics of each method that did not measure all of them."""
     counts = {
         method: (measured_topics(item.trained), item.trained.model.topics) for method, item in runs.items()
     }
     return {method: (measured, topics) for method, (measured, topics) in counts.items() if measured < topics}
-
-
-def _words_and_shares(item: Finished) -> tuple[Array, Array]:
-    return topic_words(item.trained), topic_shares(item.trained)
 
 
 def relevance(topics: Topics, weight: float) -> Array:
@@ -109,7 +102,7 @@ def best_words(topics: Topics, weight: float, count: int = WORDS) -> npt.NDArray
 
 
 def take(points: Sequence[Mapping[str, Any]]) -> None:
-    """Choose the topic that was clicked; a second click on it only takes its mark away."""
+    """Choose the topic that was clicked; a second click only removes its mark."""
     if points:
         state.change("topic", str(points[0]["point_index"] + 1))
 
@@ -161,9 +154,7 @@ def coherence(run_ids: tuple[str, ...], _topics: Mapping[str, Topics], _test: Do
             {
                 "Method": method,
                 "Topic": np.arange(1, len(topics.words) + 1),
-                "Coherence (NPMI)": npmi_coherence(
-                    topics.words, _test, top=min(WORDS, topics.words.shape[1])
-                ),
+                COHERENCE: npmi_coherence(topics.words, _test, top=min(WORDS, topics.words.shape[1])),
             }
         )
         for method, topics in _topics.items()
@@ -175,7 +166,7 @@ def coherence(run_ids: tuple[str, ...], _topics: Mapping[str, Topics], _test: Do
 def unigram(run_ids: tuple[str, ...], _topics: Mapping[str, Topics], _data_set: DataSet) -> float:
     """Return the perplexity of one word distribution for all documents, on those scored while training.
 
-    The distribution is that of the training words where these are public and in memory, otherwise that of a
+    The distribution is that of the training words if these are public and in memory, otherwise that of a
     release.
     """
     if _data_set.private or isinstance(_data_set.train, Sharded):
@@ -187,9 +178,9 @@ def unigram(run_ids: tuple[str, ...], _topics: Mapping[str, Topics], _data_set: 
 
 
 def failed(runs: Mapping[str, Finished], unigram: float) -> list[str]:
-    """Return the methods whose topics predict held-out words no better than one distribution for all does.
+    """Return the methods whose topics predict held-out words no better than one distribution for all.
 
-    A run that was stopped before its first score is judged by that of all held-out documents.
+    A run that was stopped before its first score is judged on all held-out documents.
     """
     last = {
         method: item.run.scores[-1][1]
@@ -203,7 +194,7 @@ def failed(runs: Mapping[str, Finished], unigram: float) -> list[str]:
 def text_topics(
     runs: Mapping[str, Finished], topics: Mapping[str, Topics], text: str
 ) -> tuple[int, dict[str, Array]]:
-    """Return how many public words a text has, and its topic proportions by each run that is matched."""
+    """Return how many public words a text has, and its topic proportions by each matched run."""
     base = reference(runs)
     corpus = _counted(text, runs[base].data.train.vocabulary)
     shares = {
@@ -215,14 +206,14 @@ def text_topics(
 
 
 def _counted(text: str, vocabulary: tuple[str, ...]) -> Documents:
-    """Count a text's words; what is no plain word of the vocabulary, e.g. new_york, a text cannot hold."""
+    """Count a text's words, of those that a text can contain: an entry such as new_york is never found."""
     plain = [i for i, word in enumerate(vocabulary) if LETTERS.fullmatch(word) and word == word.lower()]
     corpus = Documents.from_texts([text], [vocabulary[i] for i in plain])
     return Documents(corpus.indptr, np.array(plain)[corpus.indices], corpus.counts, vocabulary)
 
 
 def shown(topics: Mapping[str, Topics]) -> str:
-    """Return the method that the map draws: the visitor's choice, where it was run."""
+    """Return the method that the map shows: the visitor's choice, otherwise the first."""
     wanted = str(state.get("shown"))
     return wanted if wanted in topics else next(iter(topics))
 

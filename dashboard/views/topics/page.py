@@ -1,4 +1,4 @@
-"""Topics: what documents are about, learned behind the wall."""
+"""Topics: the themes of documents, learned behind the wall."""
 
 from pathlib import Path
 
@@ -12,14 +12,14 @@ from dashboard.components.layout import card
 from dashboard.components.tables import csv_button, table_twin
 from dashboard.model_page import page as model_page
 from dashboard.stored import DataSet, Finished
-from dashboard.views.topics import charts, data, tables, text, word_tables
+from dashboard.views.topics import charts, data, tables, text
 from dashboard.views.topics.data import Topics
 from dashboard.views.topics.definition import PAGE, RELEVANCE, SHOWN
 
 
 def show() -> None:
     """Draw the page."""
-    st.html(Path(__file__).with_name("word_tables.css"))
+    st.html(Path(__file__).with_name("tables.css"))
     model_page.show(PAGE, _results)
 
 
@@ -37,7 +37,7 @@ def _results(runs: dict[str, Finished], data_set: DataSet) -> None:
         st.info(text.empty(SHOWN.options[method], measured, of), icon=":material/info:")
     with card("Topics side by side", text.matched(base, len(runs))):
         plain_slider(RELEVANCE, 0.05)
-        st.html(word_tables.side_by_side(topics, words, weight))
+        st.html(tables.side_by_side(topics, words, weight))
         table_twin("topics", text.WORDS_ALT, lambda: tables.words_table(topics, words, weight))
     _one_topic(ids, topics, words, base)
     if data_set.test is not None:
@@ -49,12 +49,12 @@ def _results(runs: dict[str, Finished], data_set: DataSet) -> None:
             with right, card("Coherence of the topics", text.COHERENCE_CAPTION):
                 table = data.coherence((*ids, *useful), useful, data_set.test)
                 chart(charts.coherence(table), "coherence", text.COHERENCE_ALT, lambda: table)
-    with st.expander("As in the paper's Table 1"):
-        st.caption("Three topics with the probabilities of their words.")
+    with st.expander("Topics as in the paper's Table 1"):
+        st.caption("Three topics with their word probabilities.")
         count = min(3, *(len(one_run.words) for one_run in topics.values()))
-        st.html(word_tables.as_in_paper(topics, words, weight, count))
+        st.html(tables.as_in_paper(topics, words, weight, count))
         csv_button(tables.paper_table(topics, words, weight, range(count)), "table-1")
-    with card("Topics of your text", "What you paste here is not stored and is in no address."):
+    with card("Topics of your text", "Your text is never stored and never put in the link."):
         _own_text(runs, topics, words)
 
 
@@ -81,7 +81,7 @@ def _perplexity(curves: dict[str, list[tuple[int, float]]], line: dict[str, floa
         figure = scores_over_steps(curves, SHOWN.options, PAGE.task.validation_score, line)
         chart(figure, "perplexity", text.PERPLEXITY_ALT, lambda: tables.curves_table(curves, line))
     else:
-        st.caption("No score was taken while these runs trained.")
+        st.caption("These runs took no score while training.")
 
 
 def _own_text(runs: dict[str, Finished], topics: dict[str, Topics], words: tuple[str, ...]) -> None:
@@ -93,7 +93,7 @@ def _own_text(runs: dict[str, Finished], topics: dict[str, Topics], words: tuple
     except ValueError as problem:
         layout.problem(str(problem))
         return
-    st.caption(f"{known:,} of its words are in the public vocabulary; the others are left out.")
+    st.caption(f"{known:,} words are in the public vocabulary; the others are ignored.")
     if known:
         names = data.names(next(iter(topics.values())), words, 1.0)
         figure = charts.text_bars(shares, names)

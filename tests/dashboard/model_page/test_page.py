@@ -18,7 +18,7 @@ from tests.pages import address, checked, widget
 from vips_core.jobs import worker
 from vips_core.jobs.request import SPENDING, Request
 from vips_core.jobs.submission import submit
-from vips_core.records import SAMPLES
+from vips_core.records.samples import SAMPLES
 
 __all__ = ["store"]  # a fixture
 
@@ -76,8 +76,8 @@ def test_a_plan_arrives_as_noise_and_batch(store):
         ),
         ({"runs": "../etc"}, "runs cannot be '../etc'; it is left out."),
         ({"runs": "00000000"}, "there is no run '00000000'."),
-        ({"data": "secret"}, "There is no data set 'secret' for this page; sotu is used."),
-        ({"data": "mnist"}, "There is no data set 'mnist' for this page; sotu is used."),
+        ({"data": "secret"}, "This page has no data set 'secret'; sotu is used instead."),
+        ({"data": "mnist"}, "This page has no data set 'mnist'; sotu is used instead."),
         ({"data": "a/../b"}, "data cannot be 'a/../b'; sotu is used instead."),
         ({"topic": "-1"}, "topic cannot be '-1'; 1 is used instead."),
     ],
@@ -150,9 +150,9 @@ def test_a_run_that_was_stopped_promises_what_the_whole_run_would(store):
     run_id = address(at)["runs"]
     worker.work(store, run_id, lambda progress: store.cancel(run_id) if progress.step == 2 else None)
     checked(at.run())
-    told = f"Planned as so few steps, they would cost ε = {at_most(store.run(run_id).epsilon)}."
+    told = f"Planned with these steps only, it would have cost ε = {at_most(store.run(run_id).epsilon)}."
     assert f"was cancelled after 2 of 10 steps. {told}" in said(at)
-    assert "what holds is the ε of the whole run, 0.500." in said(at)
+    assert "the ε of the whole run holds: 0.500." in said(at)
     assert "by VIPS, improved at ε = 0.500" in said(at)
     by_noise = dataclasses.replace(store.run(run_id), request={"noise": 3.0})
     assert price.whole_run(by_noise) == pytest.approx(0.5, rel=1e-3)
@@ -171,7 +171,7 @@ def test_a_failed_run_says_why(store):
     assert "What a run would cost" in titles  # no blank page
     assert "No results" in titles
     assert "Nothing trained here yet" not in titles
-    assert "VIPS, improved failed. **Train** begins anew." in said(at)
+    assert "VIPS, improved failed. Press **Train** to start again." in said(at)
 
 
 def test_progress_tells_steps_and_epsilon(store, monkeypatch):
@@ -187,7 +187,7 @@ def test_progress_tells_steps_and_epsilon(store, monkeypatch):
     run = dataclasses.replace(run, epsilon=0.0)  # before the worker has said what its releases cost
     checked(at.run())
     (bar,) = at.get("progress")
-    assert "step 4 of 10, ε not said yet, held-out" in bar.proto.text
+    assert "step 4 of 10, ε: computing…, held-out" in bar.proto.text
 
 
 def test_a_score_of_some_records_is_not_taken_for_one_of_all(store, monkeypatch):
@@ -296,10 +296,10 @@ def test_inputs_have_the_bounds_of_requests():
 
 
 def test_a_cluster_is_offered_where_one_is_known(store, monkeypatch):
-    assert not [toggle for toggle in page().toggle if toggle.key.startswith("cluster:")]
+    assert not [toggle for toggle in page().toggle if toggle.key.startswith("own:engine")]
     monkeypatch.setenv("VIPS_CLUSTER", "tcp://127.0.0.1:8786")
     at = page()
-    checked(widget(at.toggle, "cluster:engine").set_value(True).run())
+    checked(widget(at.toggle, "own:engine").set_value(True).run())
     press_train(at)
     (run,) = store.runs()
     assert run.request["engine"] == "cluster"

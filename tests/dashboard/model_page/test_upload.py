@@ -1,5 +1,6 @@
 """Uploads: good and bad files of all three kinds, and what the form asks for."""
 
+import dataclasses
 import io
 import os
 import zipfile
@@ -14,8 +15,9 @@ from dashboard import stored
 from dashboard.model_page import upload_files
 from tests.dashboard.topics_page import errors
 from tests.pages import address, checked, view
-from vips_core import Documents, Images, Table
+from vips_core.records import KINDS
 
+DOCUMENTS, TABLE_KIND, IMAGES = (KINDS[name] for name in ("documents", "table", "images"))
 CSV = b"age,pulse,stroke\n50,60,0\n70,,1\n35,88,0\n"
 
 
@@ -44,7 +46,7 @@ ROWS = {"target": "stroke", "ranges": ranges(("age", 20, 90, False), ("pulse", 4
 
 
 def test_rows_with_public_ranges():
-    rows = upload_files.read(Table, TABLE, ROWS)
+    rows = upload_files.read(TABLE_KIND, TABLE, ROWS)
     assert rows.feature_names == ("intercept", "age", "pulse", "pulse missing")
     np.testing.assert_allclose(rows.x[0], [1, 30 / 70, 0.2, 0])
     np.testing.assert_allclose(rows.x[1], [1, 50 / 70, 0, 1])
@@ -53,49 +55,49 @@ def test_rows_with_public_ranges():
 
 def test_texts_and_vocabulary():
     texts = upload_files.read(
-        Documents, [sent(b"Peace and war\nWar, war\n", "d.txt")], {"vocabulary": b"war\npeace"}
+        DOCUMENTS, [sent(b"Peace and war\nWar, war\n", "d.txt")], {"vocabulary": b"war\npeace"}
     )
     assert texts.vocabulary == ("war", "peace")
     assert texts.words.tolist() == [2, 2]
     table = sent(b"id,text\n1,the house\n2,a house of cards\n")
-    texts = upload_files.read(Documents, [table], {"column": "text"})
+    texts = upload_files.read(DOCUMENTS, [table], {"column": "text"})
     assert texts.words.tolist() == [1, 2]  # without stop words
 
 
 def test_images():
     images = upload_files.read(
-        Images, [sent(png(), "a.png"), sent(png(value=10), "b.PNG")], {"threshold": 127}
+        IMAGES, [sent(png(), "a.png"), sent(png(value=10), "b.PNG")], {"threshold": 127}
     )
     assert images.unpack().mean(axis=1).tolist() == [1.0, 0.0]
     arrays = sent(npz(images=np.full((2, 3, 4), 9.0)), "i.npz")
-    images = upload_files.read(Images, [arrays], {"threshold": 5})
+    images = upload_files.read(IMAGES, [arrays], {"threshold": 5})
     assert (len(images), images.shape) == (2, (3, 4))
 
 
 @pytest.mark.parametrize(
     ("kind", "files", "about", "sentence"),
     [
-        (Table, TABLE, ROWS | {"ranges": ranges()}, "give at least one column a public range"),
-        (Table, TABLE, ROWS | {"ranges": ranges(("age", 20, None, False))}, "'age' needs both ends"),
-        (Table, TABLE, ROWS | {"ranges": ranges(("age", 9, 2, False))}, "finite with low < high"),
-        (Table, TABLE, ROWS | {"target": "age", "ranges": ranges(("pulse", 0, 1, True))}, "labels"),
-        (Table, TABLE, {"target": "stroke", "ranges": ranges(("pulse", 0, 1, False))}, "missing"),
+        (TABLE_KIND, TABLE, ROWS | {"ranges": ranges()}, "give at least one column a public range"),
+        (TABLE_KIND, TABLE, ROWS | {"ranges": ranges(("age", 20, None, False))}, "'age' needs both ends"),
+        (TABLE_KIND, TABLE, ROWS | {"ranges": ranges(("age", 9, 2, False))}, "finite with low < high"),
+        (TABLE_KIND, TABLE, ROWS | {"target": "age", "ranges": ranges(("pulse", 0, 1, True))}, "labels"),
+        (TABLE_KIND, TABLE, {"target": "stroke", "ranges": ranges(("pulse", 0, 1, False))}, "missing"),
         (
-            Table,
+            TABLE_KIND,
             [sent(b"a,b\n1,2\n1,2,3,4\n")],
             {"target": "a", "ranges": ranges(("b", 0, 1, False))},
             "not a readable CSV",
         ),
-        (Table, [sent(b"\xff\xfe\x00")], ROWS, "UTF-8"),
-        (Documents, [sent(b"\xff\xfe\x00", "a.txt")], {}, "UTF-8"),
-        (Documents, [sent(b"one\ntwo", "a.txt")], {"vocabulary": b"Not Lower"}, "lower-case letters"),
-        (Documents, [sent(b"no zip", "a.npz")], {}, "not a readable .npz"),
-        (Documents, [sent(npz(x=np.ones(2)), "a.npz")], {}, "must hold indptr"),
-        (Documents, [sent(b"x", "a.pdf")], {}, "a file must end in .txt, .csv, .npz, .png, got 'a.pdf'"),
-        (Images, [sent(b"no image", "a.png")], {"threshold": 1}, "not a readable PNG"),
-        (Images, [sent(png(), "a.png"), sent(png((9, 9)), "b.png")], {"threshold": 1}, "one size"),
+        (TABLE_KIND, [sent(b"\xff\xfe\x00")], ROWS, "UTF-8"),
+        (DOCUMENTS, [sent(b"\xff\xfe\x00", "a.txt")], {}, "UTF-8"),
+        (DOCUMENTS, [sent(b"one\ntwo", "a.txt")], {"vocabulary": b"Not Lower"}, "lower-case letters"),
+        (DOCUMENTS, [sent(b"no zip", "a.npz")], {}, "not a readable .npz"),
+        (DOCUMENTS, [sent(npz(x=np.ones(2)), "a.npz")], {}, "must hold indptr"),
+        (DOCUMENTS, [sent(b"x", "a.pdf")], {}, "a file must end in .txt, .csv, .npz, .png, got 'a.pdf'"),
+        (IMAGES, [sent(b"no image", "a.png")], {"threshold": 1}, "not a readable PNG"),
+        (IMAGES, [sent(png(), "a.png"), sent(png((9, 9)), "b.png")], {"threshold": 1}, "one size"),
         (
-            Images,
+            IMAGES,
             [sent(png(), "a.png"), sent(npz(images=np.ones((1, 2, 2))), "b.npz")],
             {"threshold": 1},
             "must all be PNG",
@@ -116,18 +118,18 @@ def test_pickles_are_never_opened(tmp_path):
 
     content = npz(images=np.array([Trap()], dtype=object))
     with pytest.raises(ValueError, match="readable .npz of plain arrays"):
-        upload_files.read(Images, [sent(content, "x.npz")], {"threshold": 1})
+        upload_files.read(IMAGES, [sent(content, "x.npz")], {"threshold": 1})
     assert not (tmp_path / "opened").exists()
 
 
 def test_size_is_bounded():
     large = SimpleNamespace(name="a.csv", size=201 * 2**20, getvalue=lambda: pytest.fail("it was read"))
     with pytest.raises(ValueError, match="at most 200 MB together, got 201 MB"):
-        upload_files.read(Table, [large], ROWS)
+        upload_files.read(TABLE_KIND, [large], ROWS)
     bomb = npz(images=np.zeros((260, 1024, 1024)))
     assert len(bomb) < 3e6
     with pytest.raises(ValueError, match="arrays must have at most 2,048 MB together, got 2,081 MB"):
-        upload_files.read(Images, [sent(bomb, "x.npz")], {"threshold": 1})
+        upload_files.read(IMAGES, [sent(bomb, "x.npz")], {"threshold": 1})
     with pytest.raises(ValueError, match="must have at most 10,000 columns, got 10,001"):
         upload_files.columns(sent(b"," * 10_000 + b"\n"))
     with pytest.raises(ValueError, match=r"an \.npz must have at most 100 arrays, got 101"):
@@ -135,23 +137,22 @@ def test_size_is_bounded():
 
 
 @pytest.mark.parametrize("act", ["read", "sources"])
-def test_uploads_are_written_for_the_owner_into_the_store_and_removed(home, monkeypatch, act):
+def test_uploads_are_written_for_the_owner_into_the_store_and_removed(home, act):
     """They were left in the system's folder when the server was killed."""
     seen = []
 
-    def look(*arguments):
+    def look(*arguments, **options):
         for path in (home / "tmp").rglob("*"):
             seen.append((path.is_dir(), path.stat().st_mode & 0o777, path.suffix))
         return []
 
-    for name in ("read", "source_rows"):
-        monkeypatch.setattr(upload_files.readers, name, look)
+    table = dataclasses.replace(TABLE_KIND, read=look, source_rows=look)
     before = os.umask(0)
     try:
         if act == "read":
-            upload_files.read(Table, TABLE, ROWS)
+            upload_files.read(table, TABLE, ROWS)
         else:
-            upload_files.sources(Table, TABLE, [], None, None)
+            upload_files.sources(table, TABLE, [], None, None)
     finally:
         os.umask(before)
     assert {suffix for _, _, suffix in seen} >= {".csv", ".lock"}
@@ -162,14 +163,14 @@ def test_uploads_are_written_for_the_owner_into_the_store_and_removed(home, monk
 
 def test_names_of_files_are_no_paths(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    rows = upload_files.read(Table, [sent(CSV, "../../outside.csv")], ROWS)
+    rows = upload_files.read(TABLE_KIND, [sent(CSV, "../../outside.csv")], ROWS)
     assert len(rows) == 3
     assert list(tmp_path.iterdir()) == []
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w") as file:
         file.writestr("../images.npy", b"x")
     with pytest.raises(ValueError, match="plain arrays|must hold an array"):
-        upload_files.read(Images, [sent(archive.getvalue(), "/etc/x.npz")], {"threshold": 1})
+        upload_files.read(IMAGES, [sent(archive.getvalue(), "/etc/x.npz")], {"threshold": 1})
 
 
 def form():
@@ -373,12 +374,12 @@ def test_a_table_with_semicolons_is_named_at_once():
 
 def test_persons_of_rows_and_images():
     rows = upload_files.read(
-        Table, TABLE, ROWS | {"person": "age"} | {"ranges": ranges(("pulse", 40.0, 140.0, True))}
+        TABLE_KIND, TABLE, ROWS | {"person": "age"} | {"ranges": ranges(("pulse", 40.0, 140.0, True))}
     )
     assert len(rows) == 3
     arrays = sent(npz(images=np.eye(3)[None].repeat(3, 0), owner=np.array([4, 5, 4])), "I.NPZ")
     assert upload_files.columns(arrays) == ["owner"]
-    images = upload_files.read(Images, [arrays], {"threshold": 0, "person": "owner"})
+    images = upload_files.read(IMAGES, [arrays], {"threshold": 0, "person": "owner"})
     assert (len(images), images.row_count) == (2, 3)
     assert upload_files.columns(sent(b"no zip", "a.npz")) == upload_files.columns(sent(b"x", "a.txt")) == []
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from dashboard.views.audit import sections
-from dashboard.views.runs import tables
+from dashboard.views.audit import page as audit_page
+from dashboard.views.runs import charts
 from tests.pages import address, metrics, view
 from tests.small_rows import rows
 from vips_core.audits import job
@@ -36,7 +36,7 @@ def store(home):
 @pytest.fixture(autouse=True)
 def _no_processes(monkeypatch):
     monkeypatch.setattr(supervisor, "start", lambda store: [])
-    monkeypatch.setattr(sections, "follow", lambda run, place: None)
+    monkeypatch.setattr(audit_page, "follow", lambda run, place: None)
 
 
 def audited(store, **changes):
@@ -52,7 +52,7 @@ def texts(at):
 def test_the_batch_is_the_model_s_until_a_visitor_has_an_own_one(store):
     at = view("audit", model="logistic", data="small")
     assert not [box for box in at.number_input if box.label.startswith("Batch size")]
-    (own,) = [toggle for toggle in at.toggle if toggle.label == "Own batch size"]
+    (own,) = [toggle for toggle in at.toggle if toggle.label == "Set the batch size"]
     own.set_value(True).run()
     assert address(at)["batch"] == "10"  # a twentieth of the records
     assert [box.value for box in at.number_input if box.label.startswith("Batch size")] == [10]
@@ -60,7 +60,7 @@ def test_the_batch_is_the_model_s_until_a_visitor_has_an_own_one(store):
 
 def test_an_audit_starts_in_the_store_is_in_the_address_and_can_be_cancelled(store):
     at = view("audit", model="logistic", data="small", noise=3, releases=200, confidence="0.99", batch=50)
-    assert "can refute a claim, and never prove one" in texts(at)
+    assert "can refute a claim, but never prove one" in texts(at)
     at.button("start-audit").click().run()
     assert not at.exception
     (run,) = store.runs(kind="audit")
@@ -95,7 +95,7 @@ def test_the_page_says_what_the_audit_found(store, attack):
 
 def test_the_history_lists_audits_beside_other_runs(store):
     row = store.run(audited(store))
-    (line,) = tables.history_table([row]).to_dict("records")
+    (line,) = charts.history_table([row]).to_dict("records")
     assert line["Method"] == "Audit of VIPS, improved"
     assert line["Held-out score"] == "–"
     at = view("runs", runs=row.id)

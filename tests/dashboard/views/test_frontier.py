@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 from dashboard import background
-from dashboard.views.frontier import form, sections, text, utility
+from dashboard.views.frontier import form, text, utility
+from dashboard.views.frontier import page as frontier_page
 from sample_data import frontiers
 from tests.pages import address, view
 from tests.small_rows import rows
@@ -40,7 +41,7 @@ def store(home):
 @pytest.fixture(autouse=True)
 def _no_processes(monkeypatch):
     monkeypatch.setattr(supervisor, "start", lambda store: [])
-    monkeypatch.setattr(sections, "wait", lambda run, place: None)
+    monkeypatch.setattr(frontier_page, "wait", lambda run, place: None)
     monkeypatch.setattr(background, "rerun_when_ready", lambda calls: None)
 
 
@@ -94,7 +95,7 @@ def test_the_page_opens_with_the_picture_that_ships(store, name):
 def test_without_an_address_the_page_opens_on_what_ships_and_offers_a_sweep(store):
     at = page()
     assert address(at)["sweep"] == "paper-logistic"
-    assert "A sweep trains a model many times" in texts(at)
+    assert "A sweep trains a model at every ε" in texts(at)
     assert button(at, "Start").label.split()[1].isdigit()
     assert "Sweeps run on public data only" in texts(at)
     submit_sweep(store, TABLE)
@@ -155,7 +156,7 @@ def test_curves_smallest_epsilon_and_cells_are_those_of_the_sweep(store, one_cor
     run_id = submit_sweep(store, TABLE)
     worker.work(store, run_id, job=run_sweep)
     at = page(sweep=run_id)
-    assert "10 of 10 runs are finished." in texts(at)
+    assert "10 of 10 runs finished." in texts(at)
     assert not [item for item in at.button if item.label in ("Resume", "Cancel")]
     assert len(at.get("plotly_chart")) == 1
     runs = at.table[-1].value
@@ -179,7 +180,7 @@ def test_a_stopped_sweep_goes_on_with_what_is_missing(store, one_core):
     run_id = submit_sweep(store, TABLE)
     store.cancel(run_id)
     at = page(sweep=run_id)
-    assert "5 of 10 runs are finished" in texts(at)
+    assert "5 of 10 runs finished" in texts(at)
     button(at, "Resume").click().run()
     (newest, *_) = store.runs(kind="sweep")
     assert newest.id != run_id

@@ -88,7 +88,7 @@ def test_a_method_that_one_picture_beats_has_failed(shared, finished):
     failed = [method for method, accuracy in reached.items() if accuracy <= baseline]
     assert data.failed(finished, baseline) == failed
     at = page([shared[1][method] for method in METHODS])
-    assert any("failed here: one and the same picture" in item.value for item in at.warning) == bool(failed)
+    assert any("failed here: a single picture for all" in item.value for item in at.warning) == bool(failed)
     assert data.failed(finished, 1.0) == list(METHODS)
 
 
@@ -162,7 +162,7 @@ def test_images_are_turned_over_and_the_address_follows(shared):
 def test_wrong_pixels_are_marked_on_request(shared):
     at = page([shared[1]["strong"]])
     before = markup(at)
-    checked(widget(at.toggle, "mark:wrong").set_value(True).run())
+    checked(widget(at.toggle, "own:wrong").set_value(True).run())
     assert address(at)["wrong"] == "1"
     assert markup(at) != before
     assert "Vermilion marks wrong pixels" in "".join(caption.value for caption in at.caption)
@@ -187,12 +187,12 @@ def test_dictionary_is_the_core_s_and_of_the_chosen_method(shared, finished):
 def test_samples_are_drawn_anew_and_restored_by_the_address(shared):
     at = page([shared[1]["refined"]])
     before = markup(at)
-    checked(button(at, "Draw others").click().run())
+    checked(button(at, "Draw new samples").click().run())
     assert address(at)["drawn"] == "2"
     assert markup(at) != before
     assert markup(page([shared[1]["refined"]], drawn=2)) == markup(at)
     at = page([shared[1]["refined"]], drawn=10**6)  # the last that an address may hold
-    assert address(checked(button(at, "Draw others").click().run()))["drawn"] == "1"
+    assert address(checked(button(at, "Draw new samples").click().run()))["drawn"] == "1"
 
 
 def test_private_images_are_never_shown(shared):

@@ -9,7 +9,8 @@ import plotly.graph_objects as go
 import pytest
 
 from dashboard.components.bounds import at_most
-from dashboard.views.learn import lessons, sections
+from dashboard.views.learn import lessons
+from dashboard.views.learn import page as learn_page
 from dashboard.views.learn.lessons import figures
 from dashboard.views.learn.lessons.base import LETTERS
 from tests.dashboard.lessons import at_once
@@ -173,7 +174,7 @@ def test_hand_out_s_link_opens_the_same_state(lesson):
     first = revealed(lesson, **{name: value, f"{lesson}_answer": "b"})
     assert [b.proto.label for b in first.get("download_button")][:2] == ["Exercise", "Solution"]
     state = {item.name: first.session_state[f"value:{item.name}"] for item in lessons.LESSONS[lesson].state}
-    link = sections.address("http://127.0.0.1:8501/learn", lessons.LESSONS[lesson], state)
+    link = learn_page.address("http://127.0.0.1:8501/learn", lessons.LESSONS[lesson], state)
     second = page(lesson, **dict(parse_qsl(urlsplit(link).query)))
     assert metrics(second) == metrics(first)
     assert second.info[0].value == first.info[0].value

@@ -5,12 +5,12 @@ import pytest
 from dashboard import background
 from dashboard.components import formats
 from dashboard.components.bounds import at_most
-from dashboard.views.plan import data, parameters
+from dashboard.views.plan import data, form
 from tests.dashboard.plan_page import PLAN, command, page, texts
 from tests.pages import address, checked, metrics, settled, widget
 from vips_core import ACCOUNTANTS, PrivacyPlan, rounding
 
-DEFAULTS = {parameter.name: parameter.default for parameter in parameters.PARAMETERS}
+DEFAULTS = {parameter.name: parameter.default for parameter in form.PARAMETERS}
 
 
 def test_headline_and_accountants_are_the_core_s():
@@ -37,7 +37,7 @@ def test_slow_parts_fill_in_with_the_core_s_numbers():
     risk, shown = PLAN.risk(), metrics(at)
     assert shown["Found at 1% false alarms"] == rounding.percent_up(float(risk.true_positive_rate(0.01)))
     assert shown["Advantage over guessing"] == rounding.percent_up(risk.advantage)
-    assert shown["Share of the best signal over noise"] == f"{PLAN.efficiency:.0%}"
+    assert shown["Share of the best signal-to-noise ratio"] == f"{PLAN.efficiency:.0%}"
     assert risk.sentence() in texts(at)
     assert f"**{rounding.percent_up(risk.posterior(0.5))}** sure" in texts(at)
     assert len(at.get("plotly_chart")) == 5

@@ -12,8 +12,9 @@ from dashboard import state
 from dashboard.components import formats
 from dashboard.components.bounds import at_most
 from dashboard.components.price import price
-from dashboard.views.plan import data, sections, usefulness
-from dashboard.views.plan.parameters import PlanInputs
+from dashboard.views.plan import data, usefulness
+from dashboard.views.plan import page as plan_page
+from dashboard.views.plan.form import PlanInputs
 from sample_data import lessons
 from tests.dashboard.plan_page import PLAN, command, page, texts
 from tests.pages import address, checked, metrics, settled, widget
@@ -97,7 +98,7 @@ def test_what_the_plan_is_compared_with_is_what_was_trained_on(use, data, column
 )
 def test_plan_says_how_far_people_and_predictors_are_from_the_sample(people, predictors, said):
     at = settled(page(n=people, s=people, delta=1e-6, **{"predictors": predictors} if predictors else {}))
-    assert f"That is with 4,204 people and 44 predictors; {said}" in texts(at)
+    assert f"The sample has 4,204 people and 44 predictors; {said}" in texts(at)
     assert address(at).get("predictors") == (str(predictors) if predictors else None)
 
 
@@ -157,12 +158,12 @@ def test_page_solves_for_the_batch_and_says_what_is_held_fixed():
 def test_a_click_on_the_surface_takes_what_is_not_solved_for(monkeypatch):
     taken, drawn = [], {}
     monkeypatch.setattr(state, "change", lambda name, value: taken.append((name, value)))
-    monkeypatch.setattr(sections, "table_twin", lambda *rest: None)
-    monkeypatch.setattr(sections, "clickable", lambda *rest: drawn.update(take=rest[-1]))
+    monkeypatch.setattr(plan_page, "table_twin", lambda *rest: None)
+    monkeypatch.setattr(plan_page, "clickable", lambda *rest: drawn.update(take=rest[-1]))
     surface = data.surface(400_000, 1.0, 1e-7, data.USUAL_NOISE)
     values = {("sigma", 2.2), ("s", 1500)}
     for solve, expected in (("epsilon", values), ("s", {("sigma", 2.2)}), ("sigma", {("s", 1500)})):
-        sections.surface(surface, price(PLAN), solve)
+        plan_page.show_surface(surface, price(PLAN), solve)
         taken.clear()
         drawn["take"]([{"x": 2.2, "y": 1500.0}])
         assert set(taken) == expected
@@ -181,7 +182,7 @@ def test_the_plan_goes_on_to_every_model_page():
 def test_an_order_at_the_edge_of_the_grid_is_warned_of():
     at = page(sigma=100, s=10, epochs=0.1)
     assert any("last one tried" in warning.value for warning in at.warning)
-    assert "Batches of fixed size or a seed that others know void it" in texts(at)
+    assert "Fixed-size batches, or a seed that others know, void it" in texts(at)
 
 
 def test_four_questions_end_in_a_filled_plan_that_the_command_makes_too(capsys):
@@ -194,7 +195,7 @@ def test_four_questions_end_in_a_filled_plan_that_the_command_makes_too(capsys):
     checked(at.button(key="guide-on").click().run())
     assert address(at)["guide"] == "4"
     again = page(**address(at))
-    assert [header.value for header in again.header] == ["4 of 4: How long may it take?"]
+    assert [header.value for header in again.header] == ["4 of 4: How long may training take?"]
     at = settled(checked(again.button(key="guide-on").click().run()))
     plan = PrivacyPlan(records=5_000, expected_batch=5_000, epochs=20, delta=1e-5).calibrate_to_risk(
         RiskLimit(true_positive_rate=0.05)

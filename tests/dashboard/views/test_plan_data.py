@@ -4,8 +4,8 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from dashboard.views.plan import charts, data, parameters, tables, text
-from dashboard.views.plan.parameters import PlanInputs
+from dashboard.views.plan import charts, data, form, text
+from dashboard.views.plan.form import PlanInputs
 from vips_core import PrivacyPlan
 from vips_core.jobs.request import SPENDING
 
@@ -80,16 +80,16 @@ def test_more_epochs_keep_epsilon_and_gain_what_is_said():
     assert gain.factor[index] == pytest.approx(plan.signal_to_noise / PLAN.signal_to_noise)
     assert "4 instead of 1" in text.more_epochs(gain)
     full = PLAN.replace(expected_batch=PLAN.records, epochs=20.0, noise_multiplier=6.0)
-    assert "buy nothing here" in text.more_epochs(data.more_epochs(full))
+    assert "gain nothing" in text.more_epochs(data.more_epochs(full))
     one = data.Gain(np.array([1.0]), np.array([1.0]), np.array([1.0]))
-    assert text.more_epochs(one).startswith("No more epochs")
+    assert text.more_epochs(one).startswith("The accountants handle no more epochs")
 
 
 def test_plotly_accepts_the_figures_that_it_is_not_asked_to_check():
     surface = data.surface(400_000, 1.0, 1e-7, data.USUAL_NOISE)
     gain = data.more_epochs(PLAN)
     curves = {"moments": data.trajectory(PLAN, "moments", 20)}
-    table = tables.accounts_table(PLAN.accounts())
+    table = charts.accounts_table(PLAN.accounts())
     for figure in (
         charts.epsilon_surface(surface, (1.24, 20_000, 1.2)),
         charts.more_epochs(gain),
@@ -102,11 +102,11 @@ def test_plotly_accepts_the_figures_that_it_is_not_asked_to_check():
 @pytest.mark.parametrize(
     ("parameter", "name"),
     [
-        (parameters.BATCH, "batch"),
-        (parameters.NOISE, "noise"),
-        (parameters.EPOCHS, "epochs"),
-        (parameters.DELTA, "delta"),
-        (parameters.TARGET, "epsilon"),
+        (form.BATCH, "batch"),
+        (form.NOISE, "noise"),
+        (form.EPOCHS, "epochs"),
+        (form.DELTA, "delta"),
+        (form.TARGET, "epsilon"),
     ],
 )
 def test_inputs_allow_what_requests_allow(parameter, name):

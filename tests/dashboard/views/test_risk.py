@@ -9,7 +9,7 @@ from scipy.special import expit
 
 from dashboard import stored
 from dashboard.model_page import results
-from dashboard.views.risk import coefficient_chart, data, person_form, text
+from dashboard.views.risk import charts, data, person_form, text
 from dashboard.views.risk.definition import PAGE
 from tests.pages import address, checked, trained, trained_by, view
 from vips_core import Table, auc
@@ -80,9 +80,9 @@ def test_every_part_is_drawn_for_every_method(shared):
 def test_the_result_begins_with_a_sentence_and_says_what_failed(shared, finished):
     at = page([shared[1][method] for method in ("refined", "paper", "non-private")])
     reached, ceiling = (finished[method].result["held_out"]["AUC"] for method in ("refined", "non-private"))
-    sentence = f"AUC {reached:.2f}; without privacy {ceiling:.2f}; guessing 0.5."
+    sentence = f"AUC of {reached:.2f}; without privacy {ceiling:.2f}; guessing 0.5."
     assert any(
-        f"At ε = 3.00 the risk model finds cases with {sentence}" in item.value for item in at.markdown
+        f"At ε = 3.00 the risk model reaches a held-out {sentence}" in item.value for item in at.markdown
     )
     scores = {method: data.scored(finished[method]) for method in ("refined", "paper")}
     worse = replace(scores["paper"], log_loss=9.0)
@@ -130,18 +130,18 @@ def test_credible_intervals_are_kept_apart_from_reruns(finished):
     assert (refined["mean"] <= refined["greatest"] + 1e-12).all()
     assert (table.loc[table["method"] != "refined", "reruns"] == 0).all()
     assert table.loc[table["method"] == "perm", "low"].isna().all()
-    figure, _ = coefficient_chart.forest(table, data.largest(table, 3))
+    figure, _ = charts.forest(table, data.largest(table, 3))
     names = [trace["name"] for trace in figure["data"]]
     assert "VIPS, improved: 90% credible interval" in names
     assert "VIPS, improved: range over 2 runs" in names
     assert "Objective perturbation: estimate alone" in names
-    assert "not know of the noise" in text.coefficients(table, ["age"], 0)
+    assert "ignores the noise" in text.coefficients(table, ["age"], 0)
 
 
 def test_what_is_off_the_axis_is_counted_and_drawn_at_its_edge(finished):
     table = data.coefficients({name: finished[name] for name in ("non-private", "paper")})
     table.loc[(table["method"] == "paper") & (table["feature"] == "age"), "mean"] = -1e3
-    figure, off = coefficient_chart.forest(table, ["age", "smokes"])
+    figure, off = charts.forest(table, ["age", "smokes"])
     assert off >= 1
     edges = [trace for trace in figure["data"] if "triangle-left" in np.atleast_1d(trace["marker"]["symbol"])]
     assert len(edges) == 1

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dashboard.views.risk import coefficient_chart, data, person_form
+from dashboard.views.risk import charts, data, person_form
 from vips_core import Table
 
 
@@ -34,7 +34,7 @@ def test_names_of_predictors_leave_room_for_their_coefficients():
     """Questionnaires have columns named by whole questions, with quotes that Plotly shows as they are."""
     names = ['Told to "rest"', 40 * "x", 41 * "x", "Has a doctor told you “and” yours of it, ever?"]
     table = pd.DataFrame({"method": "refined", "feature": names, "mean": 1.0, "low": 0.5, "high": 2.0})
-    figure, _ = coefficient_chart.forest(table.assign(reruns=0, least=np.nan, greatest=np.nan), names)
+    figure, _ = charts.forest(table.assign(reruns=0, least=np.nan, greatest=np.nan), names)
     assert figure["layout"]["yaxis"]["ticktext"] == [
         'Told to "rest"',
         f"{20 * 'x'}<br>{20 * 'x'}",
@@ -53,7 +53,7 @@ def test_names_of_predictors_are_not_markup():
         {"method": "refined", "feature": rows.feature_names, "mean": 1.0, "low": 0.5, "high": 2.0}
     )
     table = table.assign(reruns=0, least=np.nan, greatest=np.nan)
-    figure, _ = coefficient_chart.forest(table, [name])
+    figure, _ = charts.forest(table, [name])
     assert figure["layout"]["yaxis"]["ticktext"] == ["![x](http://example.<br>org/x.png)&lt;b&gt;"]
     assert figure["data"][0]["customdata"][0][0].endswith("&lt;b&gt;")
 

@@ -69,7 +69,7 @@ def test_every_chart_has_a_table_twin(trained):
     checked(trained.run())
     tables = [item.value for item in trained.dataframe]
     assert [len(table) for table in tables] == [2 * 2 * len(WORDS), 4, len(WORDS), len(tables[3]), 4]
-    assert tables[3]["Method"].iloc[-1] == "One distribution for all (unigram)"
+    assert tables[3]["Method"].iloc[-1] == "Unigram (no topics)"
 
 
 def test_scores_are_the_core_s(trained):
@@ -134,7 +134,7 @@ def test_map_joins_partners(trained):
 def test_topics_of_a_pasted_text(trained):
     text = "Tax upon tax, and more debt; unknownword"
     checked(trained.text_area(key="own-text").set_value(text).run())
-    assert "3 of its words are in the public vocabulary" in said(trained)
+    assert "3 words are in the public vocabulary" in said(trained)
     ids, finished = finished_by(trained)
     aligned = data.aligned(ids, finished)
     known, shares = data.text_topics(finished, aligned, text)

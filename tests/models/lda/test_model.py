@@ -17,9 +17,9 @@ from vips_core.models.lda.model import (
     topic_shares,
     topic_words,
 )
+from vips_core.models.lda.refined import jitter, split_topics
 from vips_core.models.lda.scores import match_topics, perplexity, unigram_perplexity
 from vips_core.records import Documents
-from vips_core.saved import arrays, read_params
 
 
 @pytest.fixture(scope="module")
@@ -166,19 +166,6 @@ def test_noisy_topics_come_in_two_generations_and_exact_ones_in_one():
     assert np.sort(overlap)[3:].min() > 0.6  # at most three of the ten are missed
 
 
-def test_parameters_of_the_version_before_classes_load_and_go_on(documents, tmp_path):
-    corpus, _ = documents
-    model, plan, path = LDA(12, corpus.vocabulary, 60), plan_of(corpus, 3.0), tmp_path / "params.npz"
-    fit = vips.fit(model, corpus, plan, seed=0)
-    later = ("prior", "final_topics", "split_seed")
-    stored = {name: value for name, value in arrays(fit.params).items() if not name.startswith(later)}
-    np.savez(path, mixture=np.full((8, 18), 1 / 18), **stored)
-    loaded = read_params(path, model.init(plan, np.random.default_rng(0)))
-    assert (topic_words(loaded) == topic_words(fit)).all()
-    released = vips.Released({"topics": np.ones((12, 60))}, {"topics": 1.0}, sampling_rate=1.0)
-    assert np.isfinite(model.m_step(loaded, released, 11).lam).all()
-
-
 def test_the_order_of_the_vocabulary_says_which_words_are_frequent():
     shares = 1 / np.arange(1.0, 2001)
     shares /= shares.sum()
@@ -235,7 +222,7 @@ def test_top_words_shares_and_proportions(fits):
         (lambda: LDA(2, ["one"], 10), "vocabulary must hold at least 2 words, got 1"),
         (lambda: LDA(2, VOCABULARY, 0), "words_per_document must be a whole number of at least 1, got 0"),
         (lambda: LDA(2, VOCABULARY, 10, 2.0), "clip must be a number above 0 and at most 1, got 2.0"),
-        (lambda: LDA(2, VOCABULARY, 10, variant="best"), "method must be one of refined, paper, got 'best'"),
+        (lambda: LDA(2, VOCABULARY, 10, variant="best"), "variant must be one of refined, paper, got 'best'"),
         (lambda: LDA(2, VOCABULARY, 10, alpha=0), "alpha must be a number above 0, got 0"),
         (lambda: LDA(2, VOCABULARY, 10, eta=math.inf), "eta must be a number above 0, got inf"),
         (lambda: LDA(2, VOCABULARY, 10, sweeps=2.5), "sweeps must be a whole number of at least 1, got 2.5"),
@@ -262,13 +249,40 @@ def test_noisy_steps_measure_residuals_and_exact_ones_counts(documents):
     block = model.blocks(noisy.plan, 4)
     counts, residuals = (model.e_step(fit.params, corpus, block).sums["topics"] for fit in (exact, noisy))
     assert counts.min() >= 0
-    assert not exact.params.measure.expected.any()
+    assert not model.algorithm.measurement(exact.params).expected.any()
     assert residuals.min() < 0
     # A document counts as much as its bound allows, and what is left of it is larger than it was.
     counted = model.e_step(replace(noisy.params, share_std=0.0), corpus, block).sums["topics"]
     counted_in_words, residuals_in_words = (
-        params.measure.in_words(sums, 1.0, noisy.params.word_shares, noisy.params.corpus_words)
+        model.algorithm.measurement(params).to_word_counts(
+            sums, 1.0, noisy.params.word_shares, noisy.params.corpus_words
+        )
         for params, sums in ((replace(noisy.params, share_std=0.0), counted), (noisy.params, residuals))
     )
     assert residuals_in_words[2] < 0.9 * counted_in_words[2]
     np.testing.assert_allclose(residuals_in_words[0].sum(), counted_in_words[0].sum(), rtol=0.05)
+
+
+def test_always_the_topic_of_the_largest_parts_is_split():
+    parent, size = split_topics(np.array([5.0, 1.0, 2.0]), 6)
+    assert parent.tolist() == [0, 0, 0, 1, 2, 2]
+    np.testing.assert_allclose(size[:, 0], [1 / 3] * 3 + [1] + [1 / 2] * 2)
+    assert split_topics(np.array([1.0, 1.0]), 2)[0].tolist() == [0, 1]
+
+
+def test_parts_differ_a_little_and_the_seed_says_how():
+    rows = np.ones((2, 5000))
+    first, again, other = jitter(rows, 0, 100.0), jitter(rows, 0, 100.0), jitter(rows, 1, 100.0)
+    assert (first == again).all()
+    assert (first != other).any()
+    assert np.corrcoef(first)[0, 1] == pytest.approx(0, abs=0.05)
+    assert first.std() == pytest.approx(0.1, rel=0.05)
+
+
+def test_few_topics_are_formed_at_once(documents):
+    corpus, _ = documents
+
+    def formed(topics):
+        return LDA(topics, corpus.vocabulary, 60).blocks(plan_of(corpus, 0.1), 2)["topics"].shape[0]
+
+    assert [formed(topics) for topics in (2, 9, 10, 13, 20, 100)] == [2, 9, 5, 7, 10, 50]

@@ -165,7 +165,7 @@ def test_recommended_plans():
             {"pixels": 12, "hidden": 3, "image_shape": (4, 4)},
             r"image_shape must have 12 pixels, got \(4, 4\)",
         ),
-        ({"pixels": 12, "hidden": 3, "method": "best"}, "method must be one of refined, paper, got 'best'"),
+        ({"pixels": 12, "hidden": 3, "variant": "best"}, "variant must be one of refined, paper, got 'best'"),
         ({"pixels": 12, "hidden": 3, "prior": "flat"}, "prior must be one of tpbn, isotropic, got 'flat'"),
     ],
 )

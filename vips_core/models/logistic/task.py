@@ -114,12 +114,6 @@ class LogisticTask(Task):
             return f"PrivateGradientDescent({public})"
         return f'vips.BayesianLogistic({public}, "{self.methods[method].variant}")'
 
-    def model_import(self, method: str) -> str:
-        """Return the import of DP-SGD."""
-        if method != GRADIENT_DESCENT:
-            return ""
-        return "from vips_core.baselines.dpsgd import PrivateGradientDescent"
-
     def pure_code(self, method: str, values: Mapping[str, Any]) -> tuple[str, str]:
         """Return import and code of objective perturbation."""
         name = "fit_objective_perturbation"
@@ -128,6 +122,11 @@ class LogisticTask(Task):
             f"rng = np.random.default_rng({values.get('seed')!r})\n"
             f"weights = {name}(data.train, {values['epsilon']!r}, rng)\nprint(weights)\n",
         )
+
+    def imports(self, method: str) -> str:
+        """Return the import of DP-SGD, which is no public name."""
+        sgd = "from vips_core.baselines.dpsgd import PrivateGradientDescent\n"
+        return sgd if method == GRADIENT_DESCENT else ""
 
     def check(self, test: Table) -> None:
         """Refuse held-out rows of one label, which have no AUC."""

@@ -8,7 +8,7 @@ from dashboard import background
 from dashboard.components import price
 from dashboard.components.bounds import at_most
 from dashboard.components.formats import number
-from dashboard.model_page import choose, offer
+from dashboard.model_page import choose, cost_preview
 from dashboard.views.topics import page as topics_view
 from dashboard.views.topics.definition import PAGE
 from tests.dashboard.topics_page import documents, errors, page, said, store, worked
@@ -36,7 +36,7 @@ def test_noise_has_a_price_before_training(store):
     assert shown["ε by strong composition"] == at_most(PLAN.epsilon("strong"))
     assert shown["ε by PLD"] == at_most(PLAN.epsilon("pld"))
     assert risk.sentence("one document") in said(at)
-    assert "Protected is one document" in said(at)
+    assert "This protects one document" in said(at)
     assert not store.runs()
 
 
@@ -64,7 +64,7 @@ def test_the_ready_example_is_priced_before_it_is_asked_for(store, monkeypatch):
     example = {"data": "open", "methods": "refined,non-private", "epochs": 4.0, "topics": 2, "seed": 7}
     monkeypatch.setattr(topics_view, "PAGE", dataclasses.replace(PAGE, example=example))
     foreseen = []
-    monkeypatch.setattr(offer, "compute_ahead", lambda *call: foreseen.append(call))
+    monkeypatch.setattr(cost_preview, "compute_ahead", lambda *call: foreseen.append(call))
     at = settled(page())
     assert foreseen
     assert background._background.result(*foreseen[-1]) is None
@@ -101,16 +101,16 @@ def test_strong_composition_with_a_target_says_nothing_of_given_noise(store):
 
 def test_values_that_do_not_agree_are_told_before_training(store):
     assert "Epochs must be at most 10,000,000 steps" in said(page(batch=1, epochs=10_000, data="sotu"))
-    assert "Without noise there is no ε" in said(page(methods="non-private"))
+    assert "Training without noise protects nobody" in said(page(methods="non-private"))
 
 
 def test_private_data_are_asked_for_once_with_a_bar_of_before_and_after(store):
     at = settled(page(data="clinic", epsilon=0.5))
-    assert said(at).count("It fits in the budget.") == 2  # beside the inputs, and on the page
+    assert said(at).count("Fits in the budget.") == 2  # beside the inputs, and on the page
     checked(at.button(key="ask").click().run())
     assert not store.runs()
     assert "Spend budget of clinic?" in said(at)
-    (told,) = [text for text in said(at).splitlines() if "of the cap: 0% is taken now" in text]
+    (told,) = [text for text in said(at).splitlines() if "of the budget: 0% is used now" in text]
     assert at.button(key="ask").disabled  # where a second click would fall
     checked(at.button(key="not-now").click().run())
     assert not store.runs()
@@ -126,24 +126,24 @@ def test_private_data_are_asked_for_once_with_a_bar_of_before_and_after(store):
 
 def test_a_run_that_does_not_fit_is_told_before_it_is_refused(store):
     at = settled(page(data="clinic", epsilon=50))
-    assert "It does not fit in the budget" in said(at)
+    assert "Does not fit in the budget" in said(at)
     at = spend(at)
     assert "does not fit in the budget of clinic" in errors(at)[0]
     assert not store.runs()
 
 
 def test_a_click_before_the_price_is_known_is_answered(store, monkeypatch):
-    known = choose.make_offer
-    monkeypatch.setattr(choose, "make_offer", lambda *_: None)
+    known = choose.make_quote
+    monkeypatch.setattr(choose, "make_quote", lambda *_: None)
     at = page(data="clinic", epsilon=50)
     checked(at.button(key="ask").click().run())
     assert at.button(key="train").disabled
-    assert "How much is being computed" in said(at)
-    monkeypatch.setattr(choose, "make_offer", known)
+    assert "Cost: computing…" in said(at)
+    monkeypatch.setattr(choose, "make_quote", known)
     at = settled(checked(at.run()))
     (refusal,) = errors(at)
-    assert refusal.startswith("This run does not fit in the budget of clinic: with it ")
-    assert "of which 0% is spent or reserved" in refusal
+    assert refusal.startswith("This run does not fit in the budget of clinic: 0% is spent or reserved")
+    assert "and the total would be" in refusal
     assert not store.runs()
     (box,) = [box for box in at.number_input if box.key.startswith("number:epsilon:")]
     at = settled(checked(box.set_value(0.5).run()))

@@ -1,0 +1,261 @@
+"""What a model page shows before training: what the chosen runs would cost, and where to begin."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from dashboard import pages, state, stored
+from dashboard.background import Later, compute_ahead
+from dashboard.components import budget_bar, layout, price
+from dashboard.components.bounds import at_most
+from dashboard.components.formats import brief, number
+from dashboard.components.price import Price
+from dashboard.components.tables import text_table
+from dashboard.model_page.definition import SAME_TRAINING, ModelPage
+from vips_core import ACCOUNTANTS
+from vips_core.jobs.plan import plan_for
+from vips_core.jobs.request import Request
+from vips_core.models.task import STRONG
+from vips_core.records import DataSet
+from vips_core.store.budget import percent
+from vips_core.store.forecast import Forecast, forecast
+from vips_core.store.rows import FAILED, DataRow, RunRow
+
+_HOW_TO_BEGIN = (
+    "Choose data, methods and a plan, then press **Train**. Training runs in the background. You can close "
+    "this page; its link brings you back."
+)
+
+
+@dataclass(frozen=True)
+class Quote:
+    """What the chosen runs would cost.
+
+    Attributes
+    ----------
+    prices
+        By method, for the runs that add noise at the wall.
+    forecast
+        Their effect on the budget of a private data set.
+    problem
+        Why there is no quote; empty where there is one.
+    """
+
+    prices: Mapping[str, Price]
+    forecast: Forecast | None = None
+    problem: str = ""
+
+    @property
+    def fits(self) -> bool:
+        """Whether the budget of a private data set allows the runs."""
+        return self.forecast is not None and self.forecast.fits
+
+
+def requests(page: ModelPage, value: Callable[[str], Any] = state.get) -> list[Request]:
+    """Return one request for each chosen method; `ValueError` with one sentence where values conflict.
+
+    Parameters
+    ----------
+    value
+        Looks up a value by its name in the address; by default the visitor's.
+    """
+    names = ("data", "delta", "epochs", "batch", "accountant", "seed", "engine", *page.task.options)
+    spending = "epsilon" if value("noise") is None else "noise"
+    table = {"model": page.task.name} | {name: value(name) for name in (*names, spending)}
+    made = []
+    for method in value("methods").split(","):
+        refused = page.task.methods[method].refused_options
+        without = {spending: None} if {"epsilon", "noise"} <= set(refused) else {}
+        made.append(Request.from_mapping(table | without | {"method": method}))
+    return made
+
+
+def make_quote(page: ModelPage, row: DataRow, later: Later) -> Quote | None:
+    """Return what the chosen runs would cost, or None while it is being computed."""
+    try:
+        prices = later.soon(_prices, _priced(page, requests(page)), stored.data(row.name))
+    except ValueError as problem:
+        return Quote({}, problem=str(problem))
+    if prices is None:
+        return None
+    runs = [item.plan.events() for item in prices.values()]
+    return Quote(prices, forecast(stored.store().ledger(row.name), runs) if row.private else None)
+
+
+def _price_example_ahead(page: ModelPage, row: DataRow) -> None:
+    """Price the ready example before anyone asks for it, so that its runs can start at once."""
+    if row.name == page.example["data"]:
+        values = page.defaults | {"delta": stored.suggested_delta(row)} | dict(page.example)
+        compute_ahead(_prices, _priced(page, requests(page, values.__getitem__)), stored.data(row.name))
+
+
+def _priced(page: ModelPage, made: list[Request]) -> tuple[Request, ...]:
+    """Return the requests that add noise at the wall."""
+    methods = page.task.methods
+    return tuple(item for item in made if item.private and not methods[item.method].refused_on_private)
+
+
+def _prices(made: tuple[Request, ...], data_set: DataSet) -> dict[str, Price]:
+    """Return the prices of runs by method."""
+    models = {item: item.task.model(item.method, item.values, data_set.train) for item in made}
+    return {
+        item.method: price.price(plan_for(item, model, len(data_set.train))) for item, model in models.items()
+    }
+
+
+def show_beside_inputs(quote: Quote | None) -> None:
+    """Show in a few lines, beside the inputs, what Train would cost."""
+    with st.container(border=True, key="price"):
+        if quote is None or not quote.prices:
+            st.markdown(_without_price(quote))
+            return
+        item = next(iter(quote.prices.values()))
+        noise = number(item.plan.noise_multiplier)
+        st.markdown(f"Would cost **ε = {at_most(item.tightest_epsilon)}** with noise σ = {noise}")
+        st.caption(
+            f"By moments {at_most(item.epsilon('moments'))}, by strong composition "
+            f"{at_most(item.epsilon('strong'))}. {item.plan.steps:,} steps × "
+            f"{item.plan.expected_batch:,} records."
+        )
+        _budget(quote.forecast)
+
+
+def _without_price(quote: Quote | None) -> str:
+    """Say why there is no price: it is being computed, values conflict, or there is no noise."""
+    if quote is None:
+        return "ε: computing…"
+    if quote.problem:
+        return layout.plain(quote.problem[:1].upper() + quote.problem[1:] + ".")
+    return "Training without noise protects nobody, so there is no ε."
+
+
+def _budget(forecast: Forecast | None) -> None:
+    if forecast is not None:
+        budget_bar.show(forecast.before, this_run=forecast.after - forecast.before)
+        st.caption("Fits in the budget." if forecast.fits else "**Does not fit in the budget.**")
+
+
+def show_spending(quote: Quote | None) -> None:
+    """Show how much of a private data set's budget the runs would take."""
+    if quote is None:
+        st.markdown("Cost: computing…")
+    elif quote.forecast is not None:
+        before, after = quote.forecast.before, quote.forecast.after
+        runs = "This run takes" if len(quote.prices) == 1 else f"These {len(quote.prices)} runs take"
+        st.markdown(
+            f"{runs} {percent(after - before)} of the budget: {percent(before)} is used now, "
+            f"{percent(after)} afterwards. A release cannot be undone."
+        )
+
+
+def refusal(row: DataRow, quote: Quote) -> str:
+    """Return why the chosen runs may not spend budget; empty where they may."""
+    if quote.fits or quote.forecast is None:
+        return quote.problem
+    runs = "this run does" if len(quote.prices) == 1 else "these runs do"
+    before, after = percent(quote.forecast.before), percent(quote.forecast.after)
+    return (
+        f"{runs} not fit in the budget of {row.name}: {before} is spent or reserved, and the total would be "
+        f"{after}. Choose a smaller ε or more noise"
+    )
+
+
+def show(
+    page: ModelPage, row: DataRow, quote: Quote | None, ended: Mapping[str, RunRow] | None = None
+) -> None:
+    """Show what the chosen runs would cost, and the ready example; `ended` are runs without results."""
+    with layout.card("What a run would cost", "Updates with your choices. Nothing is spent before Train."):
+        if quote is None or not quote.prices:
+            st.markdown(_without_price(quote))
+        else:
+            _details(page, row, quote)
+    if page.example:
+        with layout.card("What to expect"):
+            st.caption(page.preview())
+            st.button(
+                "Show the ready example",
+                icon=":material/auto_awesome:",
+                key="example",
+                on_click=state.sets("example", "1"),
+                help="Trains on public data, or shows the results at once if it was trained before.",
+            )
+        if quote is not None:
+            _price_example_ahead(page, row)
+    with layout.card("No results" if ended else "Nothing trained here yet"):
+        st.markdown(_without_results(page, row, ended) if ended else _HOW_TO_BEGIN)
+        if row.private:
+            st.markdown(
+                f"**{layout.plain(row.name)}** is private. Each run spends from its budget, only noisy "
+                "results leave the wall, and only public held-out records are scored."
+            )
+
+
+def _without_results(page: ModelPage, row: DataRow, ended: Mapping[str, RunRow]) -> str:
+    """Say that runs failed or were cancelled, and what follows from it."""
+    ends = [
+        f"{page.labels[method]} {'failed' if run.status == FAILED else 'was cancelled'}"
+        for method, run in ended.items()
+    ]
+    counts = "What was released before that counts. " if row.private else ""
+    return f"{'. '.join(ends)}. {counts}Press **Train** to start again."
+
+
+def _details(page: ModelPage, row: DataRow, quote: Quote) -> None:
+    method, item = next(iter(quote.prices.items()))
+    st.markdown(_sentence(page.labels[method], row, item))
+    price.same_noise(item)
+    if STRONG in quote.prices and state.get("noise") is not None:
+        strong, pld = (at_most(quote.prices[STRONG].epsilon(name)) for name in ("strong", "pld"))
+        st.caption(f"{SAME_TRAINING} Strong composition charges ε = {strong}, PLD {pld}.")
+    st.markdown(item.risk.sentence(layout.plain(row.unit)))
+    _budget(quote.forecast)  # beside the inputs too, but a narrow window hides those
+    if len(quote.prices) > 1:
+        text_table(_table(page, quote))
+    st.page_link(
+        pages.page("plan"),
+        label="Look at this plan in Plan",
+        icon=":material/tune:",
+        query_params=in_plan(item),
+    )
+
+
+def _sentence(label: str, row: DataRow, item: Price) -> str:
+    plan = item.plan
+    batches = (
+        "all records"
+        if plan.sampling_rate == 1
+        else f"a random {100 * plan.sampling_rate:.3g}% of the records"
+    )
+    return (
+        f"**{label}** would take {plan.steps:,} {'step' if plan.steps == 1 else 'steps'}, each on {batches} "
+        f"with noise σ = {number(plan.noise_multiplier)}, and cost **ε = {at_most(item.tightest_epsilon)}** "
+        f"at δ = {brief(plan.delta)} by {ACCOUNTANTS[item.tightest].label}, the tightest accountant. "
+        f"{layout.protected(row.unit)}"
+    )
+
+
+def _table(page: ModelPage, quote: Quote) -> pd.DataFrame:
+    """Return one row for each of several runs."""
+    return pd.DataFrame(
+        {
+            "Method": page.labels[method],
+            "Noise σ": number(item.plan.noise_multiplier),
+            **{f"ε, {ACCOUNTANTS[name].label}": at_most(item.epsilon(name)) for name in price.COMPARED},
+        }
+        for method, item in quote.prices.items()
+    )
+
+
+def in_plan(item: Price) -> dict[str, str]:
+    """Return a run's plan as values of the address of Plan."""
+    plan = item.plan
+    return {
+        "n": str(plan.records),
+        "s": str(plan.expected_batch),
+        "sigma": str(plan.noise_multiplier),
+        "epochs": f"{plan.epochs:.12g}",
+        "delta": str(plan.delta),
+    }

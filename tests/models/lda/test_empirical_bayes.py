@@ -1,0 +1,270 @@
+"""Empirical Bayes of topics: shares of words, the semantic prior, mixture priors and classes of words."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests import reference
+from vips_core.kernels.pool import one_thread
+from vips_core.models.lda.constants import CONSTANTS
+from vips_core.models.lda.empirical_bayes import (
+    MixturePrior,
+    SemanticPrior,
+    frequency_groups,
+    semantic_features,
+    shrink,
+    topic_prior,
+    word_prior,
+    word_shares,
+)
+from vips_core.records.english import english_words, word_vectors
+
+TOPIC_GRID, WORD_GRID = np.geomspace(*CONSTANTS.topic_grid), np.geomspace(*CONSTANTS.word_grid)
+WORDS = 4_000
+NOISE = 60.0
+VOCABULARY = english_words()[:1_500]
+FEATURES = semantic_features(VOCABULARY)
+TOPICS = 6
+
+
+def shares_of(counts, noise, vocabulary):
+    return word_shares(counts, noise, vocabulary, CONSTANTS)
+
+
+def zipf_counts(rng):
+    """Counts of the first words of English, about as frequent as their place says."""
+    return 40_000 / (np.arange(WORDS) + 10) * rng.gamma(2, 1 / 2, WORDS)
+
+
+def surprise(found, counts):
+    """Mean logarithm by which a word is less expected than its true share."""
+    true = counts / counts.sum()
+    return float(true @ np.log(true / found))
+
+
+def unheard_of(words):
+    return tuple(f"unheardof{number}" for number in range(words))
+
+
+def test_a_vocabulary_in_any_order_does_about_as_well_as_one_by_frequency():
+    rng = np.random.default_rng(0)
+    vocabulary, counts = np.array(english_words()[:WORDS]), zipf_counts(rng)
+    noisy, by_letter = counts + rng.normal(0, NOISE, WORDS), np.argsort(vocabulary)
+    best, _ = shares_of(noisy, NOISE, tuple(vocabulary.tolist()))
+    sorted_by_letter, _ = shares_of(noisy[by_letter], NOISE, tuple(vocabulary[by_letter].tolist()))
+    unknown, _ = shares_of(noisy[by_letter], NOISE, unheard_of(WORDS))
+    assert surprise(sorted_by_letter, counts[by_letter]) < 1.1 * surprise(best, counts)
+    assert surprise(best, counts) < 0.7 * surprise(unknown, counts[by_letter])
+
+
+def test_the_vocabularys_own_order_is_of_use_where_english_misleads():
+    rng = np.random.default_rng(1)
+    vocabulary, counts = np.array(english_words()[:WORDS]), zipf_counts(rng)
+    noisy = counts + rng.normal(0, NOISE, WORDS)
+    shuffled = tuple(rng.permutation(vocabulary).tolist())  # frequent here is another thing than in English
+    misled, _ = shares_of(noisy, NOISE, shuffled)
+    alone, _ = shares_of(noisy, NOISE, unheard_of(WORDS))
+    assert surprise(misled, counts) < 1.05 * surprise(alone, counts)
+
+
+def test_what_words_mean_tells_how_frequent_they_are():
+    rng = np.random.default_rng(2)
+    vocabulary = tuple(sorted(english_words()[:WORDS]))
+    vectors = word_vectors(vocabulary)
+    counts = 40 * np.exp(vectors @ rng.normal(0, 2, vectors.shape[1]))
+    noisy = counts + rng.normal(0, NOISE, WORDS)
+    found, blind = (shares_of(noisy, NOISE, words)[0] for words in (vocabulary, unheard_of(WORDS)))
+    assert surprise(found, counts) < 0.5 * surprise(blind, counts)
+
+
+def test_counts_without_noise_are_their_shares():
+    counts = zipf_counts(np.random.default_rng(2)) + 5  # no share is as small as the least that is told
+    found, share_std = shares_of(counts, 0.0, tuple(sorted(english_words()[:WORDS])))
+    np.testing.assert_allclose(found, counts / counts.sum(), rtol=1e-12)
+    assert share_std == 0
+
+
+def test_no_words_at_all_have_equal_shares():
+    found, share_std = shares_of(np.zeros(4), 0.0, english_words()[:4])
+    np.testing.assert_array_equal(found, np.full(4, 0.25))
+    assert share_std == 0
+
+
+@pytest.mark.parametrize("noise", [1e-3, 1.0, 1e9])
+def test_shares_are_positive_and_sum_to_one_whatever_the_noise(noise):
+    rng = np.random.default_rng(3)
+    noisy = rng.normal(0, noise, 300)
+    found, _ = shares_of(noisy, noise, english_words()[:300])
+    assert (found > 0).all()
+    assert found.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize(("words", "groups"), [(1, 1), (2, 1), (99, 1), (101, 2), (801, CONSTANTS.groups)])
+def test_few_words_have_few_groups(words, groups):
+    found = frequency_groups(np.random.default_rng(0).random(words), CONSTANTS)
+    assert len(found) == words
+    assert found.max() + 1 == groups
+
+
+def true_ratios(rng):
+    slopes = rng.normal(0, 1.5, (TOPICS, FEATURES.shape[1]))
+    slopes[:, 0] = 0
+    return np.exp(slopes @ FEATURES.T)
+
+
+def fitted(cells, noise, iterations=12):
+    noise = np.broadcast_to(noise, cells.shape)
+    return SemanticPrior.flat(len(cells), FEATURES).fit(cells, noise, FEATURES, iterations, CONSTANTS)
+
+
+def test_slopes_are_found_through_noise_that_hides_every_cell():
+    rng = np.random.default_rng(0)
+    ratios = true_ratios(rng)
+    noise = 2 * np.median(ratios)
+    prior = fitted(ratios + rng.normal(0, noise, ratios.shape), noise)
+    error = np.log(prior.ratios(FEATURES, CONSTANTS) / ratios).std()
+    assert error < 0.4 * np.log(ratios).std()
+
+
+def test_less_noise_tells_more():
+    rng = np.random.default_rng(1)
+    ratios, draws = true_ratios(rng), rng.normal(size=(TOPICS, len(VOCABULARY)))
+    errors = [
+        np.log(fitted(ratios + noise * draws, noise).ratios(FEATURES, CONSTANTS) / ratios).std()
+        for noise in (0.01, 1.0, 10.0)
+    ]
+    assert errors == sorted(errors)
+
+
+def test_nothing_is_expected_where_meaning_says_nothing():
+    rng = np.random.default_rng(2)
+    cells = 1 + rng.normal(0, 3.0, (TOPICS, len(VOCABULARY)))
+    prior = fitted(cells, 3.0, 40)
+    assert np.abs(np.log(prior.ratios(FEATURES, CONSTANTS))).mean() < 0.15
+
+
+def test_how_far_cells_are_from_what_is_expected_is_learned():
+    rng = np.random.default_rng(3)
+    ratios = true_ratios(rng)
+    noise = 0.1 * ratios
+    near, far = (
+        fitted(
+            ratios * rng.gamma(shape, 1 / shape, ratios.shape) + noise * rng.normal(size=ratios.shape), noise
+        )
+        for shape in (4.0, 0.5)
+    )
+    assert near.cell_variance == pytest.approx(0.25, rel=0.3)
+    assert far.cell_variance == pytest.approx(2.0, rel=0.5)
+
+
+@pytest.mark.parametrize("noise", [1e-12, 1.0, 1e12])
+def test_ratios_are_bounded_whatever_the_cells(noise):
+    rng = np.random.default_rng(4)
+    cells = rng.normal(0, 1e6, (TOPICS, len(VOCABULARY)))
+    ratios = fitted(cells, noise).ratios(FEATURES, CONSTANTS)
+    assert np.isfinite(ratios).all()
+    assert np.abs(np.log(ratios)).max() <= CONSTANTS.largest_log * (1 + 1e-12)
+
+
+def test_the_number_of_threads_changes_no_bit():
+    rng = np.random.default_rng(5)
+    cells = rng.normal(1, 1, (TOPICS, len(VOCABULARY)))
+    several = fitted(cells, 1.0)
+    with one_thread():
+        alone = fitted(cells, 1.0)
+    np.testing.assert_array_equal(several.slopes, alone.slopes)
+    assert (several.slope_variance, several.cell_variance) == (alone.slope_variance, alone.cell_variance)
+
+
+def test_features_are_of_known_words_and_whether_words_are_known():
+    directions = word_vectors(VOCABULARY).shape[1]
+    assert semantic_features(("wqxz1", "wqxz2")).shape == (2, 1)
+    mixed = semantic_features(("doctor", "nurse", "wqxz1"))
+    assert mixed.shape == (3, directions + 2)
+    np.testing.assert_array_equal(mixed[:, -1], [0, 0, 1])
+    assert not mixed[2, 1:-1].any()
+
+
+def test_vectors_of_words_that_occur_together_are_alike():
+    pairs = [("doctor", "nurse"), ("guitar", "piano"), ("soldier", "army"), ("bread", "cheese")]
+    first, second = (word_vectors(words) for words in zip(*pairs, strict=True))
+    products = first @ second.T
+    assert (np.diag(products) > products.max(axis=1, where=~np.eye(4, dtype=bool), initial=-9)).all()
+
+
+@pytest.mark.parametrize("noise_std", [0.3, 2.0])
+@pytest.mark.parametrize("noisy", [0.5, 4.0, 9.0])
+def test_shrinkage_is_the_posterior_mean(noisy, noise_std):
+    # At grid points far from 0 the bumps' truncation at 0 does not matter.
+    grid, mixture = np.array([2.0, 3.0, 5.0]), np.array([0.5, 0.3, 0.2])
+    arguments = (np.array([[noisy]]), np.array([[1.5]]), np.array([noise_std]), np.zeros(1, np.int64))
+    estimate, updated = shrink(
+        *arguments, MixturePrior(mixture[None, None], np.ones((1, 1))), grid, 1, CONSTANTS
+    )
+    assert estimate[0, 0] == pytest.approx(reference.shrunk(noisy, 1.5, noise_std, mixture, grid), rel=0.02)
+    assert updated.mixture.sum() == pytest.approx(1)
+    assert updated.class_shares == pytest.approx(1)
+
+
+def test_shrinkage_learns_sparsity_and_keeps_exact_cells():
+    rng = np.random.default_rng(0)
+    truth = np.where(rng.random((20, 500)) < 0.1, 10.0, 0.1)
+    groups, mean = np.zeros(500, np.int64), np.ones((20, 500))
+    flat = MixturePrior(np.full((20, 1, 18), 1 / 18), np.ones((1, 1)))
+    noisy = truth + rng.normal(size=truth.shape)
+    estimate, _ = shrink(noisy, mean, np.ones(500), groups, flat, TOPIC_GRID, 20, CONSTANTS)
+    assert ((estimate - truth) ** 2).mean() < 0.4 * ((noisy - truth) ** 2).mean()
+    exact, _ = shrink(truth, mean, np.zeros(500), groups, flat, TOPIC_GRID, 1, CONSTANTS)
+    np.testing.assert_allclose(exact, truth, rtol=1e-5)
+
+
+@pytest.mark.parametrize("columns", [1, 15, 16, 17, 1_100])
+def test_any_number_of_columns_is_shrunk_alike(columns):
+    rng = np.random.default_rng(columns)
+    noisy, mean = rng.normal(1, 1, (3, columns)), rng.gamma(2, 1, (3, columns))
+    noise, groups, prior = (
+        rng.gamma(2, 1, (3, columns)),
+        rng.integers(8, size=columns),
+        topic_prior(3, CONSTANTS),
+    )
+    estimate, learned = shrink(noisy, mean, noise, groups, prior, TOPIC_GRID, 1, CONSTANTS)
+    truth, cells, classes = reference.shrunk_cells(noisy, mean, noise, groups, prior, TOPIC_GRID)
+    np.testing.assert_allclose(estimate, truth, rtol=2e-5, atol=1e-9)
+    cells += 1e-3
+    classes += 1
+    np.testing.assert_allclose(learned.mixture, cells / cells.sum(axis=2, keepdims=True), rtol=1e-4)
+    np.testing.assert_allclose(learned.class_shares, classes / classes.sum(axis=1, keepdims=True), rtol=1e-4)
+
+
+def test_a_prior_of_another_shape_is_refused():
+    ones = np.ones((3, 40))
+    with pytest.raises(ValueError, match=r"must have the shape \(3, 4, 18\), got \(2, 4, 18\)"):
+        shrink(ones, ones, ones, np.zeros(40, np.int64), topic_prior(2, CONSTANTS), TOPIC_GRID, 1, CONSTANTS)
+
+
+def test_shrinkage_tells_classes_of_columns_separated():
+    rng = np.random.default_rng(0)
+    topical = np.arange(600) < 150  # as many in every group; the others are the same in all rows
+    truth = np.where(topical & (rng.random((20, 600)) < 0.1), 8.0, np.where(topical, 0.2, 1.0))
+    noisy, mean, noise = truth + rng.normal(0, 1.5, truth.shape), np.ones_like(truth), np.full(600, 1.5)
+    groups, start = np.arange(600) % 2, topic_prior(20, CONSTANTS)
+    alike = MixturePrior(start.mixture.mean(axis=1, keepdims=True), np.ones((2, 1)))
+
+    def error(prior):
+        estimate, learned = shrink(noisy, mean, noise, groups, prior, TOPIC_GRID, 20, CONSTANTS)
+        return ((estimate - truth) ** 2).mean(), learned
+
+    separated, learned = error(replace(start, class_shares=start.class_shares[:2]))
+    assert separated < 0.85 * error(alike)[0]
+    np.testing.assert_allclose(learned.class_shares.sum(axis=1), 1)
+    np.testing.assert_allclose(learned.mixture.sum(axis=2), 1)
+
+
+def test_a_class_that_a_group_lacks_stays_lacking():
+    rng = np.random.default_rng(0)
+    noisy, groups = rng.gamma(1, 1, (1, 800)), np.arange(800) // 100
+    _, learned = shrink(
+        noisy, np.ones_like(noisy), np.ones(800), groups, word_prior(CONSTANTS), WORD_GRID, 3, CONSTANTS
+    )
+    assert (learned.class_shares == np.eye(8)).all()

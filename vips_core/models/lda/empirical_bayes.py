@@ -1,0 +1,386 @@
+"""Estimate topics from noisy counts, by five layers of empirical Bayes.
+
+Every layer learns a prior from the released sums themselves, and hands it to the next one as what to
+expect. All of it is made of released sums, their known noise and public knowledge of English words: it
+costs no privacy.
+
+1. **Word shares** (`word_shares`). How frequent is each word? A log-linear regression on its rank in the
+   vocabulary, its rank in English and its word vector predicts a count; the noisy count is then shrunk
+   towards that prediction, under a prior that words of similar frequency share.
+2. **Residuals** (`Measurement`). Given those shares and the topics so far, most of a document can be
+   predicted. Only the difference is measured, so that less of it is clipped away.
+3. **Semantic prior** (`SemanticPrior`). Words of like meaning belong to the same topics. Each topic's
+   log-linear regression on word vectors predicts its cells.
+4. **Mixture prior** (`MixturePrior`, `shrink`). How far do cells lie from that prediction? Each topic has a
+   mixture of narrow bumps over public grid points, so that heavy tails and sparsity are found, not assumed.
+5. **Word classes** (`MixturePrior.class_shares`). Some words belong to a few topics, others to all alike. The
+   class of a word is hidden, and all its cells tell which it is; each class has its own mixtures, and how
+   common a class is depends on the frequency of the word.
+
+Layers 1 and 3 are fitted by Newton's method, 4 and 5 by EM.
+
+symbol  code                  shape
+------  --------------------  ----------------------------------------------------------------------
+p_v     shares                (V,) share of each word in the corpus
+w_kv    weights               (M, V) w_kv n_v (φ_vk - e_kv) is measured: a cell's noise is noise_std / w_kv
+e_kv    expected              (M, V) the part of a word's count that topic k is expected to take
+f_v     features              (V, D) 1, the word's public vector, and whether it has none
+u_k     slopes                (M, D)
+r_kv    ratios                (M, V) exp(u_k·f_v): cells are expected to be mass_k p_v r_kv
+τ²      slope_variance        prior variance of slopes, except that of the intercept
+ω²      cell_variance         of a cell over its expectation
+"""
+
+import functools
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from vips_core.kernels import Array
+from vips_core.kernels.pool import map_chunks
+from vips_core.models.lda.constants import Constants
+from vips_core.models.lda.shrink_kernels import LANES, Float32, shrink_columns
+from vips_core.records.english import english_words, word_vectors
+
+INTERCEPT_PRECISION = 1e-6  # prior precision of an intercept, which is free: only keeps the system regular
+CHUNK = 512  # columns that a thread shrinks at a time
+LARGEST = 1e15  # bounds |cell| and noise, in units of the cell's expectation: their squares fit float32
+TINY_COUNT = 1e-9  # words: keeps divisions defined for a corpus without any
+
+
+# 1. Word shares
+
+
+def word_shares(
+    counts: Array, noise: float, vocabulary: tuple[str, ...], constants: Constants
+) -> tuple[Array, float]:
+    """Return the words' shares of the corpus, and the noise of a share.
+
+    Parameters
+    ----------
+    counts, noise
+        The words' noisy counts, and the standard deviation of their noise.
+    vocabulary
+        The public words.
+    constants
+        The model's constants.
+    """
+    words = len(counts)
+    level = max(float(counts.sum()), noise * math.sqrt(words), TINY_COUNT) / words
+    grid = np.geomspace(*constants.word_grid)
+    expected = np.full(words, level)
+    estimate = counts
+    if noise > 0:
+        features = _word_features(vocabulary, constants)
+        cells = counts[None] / level, np.full((1, words), noise / level)
+        prior = SemanticPrior.flat(1, features).fit(*cells, features, constants.word_slope_steps, constants)
+        (ratios,) = prior.ratios(features, constants)
+        expected = level * ratios / ratios.mean()
+        known = counts[None], expected[None], np.full(words, noise)
+        groups = frequency_groups(expected, constants)
+        ((estimate,), _) = shrink(
+            *known, groups, word_prior(constants), grid, constants.word_em_steps, constants
+        )
+    positive = np.maximum(estimate, grid[0] * np.minimum(expected, level))
+    return positive / positive.sum(), noise / (level * words)
+
+
+@functools.lru_cache(maxsize=4)
+def _word_features(vocabulary: tuple[str, ...], constants: Constants) -> Array:
+    """Return each word's semantic features, and its log ranks in the vocabulary and in English."""
+    rank = {word: place for place, word in enumerate(english_words())}
+    ranks = np.arange(len(vocabulary)), np.array([rank.get(word.lower(), len(rank)) for word in vocabulary])
+    columns = [np.log(place + constants.rank_offset) for place in ranks]
+    spread = [
+        scale * ((column - column.mean()) / max(column.std(), 1e-9))
+        for scale, column in zip(constants.rank_scales, columns, strict=True)
+    ]
+    return np.column_stack([semantic_features(vocabulary), *spread])
+
+
+# 2. Residuals
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """Weights and expectations of one step, topics × words.
+
+    A document is scaled down to its bound, so the smaller its statistics are, the more of them survives.
+    The nearer `expected` is to the true shares of topics in a word, the smaller the residuals; but what is
+    expected is added back times the word's count, noise and all. So a word is expected as far as its count
+    is known.
+    """
+
+    weights: Array
+    expected: Array
+
+    @classmethod
+    def of_counts(cls, word_weights: Array, topics: int) -> "Measurement":
+        """Measure plain counts, weighted by word, before anything is expected."""
+        weights = np.tile(word_weights, (topics, 1))
+        return cls(weights, np.zeros_like(weights))
+
+    @classmethod
+    def of_residuals(
+        cls, word_weights: Array, lam: Array, shares: Array, share_std: float, constants: Constants
+    ) -> "Measurement":
+        """Measure residuals, given topics λ and word shares of known noise.
+
+        Large cells get less weight than small ones, so that their noise is nearer in proportion to their
+        size.
+        """
+        cells = lam / lam.sum(axis=0)
+        relative = np.maximum(cells * len(lam), constants.smallest_cell_share)
+        known = constants.expected / (1 + constants.count_noise * (share_std / shares) ** 2)
+        return cls(word_weights * relative**-constants.cell_weight_power, cells * known)
+
+    def of_rows(self, rows: Float32) -> tuple[Float32, Float32]:
+        """Return w_kv exp<ln β> and w_kv e_kv, in the shape of the `rows` exp<ln β>."""
+        topics = len(self.weights)
+        weights = np.zeros_like(rows)
+        weights[:, :topics] = self.weights.T
+        expected = np.zeros_like(rows)
+        expected[:, :topics] = (self.weights * self.expected).T
+        return weights * rows, expected
+
+    def to_word_counts(
+        self, total: Array, std: float, shares: Array, words: float
+    ) -> tuple[Array, Array, float]:
+        """Return the sums and their noise as counts of `words` words in all, and words per unit of a sum.
+
+        Clipping scales documents down by an unknown factor: it is estimated from the sums' total of each
+        word, whose proportions are known.
+        """
+        counts, noise = total / self.weights, std / self.weights
+        if std > 0:
+            residual = shares * (1 - self.expected.sum(axis=0))
+            precision = residual / (noise * noise).sum(axis=0)
+            information = float(precision @ residual)
+            size = max(float(precision @ counts.sum(axis=0)) / information, 1 / math.sqrt(information))
+        else:
+            size = max(float(counts.sum()), TINY_COUNT)
+        scale = words / size
+        return counts * scale + self.expected * (shares * words), noise * scale, scale
+
+
+# 3. Semantic prior
+
+
+@dataclass(frozen=True)
+class SemanticPrior:
+    """A log-linear regression of each topic's cells on public features of the words.
+
+    Words that occur in the same public texts have similar vectors. A word's weight in a topic is taken to
+    be the exponential of a product of two vectors, which is what word vectors are made for (GloVe: J.
+    Pennington, R. Socher and C. D. Manning, 2014). Newton's method minimises the squared distances of noisy
+    cells, each over its known noise plus ω² r². τ² and ω² are learned too, so that slopes go to 0 where
+    meaning says nothing.
+    """
+
+    slopes: Array
+    slope_variance: float = 1.0
+    cell_variance: float = 1.0
+
+    @classmethod
+    def flat(cls, topics: int, features: Array) -> "SemanticPrior":
+        """Return the prior of topics of which nothing is known."""
+        return cls(np.zeros((topics, features.shape[1])))
+
+    def ratios(self, features: Array, constants: Constants) -> Array:
+        """Return r_kv of words with these features."""
+        return _ratios(self.slopes, features, constants)
+
+    def fit(
+        self, cells: Array, noise: Array, features: Array, steps: int, constants: Constants
+    ) -> "SemanticPrior":
+        """Return the prior after Newton steps towards noisy cells, each followed by new variances.
+
+        Parameters
+        ----------
+        cells, noise
+            Topics × words: cells over what a flat prior expects, and their noise.
+        features
+            Words × features.
+        steps
+            Newton steps.
+        constants
+            The model's constants.
+        """
+        prior = self
+        for _ in range(steps):
+            prior = prior._after_step(cells, noise, features, constants)
+        return prior
+
+    def _after_step(
+        self, cells: Array, noise: Array, features: Array, constants: Constants
+    ) -> "SemanticPrior":
+        topics, length = self.slopes.shape
+        precision = np.full(length, 1 / self.slope_variance)
+        precision[0] = INTERCEPT_PRECISION
+
+        def newton(topic: int, _: int) -> tuple[Array, float, float, float]:
+            of_topic = self.slopes[topic], cells[topic], noise[topic]
+            return _newton(*of_topic, features, precision, self.cell_variance, constants)
+
+        slopes, squares, excess, scale = zip(*map_chunks(newton, topics, 1), strict=True)
+        slope_variance = sum(squares) / (topics * (length - 1)) if length > 1 else self.slope_variance
+        low, high = constants.cell_variance
+        cell_variance = min(max(sum(excess) / sum(scale), low), high)
+        return SemanticPrior(np.stack(slopes), slope_variance, cell_variance)
+
+
+@functools.lru_cache(maxsize=4)
+def semantic_features(vocabulary: tuple[str, ...]) -> Array:
+    """Return the features of words: 1, and where vectors are known, these and whether a word has none."""
+    vectors = word_vectors(vocabulary)
+    unknown = (vectors == 0).all(axis=1, keepdims=True)
+    columns = np.concatenate([vectors, unknown], axis=1)
+    features = np.concatenate(
+        [np.ones((len(vocabulary), 1)), columns[:, np.ptp(columns, axis=0) > 0]], axis=1
+    )
+    features.flags.writeable = False
+    return features
+
+
+def _newton(
+    slopes: Array,
+    cells: Array,
+    noise: Array,
+    features: Array,
+    precision: Array,
+    cell_variance: float,
+    constants: Constants,
+) -> tuple[Array, float, float, float]:
+    """Return one topic's slopes after a step, their expected squares, and two sums that give ω²."""
+    ratios, variance = _ratios(slopes, features, constants), noise * noise
+    weights = 1 / (variance + cell_variance * ratios * ratios)
+    curvature = features.T @ (features * (weights * ratios * ratios)[:, None]) + np.diag(precision)
+    covariance = np.linalg.inv(curvature)
+    step = covariance @ (features.T @ (weights * ratios * (cells - ratios)) - precision * slopes)
+    slopes = slopes + step / max(1.0, float(np.abs(features @ step).max()) / constants.longest_step)
+    squares = float(slopes[1:] @ slopes[1:] + np.trace(covariance[1:, 1:]))
+    # ω² by moments, from the cells that stand out of the noise.
+    clear = (ratios / (variance + ratios * ratios)) ** 2
+    excess = float(clear @ ((cells - ratios) ** 2 - variance))
+    return slopes, squares, excess, float(clear @ (ratios * ratios))
+
+
+def _ratios(slopes: Array, features: Array, constants: Constants) -> Array:
+    return np.exp(np.clip(slopes @ features.T, -constants.largest_log, constants.largest_log))
+
+
+# 4 and 5. Mixture prior and word classes
+
+
+@dataclass(frozen=True)
+class MixturePrior:
+    """Mixtures of bumps, rows × classes × grid points; each frequency group's shares of the classes."""
+
+    mixture: Array
+    class_shares: Array
+
+
+def frequency_groups(shares: Array, constants: Constants) -> npt.NDArray[np.int64]:
+    """Return each word's group, from rare to frequent: equal groups, none too small."""
+    rank = np.argsort(np.argsort(shares, kind="stable"), kind="stable")
+    return rank * constants.groups // max(len(shares), constants.groups * constants.fewest_group_words)
+
+
+def word_prior(constants: Constants) -> MixturePrior:
+    """Return an exponential prior of word counts, with one class for each frequency group.
+
+    An exponential distribution assumes nothing but an average of 1, so words that are all noise go to what is
+    expected of them.
+    """
+    exponential = _gamma(np.geomspace(*constants.word_grid), 1.0)
+    return MixturePrior(np.tile(exponential, (1, constants.groups, 1)), np.eye(constants.groups))
+
+
+def topic_prior(topics: int, constants: Constants) -> MixturePrior:
+    """Return the prior that EM starts from: gamma classes, from words of few topics to words of all alike."""
+    grid = np.geomspace(*constants.topic_grid)
+    classes = [_gamma(grid, shape) for shape in constants.class_shapes]
+    shares = np.full((constants.groups, len(classes)), 1 / len(classes))
+    return MixturePrior(np.tile(classes, (topics, 1, 1)), shares)
+
+
+def _gamma(grid: Array, shape: float) -> Array:
+    """Return weights of bumps on a geometric grid for a gamma density of mean 1."""
+    weights = grid**shape * np.exp(-shape * grid)
+    return np.asarray(weights / weights.sum())
+
+
+def shrink(
+    noisy: Array,
+    mean: Array,
+    noise_std: Array,
+    groups: npt.NDArray[np.int64],
+    prior: MixturePrior,
+    grid: Array,
+    steps: int,
+    constants: Constants,
+) -> tuple[Array, MixturePrior]:
+    """Return the cells' posterior means, rows × columns, and the prior after some steps of EM.
+
+    A cell is noisy = mean·x + noise with x ≥ 0 under the mixture prior. The estimate is in single precision.
+
+    Parameters
+    ----------
+    noisy, mean
+        Rows × columns; means are positive.
+    noise_std
+        Of each cell, or of each column.
+    groups
+        Each column's group; its columns share how common each class is.
+    prior
+        The prior to start from. A class that a group lacks stays lacking.
+    grid
+        Positive centres of the bumps of x, increasing; a bump's width is half the gap below it.
+    steps
+        Steps of EM, at least 1.
+    constants
+        The model's constants.
+    """
+    rows, columns = noisy.shape
+    prior_shape = rows, prior.class_shares.shape[1], len(grid)
+    if prior.mixture.shape != prior_shape:  # the kernel relies on it
+        raise ValueError(f"the prior's mixtures must have the shape {prior_shape}, got {prior.mixture.shape}")
+    variances = _padded((noise_std / mean) ** 2, high=LARGEST**2)
+    cells, bump_variances = _padded(noisy / mean, high=LARGEST), (np.diff(grid, prepend=0) / 2) ** 2
+    known = cells, variances
+    bumps = grid.astype(np.float32), bump_variances.astype(np.float32)
+    estimate = np.empty_like(cells)
+    for _ in range(steps):
+        class_weights = _padded(prior.class_shares[groups].T)
+        mixture = prior.mixture.astype(np.float32).reshape(-1)
+
+        def shrink_chunk(
+            start: int, stop: int, weights: Float32 = class_weights, mixture: Float32 = mixture
+        ) -> Array:
+            cells_of_bumps = np.zeros((*prior_shape, LANES), np.float32)
+            shrink_columns(
+                *known, weights, mixture, *bumps, start, stop, estimate, cells_of_bumps.reshape(-1)
+            )
+            return np.asarray(cells_of_bumps.sum(axis=3, dtype=np.float64))
+
+        bump_counts = np.full(prior.mixture.shape, constants.bump_cells)
+        for of_chunk in map_chunks(shrink_chunk, cells.shape[1], CHUNK):
+            bump_counts += of_chunk
+        class_counts = constants.class_columns * (prior.class_shares > 0)
+        for number, weights in enumerate(class_weights[:, :columns]):
+            class_counts[:, number] += np.bincount(groups, weights, len(prior.class_shares))
+        prior = MixturePrior(
+            bump_counts / bump_counts.sum(axis=2, keepdims=True),
+            class_counts / class_counts.sum(axis=1, keepdims=True),
+        )
+    return mean * estimate[:, :columns], prior
+
+
+def _padded(numbers: Array, high: float = 1.0) -> Float32:
+    """Return numbers between ±`high`, with zero columns up to a multiple of the kernel's lanes."""
+    rows, columns = numbers.shape
+    padded = np.zeros((rows, -(-columns // LANES) * LANES), np.float32)
+    np.clip(numbers, -high, high, out=padded[:, :columns], casting="same_kind")
+    return padded
