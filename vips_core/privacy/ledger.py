@@ -60,7 +60,7 @@ class LedgerEntry:
     Parameters
     ----------
     sampling_rate
-        q, the chance of each record to be in the batch.
+        q, the probability of each record to be in the batch.
     blocks
         Name of each statistic to what was released of it.
     sampling
