@@ -16,7 +16,7 @@ from vips_core.privacy.events import LEAST_NOISE, SampledGaussian, fewer, merge,
 
 _LEAST_DELTA = 1e-10  # δ from which μ holds: below 1/N for all people on earth (as in Gomez et al.'s gdpnum)
 _LARGEST_EPSILON = 600.0  # largest ε of the profile: e^ε stays finite, and larger ones add no information
-# Ε at which δ(ε) is computed: a coarser grid bounds the attack less tightly, never wrongly.
+# Values of ε at which δ(ε) is computed: a coarser grid bounds the attack less tightly, never wrongly.
 _PROFILE_POINTS = 2000
 
 

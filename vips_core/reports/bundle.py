@@ -52,13 +52,13 @@ def run_cells(
 
 
 def sweep_cells() -> list[str]:
-    """Return a sweep in Python, cell by cell of a notebook that lies beside its config.toml."""
+    """Return a sweep in Python, cell by cell of a notebook beside its config.toml."""
     return [
         "from pathlib import Path\n\nfrom vips_core.store.store import Store\n"
         "from vips_core.sweeps.job import run_missing\nfrom vips_core.sweeps.grid import Sweep\n"
         "from vips_core.sweeps.results import frame, summarise\n",
         'definition = Sweep.from_toml(Path("config.toml").read_text(encoding="utf-8"))\nstore = Store()\n',
-        'if __name__ == "__main__":  # processes are started, which read this file\n'
+        'if __name__ == "__main__":  # the processes that run the cells import this file\n'
         "    run_missing(definition, store)\n"
         "    print(summarise(frame(definition, store)).to_string())\n",
     ]
@@ -103,10 +103,10 @@ def _source(name: str) -> tuple[str, str]:
 
 
 def _within_the_cap(request: Request) -> list[str]:
-    """On private data a repetition spends budget again, and the store has to count it."""
+    """Return the cells for private data, where a repetition spends budget that the store must count."""
     return [
         "import vips_core as vips\n",
-        "# A repetition draws new noise and spends budget again: it is reserved, or refused.\n"
+        "# A repetition draws fresh noise and spends budget again: it is reserved, or refused.\n"
         "fit = vips.fit_registered(\n"
         + "".join(f"    {name}={value!r},\n" for name, value in request.to_mapping().items())
         + ')\nprint("ε by PLD:", fit.epsilon("pld"))\n',

@@ -29,15 +29,15 @@ class Exhibit:
     Attributes
     ----------
     name
-        For files.
+        Name of its files.
     title, caption
         Above and below it.
     figure
-        Plotly figure, None where the table is all there is.
+        Plotly figure, None for a table alone.
     table
         The numbers.
     score
-        Name of the score that it shows, where it is of one.
+        Name of the score that it shows, if any.
     """
 
     name: str

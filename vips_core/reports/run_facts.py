@@ -30,7 +30,7 @@ MAIN = ("pld", "rdp", "moments", "moments_paper", "strong", "basic", "gaussian",
 
 
 def guarantee_numbers(ledger: Ledger | None, delta: float) -> dict[str, Any]:
-    """Return what the template of the guarantee shows of a ledger; nothing where there is none."""
+    """Return the numbers that the guarantee shows of a ledger, none without a ledger."""
     if ledger is None:
         return {}
     events, ideal_delta = ledger.events(), ledger.ideal_delta(delta)
@@ -51,7 +51,7 @@ def guarantee_numbers(ledger: Ledger | None, delta: float) -> dict[str, Any]:
 
 
 def best_account(accounts: Mapping[str, Account]) -> tuple[float, str]:
-    """Return the smallest ε, all being upper bounds for the same releases, and whose it is.
+    """Return the smallest ε and its accountant: all are upper bounds for the same releases.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def best_account(accounts: Mapping[str, Account]) -> tuple[float, str]:
 
 
 def account_table(accounts: Mapping[str, Account]) -> "pd.DataFrame":
-    """Return one row for each accountant, with its ε, or why it has none."""
+    """Return one row per accountant, with its ε or the reason for none."""
     import pandas as pd
 
     rows = [
@@ -79,7 +79,7 @@ def account_table(accounts: Mapping[str, Account]) -> "pd.DataFrame":
 
 
 def block_table(ledger: Ledger) -> "pd.DataFrame":
-    """Return one row for each block of each kind of release."""
+    """Return one row per block of each kind of release."""
     import pandas as pd
 
     return pd.DataFrame(
@@ -101,29 +101,29 @@ def block_table(ledger: Ledger) -> "pd.DataFrame":
 
 @dataclass(frozen=True)
 class RunFacts:
-    """Everything that a report of a run rests on.
+    """Everything on which the report of a run rests.
 
     Attributes
     ----------
     row, request
-        The run as the store has it, and what was asked for.
+        The run in the store, and its request.
     folder
-        Where its files are.
+        Folder of its files.
     result
-        Scores, plan and cautions; None where it left none.
+        Scores, plan and cautions; None if the run left none.
     ledger
-        What it released; None where it left none.
+        What it released; None if the run left none.
     data
-        What is public about its records, also of removed ones, with N of the ledger.
+        Public facts about its records, even after their removal, with N from the ledger.
     budget
-        Of private records as it stands today; None where they are public.
+        Today's budget of private records; None for public ones.
     promised
-        The same under the cap that held when the run was reserved; None where it reserved nothing.
+        The same under the cap in force when the run was reserved; None if it reserved nothing.
     caps, held
-        Rows of the ledger that set the caps of its records, before the run and since; and the one of them
-        under which it was reserved.
+        Ledger rows that set the caps of its records, before the run and since, and the row in force when it
+        was reserved.
     separations
-        From which data sets the records were separated although they share rows, and why.
+        Data sets from which the records were separated although they share rows, and why.
     """
 
     row: RunRow
@@ -140,7 +140,7 @@ class RunFacts:
 
     @property
     def title(self) -> str:
-        """Name of the report."""
+        """Title of the report."""
         return f"{self.request.task.product} of {self.row.data}: run {self.row.id}"
 
     @property
@@ -150,7 +150,7 @@ class RunFacts:
 
     @property
     def proved_as_a_whole(self) -> bool:
-        """Whether the method has a proof of its own, without releases in a ledger."""
+        """Whether the method is proved as a whole, without releases in a ledger."""
         return self.request.task.methods[self.request.method].is_pure
 
     @property
@@ -160,7 +160,7 @@ class RunFacts:
 
     @property
     def earlier_runs(self) -> int | None:
-        """How many runs on the same private records came before; None where their ledger lacks this one."""
+        """Number of earlier runs on the same private records; None if their ledger lacks this run."""
         if self.promised is None:
             return None
         run_ids = [run_id for _, run_id, _ in self.promised.history]
@@ -168,14 +168,14 @@ class RunFacts:
 
     @property
     def share_up_to_this_run(self) -> float | None:
-        """Share that the earlier runs and this one take together of the cap that held for it."""
+        """Share of the cap in force for this run that it and the earlier runs use together."""
         if self.promised is None or self.earlier_runs is None:
             return None
         return self.promised.history[self.earlier_runs][2]
 
 
 def gather(store: Store, run_id: str) -> RunFacts:
-    """Read what a fit left.
+    """Return the facts of a fit.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ def gather(store: Store, run_id: str) -> RunFacts:
     Returns
     -------
     RunFacts
-        Also of a run that failed, or whose data set was removed since.
+        Also for a failed run, or one whose data set was removed since.
     """
     row, folder = store.run(run_id), store.folder(run_id)
     result_text, ledger_text = _text(folder / execution.RESULT), _text(folder / execution.LEDGER)
@@ -212,14 +212,14 @@ def gather(store: Store, run_id: str) -> RunFacts:
 
 
 def _under(cap: LedgerRow, rows: Sequence[LedgerRow]) -> Budget:
-    """Return where the budget stands under one cap, whatever was set besides."""
+    """Return the budget under one cap, whatever other caps were set."""
     return budget.state([row for row in rows if row.kind != "cap" or row == cap])
 
 
 def _check_counted(store: Store, row: RunRow, ledger: Ledger) -> None:
-    """Refuse a ledger that is not what the store counted for a run on private records: a file can be edited.
+    """Refuse a ledger that differs from what the store counted for a private run: files can be edited.
 
-    Of a run that did not come to its end, more than it released may be counted.
+    For an unfinished run, the store may count more than was released.
     """
     rows = store.database.read("SELECT * FROM ledger WHERE run = ? ORDER BY number", [row.id])
     for use in budget.uses(chain.rows(rows)):

@@ -20,15 +20,15 @@ TO_FILL_IN = "TO FILL IN"
 
 
 def draft(facts: RunFacts) -> str | None:
-    """Return a record in the registry's YAML; None of a run that claims nothing about private records.
+    """Return a record in the registry's YAML; None for a run that claims nothing about private records.
 
-    What only people know is marked as to be filled in. ε, μ and attack risk are those of the whole run also
-    where it was stopped: whoever stopped it may have looked before.
+    What only people know is marked to be filled in. For a stopped run, ε, μ and attack risk are those of the
+    whole plan: whoever stopped it may have seen results before.
 
     Parameters
     ----------
     facts
-        Of a run.
+        Facts of the run.
 
     Returns
     -------
@@ -53,11 +53,11 @@ def draft(facts: RunFacts) -> str | None:
 
 
 def _decimal(value: float) -> str:
-    """Write all digits without an exponent: YAML reads 1e-12 as a text."""
+    """Return all digits without an exponent: YAML reads 1e-12 as text."""
     return f"{Decimal(repr(value)):f}"
 
 
-LONGEST_OPEN_TABLE = 40  # rows; a longer one is folded
+LONGEST_OPEN_TABLE = 40  # rows: about a page; longer tables are folded
 UNITS = {"mean": "log odds over the predictor's whole range", "per unit": "log odds per unit"}
 
 
@@ -70,7 +70,7 @@ def html(facts: RunFacts, exhibits: Sequence[Exhibit]) -> str:
         facts=facts,
         exhibits=exhibits,
         when=time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(started)),
-        # How long private records took depends on them.
+        # Training time on private records depends on them.
         seconds=None if facts.data.private or facts.row.ended is None else facts.row.ended - started,
         score_table=_score_table(facts),
         result_tables=_result_tables(facts),
@@ -81,7 +81,7 @@ def html(facts: RunFacts, exhibits: Sequence[Exhibit]) -> str:
 
 
 def files(facts: RunFacts, exhibits: Sequence[Exhibit]) -> bundle.Files:
-    """Return the report with all files that were published, and how to repeat the run."""
+    """Return the report with all published files, and code that repeats the run."""
     request = facts.request
     published = {
         bundle.HTML: html(facts, exhibits).encode(),
@@ -110,7 +110,7 @@ def _score_table(facts: RunFacts) -> "pd.DataFrame":
 
 
 def _cap_table(facts: RunFacts) -> "pd.DataFrame":
-    """Return all caps of the records, with who set them and why; and which held for the run."""
+    """Return all caps of the records: who set them, why, and which was in force for the run."""
     import pandas as pd
 
     return pd.DataFrame(
@@ -127,7 +127,7 @@ def _cap_table(facts: RunFacts) -> "pd.DataFrame":
 
 
 def _result_tables(facts: RunFacts) -> dict[str, "pd.DataFrame"]:
-    """Return the tables that a run left, as they are read: of a topic, its words in one row."""
+    """Return the tables that a run left, in readable form: a topic's words in one row."""
     tables = {}
     for name in facts.request.task.tables:
         file = facts.folder / f"{name}.csv"

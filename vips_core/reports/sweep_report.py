@@ -30,16 +30,16 @@ from vips_core.store.rows import versions
 if TYPE_CHECKING:
     import pandas as pd
 
-APART = "Curves are moved a little sideways so that their bars can be told apart."
+APART = "Curves are shifted slightly sideways so that their bars do not overlap."
 REPLACED = "ε of “{method}” is for replacing one record by another, at δ = 0."
-BARS = "Bars and bands show one standard deviation over seeds, of which there are {seeds}."
+BARS = "Bars and bands: one standard deviation over seeds (number of seeds: {seeds})."
 CLAIMED = (
-    "ε is what each method claims: the target that its noise was calibrated to, or where the noise was "
-    "given, the ε of its releases by PLD."
+    "ε is what each method claims: the target of its calibration or, if the noise was given, the ε of its "
+    "releases by PLD."
 )
-SAME_TEST = "Seeds change initialisation, batches and noise; the held-out records stay the same."
+SAME_TEST = "Seeds change initialisation, batches and noise, not the held-out records."
 PAPER_ACCOUNTING = ("moments_paper", "moments", "pld")
-# Options that tell lines of one series apart, with their symbols.
+# Options that distinguish lines of one series, with their symbols.
 _OPTIONS = {name: SPENDING[name] for name in ("batch", "epochs", "delta", "accountant")} | {
     name: option for task in TASKS.values() for name, option in task.options.items()
 }
@@ -47,19 +47,19 @@ _INTERVAL = {"low": "low (95% of the mean)", "high": "high (95% of the mean)"}
 
 
 def sweep_exhibits(sweep: Sweep, store: Store) -> list[Exhibit]:
-    """Return what the sweep asks for, as far as its cells are finished.
+    """Return the exhibits that the sweep asks for, from its finished cells.
 
     Parameters
     ----------
     sweep
-        Its `figures` say what is shown.
+        Its `figures` name the exhibits.
     store
-        Where its cells are kept.
+        Store of its cells.
 
     Returns
     -------
     list of Exhibit
-        In the order of `sweep.figures`; empty where no cell is finished.
+        In the order of `sweep.figures`; empty if no cell is finished.
     """
     cells = results.frame(sweep, store)
     if cells.empty:
@@ -118,11 +118,11 @@ def accounting(model: str, records: int) -> list[Exhibit]:
         return []
     table = pd.DataFrame(rows).dropna()
     caption = (
-        f"N = {records:,}, one epoch, δ = {rounding.brief(paper.delta)}: accounting alone, without training. "
-        "The paper searched a short range of moments; all integer moments, and above all the whole privacy "
+        f"N = {records:,}, one epoch, δ = {rounding.brief(paper.delta)}: accounting only, without training. "
+        "The paper searched a short range of moments. All integer moments, and even more the whole privacy "
         "loss distribution (PLD), prove a smaller ε for the same noise."
     )
-    title = "What the same releases cost, by accountant"
+    title = "Cost of the same releases, by accountant"
     return [Exhibit("accounting", title, caption, sweep_figures.epsilon_against_noise(table), table)]
 
 
@@ -194,7 +194,7 @@ def after_steps(sweep: Sweep, looks: "pd.DataFrame") -> list[Exhibit]:
     title = f"Held-out {score} after each step{_compare(sweep, 'steps')}"
     caption = (
         f"{BARS.format(seeds=_seeds(summary))} On the first held-out records only, so the last points differ "
-        "a little from the scores. Steps of different methods may use batches of different sizes."
+        "slightly from the scores. Steps of different methods may use batches of different sizes."
     )
     return [Exhibit("steps", title, caption, sweep_figures.score_per_step(summary, score), summary)]
 
