@@ -185,7 +185,7 @@ def load_code(enough: Callable[[], bool]) -> None:
     """Load what training needs, and compile what was not: short runs of both variants on public samples."""
     for task in reversed(list(TASKS.values())):  # topics last: they take longest to compile
         name = samples_of(task.kind)[0]
-        for method in {method.variant: name for name, method in reversed(task.methods.items())}.values():
+        for method in {method.variant: name for name, method in reversed([*task.methods.items()])}.values():
             if enough():
                 return
             whole = load_sample(name)

@@ -13,7 +13,7 @@ from tests.small_rows import rows
 from vips_core.jobs import supervisor, worker
 from vips_core.store.budget import Cap
 from vips_core.store.store import Store
-from vips_core.sweeps import execution, results
+from vips_core.sweeps import job, results
 from vips_core.sweeps.grid import Sweep
 from vips_core.sweeps.job import run_sweep, submit_sweep
 
@@ -51,7 +51,7 @@ def one_core(monkeypatch):
 
     class Pool:
         def submit(self, function, *args):
-            future = execution.Future()
+            future = job.Future()
             future.set_result(function(*args))
             return future
 
@@ -61,7 +61,7 @@ def one_core(monkeypatch):
         def __exit__(self, *rest):
             return None
 
-    monkeypatch.setattr(execution, "_pool", lambda processes: Pool())
+    monkeypatch.setattr(job, "_pool", lambda processes: Pool())
 
 
 def page(**address):
