@@ -1,6 +1,7 @@
 """Lower bounds on ε from the results of an attack, each wrong at most as often as the confidence allows."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -119,11 +120,7 @@ def one_run_epsilon(guesses: int, right: int, canaries: int, delta: float, confi
     def excess(epsilon: float) -> float:
         return _chance(guesses, right, canaries, epsilon, delta) - (1 - confidence)
 
-    if guesses == 0 or excess(0.0) > 0:
-        return 0.0
-    if excess(_LARGEST_EPSILON) < 0:
-        return _LARGEST_EPSILON
-    return float(scipy.optimize.brentq(excess, 0.0, _LARGEST_EPSILON, xtol=1e-6)) - 1e-6
+    return _largest_below(excess, 0.0, _LARGEST_EPSILON, 1e-6) if guesses else 0.0
 
 
 def one_run_mu(guesses: int, right: int, canaries: int, confidence: float) -> float:
@@ -150,13 +147,18 @@ def one_run_mu(guesses: int, right: int, canaries: int, confidence: float) -> fl
     validate.whole("guesses", guesses, 0, canaries)
 
     def excess(mu: float) -> float:
-        return _least_mass(guesses, right, 1 - confidence, canaries, mu) - guesses / canaries
+        return guesses / canaries - _least_mass(guesses, right, 1 - confidence, canaries, mu)
 
-    if guesses == 0 or excess(_LEAST_MU) <= 0:
+    return _largest_below(excess, _LEAST_MU, _LARGEST_MU, 1e-4) if guesses else 0.0
+
+
+def _largest_below(excess: Callable[[float], float], low: float, high: float, tolerance: float) -> float:
+    """Return the largest value up to `high` with a rising `excess` below 0, on the safe side; 0 for none."""
+    if excess(low) >= 0:
         return 0.0
-    if excess(_LARGEST_MU) > 0:
-        return _LARGEST_MU
-    return float(scipy.optimize.brentq(excess, _LEAST_MU, _LARGEST_MU, xtol=1e-4)) - 1e-4
+    if excess(high) < 0:
+        return high
+    return float(scipy.optimize.brentq(excess, low, high, xtol=tolerance)) - tolerance
 
 
 def _least_mass(guesses: int, right: int, chance: float, canaries: int, mu: float) -> float:

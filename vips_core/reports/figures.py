@@ -26,7 +26,7 @@ BLUE, VERMILION, GREEN, PURPLE, GREY = "#1F83C4", "#D55E00", "#009E73", "#B8629B
 OCHRE = "#A87900"
 HEIGHT = 400  # pixels
 FOOT = 1e-6  # least ε drawn on a logarithmic axis, which has no place for 0
-CLEAR = "rgba(0,0,0,0)"
+TRANSPARENT = "rgba(0,0,0,0)"
 # At the top of the figure: a legend attached to the plot does not move when the window is resized.
 _LEGEND = {"orientation": "h", "x": 0, "yref": "container", "y": 1, "yanchor": "top"}
 NO_LEGEND = {"l": 8, "r": 18, "t": 8, "b": 8}  # pixels; on the right, half of the last tick's label
@@ -169,8 +169,8 @@ def figure(traces: list[Trace], x: dict[str, Any], y: dict[str, Any], **layout: 
         "yaxis": {**usual, **y},
         "height": HEIGHT,
         "legend": _LEGEND,
-        "paper_bgcolor": CLEAR,
-        "plot_bgcolor": CLEAR,
+        "paper_bgcolor": TRANSPARENT,
+        "plot_bgcolor": TRANSPARENT,
         "dragmode": False,
     }
     margin = {**NO_LEGEND, "t": 41, **_room_for_labels(x, y), **layout.pop("margin", {})}
