@@ -14,7 +14,7 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import state
-from vips_core import Fit, PrivacyPlan
+from vips_core import Fit, load
 from vips_core.csv_text import from_csv
 from vips_core.jobs import execution, supervisor
 from vips_core.jobs.request import Request
@@ -189,9 +189,7 @@ def _finished(home: str, run_id: str, _records: DataSet) -> Finished:
     result = _result(folder)
     fit = None
     if (folder / execution.LEDGER).exists():
-        model = request.task.model(request.method, request.values, _records.train)
-        plan = PrivacyPlan(**result["plan"])  # as it was trained with: calibrating it again takes seconds
-        fit = execution.restore(execution.Prepared(request, _records, model, plan), folder)
+        fit = load(folder)
     tables = {path.stem: from_csv(path) for path in sorted(folder.glob("*.csv"))}
     text = (folder / execution.SUMMARY).read_text(encoding="utf-8")
     return Finished(run, request, fit, result, tables, text, _records)

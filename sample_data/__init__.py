@@ -1,4 +1,4 @@
-"""Real, small data sets with their loaders; `generate` makes larger ones with known truth. See README.md."""
+"""Small real data sets with their loaders; `generate` makes larger ones with known truth. See README.md."""
 
 from pathlib import Path
 from typing import Any
@@ -24,28 +24,28 @@ __all__ = [
 ]
 
 FOLDER = Path(__file__).parent
-_DIGITS = {"mnist": "train", "mnist-test": "test"}  # names to the prefixes of their arrays
+_DIGITS = {"mnist": "train", "mnist-test": "test"}  # prefixes of the arrays, by name
 NAMES = ("sotu", "nhanes-stroke", *_DIGITS)
 
 _YES_NO = (0.0, 1.0)  # the questionnaire's answers
 NHANES_RANGES = {
-    "age": (20.0, 80.0),  # the question is put to adults from 20; the survey writes 80 for 80 and over
+    "age": (20.0, 80.0),  # only adults from 20 are asked; 80 stands for 80 and over
     "male": _YES_NO,
     "race Black": _YES_NO,
     "race Asian": _YES_NO,
     "race Mexican American": _YES_NO,
     "race other Hispanic": _YES_NO,
     "race other": _YES_NO,
-    "income to poverty ratio": (0.0, 5.0),  # the survey writes 5 for 5 and over
+    "income to poverty ratio": (0.0, 5.0),  # 5 stands for 5 and over
     "college": _YES_NO,
-    "systolic pressure": (80.0, 220.0),  # shock to hypertensive crisis
+    "systolic pressure": (80.0, 220.0),  # from shock to hypertensive crisis
     "diastolic pressure": (40.0, 130.0),  # likewise
     "pulse": (40.0, 140.0),  # a resting heart
-    "body mass index": (15.0, 60.0),  # severe thinness to far beyond obesity of class III
-    "total cholesterol": (80.0, 400.0),  # the span of common laboratory charts
+    "body mass index": (15.0, 60.0),  # from severe thinness to far above class III obesity
+    "total cholesterol": (80.0, 400.0),  # the range of common laboratory charts
     "HDL cholesterol": (15.0, 120.0),  # likewise
-    "glycohaemoglobin": (4.0, 14.0),  # the span of common bedside analysers
-    "diabetes": _YES_NO,  # borderline is one half
+    "glycohaemoglobin": (4.0, 14.0),  # the range of common bedside analysers
+    "diabetes": _YES_NO,  # 0.5 for borderline
     "insulin": _YES_NO,
     "heart attack": _YES_NO,
     "smoked 100 cigarettes": _YES_NO,
@@ -53,12 +53,12 @@ NHANES_RANGES = {
     "blood lead": (0.0, 5.0),  # up to the reference level for action
     "vigorous recreation": _YES_NO,
     "moderate recreation": _YES_NO,
-    "minutes sedentary": (0.0, 1320.0),  # per day, the largest answer that the questionnaire takes
-    "hours of sleep": (2.0, 14.0),  # the questionnaire's lowest and highest answer
+    "minutes sedentary": (0.0, 1320.0),  # per day; the largest accepted answer
+    "hours of sleep": (2.0, 14.0),  # the lowest and highest accepted answer
     "difficulty walking": _YES_NO,
     "arthritis": _YES_NO,
 }
-# What the predictors of a data set are measured in, where their names do not say so.
+# Units of predictors whose names do not include them.
 UNITS = {
     "nhanes-stroke": {
         "age": "years",
@@ -72,7 +72,7 @@ UNITS = {
         "blood lead": "µg/dl",
     }
 }
-# Answers that can be refused and measurements that can fail, by the survey's design.
+# By the survey's design, these answers can be refused and these measurements can fail.
 NHANES_MAY_BE_MISSING = frozenset(
     {
         "income to poverty ratio",
@@ -93,7 +93,7 @@ NHANES_MAY_BE_MISSING = frozenset(
         "arthritis",
     }
 )
-# The intercept and all predictors at their largest, where at most one of the five races can be 1.
+# Norm of the intercept and all predictors at their largest; at most one of the five races can be 1.
 NHANES_NORM_BOUND = (1 + len(NHANES_RANGES) - 4) ** 0.5
 
 
@@ -108,7 +108,7 @@ def load(name: str) -> Any:
     Returns
     -------
     Documents or Table or Images
-        "sotu" is a `Documents`, "nhanes-stroke" are `Table`, "mnist" and "mnist-test" are `Images`.
+        `Documents` for "sotu", `Table` for "nhanes-stroke", `Images` for "mnist" and "mnist-test".
 
     Examples
     --------
@@ -127,7 +127,7 @@ def load(name: str) -> Any:
 
 
 def load_digit_labels(name: str = "mnist") -> NDArray[np.uint8]:
-    """Return the digits that images show.
+    """Return the labels of the digit images.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def load_digit_labels(name: str = "mnist") -> NDArray[np.uint8]:
     Returns
     -------
     numpy.ndarray
-        From 0 to 9, one for each image.
+        One label from 0 to 9 for each image.
 
     Examples
     --------

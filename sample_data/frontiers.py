@@ -1,13 +1,13 @@
-"""The paper's three experiments in full size, ready to be drawn: what every ε, method and seed came to.
+"""The results of the paper's three experiments in full size, for every ε, method and seed.
 
 Made from the public samples by::
 
     python -m sample_data.frontiers [paper-logistic] [paper-sbn] [paper-lda]
 
-which runs what the store in `VIPS_HOME` does not have yet, on all cores, and writes a file for each name next
-to itself. Stopped, the same command goes on where it was. The grids are those of `vips_core/sweeps/presets`.
-Scores are of records that were not trained on. Runs are seeded, so that they can be made again: their ε
-describes the noise, but they protect nobody, and need not, because the data are public.
+which runs on all cores what the store in `VIPS_HOME` lacks, and writes one file for each name next to
+itself. An interrupted command continues where it stopped. The grids are those of
+`vips_core/sweeps/presets`. Scores are held out. Runs are seeded, so that they can be reproduced: their ε
+describes the noise, but protects nobody, and need not, because the data are public.
 """
 
 import functools
@@ -33,29 +33,29 @@ from vips_core.sweeps.grid import PRESETS, Sweep, preset
 from vips_core.sweeps.job import CellProgress, run_missing
 
 NAMES = PRESETS
-# Which experiment ships for a sample.
+# The experiment that ships for each sample.
 ON_DATA = {"nhanes-stroke": "paper-logistic", "sotu": "paper-lda", "mnist": "paper-sbn"}
 
 
 @dataclass(frozen=True, eq=False)
 class Frontier:
-    """What the runs of one experiment came to.
+    """The results of one experiment.
 
     Attributes
     ----------
     sweep
-        What was run.
+        The experiment.
     cells
-        One row for each run and held-out score, as `vips_core.sweeps.results.frame` has them; the column
-        code holds a hash of the code that ran it.
+        One row for each run and held-out score, as from `vips_core.sweeps.results.frame`, with a hash of the
+        code in the column code.
     looks
-        Scores while training, as `vips_core.sweeps.results.traces` has them.
+        Validation scores while training, as from `vips_core.sweeps.results.traces`.
     topics
-        The first words of matched topics, where topics were learned.
+        The first words of matched topics, for topic models.
     runs
-        How many runs there are.
+        Number of runs.
     version, packages
-        What made the file: the version of the project, and of the packages that it used.
+        Versions of the project and of the packages that made the file.
     """
 
     sweep: Sweep
@@ -68,18 +68,18 @@ class Frontier:
 
     @property
     def codes(self) -> list[str]:
-        """The hashes of the code that made the runs; several where it changed for some methods only."""
+        """Hashes of the code that made the runs; several if only some methods were run again."""
         return sorted(set(self.cells["code"]))
 
 
 def path(name: str) -> Path:
-    """Return the file of an experiment."""
+    """Return the path of an experiment's file."""
     return sample_data.FOLDER / f"frontier-{validate.one_of('name', name, NAMES)}.json.gz"
 
 
 @functools.cache
 def load(name: str) -> Frontier:
-    """Return the results that ship with the package.
+    """Return an experiment's results that ship with the package.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def load(name: str) -> Frontier:
     Returns
     -------
     Frontier
-        Shared by all callers: do not change its frames.
+        All callers share it: do not modify its frames.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def load(name: str) -> Frontier:
 
 
 def make(name: str, store: Store) -> None:
-    """Run what is missing of an experiment, and write its file."""
+    """Run the missing cells of an experiment, and write its file."""
     sweep = preset(name, "full")
     end = run_missing(sweep, store, lambda progress: _tell(name, progress))
     for request, error in results.failures(sweep, store):
@@ -116,7 +116,7 @@ def make(name: str, store: Store) -> None:
         "packages": package_versions(),
         "sweep": sweep.to_mapping(),
         "runs": end.cells,
-        "cells": _columns(cells.drop(columns="seconds")),  # times depend on what else the machine did
+        "cells": _columns(cells.drop(columns="seconds")),  # times depend on the machine's load
         "looks": _columns(results.traces(sweep, store)),
         "topics": [
             vars(exhibit) | {"table": _columns(exhibit.table)} for exhibit in side_by_side(sweep, store)
@@ -136,7 +136,7 @@ def _tell(name: str, progress: CellProgress) -> None:
 
 
 def main() -> None:
-    """Make the files that were asked for, or all."""
+    """Make the files named on the command line, or all files."""
     wanted = [validate.one_of("name", name, NAMES) for name in sys.argv[1:]] or list(NAMES)
     for name in wanted:
         make(name, Store())

@@ -1,4 +1,4 @@
-"""Data with known truth, of any size, the same for the same seed."""
+"""Generators of data with known truth, of any size and reproducible by seed."""
 
 import itertools
 from dataclasses import dataclass
@@ -15,12 +15,11 @@ from vips_core.records import Documents, Images, Table
 
 FloatArray = NDArray[np.float64]
 
-TOPIC_CONCENTRATION = 0.1  # of the Dirichlet over topics in a document, per topic
-THEME_MASS = 0.6  # share of a topic's words that come from its theme; the rest are common words
-DOCUMENT_CHUNK = 4_000
-PATIENT_CHUNK = 1_000
-IMAGE_CHUNK = 1_000
-SIDE = 28
+TOPIC_CONCENTRATION = 0.1  # Dirichlet parameter per topic: a document has few topics
+THEME_MASS = 0.6  # share of a topic's words from its theme; the rest are common words
+# Records drawn at a time, to bound memory. Other values draw other data.
+DOCUMENT_CHUNK, PATIENT_CHUNK, IMAGE_CHUNK = 4_000, 1_000, 1_000
+SIDE = 28  # pixels of an image, as in MNIST
 
 AGE_BANDS = {
     "age under 45": 0.15,
@@ -30,11 +29,11 @@ AGE_BANDS = {
     "age 75-84": 0.16,
     "age 85 and over": 0.07,
 }
-RECORDED_CAP = 97  # public: at most so many drugs and conditions of one patient count in full
-COHORT_NORM_BOUND = (RECORDED_CAP + 3) ** 0.5  # with the intercept, the sex and one age band
-POSITIVE_SHARE = 0.14
+RECORDED_CAP = 97  # drugs and conditions of one patient that count in full, a public number
+COHORT_NORM_BOUND = (RECORDED_CAP + 3) ** 0.5  # with the intercept, sex and one age band
+POSITIVE_SHARE = 0.14  # expected share of patients with a stroke
 RISK_SPREAD = 0.9  # standard deviation of the patients' true log-odds
-COMORBIDITY_GROUPS = 20
+COMORBIDITY_GROUPS = 20  # groups of features that tend to occur together
 
 
 @dataclass(frozen=True)
@@ -44,11 +43,11 @@ class Topics:
     Attributes
     ----------
     names
-        The theme of each topic, or both themes.
+        The one or two themes of each topic.
     word_probabilities
-        (topics, words), rows sum to 1.
+        Array of (topics, words), whose rows sum to 1.
     concentration
-        Of the Dirichlet distribution over topics in a document, per topic.
+        Dirichlet parameter of the topics in a document, per topic.
     """
 
     names: tuple[str, ...]
@@ -64,18 +63,18 @@ def corpus(
     Parameters
     ----------
     documents, words_per_document
-        How many, and how long each is.
+        Number of documents and length of each.
     topics
-        At most 210; the first 20 have one theme each, further ones two.
+        At most 210; the first 20 have one theme each, the others two.
     vocabulary_size
-        From the words of the themes to these and all common English words.
+        At least the number of theme words, at most that of theme words and common English words.
     seed
         The same seed gives the same corpus.
 
     Returns
     -------
     Documents, Topics
-        The documents, and the truth behind them.
+        The documents and their true topics.
 
     Examples
     --------
@@ -104,13 +103,11 @@ def corpus(
         indices.append((cell % vocabulary_size).astype(np.int32))
         counts.append(count.astype(np.int32))
     indptr = np.concatenate([[0], *lengths]).cumsum()
-    # Joined one by one and read-only, so that the corpus takes them over without a copy.
-    all_indices = _joined(indices)
-    all_counts = _joined(counts)
-    return Documents(indptr, all_indices, all_counts, vocabulary), truth
+    return Documents(indptr, _joined(indices), _joined(counts), vocabulary), truth
 
 
 def _joined(chunks: list[NDArray[np.int32]]) -> NDArray[np.int32]:
+    """Join and empty the chunks; the result is read-only, so that a corpus takes it without a copy."""
     joined = np.concatenate(chunks)
     chunks.clear()
     joined.setflags(write=False)
@@ -118,7 +115,7 @@ def _joined(chunks: list[NDArray[np.int32]]) -> NDArray[np.int32]:
 
 
 def _topics(topics: int, vocabulary_size: int, rng: np.random.Generator) -> tuple[Topics, tuple[str, ...]]:
-    """Give each topic one theme, then, when the themes are used up, halves of two themes."""
+    """Draw topics with one theme each, and, when the themes run out, with halves of two themes."""
     pairs = [(name,) for name in THEMES] + list(itertools.combinations(THEMES, 2))
     validate.whole("topics", topics, low=1, high=len(pairs))
     chosen = pairs[:topics]
@@ -127,7 +124,7 @@ def _topics(topics: int, vocabulary_size: int, rng: np.random.Generator) -> tupl
     validate.whole("vocabulary_size", vocabulary_size, low=len(theme_words), high=len(vocabulary))
     vocabulary = vocabulary[:vocabulary_size]
     number = {word: index for index, word in enumerate(vocabulary)}
-    # Zipf's law over a shuffled vocabulary for common words, with a preference of each topic.
+    # Common words: Zipf's law over a shuffled vocabulary, perturbed for each topic.
     common = rng.permutation(1.0 / (10.0 + np.arange(vocabulary_size)))
     beta = common * rng.gamma(0.5, size=(topics, vocabulary_size))
     beta *= (1 - THEME_MASS) / beta.sum(axis=1, keepdims=True)
@@ -140,23 +137,23 @@ def _topics(topics: int, vocabulary_size: int, rng: np.random.Generator) -> tupl
 
 
 def stroke_cohort(patients: int = 12_586, features: int = 4_146, seed: int = 0) -> tuple[Table, FloatArray]:
-    """Draw patients with drugs and conditions, and whether a stroke followed; the shape is the paper's.
+    """Draw patients with drugs, conditions and strokes, in the size of the paper's data.
 
     The columns are "intercept", "male", the age bands, then drugs and conditions, from common to rare. Latent
-    comorbidity makes the features of a group occur together. One patient in seven has a stroke, by a logistic
-    model whose weights are returned.
+    comorbidity makes the features of a group occur together. One patient in seven has a stroke, under a
+    logistic model whose weights are returned.
 
     Parameters
     ----------
     patients, features
-        How many rows and columns.
+        Numbers of rows and columns.
     seed
         The same seed gives the same cohort.
 
     Returns
     -------
     Table, numpy.ndarray
-        The patients, sparse, with the norm bound `COHORT_NORM_BOUND`, and the true weights.
+        The patients, as a sparse table with the norm bound `COHORT_NORM_BOUND`, and the true weights.
 
     Examples
     --------
@@ -191,7 +188,7 @@ def stroke_cohort(patients: int = 12_586, features: int = 4_146, seed: int = 0) 
         personal = np.column_stack([np.ones(rows), rng.random(rows) < 0.5, np.eye(len(AGE_BANDS))[age]])
         blocks.append(sparse.csr_array(np.hstack([personal, has])))
     x = sparse.vstack(blocks, format="csr")
-    # The few common features would otherwise make the task easy or hard by the luck of their weights.
+    # Otherwise the random weights of the few common features would make the task easy or hard.
     weights *= RISK_SPREAD / max(float(np.std(x @ weights)), 1e-3)
     risk = x @ weights
     weights[0] = _intercept(risk, POSITIVE_SHARE)
@@ -200,7 +197,7 @@ def stroke_cohort(patients: int = 12_586, features: int = 4_146, seed: int = 0) 
 
 
 def _intercept(risk: FloatArray, share: float) -> float:
-    """Return the constant to add to the log-odds so that their mean probability is the share."""
+    """Return the intercept at which the mean probability equals the share."""
     return float(optimize.brentq(lambda constant: np.mean(expit(risk + constant)) - share, -50.0, 50.0))
 
 
@@ -210,14 +207,14 @@ def digits(images: int, seed: int) -> tuple[Images, NDArray[np.uint8]]:
     Parameters
     ----------
     images
-        How many.
+        Number of images.
     seed
         The same seed gives the same images.
 
     Returns
     -------
     Images, numpy.ndarray
-        The images, and the digits that they show.
+        The images and their labels.
 
     Examples
     --------
@@ -240,8 +237,8 @@ def digits(images: int, seed: int) -> tuple[Images, NDArray[np.uint8]]:
 
 
 def _drawn(digit: int, images: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Draw one digit several times with random size, slant, turn, shift, thickness and wobble."""
-    steps = (np.arange(SIDE) + 0.5 - SIDE / 2) / 10.0  # a digit reaches from -1 to 1: 20 pixels
+    """Draw a digit repeatedly with random size, slant, shift, thickness and wobble."""
+    steps = (np.arange(SIDE) + 0.5 - SIDE / 2) / 10.0  # a digit spans -1 to 1, which is 20 pixels
     x, y = (axis.reshape(-1) for axis in np.meshgrid(steps, steps))
     size = rng.uniform(0.8, 1.05, size=(images, 1, 2)) * [0.9, 1.0]
     shift = rng.normal(0.0, 0.1, size=(images, 1, 2))
@@ -257,7 +254,7 @@ def _drawn(digit: int, images: int, rng: np.random.Generator) -> NDArray[np.bool
 
 
 def _squared_distance(x: FloatArray, y: FloatArray, start: FloatArray, stop: FloatArray) -> FloatArray:
-    """Return the squared distance of each point to each image's line segment; ends are (images, 2, 1)."""
+    """Return the squared distance of each point to each image's segment, with ends of (images, 2, 1)."""
     along_x, along_y = stop[:, 0] - start[:, 0], stop[:, 1] - start[:, 1]
     from_x, from_y = x - start[:, 0], y - start[:, 1]
     position = (from_x * along_x + from_y * along_y) / np.maximum(along_x**2 + along_y**2, 1e-12)
@@ -267,7 +264,7 @@ def _squared_distance(x: FloatArray, y: FloatArray, start: FloatArray, stop: Flo
 
 
 def _strokes(digit: int) -> list[FloatArray]:
-    """Return the pen strokes of a digit as polylines of (x, y) with y pointing down."""
+    """Return the pen strokes of a digit as polylines of (x, y), with y pointing down."""
 
     def arc(x: float, y: float, width: float, height: float, start: float, stop: float) -> FloatArray:
         angle = np.radians(np.linspace(start, stop, 2 + round(abs(stop - start) / 30)))

@@ -1,13 +1,13 @@
-"""Results for the classroom: the same models trained at several ε with several seeds, ready to be shown.
+"""Results for the lessons: the same models trained at several ε with several seeds.
 
 Made from the public samples through the public names of `vips_core` by::
 
     python -m sample_data.lessons [risk] [topics] [digits]
 
-which trains on one core in about ten minutes and writes ``lessons.npz`` next to itself; with names, it makes
-these tasks again and keeps the others. All runs are the refined variants at δ = 1e-5 on full batches, and all
-scores are of records that were not trained on. Runs are seeded, so that the file can be made again: their ε
-describes the noise, but they protect nobody, and need not, because the data are public.
+which trains on one core in about ten minutes and writes ``lessons.npz`` next to itself; with names, it
+repeats these tasks only. All runs use the refined variants at δ = 1e-5 on full batches, and all scores are
+held out. Runs are seeded, so that the file can be reproduced: their ε describes the noise, but protects
+nobody, and need not, because the data are public.
 
 | task   | data                                              | model                          |
 |--------|---------------------------------------------------|--------------------------------|
@@ -33,16 +33,14 @@ from vips_core.kernels import Array
 from vips_core.records.files.npz import load_arrays
 
 FILE = sample_data.FOLDER / "lessons.npz"
-EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0, math.inf)  # the last one is training without noise
+EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0, math.inf)  # the last one means no noise
 DELTA = 1e-5
-RISK_SEEDS, TOPIC_SEEDS, DIGIT_SEEDS = 20, 8, 8
-FALSE_POSITIVES = np.linspace(0, 1, 51)
+RISK_SEEDS, TOPIC_SEEDS, DIGIT_SEEDS = 20, 8, 8  # runs at each ε, fewer for the slower models
+FALSE_POSITIVES = np.linspace(0, 1, 51)  # rates at which a ROC is stored
 TOPICS, WORDS_PER_DOCUMENT, HELD_OUT_DOCUMENTS = 10, 50, 2000
-TOP = 7
+TOP = 7  # stored words of a topic: as many as fit on the lesson's chart
 TRAIN_IMAGES, HIDDEN = 6000, 50
-LEVELS = 15  # grey levels of a stored pixel fit in half a byte
-
-Floats = Array
+LEVELS = 15  # grey levels of a stored pixel, which fit in half a byte
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,31 +52,31 @@ class Results:
     spent
         ε by PLD from the ledgers, (task, ε), for risk, topics and digits.
     auc, roc
-        Of held-out people; `roc` holds the true positive rate at `FALSE_POSITIVES`.
+        Held-out AUC, and the true positive rate at `FALSE_POSITIVES`.
     words, word_shares
-        The likeliest words of every topic, (ε, seed, topic, rank), numbers of `vocabulary`, and their
+        The most probable words of every topic, (ε, seed, topic, rank), as indices of `vocabulary`, and their
         probabilities. Topics are paired with those of the first run without noise.
     overlap
-        Probability mass that a topic shares with its partner there, (ε, seed, topic).
+        Probability mass shared by a topic and its partner there, (ε, seed, topic).
     perplexity
-        Of held-out paragraphs, by document completion.
+        Held-out perplexity, by document completion.
     digits, reconstructions
-        Ten test images, one of each digit, (10, 28, 28), and what each run makes of them, from 0 to 1.
+        Ten test images, one of each digit, (10, 28, 28), and their reconstructions by each run, from 0 to 1.
     accuracy
-        Share of pixels that are right in all test images.
+        Share of correct pixels in all test images.
     """
 
-    spent: Floats
-    auc: Floats
-    roc: Floats
+    spent: Array
+    auc: Array
+    roc: Array
     vocabulary: tuple[str, ...]
     words: NDArray[np.int64]
-    word_shares: Floats
-    overlap: Floats
-    perplexity: Floats
-    digits: Floats
-    reconstructions: Floats
-    accuracy: Floats
+    word_shares: Array
+    overlap: Array
+    perplexity: Array
+    digits: Array
+    reconstructions: Array
+    accuracy: Array
 
 
 @functools.cache
@@ -88,7 +86,7 @@ def load() -> Results:
     Returns
     -------
     Results
-        Of all tasks.
+        The results of all tasks.
 
     Examples
     --------
@@ -109,7 +107,7 @@ def load() -> Results:
 
 
 def risk() -> dict[str, NDArray[Any]]:
-    """Train the risk model; AUC and ROC of held-out people."""
+    """Train the risk model, and return its held-out AUC and ROC."""
     train, test = sample_data.load("nhanes-stroke").split(test_share=0.2, seed=0)
     model = vips.BayesianLogistic(train.feature_names, train.norm_bound)
     fits = _fits(model, train, 16, RISK_SEEDS)
@@ -121,7 +119,7 @@ def risk() -> dict[str, NDArray[Any]]:
 
 
 def topics() -> dict[str, NDArray[Any]]:
-    """Train topics; their first words, paired with the topics of the first run without noise."""
+    """Train topics, and return their first words, paired with the first run without noise."""
     corpus = sample_data.load("sotu")
     train, test = corpus.split(test_share=HELD_OUT_DOCUMENTS / len(corpus), seed=0)
     model = vips.LDA(TOPICS, corpus.vocabulary, WORDS_PER_DOCUMENT)
@@ -142,7 +140,7 @@ def topics() -> dict[str, NDArray[Any]]:
 
 
 def digits() -> dict[str, NDArray[Any]]:
-    """Train image models; what they make of one test image of each digit."""
+    """Train image models, and return their reconstructions of one test image of each digit."""
     images, test = sample_data.load("mnist"), sample_data.load("mnist-test")
     train = images[np.arange(len(images)) < TRAIN_IMAGES]
     labels = sample_data.load_digit_labels("mnist-test")
@@ -179,25 +177,25 @@ def _each(rows: list[list[Any]], function: Any) -> NDArray[Any]:
     return np.array([[function(item) for item in row] for row in rows])
 
 
-def _spent(fits: list[list[vips.Fit[Any]]]) -> Floats:
+def _spent(fits: list[list[vips.Fit[Any]]]) -> Array:
     return np.array([row[0].epsilon("pld") for row in fits])
 
 
-def _true_positives(curve: Any) -> Floats:
+def _true_positives(curve: Any) -> Array:
     return np.asarray(np.interp(FALSE_POSITIVES, curve.false_positive_rate, curve.true_positive_rate))
 
 
-def _grey(probability: Floats) -> NDArray[np.uint8]:
+def _grey(probability: Array) -> NDArray[np.uint8]:
     return np.round(probability * LEVELS).astype(np.uint8)
 
 
-def _paired(reference: Floats, topic_words: Floats) -> tuple[Floats, Floats]:
+def _paired(reference: Array, topic_words: Array) -> tuple[Array, Array]:
     partner, overlap = vips.match_topics(reference, topic_words)
     return topic_words[partner], overlap
 
 
 def main() -> None:
-    """Train what was asked for, or everything, and write the file."""
+    """Train the tasks named on the command line, or all, and write the file."""
     wanted = sys.argv[1:] or list(TASKS)
     for name in wanted:
         validate.one_of("task", name, TASKS)
@@ -210,7 +208,7 @@ def main() -> None:
 
 
 def _small(array: NDArray[Any]) -> NDArray[Any]:
-    """Single precision where there are fractions: far finer than anything that is shown."""
+    """Return fractions in single precision, which is far finer than any number on a page."""
     return array.astype(np.float32) if array.dtype == np.float64 else array
 
 

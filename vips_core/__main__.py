@@ -10,7 +10,7 @@ from vips_core.jobs import supervisor, worker
 from vips_core.store.rows import AUDIT, FIT, SWEEP
 from vips_core.sweeps.job import run_sweep
 
-JOBS = {FIT: worker.train, SWEEP: run_sweep, AUDIT: run_audit}
+JOBS: dict[str, worker.Job] = {FIT: worker.train, SWEEP: run_sweep, AUDIT: run_audit}
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""CSV that a spreadsheet reads as data: no cell of it is taken for a formula."""
+"""CSV in which spreadsheets take no cell for a formula."""
 
 import re
 from pathlib import Path
@@ -9,15 +9,15 @@ if TYPE_CHECKING:
 
 __all__ = ["from_csv", "to_csv"]
 
-# What spreadsheets take for the start of a formula (OWASP, "CSV Injection"), behind any number of quotes.
+# What spreadsheets take for the start of a formula (OWASP, "CSV Injection"), after any number of quotes.
 _FORMULA = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")
 _NUMBERS = "biufcmM"  # kinds of columns that hold no text
 
 
 def to_csv(table: "pd.DataFrame") -> bytes:
-    """Return a table as CSV, with a single quote before each text that looks like the start of a formula.
+    """Return a table as CSV, with a single quote before each text that looks like a formula.
 
-    Texts may come from others, who may want a steward's spreadsheet to run them. Numbers stay numbers.
+    Texts may come from an attacker who wants a spreadsheet to run them. Numbers stay numbers.
 
     Examples
     --------
@@ -30,7 +30,7 @@ def to_csv(table: "pd.DataFrame") -> bytes:
         if column.dtype.kind not in _NUMBERS:
             shown.isetitem(place, column.astype(object).map(_as_data))
     shown.columns = [_as_data(name) for name in table.columns]
-    # With this end of a line, of RFC 4180, both of its letters are quoted where they are in a cell.
+    # With this line end, of RFC 4180, both of its characters are quoted inside a cell.
     return str(shown.to_csv(index=False, lineterminator="\r\n")).encode()
 
 

@@ -1,4 +1,4 @@
-"""Files that a user names, bounded before a byte is read, and files about people, for their owner alone."""
+"""Files that a user names, bounded before they are read; files about people, for their owner only."""
 
 import os
 import stat
@@ -22,11 +22,11 @@ __all__ = [
     "written_size",
 ]
 
-# Bytes of a file of each kind that may be in memory: parsed, it takes up to 20 times as much.
+# Largest files read into memory, in bytes; parsed, they take up to 20 times as much.
 MOST_KEY = 1 << 20  # of a certificate or a key
 MOST_SETTINGS = 1 << 20  # of a schema, config or sweep in TOML
 MOST_VOCABULARY = 16 << 20  # a million words and more
-MOST_LEDGER = 16 << 20  # of a ledger in JSON: some ten thousand different releases
+MOST_LEDGER = 16 << 20  # of a ledger in JSON: about ten thousand different releases
 MOST_DESCRIPTION = 64 << 20  # of a saved fit's settings, or of a manifest, with the words of its vocabulary
 MOST_RECORDS = 256 << 20  # of text or a table; larger ones become shards
 
@@ -57,7 +57,7 @@ def regular_size(path: Path) -> int:
 
 
 def bounded(path: Path, most_bytes: int, otherwise: str = "") -> Path:
-    """Return the path of a regular file of at most so many bytes.
+    """Return the path, if it is a regular file of at most so many bytes.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def bounded(path: Path, most_bytes: int, otherwise: str = "") -> Path:
     most_bytes
         A whole number of megabytes.
     otherwise
-        What to do with a larger file, for the sentence that refuses it.
+        What to do with a larger file, for the error.
     """
     size = regular_size(path)
     if size > most_bytes:
@@ -94,18 +94,16 @@ def written_size(size: int) -> str:
 
 
 def make_private_folder(path: Path) -> None:
-    """Make a folder, and those above it that are missing, for their owner alone; one that is there stays."""
+    """Make a folder and its missing parents for their owner only; existing ones stay."""
     for folder in reversed([path, *path.parents]):
         if not folder.exists():
-            folder.mkdir(
-                mode=0o700, exist_ok=True
-            )  # of `parents=True`, those above would have the usual mode
+            folder.mkdir(mode=0o700, exist_ok=True)  # `parents=True` would give the parents the default mode
 
 
 @contextmanager
 def new_private_file(path: Path) -> Iterator[IO[bytes]]:
-    """Open a new file that only its owner may read, whatever the umask, in place of one of that name."""
-    path.unlink(missing_ok=True)  # it might be somebody else's, or open to others
+    """Open a new file that only its owner may read, whatever the umask; replaces one of that name."""
+    path.unlink(missing_ok=True)  # it might belong to somebody else, or be open to others
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with open(descriptor, "wb") as file:
         yield file

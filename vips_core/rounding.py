@@ -1,11 +1,11 @@
-"""Numbers as people read them, rounded to the side on which a statement stays true."""
+"""Numbers for people, rounded in the direction in which a statement stays true."""
 
 from collections.abc import Iterable
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 
 
 def up(value: float, digits: int = 4) -> float:
-    """Return an upper bound to so many digits: an ε that is stated is never below the one earned.
+    """Return an upper bound with so many digits: a stated ε is never below the true one.
 
     Examples
     --------
@@ -16,7 +16,7 @@ def up(value: float, digits: int = 4) -> float:
 
 
 def each_up(values: Iterable[float]) -> list[float]:
-    """Return upper bounds to four digits, for curves whose values are read off.
+    """Return upper bounds with four digits, for curves whose values are read off.
 
     Examples
     --------
@@ -27,7 +27,7 @@ def each_up(values: Iterable[float]) -> list[float]:
 
 
 def down(value: float, digits: int = 4) -> float:
-    """Return a lower bound to so many digits: what is said to be left of a budget is there.
+    """Return a lower bound with so many digits: a stated remaining budget is never above the true one.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def down(value: float, digits: int = 4) -> float:
 
 
 def percent_up(share: float) -> str:
-    """Write an upper bound on a share in per cent, to three digits.
+    """Return an upper bound on a share in per cent, with three digits.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def percent_up(share: float) -> str:
 
 
 def brief(value: float) -> str:
-    """Write a number that was given, such as a δ, as short as it goes.
+    """Return a given number, such as a δ, in its shortest form.
 
     Examples
     --------

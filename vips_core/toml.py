@@ -1,4 +1,4 @@
-"""TOML, read and written in one way."""
+"""Reading and writing TOML."""
 
 import tomllib
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from vips_core import files
 
 __all__ = ["read_toml", "read_toml_file", "to_toml"]
 
-_MOST_DOTS = 300  # in a line: of a key with n dots, `tomllib` keeps all n²/2 beginnings
+_MOST_DOTS = 300  # dots in a line: `tomllib` takes memory in proportion to their square
 
 
 def to_toml(table: Mapping[str, Any]) -> str:
@@ -27,7 +27,7 @@ def to_toml(table: Mapping[str, Any]) -> str:
 
 
 def read_toml(text: str, name: str = "the config") -> dict[str, Any]:
-    """Parse TOML; `ValueError` with one sentence that names the line where it is none.
+    """Parse TOML; `ValueError` with one sentence that names the line of a mistake.
 
     Examples
     --------
@@ -42,11 +42,11 @@ def read_toml(text: str, name: str = "the config") -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         raise ValueError(f"{name} is not TOML: {error}") from None
     except RecursionError:
-        raise ValueError(f"{name} is not TOML that can be read: it is nested too deeply") from None
+        raise ValueError(f"{name} is not readable TOML: it is nested too deeply") from None
 
 
 def read_toml_file(path: Path, name: str | None = None) -> dict[str, Any]:
-    """Parse a TOML file; `ValueError` with one sentence where it cannot be read."""
+    """Parse a TOML file; `ValueError` with one sentence if it cannot be read."""
     name = name or f"the config {path.name}"
     try:
         text = files.read_bytes(path, files.MOST_SETTINGS).decode("utf-8")

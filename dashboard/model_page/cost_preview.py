@@ -16,12 +16,11 @@ from dashboard.components.price import Price
 from dashboard.components.tables import text_table
 from dashboard.model_page.definition import SAME_TRAINING, ModelPage
 from vips_core import ACCOUNTANTS
-from vips_core.jobs.plan import plan_for
 from vips_core.jobs.request import Request
+from vips_core.jobs.submission import plan_for
 from vips_core.models.task import STRONG
 from vips_core.records import DataSet
-from vips_core.store.budget import percent
-from vips_core.store.forecast import Forecast, forecast
+from vips_core.store.budget import Forecast, forecast, percent
 from vips_core.store.rows import FAILED, DataRow, RunRow
 
 _HOW_TO_BEGIN = (

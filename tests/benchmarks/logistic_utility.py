@@ -24,10 +24,9 @@ import sample_data
 import vips_core as vips
 from sample_data.generate import stroke_cohort
 from tests.benchmarks.logistic_figure import summary, write_figure
-from vips_core.baselines.dpsgd import PrivateGradientDescent
-from vips_core.baselines.erm import fit_erm
-from vips_core.baselines.objective_perturbation import fit_objective_perturbation
+from tests.benchmarks.utility.logistic import ridge
 from vips_core.models.logistic.model import BayesianLogistic
+from vips_core.models.logistic.rivals import PrivateGradientDescent, fit_objective_perturbation
 from vips_core.models.logistic.scores import auc_of
 
 # The answers that the 2015 survey's questionnaire allows; all other columns are yes or no.
@@ -144,7 +143,7 @@ def _perm(train, test, epsilon, seed, paper_steps):
 def _ceiling(train, test, epsilon, seed, paper_steps):
     """Non-private, with the stronger penalty where there are few records per feature."""
     penalty = 1.0 if len(train) > 10 * train.x.shape[1] else 30.0
-    return test.x @ fit_erm(train, penalty)
+    return test.x @ ridge(train, penalty)
 
 
 METHODS = {

@@ -30,7 +30,8 @@ def corpus(options, seed):
     of_train = np.arange(count + held_out) < count
     documents = texts[of_train]
     owners = prolific(np.random.default_rng(seed), options.authors, count)
-    return documents, documents.joined(owners), texts[~of_train], np.bincount(owners).max()
+    by_author = vips.Documents.concatenated([documents], owners)
+    return documents, by_author, texts[~of_train], np.bincount(owners).max()
 
 
 def panel(options, seed):

@@ -1,7 +1,7 @@
 """Pixel accuracy of private sigmoid belief networks on MNIST (60,000 training and 10,000 test images).
 
 Run: python -m tests.benchmarks.sbn_utility table [--seeds 3] [--epsilons 0.5 1.3 2.9] [--epochs 12]
-     python -m tests.benchmarks.sbn_utility non-private [--seeds 3] [--methods refined paper]
+     python -m tests.benchmarks.sbn_utility non-private [--seeds 3] [--variants refined paper]
      python -m tests.benchmarks.sbn_utility figure --csv FILE [--seeds 10] [--batches 400 800] [--html FILE]
 
 `table`: the refined variant over ε at δ = 1e-4 (PLD). `non-private`: both variants without noise. `figure`:
@@ -47,17 +47,17 @@ def table(train, test, seeds, epsilons, epochs):
         row(f"refined, K = 50, ε = {epsilon}, {plan.epochs:.3g} epochs", results)
 
 
-def non_private(train, test, seeds, methods):
+def non_private(train, test, seeds, variants):
     records = len(train)
-    for method in methods:
+    for variant in variants:
         # The full Pólya–Gamma bound sharpens with every step, and pixel accuracy falls again after a few.
         plan = vips.PrivacyPlan(
             records=records, expected_batch=records, steps=4, noise_multiplier=0.0, delta=DELTA
         )
         for hidden in (50, 100):
-            model = SBN(784, hidden, SHAPE, method)
+            model = SBN(784, hidden, SHAPE, variant)
             results = [accuracy(model, plan, train, test, seed) for seed in range(seeds)]
-            row(f"{method}, K = {hidden}, not private, 4 full batches", results)
+            row(f"{variant}, K = {hidden}, not private, 4 full batches", results)
 
 
 def figure(train, test, seeds, hidden, batches, path, html):
@@ -110,7 +110,7 @@ def main():
     parser.add_argument("--seeds", type=int)
     parser.add_argument("--epsilons", type=float, nargs="+", default=[0.1, 0.3, 0.5, 1.0, 1.3, 2.9])
     parser.add_argument("--epochs", type=float, default=12)
-    parser.add_argument("--methods", nargs="+", choices=["refined", "paper"], default=["refined", "paper"])
+    parser.add_argument("--variants", nargs="+", choices=["refined", "paper"], default=["refined", "paper"])
     parser.add_argument("--hidden", type=int, default=50)
     parser.add_argument("--csv", type=Path, default=Path("sbn_figure.csv"))
     parser.add_argument("--html", type=Path, help="page to draw the figure to")
@@ -123,7 +123,7 @@ def main():
     if options.what == "table":
         table(train, test, options.seeds or 3, options.epsilons, options.epochs)
     elif options.what == "non-private":
-        non_private(train, test, options.seeds or 3, options.methods)
+        non_private(train, test, options.seeds or 3, options.variants)
     else:
         figure(train, test, options.seeds or 10, options.hidden, options.batches, options.csv, options.html)
 

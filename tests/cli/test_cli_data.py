@@ -142,8 +142,8 @@ def test_studies_that_number_their_people_alike_are_told_apart(capsys, tmp_path)
     assert (code, printed.err.count("\n")) == (2, 1)
     assert printed.err == (
         "vips-explorer data: some rows or persons of these records also occur in north (20), so these data "
-        "sets would share one budget; add --share-budget to agree, or if they are other people, --separate "
-        "REASON, or --person-namespace STUDY where only identifiers coincide\n"
+        "sets would share one budget; add --share-budget to agree, or if they are different people, "
+        "--separate REASON, or --person-namespace STUDY if only identifiers coincide\n"
     )
     assert [row.name for row in Store().data_sets() if row.created] == ["north"]
     row = run_json(capsys, "data", "add", "table", *south, "--person-namespace", "South trial")
@@ -164,7 +164,7 @@ def test_an_accidental_merge_is_undone_with_a_name_and_a_reason(capsys, tmp_path
     apart = ["data", "separate", "south", "--from", "north"]
     code, printed = run(capsys, *apart)
     assert (code, printed.err.count("\n")) == (2, 1)
-    assert "data sets are separated with a name and a reason" in printed.err
+    assert "separating data sets needs a name and a reason" in printed.err
     said = ["--by", "Ada", "--reason", "both studies number from 1"]
     code, printed = run(capsys, *apart, *said)
     assert (code, printed.err) == (0, "")
@@ -201,8 +201,8 @@ def test_the_same_people_keep_their_budget_in_any_file(capsys, tmp_path, registe
         assert (code, printed.err.count("\n")) == (2, 1)
         assert "also occur in people (59" in printed.err or "also occur in people (60" in printed.err
         assert printed.err.endswith(
-            "so these data sets would share one budget; add --share-budget to agree, or if they are other "
-            "people, --separate REASON\n"
+            "so these data sets would share one budget; add --share-budget to agree, or if they are "
+            "different people, --separate REASON\n"
         )
         assert name not in [row.name for row in Store().data_sets()]
         added = run_json(capsys, "data", "add", "table", *about, "--share-budget")
@@ -262,10 +262,14 @@ def test_a_bad_key_is_said_and_nothing_is_registered(capsys, survey, monkeypatch
     assert Store().ledger() == []
 
 
-def test_data_sets_of_older_versions_are_told(capsys, registered, monkeypatch):
-    monkeypatch.setattr("vips_core.store.people.without_digests", lambda connection: ["people"])
+@pytest.mark.usefixtures("registered")
+def test_public_data_sets_without_source_rows_are_told(capsys, monkeypatch):
+    monkeypatch.setattr("vips_core.store.people.public_without_digests", lambda connection: ["people"])
     for command in (["data", "list"], ["ledger", "verify"]):
-        assert "The data set people was registered by an older version" in run(capsys, *command)[1].out
+        assert (
+            "The public data set people was registered without its source rows"
+            in run(capsys, *command)[1].out
+        )
 
 
 def test_private_records_made_public_in_the_table_are_found(capsys, home, registered):

@@ -270,7 +270,7 @@ def test_without_noise_and_by_another_accountant(capsys, tmp_path, counts_file):
             ["lda", "--data", "nowhere.txt"],
             "data must be sotu, generated-documents, a known data set or a file, got 'nowhere.txt'",
         ),
-        (["lda", "--data", "mnist"], "lda needs data of the kind Documents, but mnist is Images"),
+        (["lda", "--data", "mnist"], "lda needs data of the kind documents, but mnist holds images"),
         (
             ["lda", "--data", "COUNTS", "--topics", "1"],
             "topics must be a whole number of at least 2 and at most 1,000, got 1",
@@ -281,8 +281,8 @@ def test_without_noise_and_by_another_accountant(capsys, tmp_path, counts_file):
         ),
         (["lda", "--data", "BROKEN"], "broken.npz is not a readable .npz of plain arrays"),
         (["lda", "--data", "TRUNCATED"], "truncated.npz is not a readable .npz of plain arrays"),
-        (["logistic", "--data", "COUNTS"], "a CSV needs target, the label's column, and schema"),
-        (["logistic", "--data", "sotu"], "logistic needs data of the kind Table, but sotu is Documents"),
+        (["logistic", "--data", "COUNTS"], "a CSV needs target, the column with the label, and schema"),
+        (["logistic", "--data", "sotu"], "logistic needs data of the kind table, but sotu holds documents"),
         (["sbn", "--data", "COUNTS"], "counts.npz must hold an array named images"),
         (["sbn", "--data", "FOLDER"], "must hold PNG images, got none"),
     ],
@@ -310,8 +310,8 @@ def test_only_listed_files_are_published(capsys, tmp_path, monkeypatch):
     """Whatever else lies in a run's folder stays in the store."""
     train = worker.train
 
-    def train_and_leave_notes(run, on_step):
-        train(run, on_step)
+    def train_and_leave_notes(run, *arguments, **options):
+        train(run, *arguments, **options)
         for name in ("notes.txt", "records.csv", "worker.log"):
             (run.store.folder(run.id) / name).write_text("nobody asked for this")
 

@@ -93,13 +93,13 @@ def test_control_c_or_sigterm_ends_the_run_after_its_step_with_results(
 ):
     work, out = worker.work, tmp_path / "out"
 
-    def interrupted(store, run_id, on_step):
+    def interrupted(store, run_id, on_step, job):
         def strike(progress):
             if progress.step == 2:
                 os.kill(os.getpid(), interrupt)
             return on_step(progress)
 
-        work(store, run_id, strike)
+        work(store, run_id, strike, job)
 
     monkeypatch.setattr(worker, "work", interrupted)
     code, printed = run(capsys, "fit", "logistic", "--data", *registered, *SPEND, "--out", out)

@@ -67,7 +67,7 @@ def test_a_full_disk_is_said_clearly_and_under_counts_nothing(small_disk, tmp_pa
     assert error.endswith(f"is counted and was kept in {tmp_path / f'vips-run-{run}'}")
     assert "\n" not in error
     fill(small_disk)
-    with pytest.raises(ValueError, match="nothing was spent, make room and try again"):
+    with pytest.raises(ValueError, match="nothing was spent, free some space and try again"):
         submit(store, REQUEST)
     for filler in small_disk.glob("filler*"):
         filler.unlink()

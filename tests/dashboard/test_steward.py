@@ -12,7 +12,7 @@ through a page (here unless named).
 - A full disk: jobs/test_worker.py and crash/test_full_disk.py; `a_full_disk`.
 - No cap, a large δ, no author: `needs_an_explicit_cap` (the form always has one), `a_large_delta`, in both.
 - A key that cannot be used: `a_bad_key`, in both.
-- Data sets of older versions: `of_older_versions`; views/test_runs.py, `of_older_versions`.
+- Public data sets without source rows: views/test_runs.py, `without_source_rows`.
 """
 
 import errno
@@ -31,7 +31,7 @@ from tests.dashboard.topics_page import errors, press_train, said
 from tests.pages import checked, opened, trained, view
 from tests.small_rows import small_store
 from vips_core.cli import main
-from vips_core.jobs import execution, room, supervisor, worker
+from vips_core.jobs import execution, submission, supervisor, worker
 from vips_core.jobs.request import Request
 from vips_core.jobs.submission import submit
 from vips_core.store.budget import Cap
@@ -166,14 +166,14 @@ def test_a_full_disk_is_said_before_and_after_anything_is_spent(store, monkeypat
     )
     assert str(tmp_path / f"vips-run-{run}") in store.run(run).error
     with monkeypatch.context() as later:
-        later.setattr(room.shutil, "disk_usage", lambda folder: SimpleNamespace(free=1000))
+        later.setattr(submission.shutil, "disk_usage", lambda folder: SimpleNamespace(free=1000))
         (sentence,) = errors(press_train(view("risk", data="secret", epsilon=0.5, delta=1e-4)))
-        assert "nothing was spent, make room and try again" in sentence
+        assert "nothing was spent, free some space and try again" in sentence
     with monkeypatch.context() as later:
         later.setattr("vips_core.store.records_file.np.savez_compressed", full)
         (sentence,) = errors(upload("letters", ["peace", "war"] * 6))
         assert sentence.startswith("The data set cannot be written to")
-        later.setattr("vips_core.store.temporary.tempfile.mkstemp", full)
+        later.setattr("vips_core.store.home.tempfile.mkstemp", full)
         assert "No space left on device" in errors(upload("letters", ["peace", "war"] * 6))[0]
     assert len(store.runs()) == 1
     queued(store, epsilon=0.1)

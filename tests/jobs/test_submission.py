@@ -1,6 +1,7 @@
 """The plan of a run is derived once, when it is submitted, and everyone reads it from the store."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from tests.jobs import request
 from tests.toy import coin_flips
 from vips_core import Documents, Images, Table
 from vips_core.cli import main
-from vips_core.jobs import execution, worker
+from vips_core.jobs import execution, submission, worker
 from vips_core.jobs.request import Request
 from vips_core.jobs.submission import submit
 from vips_core.privacy.plan import PrivacyPlan
@@ -22,13 +23,13 @@ from vips_core.store.store import Store
 @pytest.fixture
 def derived(monkeypatch):
     """Every plan that is derived from a request."""
-    plans, derive = [], execution.plan_for
+    plans, derive = [], submission.plan_for
 
     def noted(*arguments):
         plans.append(derive(*arguments))
         return plans[-1]
 
-    monkeypatch.setattr(execution, "plan_for", noted)
+    monkeypatch.setattr(submission, "plan_for", noted)
     return plans
 
 
@@ -95,7 +96,7 @@ def test_a_run_is_followed_by_documents_that_can_be_scored(home):
 def test_held_out_records_are_like_the_others(store):
     image = Images.from_images(np.eye(12), 0.5)
     other = Images.from_images(np.eye(13), 0.5)
-    with pytest.raises(ValueError, match="held-out records must have the same shape as the others"):
+    with pytest.raises(ValueError, match="held-out records must have the same shape as the training records"):
         store.add_data("images", image, other, cap=Cap(5.0, 1e-5), unit="one image", reason="a test")
 
 
@@ -142,10 +143,11 @@ def test_what_was_reserved_of_some_records_is_not_spent_on_others(store):
 
 def test_private_data_take_no_batches_that_accountants_do_not_know(store):
     table = request(batch=20)
-    plan = execution.prepare(table, store.load("flips")).plan
+    prepared = submission.prepare(table, store.load("flips"))
+    plan = prepared.plan
     with pytest.raises(ValueError, match="flips is private: batches of fixed size are refused"):
-        submit(store, table, plan=plan.replace(sampling="fixed"))
-    run = submit(store, table, plan=plan)
+        submission.queue(store, replace(prepared, plan=plan.replace(sampling="fixed")))
+    run = submission.queue(store, prepared)
     edited = {**vars(plan), "sampling": "fixed"}
     with store.database.write() as connection:
         connection.execute("UPDATE runs SET plan = ? WHERE id = ?", [json.dumps(edited), run])

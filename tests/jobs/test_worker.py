@@ -9,8 +9,8 @@ import pytest
 
 from tests.jobs import STEPS, announced, releases, request
 from tests.toy import coin_flips
-from vips_core import saved
-from vips_core.jobs import execution, lifecycle, lock, room, worker
+from vips_core import load, saved
+from vips_core.jobs import execution, lifecycle, submission, worker
 from vips_core.jobs.submission import submit
 from vips_core.privacy.accountants import stated
 from vips_core.store import budget
@@ -34,10 +34,9 @@ def test_progress_is_stored_at_every_step(store):
     assert [step for step, _ in row.scores][-1] == STEPS
     assert all(0 <= value <= 1 for _, value in row.scores)
     assert releases(store, run) == STEPS
-    prepared = execution.prepare(request(), store.load("flips"))
-    fit = execution.restore(prepared, store.folder(run))
+    fit = load(store.folder(run))
     assert fit.epsilon("pld") == pytest.approx(row.epsilon)
-    assert not lock.is_held(store.folder(run))
+    assert not lifecycle.is_lock_held(store.folder(run))
 
 
 def test_a_run_is_cancelled_within_one_step(store):
@@ -47,7 +46,7 @@ def test_a_run_is_cancelled_within_one_step(store):
     assert (row.status, row.step, releases(store, run)) == ("cancelled", 3, 3)
     assert (store.folder(run) / "params.npz").exists()  # what was paid for is kept
     result = json.loads((store.folder(run) / execution.RESULT).read_text(encoding="utf-8"))
-    plan = execution.prepare(request(), store.load("flips")).plan
+    plan = submission.prepare(request(), store.load("flips")).plan
     assert result["epsilon"]["pld"] < plan.epsilon()
     (caution,) = [text for text in result["cautions"] if f"stopped after 3 of {STEPS} steps" in text]
     assert f"ε of the whole run holds, {stated(plan.epsilon())}" in caution
@@ -133,8 +132,8 @@ def test_a_worker_that_was_given_up_wrongly_releases_nothing_more(store, monkeyp
         steps.append(progress.step)
         if progress.step == 3:
             with monkeypatch.context() as patch:
-                patch.setattr(lock, "BEAT", 0.01)
-                patch.setattr(lock, "STALE", -1.0)
+                patch.setattr(lifecycle, "BEAT", 0.01)
+                patch.setattr(lifecycle, "STALE", -1.0)
                 assert lifecycle.end_abandoned(Store()) == [run]
 
     worker.work(store, run, on_step)
@@ -188,32 +187,31 @@ def test_results_that_cannot_be_written_are_kept_elsewhere(store, monkeypatch, t
     row, folder = store.run(run), tmp_path / f"vips-run-{run}"
     assert row.error.endswith(f"is counted and was kept in {folder}")
     assert f"ε = {row.epsilon:.4g} at δ = 1e-5" in row.error
-    prepared = execution.prepare(request(), store.load("flips"), row.plan)
-    assert execution.restore(prepared, folder).ledger.steps == STEPS
-    assert not (store.folder(run) / "room").exists()
+    assert load(folder).ledger.steps == STEPS
+    assert not (store.folder(run) / lifecycle.DISK_SPACE).exists()
 
 
-def test_a_run_without_room_spends_nothing(store, monkeypatch):
+def test_a_run_without_disk_space_spends_nothing(store, monkeypatch):
     run = submit(store, request())
-    monkeypatch.setattr(room.shutil, "disk_usage", lambda folder: SimpleNamespace(free=1000))
+    monkeypatch.setattr(submission.shutil, "disk_usage", lambda folder: SimpleNamespace(free=1000))
     with pytest.raises(ValueError, match=r"has 0\.0 MB left, and the run needs 0\.1 MB: nothing was spent"):
         submit(store, request())
     worker.work(store, run)
-    assert "nothing was spent, make room and try again" in store.run(run).error
+    assert "nothing was spent, free some space and try again" in store.run(run).error
     assert releases(store, run) == 0
 
 
-def test_room_is_set_aside_while_training(store):
+def test_disk_space_is_reserved_while_training(store):
     run, sizes = submit(store, request()), []
 
     def look(progress):
-        file = store.folder(run) / "room"
+        file = store.folder(run) / lifecycle.DISK_SPACE
         sizes.append(file.stat().st_size)
 
     worker.work(store, run, look)
     assert len(sizes) == STEPS
     assert min(sizes) > 64 * 1024
-    assert not (store.folder(run) / "room").exists()
+    assert not (store.folder(run) / lifecycle.DISK_SPACE).exists()
 
 
 def test_a_store_that_cannot_grow_refuses_in_one_sentence_and_loses_nothing(store):
@@ -246,17 +244,17 @@ def test_a_run_whose_store_is_full_stops_and_is_settled_later(store, monkeypatch
     def on_step(progress):
         steps.append(progress.step)
         if progress.step == 3:
-            monkeypatch.setattr(lifecycle.RunInHand, "advance", full)
-            monkeypatch.setattr(lifecycle.RunInHand, "finish", full)
+            monkeypatch.setattr(lifecycle.ClaimedRun, "advance", full)
+            monkeypatch.setattr(lifecycle.ClaimedRun, "finish", full)
 
     monkeypatch.setenv("VIPS_RESCUE", str(tmp_path))
     with pytest.raises(StoreError, match="the disk is full; .* is counted and was kept in"):
         worker.work(store, run, on_step)
     assert (tmp_path / f"vips-run-{run}" / "params.npz").exists()
     assert store.run(run).status == "running"
-    (store.folder(run) / "room").write_bytes(b"as a worker leaves it that was killed")
+    (store.folder(run) / lifecycle.DISK_SPACE).write_bytes(b"as a worker leaves it that was killed")
     assert lifecycle.end_abandoned(store) == [run]
-    assert not (store.folder(run) / "room").exists()
+    assert not (store.folder(run) / lifecycle.DISK_SPACE).exists()
     assert steps == [1, 2, 3]
     assert releases(store, run) == 3
 

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from vips_core.kernels.compiled import remove_outdated
+from vips_core.kernels import remove_outdated
 
 CALLEE = "import numba as nb\n\n\n@nb.njit(cache=True)\ndef answer(x):\n    return x + {}\n"
 CALLER = """import numba as nb
@@ -18,7 +18,7 @@ def ask(x):
 """
 ASK = """
 from pathlib import Path
-from vips_core.kernels.compiled import remove_outdated
+from vips_core.kernels import remove_outdated
 remove_outdated(Path("house"))
 from house.models.caller import ask
 print(ask(1), sum(ask.stats.cache_hits.values()))

@@ -16,10 +16,10 @@ import vips_core as vips
 from sample_data import generate
 from tests.toy import BetaBernoulli, coin_flips
 from vips_core import Block, Raw
-from vips_core.baselines.dpsgd import PrivateGradientDescent
 from vips_core.kernels.exact import cut
 from vips_core.kernels.pool import thread_count
 from vips_core.models.check import check_model
+from vips_core.models.logistic.rivals import PrivateGradientDescent
 from vips_core.models.logistic.task import GRADIENT_DESCENT
 from vips_core.models.task import PAPER, REFINED, TASKS
 from vips_core.privacy.noise import Randomness
@@ -90,7 +90,7 @@ def owners(rows, persons):
 
 @functools.cache
 def authors():
-    return documents().joined(owners(120, 70))
+    return vips.Documents.concatenated([documents()], owners(120, 70))
 
 
 @functools.cache
@@ -110,13 +110,13 @@ def drawers():
     return replace(drawings(), persons=owners(80, 40))
 
 
-def lda(method):
-    return vips.LDA(3, documents().vocabulary, 25, variant=method)
+def lda(variant):
+    return vips.LDA(3, documents().vocabulary, 25, variant=variant)
 
 
-def regression(rows, method):
+def regression(rows, variant):
     pairs = rows.missing_pairs
-    return vips.BayesianLogistic(rows.feature_names, rows.norm_bound, method, missing_pairs=pairs)
+    return vips.BayesianLogistic(rows.feature_names, rows.norm_bound, variant, missing_pairs=pairs)
 
 
 CONFIGURATIONS = [
@@ -171,8 +171,8 @@ def by_default(task, method, data):
     return task.model(method, values, data())
 
 
-def of_table(columns, method):
-    return regression(table(columns), method)
+def of_table(columns, variant):
+    return regression(table(columns), variant)
 
 
 SIZES = [
@@ -186,9 +186,9 @@ SIZES = [
         for k in (7, 10, 20)
     ),
     *(
-        Configuration(f"logistic {method}, d = {d}", partial(of_table, d, method), partial(table, d))
+        Configuration(f"logistic {variant}, d = {d}", partial(of_table, d, variant), partial(table, d))
         for d in (5, 40, 100, 333)
-        for method in ("refined", "paper")
+        for variant in ("refined", "paper")
     ),
 ]
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import vips_core as vips
-from vips_core.baselines.dpsgd import PrivateGradientDescent
+from vips_core.models.logistic.rivals import PrivateGradientDescent
 from vips_core.privacy.wall import blocks_with_noise
 
 FEATURES, NORM = ("intercept", "a", "b", "c"), 2.0
@@ -56,8 +56,8 @@ def pictures(rng, persons, alike):
     return vips.Images.from_images(np.ones_like(images) if alike else images, 0.5, persons)
 
 
-def regression(method):
-    return lambda: vips.BayesianLogistic(FEATURES, NORM, method)
+def regression(variant):
+    return lambda: vips.BayesianLogistic(FEATURES, NORM, variant)
 
 
 CASES = [

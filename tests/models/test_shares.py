@@ -15,8 +15,8 @@ from threadpoolctl import threadpool_info
 
 import vips_core as vips
 from tests.models.test_contract import ALL, plan_for
-from vips_core.baselines.dpsgd import PrivateGradientDescent
 from vips_core.models.logistic.coordinates import Coordinates
+from vips_core.models.logistic.rivals import PrivateGradientDescent
 from vips_core.privacy.wall import blocks_with_noise
 
 AVX2 = {"Haswell", "Zen", "SkylakeX", "Cooperlake", "SapphireRapids"}
@@ -79,12 +79,12 @@ def differing_copies():
         x = np.tile(rng.random(columns), (1100, 1))
         data = vips.Table(x, np.ones(1100), names(columns), columns**0.5)
         root = rng.normal(size=(columns, columns))
-        for method in ("paper", "refined"):
-            model = vips.BayesianLogistic(data.feature_names, data.norm_bound, method)
+        for variant in ("paper", "refined"):
+            model = vips.BayesianLogistic(data.feature_names, data.norm_bound, variant)
             params = model.init(plan, rng)
-            if method == "paper":
+            if variant == "paper":
                 params = replace(params, covariance=root @ root.T / columns, mean=rng.normal(size=columns))
-            found += [(method, columns, name) for name in copies_differ(model, data, params, plan)]
+            found += [(variant, columns, name) for name in copies_differ(model, data, params, plan)]
     return found
 
 
@@ -194,8 +194,9 @@ def test_rows_at_extreme_parameters(seed, columns, size, long, method, thin):
         params = replace(params, mean=point, covariance=size * root @ root.T)
     else:
         scale = np.exp(3 * rng.normal(size=columns)) / columns**0.5
-        where = replace(params.where, centre=rng.normal(size=columns), scale=scale, reach=scale)
-        params = replace(params, point=np.append(size * rng.normal(), point), where=where)
+        moved = replace(params.coordinates, centre=rng.normal(size=columns), scale=scale, reach=scale)
+        state = replace(params.state, point=np.append(size * rng.normal(), point))
+        params = replace(params, state=state, coordinates=moved)
     for step in steps:
         assert_alone_and_within(model, params, data, blocks_of(model, plan, step))
 
@@ -219,7 +220,8 @@ def test_a_row_of_a_million_columns_is_within_its_bound(make, ahead):
     rng = np.random.default_rng(0)
     weights = replace(gradient.init(plan, rng), weights=np.append(-50.0, np.zeros(COLUMNS - 1)))
     start = refined.init(plan, rng)
-    wrong = replace(start, point=np.append(-50 / start.where.constant, np.zeros(COLUMNS)))
+    point = np.append(-50 / start.coordinates.constant, np.zeros(COLUMNS))
+    wrong = replace(start, state=replace(start.state, point=point))
     for model, params, step in ((gradient, weights, 0), (refined, start, 0), (refined, wrong, 15)):
         ((name, block),) = blocks_of(model, plan, step).items()
         share = model.e_step(params, data, {name: block}).sums[name]
@@ -285,9 +287,9 @@ def test_what_others_miss_leaves_the_cells_of_a_row_in_their_order():
     known[1, :3], missing[1, :3] = 0, 1
     x, ones = sparse.csr_array(np.column_stack([known, missing])), np.ones(8)
     pairs = np.array([(j, j + 4) for j in range(4)])
-    where = Coordinates(ones, ones, ones, 0.3, -1, 1.0, missing=pairs)
+    found = Coordinates(ones, ones, ones, 0.3, -1, 1.0, missing=pairs)
     for row in range(6):
-        alone, among_others = where.filled(x[[row]]), where.filled(x)[[row]]
+        alone, among_others = found.filled(x[[row]]), found.filled(x)[[row]]
         assert np.array_equal(alone.indices, among_others.indices)
         assert np.array_equal(alone.data, among_others.data)
 

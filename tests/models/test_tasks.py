@@ -112,7 +112,7 @@ def test_intervals_that_do_not_know_of_the_noise_are_said_to_be_too_narrow():
     model = BayesianLogistic(("age",), variant="paper")
     plan = model.recommend(records=40_000, epsilon=1, delta=1e-6, epochs=16)
     assert TASKS["logistic"].cautions(model, plan) == [
-        "The paper's posterior does not know of the noise: its intervals are too narrow."
+        "The paper's posterior ignores the noise: its intervals are too narrow."
     ]
     assert TASKS["logistic"].cautions(model, plan.replace(noise_multiplier=0)) == []
 

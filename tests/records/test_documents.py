@@ -58,22 +58,22 @@ def test_corpus_does_not_share_arrays_that_can_be_written():
 @pytest.mark.parametrize(
     ("fields", "sentence"),
     [
-        (([0], [], [], WORDS), "a corpus needs at least one document"),
-        (([0, 2], [0], [1], WORDS), "indptr must rise from 0 to the number of entries, 1"),
-        (([1, 1], [0], [1], WORDS), "indptr must rise from 0"),
-        (([0, 2, 1, 3], [0, 1, 2], [1, 1, 1], WORDS), "indptr must rise from 0"),
+        (([0], [], [], WORDS), "there must be at least one document"),
+        (([0, 2], [0], [1], WORDS), "indptr must increase from 0 to the number of entries, 1"),
+        (([1, 1], [0], [1], WORDS), "indptr must increase from 0"),
+        (([0, 2, 1, 3], [0, 1, 2], [1, 1, 1], WORDS), "indptr must increase from 0"),
         (([0, 1], [3], [1], WORDS), "indices must be whole numbers from 0 to 2, which entry 1 is not"),
         (([0, 1], [-1], [1], WORDS), "indices must be whole numbers from 0 to 2, which entry 1 is not"),
         (
             ([0, 1], [0], [0], WORDS),
             "counts must be whole numbers from 1 to 2147483647, which entry 1 is not",
         ),
-        (([0, 1], [0, 1], [1], WORDS), "indices and counts must be equally long"),
+        (([0, 1], [0, 1], [1], WORDS), "indices and counts must have the same length"),
         (([0, 2], [1, 0], [1, 1], WORDS), "indices must increase within each document"),
         (([0, 2], [1, 1], [1, 1], WORDS), "indices must increase within each document"),
         (([0, 1], [0], [1], ()), "vocabulary must hold at least one name"),
         (([0, 1], [0], [1], ("cat", 3)), "vocabulary must hold at least one name and only strings"),
-        (([0, 1], [0], [1], ("cat", "cat")), "vocabulary must hold different names, got 'cat' 2 times"),
+        (([0, 1], [0], [1], ("cat", "cat")), "vocabulary must not repeat a name, got 'cat' 2 times"),
     ],
 )
 def test_corpus_refuses_broken_arrays(fields, sentence):
@@ -93,7 +93,7 @@ def test_corpus_refuses_broken_arrays(fields, sentence):
         ([["a", "b", "c"]], "counts must be numbers"),
         ([[1, 2]], r"counts must be documents × 3 words, got shape \(1, 2\)"),
         ([1, 2, 3], r"counts must be documents × 3 words, got shape \(3,\)"),
-        (np.zeros((0, 3)), "a corpus needs at least one document"),
+        (np.zeros((0, 3)), "there must be at least one document"),
     ],
 )
 def test_corpus_refuses_bad_counts(matrix, sentence):
@@ -106,7 +106,7 @@ def test_corpus_refuses_bad_counts(matrix, sentence):
     [
         ("one text", WORDS, "texts must be a sequence of strings, got one string"),
         (["a", None], WORDS, "texts must be strings, but text 2 is NoneType"),
-        ([], WORDS, "a corpus needs at least one document"),
+        ([], WORDS, "there must be at least one document"),
         (["a"], ("Cat",), "vocabulary must hold words of lower-case letters, which word 1 is not"),
         (["a"], ("new york",), "vocabulary must hold words of lower-case letters, which word 1 is not"),
     ],

@@ -230,7 +230,7 @@ def test_text_is_split_at_line_ends_only(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "sentence"),
     [
-        ("letters.txt", "", "a corpus needs at least one document"),
+        ("letters.txt", "", "there must be at least one document"),
         ("letters.txt", "\n", "letters.txt holds none of the 6,000 words of the vocabulary"),
         ("letters.csv", "text\nχαίρετε\n", "letters.csv holds none of the 6,000 words of the vocabulary"),
     ],
@@ -313,7 +313,7 @@ def test_images_from_0_to_1_ask_for_their_threshold(tmp_path):
 
 def test_nobody_is_told_to_trust_a_pickle(tmp_path):
     (tmp_path / "i.npz").write_text("hello")
-    assert refusal(IMAGES, tmp_path / "i.npz").endswith("plain arrays: it is no zip archive")
+    assert refusal(IMAGES, tmp_path / "i.npz").endswith("plain arrays: it is not a zip archive")
 
 
 @pytest.mark.parametrize("text", ["age,ill\n3,5,0\n4,5,1\n", "age,ill\n30,0,\n40,1,\n"])

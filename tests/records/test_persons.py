@@ -62,7 +62,7 @@ def test_the_documents_of_a_person_are_one_bag_of_words(persons):
     expected = Documents.from_counts(together, "abcd")
     for name in ("indptr", "indices", "counts"):
         np.testing.assert_array_equal(getattr(corpus, name), getattr(expected, name))
-    joined = Documents.from_counts(counts, "abcd").joined(persons)
+    joined = Documents.concatenated([Documents.from_counts(counts, "abcd")], persons)
     np.testing.assert_array_equal(joined.counts, expected.counts)
 
 
@@ -137,12 +137,12 @@ def test_all_spellings_of_an_identifier_are_one_person(identifiers, persons):
     + [[("a", 1), ("b", 2)], pd.to_datetime(["2020-01-01", "2020-01-02"])],
 )
 def test_what_may_be_another_person_as_well_is_no_identifier(identifiers):
-    with pytest.raises(ValueError, match="identifiers of persons must be text or whole numbers|one a row"):
+    with pytest.raises(ValueError, match="identifiers of persons must be text or whole numbers|one per row"):
         Images.from_images(np.eye(2), 0.5, identifiers)
 
 
 def test_identifiers_are_one_a_row():
-    with pytest.raises(ValueError, match="persons must be 3 identifiers, one a row"):
+    with pytest.raises(ValueError, match="persons must be 3 identifiers, one per row"):
         Images.from_images(np.eye(3), 0.5, ["ann", "bob"])
-    with pytest.raises(ValueError, match="persons must be 1 identifiers, one a row"):
+    with pytest.raises(ValueError, match="persons must be 1 identifiers, one per row"):
         Images.from_images(np.eye(1), 0.5, "ann")

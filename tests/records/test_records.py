@@ -154,7 +154,7 @@ def test_rows_do_not_change_what_they_are_given():
         ((np.zeros((0, 1)), [], ("a",), 1), r"x must be one or more rows × 1 features, got shape \(0, 1\)"),
         (([1.0], [0], ("a",), 1), r"x must be one or more rows × 1 features, got shape \(1,\)"),
         (([["b"]], [0], ("a",), 1), "x must be numbers"),
-        (([[1.0, 2.0]], [0], ("a", "a"), 1), "feature_names must hold different names, got 'a' 2 times"),
+        (([[1.0, 2.0]], [0], ("a", "a"), 1), "feature_names must not repeat a name, got 'a' 2 times"),
         (([[1.0]], [0], ("a",), 0), "norm_bound must be a number of at least 1e-100 and .*, got 0"),
         (([[1.0]], [0], ("a",), np.inf), "norm_bound must be a number of .*, got inf"),
         (([[1.0]], [0], ("a",), np.nan), "norm_bound must be a number of .*, got nan"),
@@ -235,7 +235,7 @@ def test_nullable_columns_are_understood(dtype):
         ({"target": "weight"}, "labels must be whole numbers from 0 to 1, which entry 1 is not"),
         (
             {"frame": FRAME.rename(columns={"age": "intercept"}), "ranges": {"intercept": (0, 1)}},
-            "feature_names must hold different names, got 'intercept' 2 times",
+            "feature_names must not repeat a name, got 'intercept' 2 times",
         ),
     ],
 )
@@ -256,7 +256,7 @@ def test_images_survive_packing(images, threshold):
 @pytest.mark.parametrize(
     ("images", "sentence"),
     [
-        (np.zeros((0, 2, 2)), "there must be at least one image, got none"),
+        (np.zeros((0, 2, 2)), "there must be at least one image"),
         (np.zeros(4), r"images must be n × height × width or n × pixels, got shape \(4,\)"),
         (np.zeros((1, 0, 3)), r"shape must be \(height, width\) of at least 1 each, got \(0, 3\)"),
         ([[0.0, np.nan]], "images must be finite numbers, got float64"),

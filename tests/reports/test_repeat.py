@@ -15,10 +15,10 @@ import pytest
 
 import vips_core
 from tests.small_rows import rows, small_store
-from vips_core.baselines.dpsgd import PrivateGradientDescent
-from vips_core.jobs import execution, worker
+from vips_core.jobs import submission, worker
 from vips_core.jobs.request import Request
 from vips_core.jobs.submission import submit
+from vips_core.models.logistic.rivals import PrivateGradientDescent
 from vips_core.models.task import TASKS
 from vips_core.records import DataSet, Documents, Images
 from vips_core.reports import bundle
@@ -82,7 +82,7 @@ def test_scripts_make_the_model_that_the_run_had(name, method):
     request = Request.from_mapping({"model": name, "data": "any", "method": method, "delta": 0.1, **spending})
     space = {"vips": vips_core, "data": SMALL[name], "PrivateGradientDescent": PrivateGradientDescent}
     made = eval(request.task.model_code(request.method, request.values), space)
-    meant = execution.prepare(request, SMALL[name]).model
+    meant = submission.prepare(request, SMALL[name]).model
     assert type(made) is type(meant)
     assert settings_of(made) == settings_of(meant)
 

@@ -12,14 +12,14 @@ from tests.store import SIGNED
 from tests.store.releases import DELTA, full
 from tests.toy import coin_flips
 from vips_core import PrivacyPlan
-from vips_core.jobs import lifecycle, worker
+from vips_core.jobs import lifecycle, submission, worker
 from vips_core.jobs.request import Request
 from vips_core.jobs.submission import submit
 from vips_core.privacy import accountants
 from vips_core.privacy.filter import PrivacyFilter
 from vips_core.privacy.plan import PurePlan
-from vips_core.store import budget, caps
-from vips_core.store.budget import Cap
+from vips_core.store import budget
+from vips_core.store.budget import Cap, cap_held, cap_in, cap_rows, caps_of_run
 from vips_core.store.people import Sources
 from vips_core.store.rows import NewRun
 from vips_core.store.store import Store
@@ -59,7 +59,7 @@ def test_a_run_reserves_its_plan_and_settles_to_its_ledger(store):
 def test_a_run_of_exactly_the_cap_fits_and_nothing_after_it(store):
     submit(store, request(epsilon=2.0))
     assert store.budget("flips").left_epsilon == store.budget("flips").left_share == 0
-    with pytest.raises(ValueError, match="nothing that is worth running fits any more"):
+    with pytest.raises(ValueError, match="nothing worth running fits any more"):
         submit(store, request(epsilon=0.1))
 
 
@@ -174,7 +174,7 @@ def test_a_cap_that_grows_or_follows_a_run_needs_a_name_and_a_reason(store, sign
     for cap in (Cap(1.0, DELTA), Cap(1.5, DELTA)):
         with pytest.raises(ValueError, match=f"changed after a run needs a name and a reason, got {missing}"):
             store.set_cap("flips", cap, **signature)
-    assert [row.content["epsilon"] for row in caps.all_set(store.ledger("flips"))] == [2.0, 1.5]
+    assert [row.content["epsilon"] for row in cap_rows(store.ledger("flips"))] == [2.0, 1.5]
 
 
 def test_the_cap_of_a_run_is_the_one_that_held_when_it_was_reserved(store):
@@ -183,9 +183,9 @@ def test_the_cap_of_a_run_is_the_one_that_held_when_it_was_reserved(store):
     second = submit(store, request(epsilon=1.0))
     store.set_cap("flips", Cap(0.1, DELTA), **SIGNED)
     rows = store.ledger("flips")
-    assert [caps.cap(caps.held(rows, run)).epsilon for run in (first, second)] == [2.0, 4.0]
-    assert [row.content["epsilon"] for row in caps.of_run(rows, first)] == [2.0, 4.0, 0.1]
-    assert (caps.held(rows, "nothing"), caps.of_run(rows, "nothing")) == (None, [])
+    assert [cap_in(cap_held(rows, run)).epsilon for run in (first, second)] == [2.0, 4.0]
+    assert [row.content["epsilon"] for row in caps_of_run(rows, first)] == [2.0, 4.0, 0.1]
+    assert (cap_held(rows, "nothing"), caps_of_run(rows, "nothing")) == (None, [])
 
 
 def test_the_caps_of_records_that_join_later_never_held_for_a_run(store):
@@ -206,10 +206,10 @@ def test_the_caps_of_records_that_join_later_never_held_for_a_run(store):
     add("both", 13, ["x", "y"])  # joins them, and the smaller cap holds
     later = submit(store, request(data="one", epsilon=0.2))
     rows = store.ledger("one")
-    assert [row.data for row in caps.of_run(rows, run)] == ["one", "both"]
-    assert caps.cap(caps.held(rows, run)) == Cap(3.0, DELTA)
-    assert caps.cap(caps.held(rows, later)) == Cap(1.0, DELTA)
-    assert caps.held(rows, later).content["reason"] == "budgets were joined, and the smallest cap holds"
+    assert [row.data for row in caps_of_run(rows, run)] == ["one", "both"]
+    assert cap_in(cap_held(rows, run)) == Cap(3.0, DELTA)
+    assert cap_in(cap_held(rows, later)) == Cap(1.0, DELTA)
+    assert cap_held(rows, later).content["reason"] == "budgets were joined, and the smallest cap holds"
 
 
 def test_an_early_end_gives_back_the_rest(store):
@@ -248,7 +248,7 @@ def test_private_data_refuse_a_rival_without_ledger(store):
     table = {"model": "logistic", "data": "rows", "method": "perm", "epsilon": 1.0, "delta": DELTA}
     with pytest.raises(ValueError, match="method perm is refused, because its ε is for replacing a record"):
         submit(store, Request.from_mapping(table))
-    with pytest.raises(ValueError, match="rows is private: its cap counts releases at the wall, and this is"):
+    with pytest.raises(ValueError, match="rows is private: its cap counts only releases at the wall"):
         store.queue(NewRun("fit", table, "logistic", "rows", 1, PurePlan(4, 1.0)))
     assert (store.runs(), store.budget("rows").left_share) == ([], 1)
 
@@ -280,7 +280,7 @@ def test_concurrent_reservations_never_overspend(store, home):
     )
     answers = done.stdout.split()
     assert len(answers) == 200, done.stderr
-    plan = worker.execution.prepare(request(epsilon=0.25), store.load("flips")).plan
+    plan = submission.prepare(request(epsilon=0.25), store.load("flips")).plan
     cap_filter = PrivacyFilter.for_cap(2.0, DELTA)
     most = max(n for n in range(200) if cap_filter.fits(plan.events() * n))
     assert 10 < most < 100

@@ -34,11 +34,11 @@ def test_a_data_file_with_other_records_is_refused(store, home):
         store.load("flips")
 
 
-def test_public_data_without_digests_are_told_until_they_are_registered_again(store):
+def test_public_data_without_source_rows_are_told_until_they_are_registered_again(store):
     assert store.notes() == []
-    store.add_data("open", coin_flips(seed=4), private=False, unit="one image")  # as older versions did
+    store.add_data("open", coin_flips(seed=4), private=False, unit="one image")
     (note,) = store.notes()
-    assert note.startswith("The public data set open was registered by an older version, without digests")
+    assert note.startswith("The public data set open was registered without its source rows")
     store.add_data("open", coin_flips(seed=4), private=False, unit="one image", sources=Sources([b"a", b"b"]))
     assert store.notes() == []
 

@@ -99,7 +99,7 @@ def test_a_replaced_tail_is_noticed(store):
     tamper(store, "DELETE FROM ledger WHERE number = 3", "DELETE FROM meta WHERE key = 'ledger head'")
     with store.database.write() as connection:
         chain.append(connection, "cap", "f", "flips", {"epsilon": 1e9, "delta": 0.5})
-    assert store.verify() == ["Row 3 of the ledger was replaced: it does not have the hash kept of it."]
+    assert store.verify() == ["Row 3 of the ledger was replaced: its hash is not the one that was kept."]
 
 
 # What the tables say against the chain
@@ -113,8 +113,8 @@ def test_a_replaced_tail_is_noticed(store):
         ("unit = 'one person'", "has another unit in its table"),
         ("schema = 'x'", "has another schema in its table"),
         ("person_column = 'id'", "has another person column in its table"),
-        ("fingerprint = 'x'", "is not in the ledger as it stands in its table"),
-        ("name = 'other'", "is not in the ledger as it stands in its table"),
+        ("fingerprint = 'x'", "is in its table, but not in the ledger"),
+        ("name = 'other'", "is in its table, but not in the ledger"),
     ],
 )
 def test_an_edit_of_what_protects_people_is_found_and_blocks_runs(store, edit, wrong):
@@ -212,7 +212,7 @@ def test_a_rebuilt_ledger_is_found_with_a_key(store, monkeypatch, tmp_path, in_f
     assert store.verify() == []
     monkeypatch.setenv("VIPS_LEDGER_KEY", str(tmp_path / "key") if in_file else key)
     (sentence,) = store.verify()
-    assert "others may have rebuilt the ledger" in sentence
+    assert "others may have rebuilt it" in sentence
     with pytest.raises(ValueError, match="while the ledger is not whole"):
         submit(store, request())
 
@@ -268,7 +268,7 @@ def test_what_follows_a_cut_does_not_cover_it_up(store):
     tamper(store, "DELETE FROM ledger WHERE number = 4")
     assert store.verify() == ["The ledger was cut: it had 4 rows, and has 3."]
     store.cancel(run)  # has to be settled all the same
-    assert store.verify() == ["Row 4 of the ledger was replaced: it does not have the hash kept of it."]
+    assert store.verify() == ["Row 4 of the ledger was replaced: its hash is not the one that was kept."]
     refused = "no data set may be registered, and no cap changed, while the ledger is not whole: Row 4"
     with pytest.raises(ValueError, match=refused):
         store.set_cap("flips", CAP)

@@ -13,7 +13,7 @@ from tests.store import SIGNED, request
 from tests.toy import coin_flips
 from vips_core.jobs import worker
 from vips_core.jobs.submission import submit
-from vips_core.store import people
+from vips_core.store import people, pools
 from vips_core.store.budget import Cap
 from vips_core.store.people import Sources
 from vips_core.store.pools import KnownPeople
@@ -192,7 +192,7 @@ def test_an_accidental_merge_is_undone_and_each_has_its_cap_again(store):
     assert store.data_row("both").cap == Cap(3.0, 1e-6)  # it never had another than a shared one
     assert store.overlap_sentences("both") == store.overlap_sentences("second") == store.linked("both") == []
     assert [row.kind for row in store.ledger()][-3:] == ["separate", "cap", "separate"]
-    assert store.separations("both")[0] == (
+    assert pools.separations(store.ledger("both"))[0] == (
         "both was kept apart from flips by Ada, although they share rows or persons: both studies number "
         "from 1"
     )
@@ -250,8 +250,8 @@ def test_a_run_that_released_nothing_hinders_no_separation(store):
 @pytest.mark.parametrize(
     ("others", "said", "sentence"),
     [
-        (["flips"], {"by": "Ada", "reason": " "}, "with a name and a reason"),
-        (["flips"], {"by": "", "reason": "others"}, "with a name and a reason"),
+        (["flips"], {"by": "Ada", "reason": " "}, "needs a name and a reason"),
+        (["flips"], {"by": "", "reason": "others"}, "needs a name and a reason"),
         (["nobody"], SAID, "others does not share its budget with 'nobody'"),
         (["twin"], SAID, "twin holds the same records as others: they share one budget"),
     ],
@@ -324,19 +324,19 @@ def test_what_was_public_or_held_out_cannot_be_private_later_unless_someone_says
         add(store, "clinic", 4, 8, 9, cap=CAP)
     assert [row.name for row in store.data_sets() if row.created] == ["flips"]
     add(store, "clinic", 4, 8, 9, cap=CAP, separate="numbers of wards, not of people", by="Ada")
-    assert "kept apart from open by Ada" in store.separations("clinic")[0]
+    assert "kept apart from open by Ada" in pools.separations(store.ledger("clinic"))[0]
     assert store.verify() == []
 
 
 def test_rows_that_collide_honestly_are_kept_apart_with_a_reason(store):
     add(store, "others", 2, 3, 4, cap=Cap(1.0, 1e-6), separate="three yes-or-no questions", by="Ada")
     assert store.data_row("others").cap == Cap(1.0, 1e-6)
-    (sentence,) = store.separations("others")
+    (sentence,) = pools.separations(store.ledger("others"))
     assert sentence == (
         "others was kept apart from flips by Ada, although they share rows or persons: three yes-or-no "
         "questions"
     )
-    assert store.separations("flips") == []
+    assert pools.separations(store.ledger("flips")) == []
     assert store.verify() == []
 
 

@@ -30,3 +30,14 @@ def test_runs_are_listed_pinned_and_deleted(store):
     for action in (store.run, store.cancel, store.delete):
         with pytest.raises(ValueError, match="there is no run"):
             action(first)
+
+
+def test_what_is_public_about_records_outlives_them(store):
+    run = submit(store, request())
+    before = store.data_of(store.run(run))
+    store.cancel(run)
+    store.remove_data("flips")
+    after = store.data_of(store.run(run))
+    for name in ("name", "kind", "records", "private", "fingerprint", "unit", "person_column"):
+        assert getattr(after, name) == getattr(before, name)
+    assert after.kind == "images"

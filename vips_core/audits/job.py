@@ -9,10 +9,9 @@ from vips_core.audits.run_attack import OneRunAudit, attack_one_run
 from vips_core.audits.verdict import RUN, WALL, Verdict, roc, verdict
 from vips_core.audits.wall_attack import WallAudit, attack_the_wall
 from vips_core.csv_text import to_csv
-from vips_core.jobs import execution
-from vips_core.jobs.execution import Prepared
-from vips_core.jobs.lifecycle import RunInHand
+from vips_core.jobs.lifecycle import ClaimedRun
 from vips_core.jobs.request import Request
+from vips_core.jobs.submission import Prepared, prepare
 from vips_core.jobs.worker import OnStep
 from vips_core.models.base import for_records
 from vips_core.options import Option
@@ -94,7 +93,7 @@ class AuditRequest:
         request = Request.from_mapping({name: value for name, value in table.items() if name not in OPTIONS})
         if not request.private:
             raise ValueError("an audit needs noise: without it ε is infinite, which nothing can refute")
-        if request.task.methods[request.method].is_pure:
+        if request.chosen_method.pure is not None:
             raise ValueError(
                 f"method {request.method} cannot be audited: it does not release through the wall"
             )
@@ -128,7 +127,7 @@ class AuditRequest:
         canaries = self.values["canaries"]
         if self.values["attack"] == RUN and canaries > len(data.train):
             raise ValueError(f"canaries must be at most the {len(data.train):,} records, got {canaries:,}")
-        return execution.prepare(self.request, data)
+        return prepare(self.request, data)
 
 
 def submit_audit(store: Store, table: Mapping[str, Any], *, held: bool = False) -> str:
@@ -157,7 +156,7 @@ def submit_audit(store: Store, table: Mapping[str, Any], *, held: bool = False) 
     return store.queue(run, held=held)
 
 
-def run_audit(run: RunInHand, on_step: OnStep | None) -> None:
+def run_audit(run: ClaimedRun, on_step: OnStep | None) -> None:
     """Run an audit and write verdict and ROC into its folder; a stopped attack keeps its results so far."""
     row = run.store.run(run.id)
     audit = AuditRequest.from_mapping(row.request)
@@ -210,7 +209,7 @@ def results(store: Store, run_id: str) -> "tuple[Verdict, pd.DataFrame] | None":
 class _Progress:
     """Stores progress now and then, and notices a stop, after each release or step."""
 
-    def __init__(self, run: RunInHand, on_step: OnStep | None) -> None:
+    def __init__(self, run: ClaimedRun, on_step: OnStep | None) -> None:
         self._run, self._on_step, self._noted = run, on_step, 0.0
         self.done, self.stopped = 0, False
 

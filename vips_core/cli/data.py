@@ -18,8 +18,7 @@ from vips_core.records import KINDS, DataSet, Kind, Sharded
 from vips_core.records.files.identification import source_persons
 from vips_core.records.samples import samples_of
 from vips_core.records.shards import is_sharded
-from vips_core.store import caps
-from vips_core.store.budget import Budget, Cap
+from vips_core.store.budget import Budget, Cap, cap_rows
 from vips_core.store.people import Sources
 from vips_core.store.pools import KnownPeople
 from vips_core.store.store import Store
@@ -42,8 +41,10 @@ def add_data(commands: Any) -> None:
         options = kinds.add_parser(name, help=kind.help)
         formats = f"{kind.formats}; or a folder that data shard wrote"
         options.add_argument("data", metavar="FILE", help=formats)
-        options.add_argument("--name", help="what to call it (default: as the file)")
-        options.add_argument("--unit", help="your own words for one record, shown beside what is enforced")
+        options.add_argument("--name", help="name of the data set (default: that of the file)")
+        options.add_argument(
+            "--unit", help="your own words for what is protected, shown beside what is enforced"
+        )
         add_options(options, CAP)
         _add_author(options)
         options.add_argument(
@@ -55,7 +56,7 @@ def add_data(commands: Any) -> None:
             "--separate",
             default="",
             metavar="REASON",
-            help="why rows or persons that occur elsewhere are other people",
+            help="why rows or persons that occur elsewhere are different people",
         )
         add_file_options(options, kind)
         options.set_defaults(run=_add)
@@ -66,7 +67,7 @@ def add_data(commands: Any) -> None:
     add_options(budget, CAP)
     _add_author(budget)
     budget.set_defaults(run=_budget)
-    separate = actions.add_parser("separate", help="undo a shared budget of people who are others after all")
+    separate = actions.add_parser("separate", help="undo a shared budget of people who are not the same")
     separate.add_argument("name", metavar="NAME")
     separate.add_argument(
         "--from",
@@ -74,12 +75,12 @@ def add_data(commands: Any) -> None:
         required=True,
         dest="others",
         metavar="OTHER",
-        help="what it shares a budget with",
+        help="data sets with which it shares its budget",
     )
-    separate.add_argument("--by", default="", help="who decides this; needed")
-    separate.add_argument("--reason", default="", help="why they are other people; needed")
+    separate.add_argument("--by", default="", help="who decides this (required)")
+    separate.add_argument("--reason", default="", help="why they are different people (required)")
     separate.set_defaults(run=_separate)
-    remove = actions.add_parser("remove", help="forget the records; what was spent on them is kept")
+    remove = actions.add_parser("remove", help="delete the records; the ledger keeps what was spent on them")
     remove.add_argument("name", metavar="NAME")
     remove.set_defaults(run=_remove)
     add_json(known, budget, separate, remove)
@@ -90,13 +91,13 @@ def _add_author(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--reason",
         default="",
-        help="why; needed where the cap's δ is above 1/(10·N). A larger cap, or any after a run, needs both",
+        help="why; required if its δ is above 1/(10·N). A larger cap, or any after a run, also requires --by",
     )
 
 
 def add_file_options(parser: argparse.ArgumentParser, kind: Kind) -> None:
-    """Declare what must be said of a file."""
-    parser.add_argument("--test", help="file of held-out records that are public; only these are scored")
+    """Declare the options that describe a file."""
+    parser.add_argument("--test", help="file of public held-out records; only these are scored")
     parser.add_argument("--public", action="store_true", help="the file needs no protection and no budget")
     add_options(parser, kind.options)
     add_options(parser, NAMESPACE)
@@ -108,7 +109,7 @@ def read_files(options: argparse.Namespace, kind: Kind) -> DataSet:
     if sharded is not None:
         if sharded.kind != kind.name:
             raise ValueError(f"{options.data} must hold {kind.name}, got {sharded.kind}")
-        options.person = sharded.person  # what the shards keep together
+        options.person = sharded.person  # the shards keep rows of a person together
     check_namespace(options)
     about = {name: getattr(options, name) for name in kind.options}
     path = Path(options.data)
@@ -130,7 +131,7 @@ def sources(options: argparse.Namespace, kind: Kind, store: Store, train: Any) -
         test_persons=() if test is None or person is None else source_persons(test, person),
         person_namespace=options.person_namespace,
     )
-    if isinstance(train, Sharded):
+    if not train.in_memory:
         beside = store.people_beside(train)
         if held_out.person_namespace not in (None, beside.person_namespace):
             raise ValueError("shards have the --person-namespace that data shard was given: cut them again")
@@ -152,7 +153,7 @@ def cap_from(options: argparse.Namespace) -> Cap | None:
 
 
 def describe_cap(name: str, cap: Cap | None) -> str:
-    """Say what a data set may spend, and how to change that."""
+    """Return what a data set may spend, and how to change it."""
     if cap is None:
         return f"{name} is public: it has no budget."
     return (
@@ -212,10 +213,10 @@ def _add(options: argparse.Namespace) -> None:
 
 
 def _ways_on(known: KnownPeople, person: str | None) -> str:
-    """Say what was found, and which options answer it."""
+    """Return what was found, and the options that settle it."""
     agree = "add --share-budget to agree, or if" if known.may_share else "if"
-    study = ", or --person-namespace STUDY where only identifiers coincide" if person else ""
-    return f"{known.found}; {agree} they are other people, --separate REASON{study}"
+    study = ", or --person-namespace STUDY if only identifiers coincide" if person else ""
+    return f"{known.found}; {agree} they are different people, --separate REASON{study}"
 
 
 def _unit(kind: Kind, options: argparse.Namespace, namespace: str | None) -> str:
@@ -228,7 +229,7 @@ def _budget(options: argparse.Namespace) -> None:
     if cap is not None:
         store.set_cap(options.name, cap, by=options.by, reason=options.reason)
     state = store.budget(options.name)
-    history = [] if state.cap is None else caps.all_set(store.ledger(options.name))
+    history = [] if state.cap is None else cap_rows(store.ledger(options.name))
     if options.json:
         described = [{"time": row.time, "data": row.data} | dict(row.content) for row in history]
         print_json({"name": options.name} | _described_budget(state) | {"caps": described})
@@ -245,8 +246,8 @@ def _budget(options: argparse.Namespace) -> None:
         print(f"  up to and with run {run}: {share:.2%} of today's cap")
     if state.history:
         print(
-            f"Had all of it been planned as a whole, it would cost ε = {stated(state.planned_epsilon)}: the "
-            "rest of what is taken is the price of choosing each run after the last."
+            f"Planned as a whole, all of it would cost ε = {stated(state.planned_epsilon)}: the rest is the "
+            "price of choosing runs adaptively."
         )
 
 

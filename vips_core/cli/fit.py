@@ -1,6 +1,8 @@
 """`vips-explorer fit`: train a model privately and write what may be published."""
 
 import argparse
+import contextlib
+import dataclasses
 import json
 import shutil
 from collections.abc import Mapping
@@ -12,17 +14,15 @@ from vips_core.cli.data import add_file_options, describe_cap, read_files, sourc
 from vips_core.cli.terminal import add_json, add_options, answer, print_json, progress_bar, show
 from vips_core.fit import Progress
 from vips_core.jobs import execution, supervisor, worker
-from vips_core.jobs.interrupts import noted_interrupts, stop_after_step
 from vips_core.jobs.request import SPENDING, Request
-from vips_core.jobs.submission import submit
+from vips_core.jobs.submission import Prepared, prepare, prepare_stored, queue
 from vips_core.models.task import REFINED, TASKS, Task
 from vips_core.privacy.accountants import stated
-from vips_core.privacy.plan import PrivacyPlan, PurePlan
 from vips_core.records import DataSet
 from vips_core.records.samples import samples_of
 from vips_core.rounding import brief
 from vips_core.store.pools import KnownPeople
-from vips_core.store.rows import CANCELLED, FAILED
+from vips_core.store.rows import CANCELLED, DataRow
 from vips_core.store.store import Store
 from vips_core.toml import read_toml_file
 
@@ -71,31 +71,30 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
 def _fit_config(options: argparse.Namespace) -> None:
     if options.config is None:
         raise ValueError(f"name a model ({', '.join(TASKS)}) or give --config")
-    table = read_toml_file(options.config)
-    if chosen_cluster(options):
-        table = {**table, "engine": "cluster"}
-    _run(Store(), Request.from_mapping(table), options)
+    store, request = Store(), _request(read_toml_file(options.config), options)
+    _run(store, prepare_stored(store, request), options)
 
 
 def _fit_options(options: argparse.Namespace) -> None:
-    task, store = TASKS[options.model], Store()
-    table = requested(options)
-    if chosen_cluster(options):
-        table["engine"] = "cluster"
-    request = Request.from_mapping(table)
+    store, request = Store(), _request(requested(options), options)
     if request.data not in {row.name for row in store.data_sets()}:
-        data = read_files(options, task.records)
-        request = Request.from_mapping(table | {"data": data.name})
-        plan = execution.prepare(request, data).plan  # a mistake shows before anything is registered
-        _register(store, data, request, options)
-        _run(store, request, options, plan)
+        data = read_files(options, request.task.records)
+        request = dataclasses.replace(request, data=data.name)
+        prepared = prepare(request, data)  # a mistake shows before anything is registered
+        row = _register(store, data, request, options)
+        prepared = dataclasses.replace(prepared, data=dataclasses.replace(data, fingerprint=row.fingerprint))
     elif options.test is not None or options.public:
         raise ValueError(f"{request.data} is known already: --test and --public belong to new files")
     else:
-        _run(store, request, options)
+        prepared = prepare_stored(store, request)
+    _run(store, prepared, options)
 
 
-def _register(store: Store, data: DataSet, request: Request, options: argparse.Namespace) -> None:
+def _request(table: Mapping[str, Any], options: argparse.Namespace) -> Request:
+    return Request.from_mapping({**table, "engine": "cluster"} if chosen_cluster(options) else table)
+
+
+def _register(store: Store, data: DataSet, request: Request, options: argparse.Namespace) -> DataRow:
     """Register records that are public, or private and known under another name with their cap."""
     if data.private:
         _check_known(store, data, request, options)
@@ -114,6 +113,7 @@ def _register(store: Store, data: DataSet, request: Request, options: argparse.N
         raise ValueError(f"{known.found}; register it with vips-explorer data add first") from None
     if row.private:
         show(describe_cap(row.name, row.cap))
+    return row
 
 
 def _check_known(store: Store, data: DataSet, request: Request, options: argparse.Namespace) -> None:
@@ -133,37 +133,30 @@ def _check_known(store: Store, data: DataSet, request: Request, options: argpars
     options.person_namespace = options.person_namespace or declared.get("person_namespace")
 
 
-def _run(
-    store: Store, request: Request, options: argparse.Namespace, plan: PrivacyPlan | PurePlan | None = None
-) -> None:
+def _run(store: Store, prepared: Prepared, options: argparse.Namespace) -> None:
     if options.background:
         if options.out is not None:
             raise ValueError("a run in the background cannot have --out: use runs export when it has ended")
         supervisor.limit()  # says what is wrong with it, before anything is reserved
-        answer_queued(store, submit(store, request, plan=plan), options)
+        answer_queued(store, queue(store, prepared), options)
         return
-    run_id = submit(store, request, plan=plan, held=True)
-    try:
-        steps = store.run(run_id).steps
-        if options.out is not None:
-            options.out.mkdir(parents=True, exist_ok=True)  # before any budget is spent
-        shown = progress_bar(steps, "step", hidden=options.json)
-    except BaseException:  # a Ctrl-C too: no other process shall start what the user has given up
-        store.cancel(run_id)
-        raise
-    with noted_interrupts(stop_after_step) as stopped, shown as bar:
+    request, steps = prepared.request, prepared.plan.steps
+    with contextlib.ExitStack() as bars:
 
-        def on_step(progress: Progress[Any]) -> bool:
-            if bar.update(progress.step - bar.n) or progress.step == steps:
-                bar.set_postfix_str(f"ε so far {_epsilon(request, progress)}")
-            return stopped.is_set()
+        def show_progress(run_id: str) -> worker.OnStep:
+            if options.out is not None:
+                options.out.mkdir(parents=True, exist_ok=True)  # before any budget is spent
+            bar = bars.enter_context(progress_bar(steps, "step", hidden=options.json))
 
-        worker.work(store, run_id, on_step)
-    row = store.run(run_id)
-    if row.status == FAILED:
-        raise ValueError(f"run {run_id} failed: {row.error}")
+            def on_step(progress: Progress[Any]) -> None:
+                if bar.update(progress.step - bar.n) or progress.step == steps:
+                    bar.set_postfix_str(f"ε so far {_epsilon(request, progress)}")
+
+            return on_step
+
+        run_id, _ = worker.work_in_foreground(store, prepared, show_progress)
     _print_outcome(store, run_id, request, options)
-    if row.status == CANCELLED:
+    if store.run(run_id).status == CANCELLED:
         raise KeyboardInterrupt
 
 

@@ -1,4 +1,4 @@
-"""`vips-explorer ledger`: what was reserved or released, whether the record is whole, ε of a file."""
+"""`vips-explorer ledger`: show, verify and sign the ledger; recompute ε from a ledger file."""
 
 import argparse
 import time
@@ -13,7 +13,7 @@ from vips_core.privacy.accountants import ACCOUNTANTS, account
 from vips_core.privacy.ledger import Ledger
 from vips_core.privacy.tradeoff import AttackRisk
 from vips_core.rounding import brief
-from vips_core.store.ledger_chain import KINDS
+from vips_core.store.ledger_chain import ROW_KINDS
 from vips_core.store.store import Store
 
 NOT_WHOLE = 2
@@ -49,7 +49,7 @@ def _show(options: argparse.Namespace) -> None:
     for row in rows:
         when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(row.time))
         run = f"run {row.run}, " if row.run else ""
-        print(f"{row.number:>5}  {when}  {KINDS[row.kind]:<13} {row.data}: {run}{row.describe()}")
+        print(f"{row.number:>5}  {when}  {ROW_KINDS[row.kind]:<13} {row.data}: {run}{row.describe()}")
 
 
 def _sign(options: argparse.Namespace) -> None:

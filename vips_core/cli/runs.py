@@ -15,7 +15,7 @@ from vips_core.jobs import execution, lifecycle
 from vips_core.models.task import TASKS
 from vips_core.privacy.accountants import stated
 from vips_core.privacy.plan import PurePlan
-from vips_core.store import caps
+from vips_core.store.budget import cap_held, cap_in
 from vips_core.store.rows import AUDIT, STATUSES, SWEEP, RunRow
 from vips_core.store.store import Store
 
@@ -62,9 +62,9 @@ def _show(options: argparse.Namespace) -> None:
     row, folder = store.run(options.run_id), store.folder(options.run_id)
     file = folder / (job.VERDICT if row.kind == AUDIT else execution.RESULT)
     result = json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
-    held = caps.held(store.ledger_of(row), row.id)
+    held = cap_held(store.ledger_of(row), row.id)
     if options.json:
-        cap = None if held is None else asdict(caps.cap(held))
+        cap = None if held is None else asdict(cap_in(held))
         print_json(asdict(row) | {"cap": cap, "folder": str(folder), "result": result})
         return
     steps = "" if isinstance(row.plan, PurePlan) else f", step {row.step} of {row.steps}"

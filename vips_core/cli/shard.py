@@ -1,4 +1,4 @@
-"""`vips-explorer data shard`: files of any size become a sharded data set, in bounded memory."""
+"""`vips-explorer data shard`: cuts files of any size into a sharded data set, in bounded memory."""
 
 import argparse
 from itertools import chain
@@ -15,7 +15,7 @@ from vips_core.store.store import Store
 
 NAMESPACE = {
     "person-namespace": Option(
-        str, "study that numbers the persons: equal identifiers of other studies are other people"
+        str, "study that assigned the identifiers: equal ones of other studies are other people"
     )
 }
 
@@ -27,8 +27,10 @@ def add_shard(actions: Any) -> None:
     for name, kind in KINDS.items():
         options = kinds.add_parser(name, help=kind.help)
         options.add_argument("files", nargs="+", type=Path, metavar="FILE", help=kind.formats)
-        options.add_argument("--out", required=True, help="folder for the shards, or an address of fsspec")
-        options.add_argument("--records-per-shard", type=int, help="by default as many as have 32 MB")
+        options.add_argument(
+            "--out", required=True, help="folder for the shards, or an address that fsspec opens"
+        )
+        options.add_argument("--records-per-shard", type=int, help="by default as many as take 32 MB")
         add_options(options, kind.options)
         add_options(options, NAMESPACE)
         add_json(options)
@@ -36,7 +38,7 @@ def add_shard(actions: Any) -> None:
 
 
 def check_namespace(options: argparse.Namespace) -> None:
-    """Refuse a study that numbers persons where no column names them."""
+    """Refuse a study of identifiers without a column of persons."""
     if options.person_namespace is not None and options.person is None:
         raise ValueError("--person-namespace needs --person, the column that names the person")
 

@@ -1,7 +1,10 @@
-"""One run from request to results: train behind the wall, keep what was paid for, then report."""
+"""One run from its plan to its results: train, save what was released first, then report."""
 
 import dataclasses
 import json
+import os
+import shutil
+import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,70 +15,20 @@ from vips_core import saved
 from vips_core.csv_text import to_csv
 from vips_core.engines.cluster import Cluster
 from vips_core.fit import Fit, Progress, fit
-from vips_core.jobs.plan import plan_for
 from vips_core.jobs.request import Request
-from vips_core.kernels.pool import thread_count
+from vips_core.jobs.submission import Prepared
 from vips_core.models.task import Report, Task
 from vips_core.privacy.accountants import stated
-from vips_core.privacy.ledger import SEEDED, Ledger
-from vips_core.privacy.plan import PrivacyPlan, PurePlan
-from vips_core.records import DataSet, check_alike
+from vips_core.privacy.ledger import SEEDED
 from vips_core.rounding import brief
 
-PURE = "ε is for replacing one record, at δ = 0, and has no ledger: it is proved as a whole."
+RESCUE = "VIPS_RESCUE"  # environment variable: folder for results that the store cannot take
+PURE = "ε is for replacing one record, at δ = 0, and has no ledger: the proof covers the whole run."
 REPORTED = ("moments", "strong", "pld")  # accountants in a result
 WATCHES = 20  # scores that are taken while training, at most
 LEDGER, PARAMETERS, SETTINGS = saved.LEDGER, saved.PARAMETERS, saved.SETTINGS
 RESULT, SUMMARY = "result.json", "summary.txt"
 LOG = "worker.log"  # of the process that does a run; it stays where it is
-
-
-@dataclasses.dataclass(frozen=True)
-class Prepared:
-    """A run before its first release: everything about it is public."""
-
-    request: Request
-    data: DataSet
-    model: Any
-    plan: PrivacyPlan | PurePlan
-
-    @property
-    def wall_plan(self) -> PrivacyPlan:
-        """What is released at the wall; `ValueError` for a method that releases nothing there."""
-        if isinstance(self.plan, PurePlan):
-            raise ValueError(f"method {self.request.method} releases nothing at the wall")
-        return self.plan
-
-
-def prepare(request: Request, data: DataSet, plan: PrivacyPlan | PurePlan | None = None) -> Prepared:
-    """Make model and plan, so that every mistake shows before any budget is spent.
-
-    Parameters
-    ----------
-    request
-        What to do.
-    data
-        On what.
-    plan
-        The one stored with the run; derived from the request where there is none yet.
-
-    Returns
-    -------
-    Prepared
-        What `run` needs.
-    """
-    task = request.task
-    if data.train.kind != task.kind:
-        raise ValueError(f"{request.model} needs {task.kind}, but {data.name} holds {data.train.kind}")
-    if data.test is not None:
-        check_alike(data.train, data.test)
-        task.check(data.test)
-    thread_count()  # of the environment, where a mistake would show in the first step
-    model = task.model(request.method, request.values, data.train)
-    records = len(data.train)
-    if plan is None and task.methods[request.method].is_pure:
-        plan = PurePlan(records, request.get("epsilon"))
-    return Prepared(request, data, model, plan or plan_for(request, model, records))
 
 
 def published_files(task: Task, folder: Path) -> list[Path]:
@@ -108,9 +61,8 @@ def run(
     """
     request, data = prepared.request, prepared.data
     out.mkdir(parents=True, exist_ok=True)  # before any budget is spent
-    rival = request.task.without_wall(request.method, request.values, data.train, data.test)
-    if rival is not None:
-        report, arrays = rival
+    if pure := request.chosen_method.pure:
+        report, arrays = pure.train(request.values, data.train, data.test)
         np.savez_compressed(out / PARAMETERS, **arrays)
         cautions = [PURE] if request.seed is None else [PURE, SEEDED]
         result = _result(prepared, report, 1, {"pure": request.get("epsilon")}, cautions)
@@ -123,7 +75,7 @@ def run(
             on_step=on_step,
             cluster=Cluster.from_environment() if request.on_cluster else None,
         )
-        write_release(out, trained)  # first: what was paid for must not be lost to a later mistake
+        trained.save(out)  # first: what was paid for must not be lost to a later mistake
         report = request.task.report(trained, data.test)
         spent = {name: trained.epsilon(name) if request.private else None for name in REPORTED}
         cautions = trained.ledger.cautions() + prepared.wall_plan.warnings()
@@ -171,30 +123,6 @@ def watch(prepared: Prepared, progress: Progress[Any]) -> float | None:
     return prepared.request.task.score_validation(so_far, prepared.data.test)
 
 
-def restore(prepared: Prepared, out: Path) -> Fit[Any]:
-    """Return the fit whose release is in the folder `out`.
-
-    Parameters
-    ----------
-    prepared
-        The run, with the plan that it was trained by.
-    out
-        The folder that `run` wrote to.
-
-    Returns
-    -------
-    Fit
-        With parameters and ledger as they were released; `ValueError` where they cannot be read.
-    """
-    template = prepared.model.init(prepared.wall_plan, np.random.default_rng(0))
-    try:
-        params = saved.read_params(out / PARAMETERS, template)
-    except ValueError as error:
-        raise ValueError(f"the parameters of this run cannot be read: {error}") from None
-    ledger = Ledger.from_json((out / LEDGER).read_text(encoding="utf-8"))
-    return Fit(prepared.model, params, ledger, prepared.wall_plan)
-
-
 def _result(
     prepared: Prepared,
     report: Report,
@@ -214,6 +142,14 @@ def _result(
     }
 
 
-def write_release(out: Path, trained: Fit[Any]) -> None:
-    """Write what was released into a folder, which `vips_core.load` reads."""
-    trained.save(out)
+def rescue(name: str, trained: Fit[Any]) -> Path | None:
+    """Save a fit in the folder of `VIPS_RESCUE`, or the system's temporary one; None if neither takes it."""
+    for place in filter(None, (os.environ.get(RESCUE), tempfile.gettempdir())):
+        folder = Path(place) / f"vips-run-{name}"
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            trained.save(folder)
+            return folder
+        except OSError:
+            shutil.rmtree(folder, ignore_errors=True)
+    return None

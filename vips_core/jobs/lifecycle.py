@@ -6,15 +6,19 @@ that is settled to what it announced is never settled to less than was released,
 whatever was changed in the table of runs, and a worker that was given up wrongly cannot release any more.
 """
 
+import contextlib
 import json
 import math
+import os
 import secrets
 import sqlite3
+import sys
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
-from vips_core.jobs import lock
 from vips_core.privacy.events import SampledGaussian
 from vips_core.store import budget
 from vips_core.store import ledger_chain as chain
@@ -24,7 +28,13 @@ from vips_core.store.store import Store, end
 CLAIM = 60.0  # seconds within which a process that was started for a run has to begin it
 LAUNCHES = 3  # processes that are started for a run that none of them begins
 BLOCKS = 20  # a killed run is charged at most a 20th of all its releases too much, and at most twice its own
-ROOM_FILE = "room"  # in the folder of a run: holds the place of its results until they are written
+DISK_SPACE = "disk-space"  # file in a run's folder that keeps disk space free for its results
+BEAT = 1.0  # seconds between two heartbeats
+STALE = 60.0  # without a heartbeat for so long a worker counts as dead, whatever holds its lock
+LOCK_FILE = "alive"  # in the folder of a run
+
+if sys.platform != "win32":
+    import fcntl
 
 
 class GivenUpError(Exception):
@@ -69,7 +79,7 @@ def drop_claim(store: Store, run_id: str) -> None:
 
 
 @dataclass
-class RunInHand:
+class ClaimedRun:
     """A run that one worker trains. Every method raises `GivenUpError` once it was taken from the worker."""
 
     store: Store
@@ -131,7 +141,7 @@ class RunInHand:
         return row
 
 
-def begin(store: Store, run_id: str) -> RunInHand | None:
+def begin(store: Store, run_id: str) -> ClaimedRun | None:
     """Take a waiting run in hand; None where it no longer waits."""
     worker = secrets.token_hex(8)
     with store.database.write() as connection:
@@ -139,20 +149,21 @@ def begin(store: Store, run_id: str) -> RunInHand | None:
             "UPDATE runs SET status = ?, worker = ?, started = ? WHERE id = ? AND status = ?",
             [RUNNING, worker, time.time(), run_id, QUEUED],
         )
-    return RunInHand(store, run_id, worker) if changed.rowcount == 1 else None
+    return ClaimedRun(store, run_id, worker) if changed.rowcount == 1 else None
 
 
-def reserved(store: Store, run: RunRow) -> tuple[SampledGaussian, ...] | None:
+def reserved(store: Store, run: RunRow, fingerprint: str) -> tuple[SampledGaussian, ...] | None:
     """Return the releases that a run has reserved, None for a run on public data; refuse one that has begun.
 
-    A table can be edited: what was reserved of other records does not count for those that it names.
+    A table can be edited, and a name be given to other records: what was reserved must be of the records with
+    this fingerprint, those that are about to be used.
     """
     rows = store.database.read("SELECT * FROM ledger WHERE run = ? ORDER BY number", [run.id])
     if any(row["kind"] == "settle" for row in rows):
         raise ValueError("what this run had reserved was settled already: submit it again")
     if any(row["kind"] == "announce" for row in rows):
         raise ValueError("this run has released some of what it had reserved: submit it again")
-    if rows and rows[0]["fingerprint"] != store.data_row(run.data).fingerprint:
+    if rows and rows[0]["fingerprint"] != fingerprint:
         raise ValueError("what this run had reserved is of other records: submit it again")
     return _events(rows) if rows else None
 
@@ -164,7 +175,7 @@ def end_abandoned(store: Store) -> list[str]:
     abandoned = [
         row["id"]
         for row in store.database.read("SELECT id FROM runs WHERE status = 'running'")
-        if not lock.is_held(store.folder(row["id"]))
+        if not is_lock_held(store.folder(row["id"]))
     ]
     ended = []
     for run_id in abandoned:
@@ -176,7 +187,7 @@ def end_abandoned(store: Store) -> list[str]:
                 released = _announced(connection, row)
                 end(connection, row, status, released, epsilon=_epsilon(row, released), error=error)
                 ended.append(run_id)
-        (store.folder(run_id) / ROOM_FILE).unlink(missing_ok=True)
+        (store.folder(run_id) / DISK_SPACE).unlink(missing_ok=True)
     if ended:
         store.keep_head()
     return ended
@@ -222,3 +233,69 @@ def _of_run(connection: sqlite3.Connection, run_id: str) -> list[sqlite3.Row]:
 
 def _events(rows: Sequence[sqlite3.Row]) -> tuple[SampledGaussian, ...]:
     return budget.from_lists(chain.rows(rows)[0].content["events"])
+
+
+@contextlib.contextmanager
+def hold_lock(folder: Path) -> Iterator[None]:
+    """Hold the lock of a run's folder while the body runs; `BlockingIOError` where another process does."""
+    path = folder / LOCK_FILE
+    with path.open("w") as file:
+        _lock(file.fileno())
+        ended = threading.Event()
+        heart = threading.Thread(target=_beat, args=(path, ended), daemon=True)
+        heart.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            heart.join()
+
+
+def is_lock_held(folder: Path) -> bool:
+    """Whether a process holds the lock of a run's folder and has touched it lately."""
+    path = folder / LOCK_FILE
+    try:
+        with path.open("r+") as file:
+            if _is_free(file.fileno()):
+                return False
+            if not _is_fresh(path):
+                time.sleep(2 * BEAT)  # if the machine slept or its clock was set, the heart beats again
+            return _is_fresh(path)
+    except FileNotFoundError:
+        return False
+
+
+def _is_fresh(path: Path) -> bool:
+    return time.time() - path.stat().st_mtime < STALE
+
+
+def _beat(path: Path, ended: threading.Event) -> None:
+    while not ended.wait(BEAT):
+        with contextlib.suppress(OSError):  # a missed beat is no reason to stop
+            os.utime(path)
+
+
+if sys.platform != "win32":
+
+    def _lock(descriptor: int) -> None:
+        for _ in range(50):  # whoever looks whether the file is free holds it for a moment
+            try:
+                return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                time.sleep(0.02)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def _is_free(descriptor: int) -> bool:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+else:  # no such locks: the heartbeat alone tells
+
+    def _lock(descriptor: int) -> None:
+        """Do nothing."""
+
+    def _is_free(descriptor: int) -> bool:
+        return False

@@ -60,11 +60,8 @@ def fit_registered(
     (1.0, 2.64)
     """
     # Here: who trains on records of their own needs no store.
-    from vips_core.jobs import execution, worker
-    from vips_core.jobs.interrupts import noted_interrupts, stop_after_step
+    from vips_core.jobs import execution, submission, worker
     from vips_core.jobs.request import Request
-    from vips_core.jobs.submission import submit
-    from vips_core.store.rows import FAILED
     from vips_core.store.store import Store
 
     if not isinstance(data, str):  # the sentence must not show records
@@ -74,19 +71,13 @@ def fit_registered(
         )
     request = Request.from_mapping({**options, "model": model, "data": data, "method": method})
     store = Store()
-    run_id = submit(store, request, held=True)
-    folder = store.folder(run_id)
-    with noted_interrupts(stop_after_step) as interrupted:
-
-        def stops(progress: Progress[Any]) -> bool:
-            return (on_step is not None and on_step(progress) is True) or interrupted.is_set()
-
-        worker.work(store, run_id, stops)
-    row = store.run(run_id)
-    if row.status == FAILED:
-        raise ValueError(f"run {run_id} failed: {row.error}")
-    if interrupted.is_set():
-        raise KeyboardInterrupt(f"run {run_id} is {row.status}; what it released is in {folder}")
+    prepared = submission.prepare_stored(store, request)
+    run_id, interrupted = worker.work_in_foreground(
+        store, prepared, lambda run_id: on_step or (lambda progress: None)
+    )
+    status, folder = store.run(run_id).status, store.folder(run_id)
+    if interrupted:
+        raise KeyboardInterrupt(f"run {run_id} is {status}; what it released is in {folder}")
     if not (folder / execution.SETTINGS).exists():  # a method without a ledger, or stopped at once
-        raise ValueError(f"run {run_id} is {row.status} and left no fit, only what is in {folder}")
+        raise ValueError(f"run {run_id} is {status} and left no fit, only what is in {folder}")
     return load(folder)

@@ -108,6 +108,11 @@ class Request:
         return TASKS[self.model]
 
     @property
+    def chosen_method(self) -> Method:
+        """The method of this name."""
+        return self.task.methods[self.method]
+
+    @property
     def private(self) -> bool:
         """Whether noise is added at all."""
         return self.method != NON_PRIVATE and self.get("noise") != 0
@@ -125,7 +130,7 @@ class Request:
     @property
     def accountant(self) -> str:
         """The accountant that ε is calibrated by: the method's own, or the one chosen."""
-        return self.task.methods[self.method].accountant or self.values.get("accountant", "pld")
+        return self.chosen_method.accountant or self.values.get("accountant", "pld")
 
     def get(self, name: str) -> Any:
         """Return a value, None where it is open."""

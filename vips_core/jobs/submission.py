@@ -1,17 +1,142 @@
-"""From a request to a waiting run: everything is checked and planned before any budget is reserved."""
+"""From a request to a queued run: everything is checked and planned before any budget is reserved."""
 
+import functools
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vips_core import saved
 from vips_core.engines.cluster import Cluster
-from vips_core.jobs import execution, room
+from vips_core.fit import recommend
+from vips_core.jobs.lifecycle import DISK_SPACE
 from vips_core.jobs.request import Request
+from vips_core.kernels.pool import thread_count
 from vips_core.privacy.plan import PrivacyPlan, PurePlan
+from vips_core.records import DataSet, check_alike
 from vips_core.store.rows import FIT, NewRun
 from vips_core.store.store import Store
 
+_TIMES_PARAMETERS = 3  # bytes of results over bytes of parameters: the parameters, tables of them, progress
+_BESIDES = 64 * 1024  # bytes of ledger, summary and result
+_ANY_EPSILON = 1.0  # where noise is given: what else a model recommends does not depend on ε
 
-def submit(
-    store: Store, request: Request, *, plan: PrivacyPlan | PurePlan | None = None, held: bool = False
-) -> str:
-    """Queue a run; on private data its whole cost is reserved, or it is refused.
+
+@dataclass(frozen=True)
+class Prepared:
+    """A run before its first release: everything about it is public, except the records."""
+
+    request: Request
+    data: DataSet
+    model: Any
+    plan: PrivacyPlan | PurePlan
+
+    @property
+    def wall_plan(self) -> PrivacyPlan:
+        """What is released at the wall; `ValueError` for a method that releases nothing there."""
+        if isinstance(self.plan, PurePlan):
+            raise ValueError(f"method {self.request.method} releases nothing at the wall")
+        return self.plan
+
+    @functools.cached_property
+    def result_bytes(self) -> int:
+        """About how many bytes the results take on the disk."""
+        if isinstance(self.plan, PurePlan):  # a few numbers
+            return _BESIDES
+        params = self.model.init(self.plan, np.random.default_rng(0))
+        parameters = sum(int(array.nbytes) for array in saved.arrays(params).values())
+        return _TIMES_PARAMETERS * parameters + _BESIDES
+
+    def check_disk_space(self, folder: Path) -> None:
+        """Refuse a run whose results do not fit on the disk, before it spends anything."""
+        free = shutil.disk_usage(folder).free
+        if free < self.result_bytes:
+            raise ValueError(
+                f"the disk that holds {folder} has {free / 1e6:,.1f} MB left, and the run needs "
+                f"{self.result_bytes / 1e6:,.1f} MB: nothing was spent, free some space and try again"
+            )
+
+    def reserve_disk_space(self, folder: Path) -> Path:
+        """Take the disk space that the results need, and return the file that holds it."""
+        path = folder / DISK_SPACE
+        with path.open("wb") as file:
+            if hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(file.fileno(), 0, self.result_bytes)
+            else:
+                file.write(bytes(self.result_bytes))
+        return path
+
+
+def prepare(request: Request, data: DataSet, plan: PrivacyPlan | PurePlan | None = None) -> Prepared:
+    """Make model and plan, so that every mistake shows before any budget is spent.
+
+    Parameters
+    ----------
+    request
+        What to do.
+    data
+        On what.
+    plan
+        The one stored with the run; derived from the request where there is none yet.
+
+    Returns
+    -------
+    Prepared
+        What `vips_core.jobs.execution.run` needs.
+    """
+    task = request.task
+    if data.train.kind != task.kind:
+        raise ValueError(
+            f"{request.model} needs data of the kind {task.kind}, but {data.name} holds {data.train.kind}"
+        )
+    if data.test is not None:
+        check_alike(data.train, data.test)
+        task.check(data.test)
+    thread_count()  # of the environment, where a mistake would show in the first step
+    model = task.model(request.method, request.values, data.train)
+    records = len(data.train)
+    if plan is None and request.chosen_method.pure is not None:
+        plan = PurePlan(records, request.get("epsilon"))
+    return Prepared(request, data, model, plan or plan_for(request, model, records))
+
+
+def plan_for(request: Request, model: Any, records: int) -> PrivacyPlan:
+    """Return the plan that a request for a method behind the wall asks for.
+
+    It is derived once, when the run is submitted, and stored with it.
+
+    Parameters
+    ----------
+    request
+        With ε or noise, δ, epochs, and perhaps a batch size.
+    model
+        The model, which may have a rule of its own for batch and steps.
+    records
+        N.
+
+    Returns
+    -------
+    PrivacyPlan
+        With its noise.
+    """
+    epsilon, delta, epochs, batch = (request.get(name) for name in ("epsilon", "delta", "epochs", "batch"))
+    if batch is not None:
+        plan = PrivacyPlan(records=records, expected_batch=batch, epochs=epochs, delta=delta)
+    else:
+        plan = recommend(model, records=records, epsilon=epsilon or _ANY_EPSILON, delta=delta, epochs=epochs)
+    if not request.private:
+        return plan.replace(noise_multiplier=0.0)
+    if request.get("noise") is not None:
+        return plan.replace(noise_multiplier=request.get("noise"))
+    is_calibrated = batch is None and request.accountant == "pld"
+    return plan if is_calibrated else plan.calibrate(epsilon, request.accountant)
+
+
+def submit(store: Store, request: Request) -> str:
+    """Queue a run on a data set of the store; on private data its whole cost is reserved, or it is refused.
 
     Parameters
     ----------
@@ -19,10 +144,6 @@ def submit(
         Where its data are and the run is kept.
     request
         What to do.
-    plan
-        Of `execution.prepare` for this request and its records, where the caller has it already.
-    held
-        Whether other processes let it be for a while, because the caller starts it itself.
 
     Returns
     -------
@@ -45,21 +166,46 @@ def submit(
     >>> store.database.close()
     >>> folder.cleanup()
     """
+    return queue(store, prepare_stored(store, request))
+
+
+def prepare_stored(store: Store, request: Request) -> Prepared:
+    """Make model and plan for a data set of the store, which is read only if its guarantee would hold."""
     row = store.data_row(request.data)
     if row.private:
         check_private(request, row.name)
+    return prepare(request, store.load(request.data))
+
+
+def queue(store: Store, prepared: Prepared, *, held: bool = False) -> str:
+    """Queue a prepared run and return its name; on private data its whole cost is reserved, or it is refused.
+
+    Parameters
+    ----------
+    store
+        Where its data are and the run is kept.
+    prepared
+        The run.
+    held
+        Whether other processes let it be for a while, because the caller starts it itself.
+
+    Returns
+    -------
+    str
+        The run's name.
+    """
+    request, plan = prepared.request, prepared.plan
+    if prepared.data.private:
+        check_private(request, request.data)
     if request.on_cluster:
         Cluster.from_environment()  # a missing one would be noticed after the first release was announced
-    if plan is None:
-        prepared = execution.prepare(request, store.load(request.data))
-        room.check(store.home, room.needed(prepared))  # before anything is reserved
-        plan = prepared.plan
+    prepared.check_disk_space(store.home)  # before anything is reserved
     run = NewRun(
         FIT,
         request.to_mapping(),
         request.model,
         request.data,
-        1 if isinstance(plan, PurePlan) else plan.steps,
+        plan.steps,
         plan=plan,
         accountant=request.accountant,
         seed=request.seed,
@@ -76,6 +222,6 @@ def check_private(request: Request, name: str) -> None:
             f"{name} is private: a run with a seed is refused, because whoever knows it can "
             "subtract the noise"
         )
-    reason = request.task.methods[request.method].refused_on_private
+    reason = request.chosen_method.refused_on_private
     if reason:
         raise ValueError(f"{name} is private: method {request.method} is refused, because {reason}")

@@ -1,7 +1,8 @@
 """Starts waiting runs as processes of their own and notices those that died.
 
 There is no process in charge: whoever calls `start` (a page, a command, a worker at its end, the loop below)
-does what is due, in transactions that let several callers act at once. Workers outlive their starter.
+does what is due, in transactions that let several callers act at once. Workers outlive their starter. Warm
+ones, which the dashboard keeps, wait with everything loaded; `vips_core.jobs.warm` is what they do.
 """
 
 import argparse
@@ -16,7 +17,6 @@ from typing import Protocol
 
 from vips_core import validate
 from vips_core.jobs import execution, lifecycle
-from vips_core.jobs.warm import WarmWorker
 from vips_core.kernels.pool import THREAD_VARIABLES
 from vips_core.store.rows import QUEUED, RUNNING
 from vips_core.store.store import Store
@@ -30,6 +30,78 @@ class Child(Protocol):
     def poll(self) -> int | None:
         """Return how it ended, None while it lives."""
         ...
+
+
+class WarmWorker:
+    """A process that waits for runs of one store."""
+
+    def __init__(self, home: Path, when_ready: Callable[[], object]) -> None:
+        self.home = home
+        self._given, self._answers, self._when_ready = 0, 0, when_ready
+        with (home / "workers.log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "vips_core", "worker", "--home", str(home)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                bufsize=0,
+                start_new_session=True,
+            )
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._orders, self._answering = self._process.stdin, self._process.stdout
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    @property
+    def pid(self) -> int:
+        """The process."""
+        return self._process.pid
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it has loaded everything."""
+        return self._answers > 0
+
+    @property
+    def is_free(self) -> bool:
+        """Whether it lives and has no run; one that still loads will have less to load than another."""
+        return self.poll() is None and self._given == max(0, self._answers - 1)
+
+    def poll(self) -> int | None:
+        """Return how it ended, None while it lives."""
+        return self._process.poll()
+
+    def give(self, run_id: str, threads: int) -> "Order | None":
+        """Let it do a run; None where it has just ended."""
+        self._given += 1
+        try:
+            self._orders.write(f"{run_id} {threads}\n".encode())
+        except (OSError, ValueError):  # of a pipe that the process, or `_listen` after it, has closed
+            return None
+        return Order(self, self._given)
+
+    def has_done(self, number: int) -> bool:
+        """Whether so many orders were answered."""
+        return self._answers > number
+
+    def _listen(self) -> None:
+        with self._orders, self._answering as answers:
+            for _ in answers:
+                self._answers += 1
+                if self._answers == 1:
+                    self._when_ready()
+            self._process.wait()  # no zombie stays
+
+
+class Order:
+    """A run that was given to a warm process; it ends like a process of its own."""
+
+    def __init__(self, worker: WarmWorker, number: int) -> None:
+        self._worker, self._number = worker, number
+
+    def poll(self) -> int | None:
+        """Return how it ended, None while it is being done."""
+        return 0 if self._worker.has_done(self._number) else self._worker.poll()
 
 
 _children: list[tuple[str, Child]] = []  # with the run each was started for

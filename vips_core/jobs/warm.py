@@ -1,13 +1,12 @@
-"""Processes that wait for runs with everything loaded: a supervisor's side of them, and their own.
+"""A process that waits for runs with everything loaded: its own side; `vips_core.jobs.supervisor` starts it.
 
-A supervisor writes ``RUN THREADS`` to such a process, which answers with an empty line when it is ready and
-after each such order. It ends with its supervisor, or after idle minutes; a run in hand is always finished.
+The supervisor writes ``RUN THREADS`` to it, and it answers with an empty line when it is ready and after each
+such order. It ends with its supervisor, or after idle minutes; a run that it has begun is always finished.
 """
 
 import dataclasses
 import os
 import queue
-import subprocess
 import sys
 import tempfile
 import threading
@@ -18,7 +17,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from vips_core.jobs import execution
+from vips_core.jobs import execution, submission
 from vips_core.jobs.request import Request
 from vips_core.kernels.pool import THREAD_VARIABLES
 from vips_core.models.task import TASKS
@@ -31,78 +30,6 @@ if sys.platform != "win32":
 IDLE = 600.0  # seconds after which a process that waits ends
 _MOST_MEMORY = 2**30  # bytes; a process that has just loaded everything has a third of that
 _RECORDS, _STEPS = 64, 4  # of the runs that load code: the fourth step of topics is the first of its kind
-
-
-class WarmWorker:
-    """A process that waits for runs of one store."""
-
-    def __init__(self, home: Path, when_ready: Callable[[], object]) -> None:
-        self.home = home
-        self._given, self._answers, self._when_ready = 0, 0, when_ready
-        with (home / "workers.log").open("ab") as log:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "vips_core", "worker", "--home", str(home)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                bufsize=0,
-                start_new_session=True,
-            )
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._orders, self._answering = self._process.stdin, self._process.stdout
-        threading.Thread(target=self._listen, daemon=True).start()
-
-    @property
-    def pid(self) -> int:
-        """The process."""
-        return self._process.pid
-
-    @property
-    def is_ready(self) -> bool:
-        """Whether it has loaded everything."""
-        return self._answers > 0
-
-    @property
-    def is_free(self) -> bool:
-        """Whether it lives and has no run; one that still loads will have less to load than another."""
-        return self.poll() is None and self._given == max(0, self._answers - 1)
-
-    def poll(self) -> int | None:
-        """Return how it ended, None while it lives."""
-        return self._process.poll()
-
-    def give(self, run_id: str, threads: int) -> "Order | None":
-        """Let it do a run; None where it has just ended."""
-        self._given += 1
-        try:
-            self._orders.write(f"{run_id} {threads}\n".encode())
-        except (OSError, ValueError):  # of a pipe that the process, or `_listen` after it, has closed
-            return None
-        return Order(self, self._given)
-
-    def has_done(self, number: int) -> bool:
-        """Whether so many orders were answered."""
-        return self._answers > number
-
-    def _listen(self) -> None:
-        with self._orders, self._answering as answers:
-            for _ in answers:
-                self._answers += 1
-                if self._answers == 1:
-                    self._when_ready()
-            self._process.wait()  # no zombie stays
-
-
-class Order:
-    """A run that was given to a warm process; it ends like a process of its own."""
-
-    def __init__(self, worker: WarmWorker, number: int) -> None:
-        self._worker, self._number = worker, number
-
-    def poll(self) -> int | None:
-        """Return how it ended, None while it is being done."""
-        return 0 if self._worker.has_done(self._number) else self._worker.poll()
 
 
 class Orders:
@@ -185,13 +112,14 @@ def load_code(enough: Callable[[], bool]) -> None:
     """Load what training needs, and compile what was not: short runs of both variants on public samples."""
     for task in reversed(list(TASKS.values())):  # topics last: they take longest to compile
         name = samples_of(task.kind)[0]
-        for method in {method.variant: name for name, method in reversed([*task.methods.items()])}.values():
+        of_variants = {method.variant: method.name for method in reversed(list(task.methods.values()))}
+        for method in of_variants.values():
             if enough():
                 return
             whole = load_sample(name)
             data = DataSet(name, _first(whole.train), _first(whole.test), private=False)
             table = {"model": task.name, "data": name, "method": method, "delta": 1e-3, "noise": 1.0}
-            prepared = execution.prepare(Request.from_mapping(table | {"seed": 0}), data)
+            prepared = submission.prepare(Request.from_mapping(table | {"seed": 0}), data)
             plan = prepared.wall_plan.replace(steps=_STEPS)
             with tempfile.TemporaryDirectory(prefix="vips-") as folder:
                 execution.run(dataclasses.replace(prepared, plan=plan), Path(folder))

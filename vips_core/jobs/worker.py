@@ -3,22 +3,22 @@
 import argparse
 import contextlib
 import errno
+import functools
 import os
 import signal
 import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from vips_core.fit import Fit, Progress
-from vips_core.jobs import execution, lifecycle, lock, room, supervisor, warm
-from vips_core.jobs.lifecycle import GivenUpError, RunInHand
-from vips_core.jobs.plan import plan_of_releases
+from vips_core.jobs import execution, lifecycle, supervisor, warm
+from vips_core.jobs.lifecycle import ClaimedRun, GivenUpError
 from vips_core.jobs.request import Request
-from vips_core.jobs.submission import check_private
+from vips_core.jobs.submission import Prepared, check_private, prepare, queue
 from vips_core.privacy.accountants import stated
 from vips_core.privacy.ledger import Ledger
 from vips_core.privacy.plan import PurePlan
@@ -28,7 +28,7 @@ from vips_core.store.rows import CANCELLED, DONE, FAILED, FIT
 from vips_core.store.store import Store
 
 OnStep = Callable[[Any], object]  # of a fit's Progress or of a sweep's CellProgress
-Job = Callable[[RunInHand, OnStep | None], None]  # what a run of some kind does once it is in hand
+Job = Callable[[ClaimedRun, OnStep | None], None]  # what a run of some kind does once it is in hand
 _PAUSE = 0.2  # seconds between two computations of ε so far, which a fast step does not wait for
 _NICE = 4  # priority of training, 0 being that of the pages: beside another busy process, 0.3 of a core
 _WATCHING = 0.1  # share of the time that may go to scores while training
@@ -56,7 +56,7 @@ def work(store: Store, run_id: str, on_step: OnStep | None = None, job: Job | No
     folder = store.folder(run_id)
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        with lock.hold(folder):
+        with lifecycle.hold_lock(folder):
             run = lifecycle.begin(store, run_id)
             if run is None:
                 raise ValueError(f"run {run_id} cannot be started: it is {store.run(run_id).status}")
@@ -65,7 +65,43 @@ def work(store: Store, run_id: str, on_step: OnStep | None = None, job: Job | No
         raise ValueError(f"run {run_id} cannot be started: another process is at it") from None
 
 
-def _to_its_end(run: RunInHand, on_step: OnStep | None, job: Job) -> None:
+def work_in_foreground(store: Store, prepared: Prepared, show: Callable[[str], OnStep]) -> tuple[str, bool]:
+    """Queue a prepared run and do it in this process, without reading or hashing its records again.
+
+    The first Ctrl-C stops it after its step, with results; a second one at once. A run that failed raises
+    `ValueError`.
+
+    Parameters
+    ----------
+    store, prepared
+        The run.
+    show
+        Called with the name of the run before it begins; returns what is called after each step.
+
+    Returns
+    -------
+    tuple of str and bool
+        The run's name, and whether it was stopped by Ctrl-C.
+    """
+    run_id = queue(store, prepared, held=True)
+    try:
+        on_step = show(run_id)
+    except BaseException:  # a Ctrl-C too: no other process shall start what the user has given up
+        store.cancel(run_id)
+        raise
+    with noted_interrupts(stop_after_step) as interrupted:
+
+        def stops(progress: Progress[Any]) -> bool:
+            return on_step(progress) is True or interrupted.is_set()
+
+        work(store, run_id, stops, functools.partial(train, prepared=prepared))
+    row = store.run(run_id)
+    if row.status == FAILED:
+        raise ValueError(f"run {run_id} failed: {row.error}")
+    return run_id, interrupted.is_set()
+
+
+def _to_its_end(run: ClaimedRun, on_step: OnStep | None, job: Job) -> None:
     try:
         job(run, on_step)
     except GivenUpError:
@@ -78,7 +114,7 @@ def _to_its_end(run: RunInHand, on_step: OnStep | None, job: Job) -> None:
         _finish_failed(run, error)
 
 
-def _finish_failed(run: RunInHand, error: Exception) -> None:
+def _finish_failed(run: ClaimedRun, error: Exception) -> None:
     try:
         run.finish(FAILED, None, error=_sentence(error))
     except StoreError as problem:  # then the store cannot tell where the results are
@@ -86,21 +122,19 @@ def _finish_failed(run: RunInHand, error: Exception) -> None:
         raise StoreError(f"{problem}{kept}") from None
 
 
-def train(run: RunInHand, on_step: OnStep | None) -> None:
-    """Train one model, by the plan that was stored with the run."""
+def train(run: ClaimedRun, on_step: OnStep | None, prepared: Prepared | None = None) -> None:
+    """Train one model, as `prepared` by the process that queued the run, otherwise as stored with it."""
     store, row = run.store, run.store.run(run.id)
-    request, data = Request.from_mapping(row.request), store.load(row.data)
-    plan, reserved = row.plan, lifecycle.reserved(store, row)
-    if plan is None and reserved is not None:  # stored by the version before
-        plan = plan_of_releases(reserved, len(data.train), request.get("delta"))
-    prepared = execution.prepare(request, data, plan)
-    if data.private or reserved is not None:  # a table can be edited; the ledger counts
-        check_private(request, row.data)
+    if prepared is None:
+        prepared = prepare(Request.from_mapping(row.request), store.load(row.data), row.plan)
+    reserved = lifecycle.reserved(store, row, prepared.data.fingerprint)
+    if prepared.data.private or reserved is not None:  # a table can be edited; the ledger counts
+        check_private(prepared.request, row.data)
         plan = prepared.wall_plan
         if reserved != tuple(plan.events()) or not plan.is_sampled_as_accounted:
             raise ValueError("the plan is not the one whose cost was reserved: submit the run again")
-    room.check(store.home, room.needed(prepared))
-    follow = _Follower(run, prepared, on_step, room.set_aside(store.folder(run.id), room.needed(prepared)))
+    prepared.check_disk_space(store.home)
+    follow = _Follower(run, prepared, on_step, prepared.reserve_disk_space(store.folder(run.id)))
     try:
         if run.advance(0, 1):
             return run.finish(CANCELLED, (), epsilon=row.epsilon)
@@ -108,7 +142,7 @@ def train(run: RunInHand, on_step: OnStep | None) -> None:
     except (OSError, StoreError) as error:
         raise follow.kept_elsewhere(error) from error
     finally:
-        follow.give_room()
+        follow.free_disk_space()
     spent = result["epsilon"]
     if isinstance(prepared.plan, PurePlan):
         run.advance(1, 1)  # its only answer is there
@@ -125,13 +159,11 @@ _JOBS = {FIT: train}
 class _Follower:
     """What happens after each step: progress is stored, and the next release announced."""
 
-    def __init__(
-        self, run: RunInHand, prepared: execution.Prepared, on_step: OnStep | None, room_file: Path
-    ) -> None:
+    def __init__(self, run: ClaimedRun, prepared: Prepared, on_step: OnStep | None, disk_space: Path) -> None:
         self._run = run
         self._prepared = prepared
         self._on_step = on_step
-        self._room_file = room_file
+        self._disk_space = disk_space
         self._last: Progress[Any] | None = None
         self._started = self._judged = time.monotonic()
         self._watched = 0.0
@@ -150,12 +182,12 @@ class _Follower:
         )
         self.stopped = stop or (cancelled and not last)
         if self.stopped or last:
-            self.give_room()
+            self.free_disk_space()
         return self.stopped
 
-    def give_room(self) -> None:
-        """Give back the room that was set aside for the results."""
-        self._room_file.unlink(missing_ok=True)
+    def free_disk_space(self) -> None:
+        """Give back the disk space that was reserved for the results."""
+        self._disk_space.unlink(missing_ok=True)
 
     def kept_elsewhere(self, error: Exception) -> Exception:
         """Keep what was released in another place, and return the error with what was spent and where."""
@@ -163,7 +195,7 @@ class _Follower:
         if last is None:
             return error
         fit = Fit(self._prepared.model, last.params, last.ledger, last.plan)
-        folder = room.rescue(self._run.id, lambda place: execution.write_release(place, fit))
+        folder = execution.rescue(self._run.id, fit)
         cost = ""
         if self._prepared.request.private:
             spent = execution.epsilon_so_far(self._prepared.request, last)
@@ -199,7 +231,7 @@ def _sentence(error: Exception) -> str:
     return text if isinstance(error, ValueError | OSError) else f"{type(error).__name__}: {text}"
 
 
-def _log(run: RunInHand) -> None:
+def _log(run: ClaimedRun) -> None:
     """Keep the traceback for those who can read it, where the disk allows."""
     try:
         with (run.store.folder(run.id) / execution.LOG).open("a", encoding="utf-8") as file:
@@ -273,3 +305,31 @@ def give_way() -> None:
     os.nice(_NICE)
     with contextlib.suppress(OSError):  # other systems, and kernels without groups
         Path("/proc/self/autogroup").write_text(str(_NICE), encoding="ascii")
+
+
+@contextlib.contextmanager
+def noted_interrupts(
+    note: Callable[[threading.Event], object] = threading.Event.set,
+) -> Iterator[threading.Event]:
+    """Let Ctrl-C do `note` with the event that is returned, by default set it, rather than raise.
+
+    So does SIGTERM, by which batch systems end what has run for long enough, where nothing else handles it.
+    """
+    noted = threading.Event()
+    with contextlib.ExitStack() as afterwards:
+        if threading.current_thread() is threading.main_thread():  # signals reach no other
+            for number in (signal.SIGINT, signal.SIGTERM):
+                before = signal.getsignal(number)
+                if number == signal.SIGINT or before == signal.SIG_DFL:
+                    signal.signal(number, lambda number, frame: note(noted))
+                    afterwards.callback(signal.signal, number, before)
+        yield noted
+
+
+def stop_after_step(stopped: threading.Event) -> None:
+    """Let the first Ctrl-C end a run after its step, with results; a second one ends it at once."""
+    if stopped.is_set():
+        raise KeyboardInterrupt
+    stopped.set()
+    with contextlib.suppress(OSError):  # a reader who has left ends no work
+        print("\nStopping after this step; press Ctrl-C again to stop now.", file=sys.stderr, flush=True)

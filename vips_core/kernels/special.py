@@ -1,59 +1,74 @@
-"""Special functions for kernels: of all lanes of a value (`vips_core.kernels.simd`), or free of branches."""
+"""Special functions of one number for kernels, free of branches, so that loops over them are vectorised."""
 
 import math
-from typing import Any
 
 import numba as nb
 import numpy as np
 
-from vips_core.kernels.lane_math import add, divide, fma, maximum, multiply, power_of_two, whole_part
-from vips_core.kernels.simd import splat
+from vips_core.kernels import Array
 
 LOG2_E = math.log2(math.e)
 LN2_HIGH, LN2_LOW = 0.693359375, -2.12194440e-4
+PG_SERIES_BELOW = 1e-2  # size of c below which E[ξ] is a series; the first dropped term is about 2e-16
 LN2_FIRST, LN2_REST = 0.693145751953125, 1.4286068203094172e-6  # their products with whole numbers are exact
 
 
-@nb.njit(cache=True, inline="always")
-def number(like: Any, value: float) -> Any:
-    """Return one number in all lanes."""
-    return splat(like, np.float32(value))
-
-
-@nb.njit(cache=True, inline="always")
-def exp_negative(x: Any) -> Any:
-    """exp(x) for x <= 0, to 2e-7 relative; flushed to about 1e-38 below x = -87.
+@nb.njit(inline="always", error_model="numpy")
+def exp_negative(x: np.float32) -> np.float32:
+    """exp(x) for x <= 0 in single precision, to 2e-7 relative; flushed to about 1e-38 below x = -87.
 
     exp(x) = 2^n exp(r) with |r| <= ln(2)/2: a Taylor polynomial for exp(r), the exponent's bits for 2^n.
     """
-    x = maximum(x, number(x, -87))
-    n = whole_part(fma(x, number(x, LOG2_E), number(x, -0.5)))  # x <= 0: the nearest whole number
-    r = fma(n, number(x, -LN2_LOW), fma(n, number(x, -LN2_HIGH), x))
-    p = fma(r, number(x, 1 / 720), number(x, 1 / 120))
-    p = fma(p, r, number(x, 1 / 24))
-    p = fma(p, r, number(x, 1 / 6))
-    p = fma(p, r, number(x, 1 / 2))
-    p = fma(p, r, number(x, 1))
-    p = fma(p, r, number(x, 1))
-    return multiply(p, power_of_two(n))
+    x = max(x, np.float32(-87))
+    n = np.int32(x * np.float32(LOG2_E) - np.float32(0.5))  # x <= 0: the nearest whole number
+    whole = np.float32(n)
+    r = (x - whole * np.float32(LN2_HIGH)) - whole * np.float32(LN2_LOW)
+    p = r * np.float32(1 / 720) + np.float32(1 / 120)
+    p = p * r + np.float32(1 / 24)
+    p = p * r + np.float32(1 / 6)
+    p = p * r + np.float32(1 / 2)
+    p = p * r + np.float32(1)
+    p = p * r + np.float32(1)
+    power: np.float32 = np.int32((n + np.int32(127)) << np.int32(23)).view(np.float32)
+    return p * power
 
 
-@nb.njit(cache=True, inline="always")
-def exp_digamma(x: Any) -> Any:
-    """exp(digamma(x)) for x in (0, 1e9), to about 1e-6 relative.
+@nb.njit(inline="always", error_model="numpy")
+def exp_digamma(x: np.float32) -> np.float32:
+    """exp(digamma(x)) for x in (0, 1e9) in single precision, to about 1e-6 relative.
 
     digamma(x) = digamma(x + 4) - P'(x)/P(x) with P(x) = x(x+1)(x+2)(x+3), and exp(digamma(m + 1/2)) =
     m + 1/(24m) - 37/(5760m^3) + 10313/(2903040m^5) - ..., so neither a logarithm nor a loop is needed.
     """
-    a = multiply(x, add(x, number(x, 3)))  # P = a(a + 2)
-    slope = multiply(add(add(x, x), number(x, 3)), add(add(a, a), number(x, 2)))
-    m = add(x, number(x, 3.5))
-    inverse = divide(number(x, 1), m)
-    square = multiply(inverse, inverse)
-    tail = fma(square, number(x, 10313 / 2903040), number(x, -37 / 5760))
-    tail = fma(tail, square, number(x, 1 / 24))
-    negative_p = multiply(a, fma(a, number(x, -1), number(x, -2)))
-    return multiply(fma(tail, inverse, m), exp_negative(divide(slope, negative_p)))
+    a = x * (x + np.float32(3))  # P = a(a + 2)
+    slope = (x + x + np.float32(3)) * (a + a + np.float32(2))
+    m = x + np.float32(3.5)
+    inverse = np.float32(1) / m
+    square = inverse * inverse
+    tail = (square * np.float32(10313 / 2903040) + np.float32(-37 / 5760)) * square + np.float32(1 / 24)
+    return (tail * inverse + m) * exp_negative(-slope / (a * (a + np.float32(2))))
+
+
+@nb.njit(nogil=True, cache=True, error_model="numpy")
+def pg_mean(c: float) -> float:
+    """E[ξ] for ξ ~ PG(1, c), inside a kernel: even in c, at most ¼ (at c = 0), falling to 0 like 1/(2|c|)."""
+    size, square = abs(c), c * c
+    near = 0.25 - square / 48.0 + square * square / 480.0  # Taylor series of tanh(c/2)/(2c)
+    far = (0.5 - logistic_tail(size)) / size  # tanh(c/2) = 1 − 2/(1 + exp c)
+    return near if size < PG_SERIES_BELOW else far
+
+
+def pg_means(c: Array) -> Array:
+    """`pg_mean` of an array; that of a number does not depend on where it stands, unlike NumPy's tanh."""
+    means = np.empty(c.shape)
+    _fill_means(np.ascontiguousarray(c).reshape(-1), means.reshape(-1))
+    return means
+
+
+@nb.njit(nogil=True, cache=True, error_model="numpy")
+def _fill_means(c: Array, means: Array) -> None:
+    for i in range(c.size):
+        means[i] = pg_mean(c[i])
 
 
 @nb.njit(inline="always", error_model="numpy")

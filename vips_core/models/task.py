@@ -5,7 +5,7 @@ A model is one folder in `vips_core/models`. The `task.py` in it ends with `regi
 find it in `TASKS` and know no model by name.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,12 +40,12 @@ class Method:
         Options that cannot be given with it, each with the reason.
     ignored_options
         Options that it does not look at, which its requests therefore do not have.
-    is_pure
-        Whether it answers once, by a proof of its own: pure ε-DP, outside of the wall.
+    pure
+        How it trains where it answers once, outside the wall, with its own proof of pure ε-DP.
     refused_on_private
         Why it may not run on private data; empty where it may.
     proof
-        For `is_pure`: the mechanism and what its proof is about, as a report says it.
+        With `pure`: the mechanism and what its proof is about, as a report says it.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Method:
     accountant: str | None = None
     refused_options: Mapping[str, str] = field(default_factory=dict)
     ignored_options: tuple[str, ...] = ()
-    is_pure: bool = False
+    pure: "PureTraining | None" = None
     refused_on_private: str = ""
     proof: str = ""
 
@@ -135,6 +135,24 @@ class Report:
     scores: Mapping[str, float] = field(default_factory=dict)
     tables: Mapping[str, Any] = field(default_factory=dict)
     text: str = ""
+
+
+@dataclass(frozen=True)
+class PureTraining:
+    """How a method trains that answers once, outside the wall.
+
+    Attributes
+    ----------
+    train
+        Function of the request's values, training records and held-out ones (or None); it returns what may be
+        published, and the arrays to store.
+    code
+        Function of the values, which returns imports and further lines of Python that do the same, given
+        `data`.
+    """
+
+    train: Callable[[Mapping[str, Any], Any, Any], tuple[Report, Mapping[str, Any]]]
+    code: Callable[[Mapping[str, Any]], tuple[str, str]]
 
 
 _NO_NOISE = "which adds no noise"
@@ -227,10 +245,6 @@ class Task:
         """Return the lines that `model_code` and `score_code` need besides `import vips_core as vips`."""
         return ""
 
-    def pure_code(self, method: str, values: Mapping[str, Any]) -> tuple[str, str]:
-        """Return import and Python code, given `data`, of a method that is proved as a whole."""
-        raise NotImplementedError
-
     def check(self, test: Any) -> None:
         """Refuse public held-out records that cannot be scored, before anything is spent."""
 
@@ -254,12 +268,6 @@ class Task:
         """Return warnings about a plan for a model, from public quantities."""
         return []
 
-    def without_wall(
-        self, method: str, values: Mapping[str, Any], train: Any, test: Any
-    ) -> tuple[Report, Mapping[str, Any]] | None:
-        """Return report and arrays of a method with a privacy proof of its own, None for all others."""
-        return None
-
 
 def by_name(*scores: Score) -> Mapping[str, Score]:
     """Return scores by their names."""
@@ -274,8 +282,23 @@ def evenly_spread(records: Any, count: int) -> Any:
 
 
 TASKS: dict[str, Task] = {}  # registered tasks by the name of their model
-TITLES: dict[str, str] = {}  # their titles
 METHODS: dict[str, Method] = {}  # methods of all tasks by name
+
+
+class _Titles(Mapping[str, str]):
+    """The titles of the registered tasks, by the name of their model."""
+
+    def __getitem__(self, name: str) -> str:
+        return TASKS[name].title
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(TASKS)
+
+    def __len__(self) -> int:
+        return len(TASKS)
+
+
+TITLES = _Titles()  # for menus: it follows later registrations
 
 
 def register(task: Task) -> None:
@@ -289,7 +312,7 @@ def register(task: Task) -> None:
     if task.name in TASKS:
         raise ValueError(f"the model {task.name} is registered already")
     validate.one_of("kind", task.kind, KINDS)
-    TASKS[task.name], TITLES[task.name] = task, task.title
+    TASKS[task.name] = task
     METHODS.update({name: method for name, method in task.methods.items() if name not in METHODS})
 
 

@@ -105,6 +105,11 @@ class PrivacyPlan:
         """Passes over the data, in expectation."""
         return self.steps * self.sampling_rate
 
+    @property
+    def is_private(self) -> bool:
+        """Whether its ε is finite: whether noise is added."""
+        return bool(self.noise_multiplier)
+
     def replace(self, **changes: Any) -> "PrivacyPlan":
         """Return a new plan with some values changed; `epochs` or `steps` replaces the other."""
         values = {name: getattr(self, name) for name in self.__dataclass_fields__}
@@ -238,6 +243,16 @@ class PurePlan:
 
     records: int
     epsilon: float
+
+    @property
+    def steps(self) -> int:
+        """It answers once."""
+        return 1
+
+    @property
+    def is_private(self) -> bool:
+        """Whether its ε is finite: it always is."""
+        return True
 
 
 def _steps_within(epochs: float, records: int, expected_batch: int) -> int:

@@ -1,8 +1,8 @@
 """The three kinds of private records: documents as word counts, tables with labels, and binary images.
 
-Records are validated once, immutable afterwards, and sliced by a boolean mask only, as a Poisson batch is
-drawn. What describes them (vocabulary, ranges, norm bound, image shape) is a public input: nothing here is
-learned from the records. `Sharded` holds any kind in many files.
+Records are validated once, then immutable, and sliced only by a boolean mask, as Poisson batches are drawn.
+Their description (vocabulary, ranges, norm bound, image shape) is a public input: nothing here is learned
+from the records. `Sharded` holds any kind in many files.
 """
 
 from vips_core.records.base import DataSet, check_alike

@@ -3,6 +3,7 @@
 import copy
 import functools
 import io
+import json
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
@@ -22,10 +23,10 @@ _ROUNDED_DOWN = 1 - 2.0**-40  # keeps the sum of a person's row weights at most 
 
 
 class Records(Sized):
-    """Records of one kind, sliced by a boolean mask as a Poisson batch is drawn.
+    """Records of one kind, sliced by a boolean mask, as Poisson batches are drawn.
 
-    A kind is a subclass. It says what is public about its records, how they become arrays and bytes, and how
-    parts of a data set are put together.
+    Each kind is a subclass that defines what is public about its records, how they become arrays and bytes,
+    and how parts of a data set are joined.
 
     Attributes
     ----------
@@ -35,11 +36,14 @@ class Records(Sized):
         The public field in which training and held-out records must agree.
     shard_ending
         Ending of the files of a sharded data set.
+    in_memory
+        Whether all records are in memory; `Sharded` reads them one shard at a time.
     """
 
     kind: ClassVar[str]
     matched_field: ClassVar[str]
     shard_ending: ClassVar[str] = "npz"
+    in_memory: ClassVar[bool] = True
 
     @property
     @abstractmethod
@@ -49,7 +53,7 @@ class Records(Sized):
     @staticmethod
     @abstractmethod
     def read_public(public: Mapping[str, Any]) -> dict[str, Any]:
-        """Return arguments for the constructor from `public`; `KeyError` or `TypeError` for anything else."""
+        """Return the constructor's arguments from `public`; `KeyError` or `TypeError` if it is malformed."""
 
     @abstractmethod
     def arrays(self) -> dict[str, Any]:
@@ -59,6 +63,14 @@ class Records(Sized):
     def from_arrays(cls, arrays: Mapping[str, Any], public: Mapping[str, Any]) -> Self:
         """Return the records of `arrays()`, given the arguments of `read_public`."""
         return cls(**arrays, **public)
+
+    def stored(self) -> dict[str, Any]:
+        """Return the arrays of which `stored_records` makes the same records."""
+        return {"public": np.array(json.dumps(self.public)), **self.arrays()}
+
+    def loaded(self) -> Iterator[tuple[int, Self]]:
+        """Return the records in parts, each with the number of its first record: here in a single one."""
+        yield 0, self
 
     def to_bytes(self) -> bytes:
         """Return the content of a shard."""
@@ -73,7 +85,7 @@ class Records(Sized):
 
     @abstractmethod
     def row_bytes(self) -> Iterator[bytes]:
-        """Return each row as bytes that identify it, for keyed digests."""
+        """Return bytes that identify each row, for keyed digests."""
 
     @classmethod
     @abstractmethod
@@ -82,14 +94,14 @@ class Records(Sized):
 
     @abstractmethod
     def adversarial(self, count: int, rng: np.random.Generator) -> Self:
-        """Return made-up records at the bounds, as different from each other as possible."""
+        """Return synthetic records at the bounds, as different from each other as possible."""
 
     @abstractmethod
     def _take(self, mask: NDArray[np.bool_]) -> Mapping[str, Any]:
-        """Return the fields of a slice that differ from this data set's."""
+        """Return the fields in which a slice differs from this data set."""
 
     def __getitem__(self, mask: NDArray[np.bool_]) -> Self:
-        """Return the records where ``mask`` is true, in their order; there may be none."""
+        """Return the records where ``mask`` is true, in their order, possibly none."""
         chosen = np.asarray(mask)
         if chosen.dtype != np.bool_ or chosen.shape != (len(self),):
             raise ValueError(
@@ -102,14 +114,14 @@ class Records(Sized):
         return records
 
     def split(self, test_share: float, seed: int) -> tuple[Self, Self]:
-        """Divide the records in two at random.
+        """Split the records in two at random.
 
         Parameters
         ----------
         test_share
             Share of the records in the second part.
         seed
-            Chooses them; the same seed chooses the same records.
+            The same seed makes the same split.
 
         Returns
         -------
@@ -126,18 +138,18 @@ class Records(Sized):
 
 
 class RowsOfPersons(Records):
-    """Rows grouped by person: a record is a person, and a mask takes all rows of each."""
+    """Rows grouped by person: a record is a person, and a mask selects all rows of each."""
 
     persons: NDArray[np.int64] | None
 
     @property
     @abstractmethod
     def row_count(self) -> int:
-        """The number of rows, at least as many as persons."""
+        """The number of rows, at least the number of persons."""
 
     @property
     def row_weights(self) -> Array:
-        """One over the number of rows of a row's person: a person's statistics are the average of the rows'.
+        """Weight of each row, 1/(rows of its person): a person's statistics are the average over rows.
 
         Examples
         --------
@@ -169,26 +181,29 @@ class RowsOfPersons(Records):
 
 @dataclass(frozen=True)
 class DataSet:
-    """Training records, and public held-out records where there are some.
+    """Training records, and public held-out records if there are any.
 
     Attributes
     ----------
     name
-        As the user calls it.
+        The user's name for it.
     train, test
-        Records of one type; `test` is None where nothing is held out.
+        Records of one kind; `test` is None if none are held out.
     private
         Whether the training records need protection; samples and generated ones do not.
+    fingerprint
+        Of training records that were registered, by which a store knows them; empty for others.
     """
 
     name: str
     train: Any
     test: Any
     private: bool
+    fingerprint: str = ""
 
 
 def check_alike(train: Any, test: Any) -> None:
-    """Refuse held-out records of another kind, or with other words, columns or sides, than the others.
+    """Refuse held-out records that differ from the training records in kind, words, columns or shape.
 
     Examples
     --------
@@ -196,24 +211,26 @@ def check_alike(train: Any, test: Any) -> None:
     >>> check_alike(Images.from_images(np.eye(2), 0.5), Images.from_images(np.eye(3), 0.5))
     Traceback (most recent call last):
     ...
-    ValueError: held-out records must have the same shape as the others
+    ValueError: held-out records must have the same shape as the training records
     """
     if test.kind != train.kind:
-        raise ValueError(f"held-out records must be of the same kind as the others, {train.kind}")
+        raise ValueError(f"held-out records must be {train.kind}, like the training records, got {test.kind}")
     name = test.matched_field
     if getattr(train, name) != getattr(test, name):
-        raise ValueError(f"held-out records must have the same {name.replace('_', ' ')} as the others")
+        raise ValueError(
+            f"held-out records must have the same {name.replace('_', ' ')} as the training records"
+        )
 
 
 def person_numbers(identifiers: Any, rows: int) -> NDArray[np.int64]:
-    """Number persons from 0 in the order of their first rows; `ValueError` where a row has none.
+    """Number persons from 0 in the order of their first rows; `ValueError` if a row has no person.
 
     Parameters
     ----------
     identifiers
-        One a row: text or whole numbers, as `identities` takes them.
+        One per row: text or whole numbers, as `identities` takes them.
     rows
-        How many there must be.
+        The number of rows.
 
     Examples
     --------
@@ -223,7 +240,9 @@ def person_numbers(identifiers: Any, rows: int) -> NDArray[np.int64]:
     import pandas as pd  # here: it is slow to import, and most records have no persons
 
     if np.ndim(identifiers) != 1 or len(identifiers) != rows:
-        raise ValueError(f"persons must be {rows} identifiers, one a row, got shape {np.shape(identifiers)}")
+        raise ValueError(
+            f"persons must be {rows} identifiers, one per row, got shape {np.shape(identifiers)}"
+        )
     plain = isinstance(identifiers, np.ndarray) and identifiers.dtype.kind in "iu"  # nothing to spell
     numbers, _ = pd.factorize(identifiers if plain else identities(identifiers))
     missing = numbers < 0
@@ -233,54 +252,54 @@ def person_numbers(identifiers: Any, rows: int) -> NDArray[np.int64]:
 
 
 def frozen(array: Any) -> Any:
-    """Make an array (or the arrays of a CSR array) that nobody else holds read-only, and return it."""
+    """Make an array (or the arrays of a CSR array) read-only and return it; nobody else may hold it."""
     for part in (array.data, array.indices, array.indptr) if sparse.issparse(array) else (array,):
         part.setflags(write=False)
     return array
 
 
 def owned(array: NDArray[Any], dtype: DTypeLike) -> Any:
-    """Return a read-only array of this type: the same one if it is that already, otherwise a copy."""
+    """Return a read-only array of this type, copied unless it is one already."""
     ready = array.dtype == dtype and array.base is None and not array.flags.writeable
     return array if ready else frozen(array.astype(dtype))
 
 
 def unique_names(names: Iterable[str], what: str) -> tuple[str, ...]:
-    """Return names as a tuple, if there are some and no two are the same."""
+    """Return names as a tuple; refuse an empty list and duplicates."""
     names = tuple(names)
     if not names or not all(isinstance(name, str) for name in names):
         raise ValueError(f"{what} must hold at least one name and only strings, got {validate.few(names)}")
     name, times = _commonest(names)
     if times > 1:
-        raise ValueError(f"{what} must hold different names, got {validate.shown(name)} {times} times")
+        raise ValueError(f"{what} must not repeat a name, got {validate.shown(name)} {times} times")
     return names
 
 
-@functools.lru_cache(maxsize=64)  # the parts of a data set, and all that is made of it, share their names
+@functools.lru_cache(maxsize=64)  # all slices of a data set share their names
 def _commonest(names: tuple[str, ...]) -> tuple[str, int]:
     return Counter(names).most_common(1)[0]
 
 
 def numbers(values: Any, what: str) -> Array:
-    """Return values as a new float64 array; missing ones, of a pandas column or masked, become NaN."""
+    """Return values as a new float64 array; missing ones (pandas or masked) become NaN."""
     kind = getattr(getattr(values, "dtype", None), "kind", None)
-    if kind in ("c", "m", "M"):  # NumPy would drop a part of them, or count nanoseconds
+    if kind in ("c", "m", "M"):  # NumPy would drop the imaginary part, or count nanoseconds
         raise ValueError(f"{what} must be numbers, got {values.dtype}")
     try:
         if isinstance(values, np.ma.MaskedArray):
             values = np.ma.filled(values.astype(np.float64), np.nan)
         plain = values.to_numpy(np.float64, na_value=np.nan) if hasattr(values, "to_numpy") else values
-        return np.array(plain, dtype=np.float64, order="C")  # kernels add up rows of other orders otherwise
+        return np.array(plain, dtype=np.float64, order="C")  # kernels assume this order
     except (TypeError, ValueError, OverflowError):  # a whole number may be larger than any float
         raise ValueError(f"{what} must be numbers{_which(_no_number(values), values)}") from None
 
 
 def sparse_rows(matrix: Any) -> Any:
-    """Return a sparse matrix as new float64 rows; entries of one cell are added up as float64, too."""
+    """Return a sparse matrix as new float64 rows; duplicate entries are summed as float64."""
     if matrix.dtype.kind not in "biuf":
         raise ValueError(f"x must be numbers, got {matrix.dtype}")
     rows = sparse.csr_array(matrix.astype(np.float64))
-    rows.check_format()  # kernels read where its indices say
+    rows.check_format()  # kernels trust its indices
     return rows
 
 
@@ -296,9 +315,9 @@ def _no_number(values: Any) -> NDArray[np.bool_]:
 
 
 def _which(wrong: NDArray[np.bool_], values: Any) -> str:
-    """Say which entry is wrong first, counted from 1, and not what it is: records may be private.
+    """Return which entry is the first wrong one, counted from 1, without its value, which may be private.
 
-    Some rows of a frame that is read in parts know how many came before them.
+    The index of a frame that is read in parts tells how many rows came before.
     """
     before = getattr(getattr(values, "index", None), "start", 0)
     return f", which entry {before + int(np.argmax(wrong)) + 1:,} is not" if wrong.any() else ""
@@ -312,9 +331,9 @@ def whole_numbers(
     high: int | None = None,
     given: Any = None,
 ) -> Any:
-    """Return values as a read-only integer array, if they are whole and from low to high.
+    """Return values as a read-only integer array; refuse any that is not whole or not from low to high.
 
-    `given` is what they were before they became an array, which may know their rows.
+    `given` is the column that they came from, whose index numbers the rows.
     """
     array, high = np.asarray(values), np.iinfo(dtype).max if high is None else high
     if array.size and array.dtype.kind not in "biuf":

@@ -58,11 +58,13 @@ class Documents(Records):
         indices = whole_numbers(self.indices, "indices", np.int32, high=len(words) - 1)
         counts = whole_numbers(self.counts, "counts", np.int32, low=1)
         if indptr.ndim != 1 or len(indptr) < 2:
-            raise ValueError(f"a corpus needs at least one document, got indptr of shape {indptr.shape}")
+            raise ValueError(f"there must be at least one document, got indptr of shape {indptr.shape}")
         if indices.ndim != 1 or indices.shape != counts.shape:
-            raise ValueError(f"indices and counts must be equally long, got {indices.shape}, {counts.shape}")
+            raise ValueError(
+                f"indices and counts must have the same length, got {indices.shape} and {counts.shape}"
+            )
         if indptr[0] != 0 or indptr[-1] != len(indices) or (indptr[1:] < indptr[:-1]).any():
-            raise ValueError(f"indptr must rise from 0 to the number of entries, {len(indices)}")
+            raise ValueError(f"indptr must increase from 0 to the number of entries, {len(indices)}")
         rising = np.ones(len(indices), dtype=np.bool_)
         rising[1:] = indices[1:] > indices[:-1]
         rising[indptr[:-1][indptr[:-1] < len(indices)]] = True
@@ -72,21 +74,21 @@ class Documents(Records):
 
     @classmethod
     def from_counts(cls, matrix: Any, vocabulary: Iterable[str], persons: Any = None) -> Self:
-        """Make a corpus from a matrix of counts.
+        """Make documents from a matrix of counts.
 
         Parameters
         ----------
         matrix
             Documents × words, dense or scipy sparse.
         vocabulary
-            The public words, one a column.
+            The public words, one per column.
         persons
-            Who wrote each document, where persons may have several: theirs become one bag of words.
+            Author of each document, if authors may have several: these become one bag of words.
 
         Returns
         -------
         Documents
-            The same counts, added up for each person.
+            The same counts, summed for each person.
 
         Examples
         --------
@@ -97,7 +99,7 @@ class Documents(Records):
         matrix = sparse.coo_array(matrix if sparse.issparse(matrix) else numbers(matrix, "counts"), copy=True)
         if matrix.ndim != 2 or matrix.shape[1] != len(words):
             raise ValueError(f"counts must be documents × {len(words)} words, got shape {matrix.shape}")
-        # Checked and widened before entries of one cell are added up: numbers of eight bits would overflow.
+        # Checked and widened before duplicate entries are summed: 8-bit counts would overflow.
         matrix.data = whole_numbers(matrix.data, "counts", np.int64, high=np.iinfo(np.int32).max)
         rows = sparse.csr_array(matrix)
         if persons is not None:
@@ -113,16 +115,16 @@ class Documents(Records):
         Parameters
         ----------
         texts
-            One string a document.
+            One string per document.
         vocabulary
             The public words, in lower-case letters.
         persons
-            Who wrote each text, where persons may have several: theirs become one bag of words.
+            Author of each text, if authors may have several: these become one bag of words.
 
         Returns
         -------
         Documents
-            One document a text, or a person.
+            One document per text, or per person.
 
         Examples
         --------
@@ -138,43 +140,28 @@ class Documents(Records):
                     f"vocabulary must hold words of lower-case letters, which word {place} is not"
                 )
         number = {word: index for index, word in enumerate(words)}
-        columns, ends = array("q"), array("q")  # of which millions take little memory, unlike lists
+        columns, ends = array("q"), array("q")  # compact, unlike lists: there may be millions
         for place, text in enumerate(texts, 1):
             if not isinstance(text, str):
                 raise ValueError(f"texts must be strings, but text {place} is {type(text).__name__}")
-            plain = unicodedata.normalize("NFC", text).lower()  # some systems write é as e and an accent
+            plain = unicodedata.normalize("NFC", text).lower()  # some systems write é as e plus an accent
             columns.extend([number[token] for token in LETTERS.findall(plain) if token in number])
             ends.append(len(columns))
         rows = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
         entries = np.ones_like(rows), (rows, np.frombuffer(columns, np.int64))
         return cls.from_counts(sparse.coo_array(entries, (len(ends), len(words))), words, persons)
 
-    def joined(self, persons: Any) -> Self:
-        """Return one bag of words for each person.
-
-        Parameters
-        ----------
-        persons
-            Who wrote each document: text or whole numbers.
-
-        Examples
-        --------
-        >>> Documents.from_counts([[2, 0], [1, 3]], ["milk", "tea"]).joined(["ann", "ann"]).counts
-        array([3, 3], dtype=int32)
-        """
-        return self.from_counts(self._csr(), self.vocabulary, persons)
-
     def _csr(self) -> Any:
         shape = len(self), len(self.vocabulary)
         return sparse.csr_array((self.counts, self.indices, self.indptr), shape=shape)
 
     def adversarial(self, count: int, rng: np.random.Generator) -> Self:
-        """Return made-up documents of one word each, repeated: large, and as different as they can be.
+        """Return synthetic documents of one repeated word each: large, and as different as possible.
 
         Parameters
         ----------
         count
-            How many documents; where there are more than words, words come again.
+            Number of documents; beyond the size of the vocabulary, words are used again.
         rng
             Chooses the words.
 
@@ -198,7 +185,7 @@ class Documents(Records):
         return {"vocabulary": tuple(public["vocabulary"])}
 
     def arrays(self) -> dict[str, Any]:
-        """Return the compressed sparse rows, in the smallest types that hold them."""
+        """Return the compressed sparse rows in the smallest types that hold them."""
         rows = {name: getattr(self, name) for name in ("indptr", "indices", "counts")}
         return {name: array.astype(np.min_scalar_type(array.max(initial=0))) for name, array in rows.items()}
 

@@ -1,4 +1,4 @@
-"""Public knowledge of English: its words, the most frequent first, and vectors of what they mean."""
+"""Public knowledge of English: words by frequency, and vectors of their meaning."""
 
 import functools
 from pathlib import Path
@@ -33,7 +33,7 @@ def english_words() -> tuple[str, ...]:
 
 @functools.lru_cache(maxsize=4)
 def word_vectors(vocabulary: tuple[str, ...]) -> Array:
-    """Return a vector for each word: words that occur in the same public texts have vectors that are alike.
+    """Return a vector for each word; words that occur in similar public texts have similar vectors.
 
     The vectors are those of GloVe (J. Pennington, R. Socher and C. D. Manning, public domain), learned from
     Wikipedia of 2014 and newspapers, in 32 directions; `sample_data/make.py` made the file.
@@ -46,7 +46,7 @@ def word_vectors(vocabulary: tuple[str, ...]) -> Array:
     Returns
     -------
     array
-        Words × directions; 0 for words that have no vector. Not to be written to.
+        Words × dimensions, read-only; zeros for words without a vector.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def word_vectors(vocabulary: tuple[str, ...]) -> Array:
 
 @functools.cache
 def _vectors() -> tuple[dict[str, int], Array]:
-    """Return where each known word is in the rows of vectors, and these, with one of 0 at the end."""
+    """Return each known word's row number, and the vectors, followed by a row of zeros."""
     arrays = load_arrays(VECTOR_FILE)
     vectors = np.vstack([arrays["steps"] * arrays["step"].astype(np.float64), np.zeros(arrays["step"].size)])
     return {word: place for place, word in enumerate(str(arrays["words"]).split("\n"))}, vectors

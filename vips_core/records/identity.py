@@ -1,7 +1,7 @@
-"""Who is who: the one rule by which records are grouped by person, and by which people are found elsewhere.
+"""The rule that decides which identifiers are the same person, for grouping records and finding people.
 
-Other programs write one identifier in several ways: pandas makes 7.0 of 7 as soon as one is missing, others
-drop the zeros of 007, or write é as e and an accent. All of them are one person. Case tells people apart.
+Programs spell one identifier in several ways: pandas turns 7 into 7.0 as soon as a value is missing, others
+drop the zeros of 007, or write é as e plus an accent. All of these are one person. Case tells people apart.
 """
 
 import numbers
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_DIGITS = 40  # of an identifier that may be a number
+_DIGITS = 40  # digits up to which an identifier is compared as a number; longer ones are text
 _GAPS = frozenset(  # what pandas takes for a missing value in a CSV
     ("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN")
     + ("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null")
@@ -20,12 +20,12 @@ _GAPS = frozenset(  # what pandas takes for a missing value in a CSV
 
 
 def identities(identifiers: Any) -> NDArray[np.object_]:
-    """Return each row's person as text, one text for all spellings of a person; None where one is missing.
+    """Return each row's person as text, the same for all spellings; None if it is missing.
 
     Parameters
     ----------
     identifiers
-        One a row: text or whole numbers, also as floats.
+        One per row: text or whole numbers, also as floats.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def _identity(identifier: Any) -> str | None:
 
 
 def _plain(text: str) -> str:
-    """Return 7 for 7, 7.0 and 007, and any other text as it is."""
+    """Return 7 for 7, 7.0 and 007, and other text unchanged."""
     if "_" in text:  # Python would read 1_2 as 12
         return text
     try:

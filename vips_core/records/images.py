@@ -22,8 +22,8 @@ class Images(RowsOfPersons):
     shape
         (height, width).
     persons
-        Whose image it is, where persons may have several: text or whole numbers, one an image. Images are
-        then ordered by person, and only numbers of persons are kept. None where each image is another record.
+        Person of each image, if persons may have several: text or whole numbers. Images are then ordered by
+        person, and only numbers stand for persons. None if each image is a record of its own.
 
     Examples
     --------
@@ -69,7 +69,7 @@ class Images(RowsOfPersons):
         threshold
             A pixel above it is 1.
         persons
-            Whose image it is, where persons may have several.
+            Person of each image, if persons may have several.
 
         Returns
         -------
@@ -87,7 +87,7 @@ class Images(RowsOfPersons):
         if images.dtype.kind not in "biuf" or not np.isfinite(images).all():
             raise ValueError(f"images must be finite numbers, got {images.dtype} with other values")
         if not len(images):
-            raise ValueError("there must be at least one image, got none")
+            raise ValueError("there must be at least one image")
         shape = (1, images.shape[1]) if images.ndim == 2 else (images.shape[1], images.shape[2])
         pixels = (images > validate.number("threshold", threshold)).reshape(len(images), shape[0] * shape[1])
         return cls(np.packbits(pixels, axis=1), shape, persons)
@@ -100,7 +100,7 @@ class Images(RowsOfPersons):
         dtype
             Of the result.
         images
-            Which images: where there are many, only some should be held unpacked.
+            Which images: unpacked, they take 8 to 64 times the memory.
 
         Returns
         -------
@@ -111,12 +111,12 @@ class Images(RowsOfPersons):
         return np.unpackbits(self.bits[images], axis=1, count=pixels).astype(dtype)
 
     def adversarial(self, count: int, rng: np.random.Generator) -> Self:
-        """Return made-up images, one a person: white noise, and at the end an empty and a full one.
+        """Return synthetic images, one per person: white noise, then one empty and one full.
 
         Parameters
         ----------
         count
-            How many images.
+            Number of images.
         rng
             Draws the pixels.
 
@@ -157,7 +157,7 @@ class Images(RowsOfPersons):
 
     @property
     def row_count(self) -> int:
-        """The number of images, at least as many as persons."""
+        """The number of images, at least the number of persons."""
         return len(self.bits)
 
     def _take_rows(self, mask: NDArray[np.bool_]) -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
-"""The three kinds of records: what each is called, which files hold it, and what must be said of a file."""
+"""The three kinds of records: names, file formats, and the options that describe a file."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ from vips_core.records.table import Table
 PERSON = "person"
 _PERSON = Option(
     str,
-    "column of a CSV (or array of an .npz) that names the person: all records with one value are protected "
-    "together",
+    "column of a CSV (or array of an .npz) that names the person: all records with the same value are "
+    "protected together",
 )
 
 
@@ -29,20 +29,20 @@ class Kind:
     records_type
         Class of the records.
     record
-        What one of them is called.
+        What one record is called.
     help
         What the kind holds, in a few words.
     formats
         The files it is read from, in the words of `--help`.
     endings, upload_help, several_files
-        What an upload takes: endings of names, a sentence, and whether it may be several files.
+        What an upload accepts: file endings, a help text, and whether it may be several files.
     options
-        What must be said of a file, because it must not be learned from private records.
+        What the user must say about a file, because it must not be learned from private records.
     required
-        Options without which no file is read, and the sentence that asks for them.
+        Options that every file needs, and the sentence that asks for them.
     read, chunks, source_rows
-        Functions of a path and `options`: all records; some at a time, with persons and bytes read; and, of
-        the path alone, bytes that identify each row.
+        Functions of a path and `options` that return all records; or some at a time, with their persons and
+        the bytes read; and, of the path alone, bytes that identify each row.
 
     Examples
     --------
@@ -69,18 +69,18 @@ class Kind:
 
     @property
     def name(self) -> str:
-        """As commands and the store call it."""
+        """Name in commands and the store."""
         return self.records_type.kind
 
     def unit(self, person: str | None = None, namespace: str | None = None) -> str:
-        """Return what the guarantee protects: what the code enforces, whatever a steward calls it.
+        """Return what the guarantee protects, as the code enforces it.
 
         Parameters
         ----------
         person
-            The column (or array) that names the person; None where there is none.
+            The column (or array) that names the person, None if there is none.
         namespace
-            The study whose identifiers these are; None where they mean the same person in all data sets.
+            The study that assigned the identifiers; None if they mean the same person in all data sets.
         """
         if person is None:
             return f"one {self.record} of the file"
@@ -88,7 +88,7 @@ class Kind:
         return f"one person (all {self.record}s with the same value of {person}{study})"
 
     def checked(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the options of a file as its readers take them, completed by their defaults."""
+        """Return the options of a file as its readers take them, with defaults filled in."""
         given = {
             name: self.options[name].check(name, value)
             for name, value in options.items()
@@ -108,12 +108,12 @@ class Kind:
         path
             A file, or a folder of images.
         options
-            What is public about it.
+            What is public about it, by the names of `options`.
 
         Returns
         -------
         Documents, Table or Images
-            The records; `ValueError` with one sentence where the file has none.
+            The records; `ValueError` with one sentence if the file has none.
 
         Examples
         --------
@@ -171,7 +171,7 @@ KINDS: Mapping[str, Kind] = {
             table.source_rows,
             required=(
                 ("target", "schema"),
-                "a CSV needs target, the label's column, and schema, the file of public ranges",
+                "a CSV needs target, the column with the label, and schema, the file with the public ranges",
             ),
         ),
         Kind(

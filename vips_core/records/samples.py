@@ -1,4 +1,4 @@
-"""The data sets that come with the project: real samples, and generated ones whose truth is known."""
+"""The data sets that come with the project: real samples, and generated ones with known truth."""
 
 import functools
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ SPLIT_SEED = 0
 
 @dataclass(frozen=True)
 class Sample:
-    """Public records of one kind that come with the project; `records` of them are for training."""
+    """A public data set that comes with the project; `records` counts its training records."""
 
     kind: str
     help: str
@@ -28,7 +28,7 @@ def samples_of(kind: str) -> list[str]:
     return [name for name, sample in SAMPLES.items() if sample.kind == kind]
 
 
-@functools.lru_cache(maxsize=4)  # records do not change, and every run of an example would read them again
+@functools.lru_cache(maxsize=4)  # records are immutable, and many runs use the same sample
 def load_sample(name: str) -> DataSet:
     """Return a data set that comes with the project.
 
@@ -40,7 +40,7 @@ def load_sample(name: str) -> DataSet:
     Returns
     -------
     DataSet
-        Public records, some of them held out.
+        Public records, some held out.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def load_sample(name: str) -> DataSet:
 
 
 def _split_sample(name: str, share: float) -> tuple[Any, Any]:
-    import sample_data  # here: a user with own files does not pay for it
+    import sample_data  # here: slow to import, and own files do not need it
 
     train, test = sample_data.load(name).split(share, SPLIT_SEED)
     return train, test

@@ -1,7 +1,7 @@
-"""A data set in many files, read a few at a time, with a manifest that describes them.
+"""A data set in many files, read a few at a time, and the manifest that describes them.
 
-The manifest, `manifest.json`, is as private as the records: with the digest of a file, anyone who knows all
-of its records but one can test guesses for that one.
+The manifest, `manifest.json`, is as private as the records: whoever knows all records of a file but one can
+test guesses for that one against the file's digest.
 """
 
 import hashlib
@@ -10,21 +10,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, NoReturn, Self
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 
 from vips_core import validate
 from vips_core.files import MOST_DESCRIPTION, make_private_folder, new_private_file, regular_size
 from vips_core.records.base import Records
-from vips_core.records.documents import Documents
-from vips_core.records.images import Images
-from vips_core.records.table import Table
+from vips_core.records.kinds import KINDS
 
 MANIFEST = "manifest.json"
 FORMAT = "vips-shards/1"
 SHARD_BYTES = 32 << 20  # target size of a shard's records in memory
-TYPES: Mapping[str, type[Records]] = {type_.kind: type_ for type_ in (Documents, Table, Images)}
 
 
 class ShardError(ValueError):
@@ -33,7 +30,7 @@ class ShardError(ValueError):
 
 @dataclass(frozen=True)
 class Shard:
-    """One file: its name, its number of records, its bytes, and their digest."""
+    """A file, its number of records, its bytes, and their digest."""
 
     file: str
     records: int
@@ -47,27 +44,27 @@ class Shard:
         validate.text("sha256", self.sha256)
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Sharded:
-    """A data set in many files, for `vips_core.fit` where records do not fit in memory.
+    """A data set in many files, for `vips_core.fit` when records do not fit in memory.
 
-    What is public about the records (vocabulary, image shape, columns) are attributes, as for records in
+    What is public about the records (vocabulary, image shape, columns) is an attribute, as for records in
     memory.
 
     Parameters
     ----------
     folder
-        Where the files are: a folder, or any address that fsspec opens.
+        A folder, or any address that fsspec opens.
     records_type
         `Documents`, `Table` or `Images`.
     public
-        What is public about the records, as their type takes it.
+        What is public about the records, as arguments of their type.
     shards
         The files.
     person
-        The column that named each row's person, None where each row is a record of its own.
+        The column that named each row's person, None if each row is a record of its own.
     start
-        The number of the first record, where these are some shards of a larger data set.
+        Number of the first record, if these are some shards of a larger data set.
 
     Examples
     --------
@@ -81,6 +78,8 @@ class Sharded:
     >>> len(data), data.shape, sizes
     (8, (1, 8), [3, 3, 2])
     """
+
+    in_memory: ClassVar[bool] = False
 
     folder: str
     records_type: type[Records]
@@ -107,7 +106,7 @@ class Sharded:
 
     @classmethod
     def open(cls, folder: str | Path) -> Self:
-        """Read a manifest; the records are read when they are needed.
+        """Open a data set by its manifest; records are read when they are needed.
 
         Parameters
         ----------
@@ -117,7 +116,7 @@ class Sharded:
         Returns
         -------
         Sharded
-            `ValueError` with one sentence where there is none.
+            `ValueError` with one sentence if there is none.
         """
         place = place_of(folder)
         try:
@@ -128,12 +127,12 @@ class Sharded:
 
     @classmethod
     def from_manifest(cls, folder: str, text: str) -> Self:
-        """Return the data set that a manifest describes, whose files are in a folder."""
+        """Return the data set in a folder that a manifest describes."""
         try:
             content = json.loads(text)
             if content["format"] != FORMAT:
                 raise ValueError(f"its format is {validate.shown(content['format'])}, not {FORMAT!r}")
-            type_ = TYPES[validate.one_of("kind", content["kind"], TYPES)]
+            type_ = KINDS[validate.one_of("kind", content["kind"], KINDS)].records_type
             shards = tuple(Shard(**shard) for shard in content["shards"])
             public, person = type_.read_public(content["public"]), content["person"]
             if person is not None:
@@ -146,10 +145,14 @@ class Sharded:
 
     @property
     def manifest(self) -> str:
-        """What `from_manifest` reads."""
+        """The manifest's text, for `from_manifest`."""
         shards = [asdict(shard) for shard in self.shards]
         about = {"format": FORMAT, "kind": self.kind, "person": self.person, "public": dict(self.public)}
         return json.dumps({**about, "shards": shards}, indent=1, ensure_ascii=False)
+
+    def stored(self) -> dict[str, Any]:
+        """Return the arrays of which `stored_records` makes this data set; its files stay where they are."""
+        return {"folder": np.array(self.folder), "manifest": np.array(self.manifest)}
 
     @classmethod
     def write(
@@ -160,24 +163,24 @@ class Sharded:
         records_per_shard: int | None = None,
         person: str | None = None,
     ) -> Self:
-        """Write records as shards; all rows of a person are in one of them.
+        """Write records as shards; all rows of a person go into one shard.
 
         Parameters
         ----------
         folder
-            Where to: a folder without a data set, or any address that fsspec opens.
+            A folder without a data set, or any address that fsspec opens.
         records
-            `Documents`, `Table` or `Images`, or several of one kind, one after the other, where not
-            all fit in memory: no person may then be in two of them.
+            `Documents`, `Table` or `Images`; or an iterable of several of one kind, if not all fit in memory:
+            then no person may be in two of them.
         records_per_shard
-            By default as many as have 32 MB.
+            By default as many as take 32 MB.
         person
-            The column that named each row's person, where one did.
+            The column that named each row's person, if any.
 
         Returns
         -------
         Sharded
-            The same records, in their order.
+            The same records in the same order.
         """
         place = place_of(folder)
         if is_sharded(place):
@@ -192,11 +195,11 @@ class Sharded:
             data = replace(data, shards=(*data.shards, _written(place, len(data.shards), own)))
         if data is None:
             raise ValueError("a sharded data set needs at least one record")
-        write_bytes(place, MANIFEST, data.manifest.encode("utf-8"))  # last: it makes the data set
+        write_bytes(place, MANIFEST, data.manifest.encode("utf-8"))  # last, because it makes the data set
         return data
 
     def load(self, shard: Shard) -> Any:
-        """Return the records of a file; `ShardError` where it is not the one that the manifest describes."""
+        """Return the records of a file; `ShardError` if it is not the one that the manifest describes."""
         place = f"{self.folder}/{shard.file}"
         try:
             content = read_bytes(self.folder, shard.file, shard.size)
@@ -210,15 +213,17 @@ class Sharded:
         try:
             records = self.records_type.from_bytes(content, self.public)
         except Exception as error:  # a strange file makes NumPy and Parquet raise nearly anything
-            raise ShardError(f"the shard {place} holds no such records: {type(error).__name__}") from None
+            raise ShardError(
+                f"the shard {place} does not hold such records: {type(error).__name__}"
+            ) from None
         if len(records) != shard.records:
             raise ShardError(f"the shard {place} must have {shard.records:,} records, got {len(records):,}")
         return records
 
     def loaded(self) -> Iterator[tuple[int, Any]]:
-        """Return the shards' records, one after the other, each with the number of its first record.
+        """Return the records of one shard after the other, each with the number of its first record.
 
-        While one is used the next is read, so that two are held at a time.
+        The next shard is read while one is used, so that two are in memory.
         """
         starts = self.start + np.cumsum([0, *(shard.records for shard in self.shards)])
         with ThreadPoolExecutor(1) as reader:
@@ -230,7 +235,7 @@ class Sharded:
                 yield int(start), records
 
     def lots(self, number: int) -> list[Self]:
-        """Cut the data set in at most so many parts of whole, consecutive shards and about equal size."""
+        """Return at most so many parts of about equal size, each of whole, consecutive shards."""
         ends = np.cumsum([shard.size for shard in self.shards])
         lot = np.minimum(np.arange(len(ends)), (ends - 1) * number // ends[-1])
         firsts = np.cumsum([0, *(shard.records for shard in self.shards)])
@@ -239,6 +244,14 @@ class Sharded:
             replace(self, shards=self.shards[own[0] : own[-1] + 1], start=self.start + int(firsts[own[0]]))
             for own in places
         ]
+
+
+def stored_records(records_type: type[Records], arrays: Mapping[str, Any]) -> Any:
+    """Return the records, in memory or sharded, whose `stored()` these arrays are."""
+    if "manifest" in arrays:
+        return Sharded.from_manifest(str(arrays["folder"]), str(arrays["manifest"]))
+    private = {name: array for name, array in arrays.items() if name != "public"}
+    return records_type.from_arrays(private, records_type.read_public(json.loads(str(arrays["public"]))))
 
 
 def is_sharded(folder: str | Path) -> bool:
@@ -257,7 +270,7 @@ def _written(place: str, number: int, records: Any) -> Shard:
 
 
 def _cut(several: Iterable[Any], size: int | None) -> Iterator[Any]:
-    """Cut records into parts of at most `size`, or of about `SHARD_BYTES`."""
+    """Return parts of at most `size` records, or of about `SHARD_BYTES`."""
     if size is not None:
         validate.whole("records_per_shard", size, low=1)
     for records in several:
@@ -268,7 +281,7 @@ def _cut(several: Iterable[Any], size: int | None) -> Iterator[Any]:
 
 
 def bytes_of(records: Any) -> int:
-    """Return about how much memory records take."""
+    """Return about how many bytes records take in memory."""
     arrays = vars(records).values()
     return sum(
         int(getattr(array, "nbytes", getattr(getattr(array, "data", 0), "nbytes", 0))) for array in arrays
@@ -276,7 +289,7 @@ def bytes_of(records: Any) -> int:
 
 
 def place_of(folder: str | Path) -> str:
-    """Return an address that fsspec opens, or the whole path of a folder of this machine."""
+    """Return an address that fsspec opens, or the absolute path of a local folder."""
     place = str(folder).removeprefix("file://").removeprefix("local://")  # fsspec lets others read these
     return place.rstrip("/") if "://" in place else str(Path(place).resolve())
 
@@ -290,7 +303,7 @@ def is_there(folder: str, name: str) -> bool:
 
 
 def read_bytes(folder: str, name: str, most_bytes: int) -> bytes:
-    """Return the content of a file; a larger one, or one that is not regular, is a `ValueError`."""
+    """Return the content of a regular file of at most so many bytes; `ValueError` otherwise."""
     if "://" not in folder:
         path = Path(folder) / name
         content = path.read_bytes() if (size := regular_size(path)) <= most_bytes else b""
@@ -304,7 +317,7 @@ def read_bytes(folder: str, name: str, most_bytes: int) -> bytes:
 
 
 def write_bytes(folder: str, name: str, content: bytes) -> None:
-    """Write a file that only its user may read into a folder, or to any address that fsspec opens."""
+    """Write a file to a folder, readable by its owner only, or to an address that fsspec opens."""
     if "://" not in folder:
         make_private_folder(Path(folder))
         with new_private_file(Path(folder) / name) as local:

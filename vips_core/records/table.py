@@ -1,4 +1,4 @@
-"""People as feature rows with labels."""
+"""Tables: feature rows with labels."""
 
 import io
 import math
@@ -23,8 +23,8 @@ from vips_core.records.base import (
     whole_numbers,
 )
 
-LEAST_BOUND, MOST_BOUND = 1e-100, 1e100  # squares of what is near them neither vanish nor overflow
-_MISSING = " missing"  # suffix of an indicator's name in `from_frame`; nothing depends on it
+LEAST_BOUND, MOST_BOUND = 1e-100, 1e100  # norm bounds whose squares neither vanish nor overflow
+_MISSING = " missing"  # suffix of an indicator's name, for people only
 
 MissingPairs = tuple[tuple[int, int], ...]
 
@@ -38,19 +38,19 @@ class Table(RowsOfPersons):
     x
         Rows × features, an array or scipy sparse.
     y
-        One 0 or 1 a row.
+        0 or 1 for each row.
     feature_names
-        One name a column.
+        One name per column.
     norm_bound
         Public bound on the L2 norm of a row.
     ranges
-        Public (low, high) of the columns of a frame, where `from_frame` made the rows.
+        Public (low, high) of the frame's columns, if `from_frame` made the rows.
     persons
-        Whose row it is, where persons may have several: text or whole numbers, one a row. Rows are then
-        ordered by person, and only numbers of persons are kept. None where each row is another record.
+        Person of each row, if persons may have several: text or whole numbers. Rows are then ordered by
+        person, and only numbers stand for persons. None if each row is a record of its own.
     missing_pairs
-        Public places (column, indicator), from 0, of columns that may be missing: the indicator is 1 where
-        the column is missing, and the column is 0 there.
+        Public pairs (column, indicator), numbered from 0, for columns that may be missing: where a value is
+        missing, the column is 0 and its indicator 1.
 
     Examples
     --------
@@ -103,25 +103,25 @@ class Table(RowsOfPersons):
     ) -> Self:
         """Make rows from the columns of a pandas frame that have a public range.
 
-        Each column is mapped from its (low, high) to [0, 1] and clipped. A constant column "intercept" comes
-        first.
+        Each column is mapped from its (low, high) to [0, 1] and clipped. The first column is a constant,
+        "intercept".
 
         Parameters
         ----------
         frame
-            One row a record.
+            One row per record, or several per person.
         target
             Name of the column of 0/1 labels.
         ranges
             Public (low, high) of each predictor.
         norm_bound
-            Public bound on the L2 norm of a row; None is the worst case for these columns, and no row is
-            scaled down.
+            Public bound on the L2 norm of a row; None takes the largest norm that these columns allow, so
+            that no row is scaled down.
         may_be_missing
-            Predictors that are 0 where they are missing; a column "<name> missing" after each is 1 there,
-            and `missing_pairs` holds the places of both.
+            Predictors that may be missing. Each is followed by an indicator column "<name> missing";
+            `missing_pairs` holds the numbers of both.
         person
-            Name of the column that says whose row it is; all rows with one value are one record.
+            Name of the column that names the person; all rows with the same value are one record.
 
         Returns
         -------
@@ -177,12 +177,12 @@ class Table(RowsOfPersons):
         return cls(np.column_stack(arrays), frame[target], names, bound, dict(ranges), persons, tuple(pairs))
 
     def adversarial(self, count: int, rng: np.random.Generator) -> Self:
-        """Return made-up rows at the norm bound, one a person: along each column, then in random directions.
+        """Return synthetic rows at the norm bound, one per person: along each column, then random directions.
 
         Parameters
         ----------
         count
-            How many rows.
+            Number of rows.
         rng
             Draws directions and labels.
 
@@ -224,7 +224,7 @@ class Table(RowsOfPersons):
         }
 
     def arrays(self) -> dict[str, Any]:
-        """Return labels, features (dense, or the arrays of sparse rows), and the persons if grouped."""
+        """Return labels, features (dense, or the arrays of sparse rows), and persons if rows are grouped."""
         persons = {} if self.persons is None else {"persons": self.persons}
         if not sparse.issparse(self.x):
             return {"x": self.x, "y": self.y, **persons}
@@ -304,14 +304,14 @@ class Table(RowsOfPersons):
 
 
 def checked_missing_pairs(pairs: Any, columns: int) -> MissingPairs:
-    """Return pairs of a column and its indicator; `ValueError` with one sentence for what is none.
+    """Return pairs (column, indicator); `ValueError` with one sentence if any is invalid.
 
     Parameters
     ----------
     pairs
-        Places of both among the columns.
+        Numbers of columns, from 0.
     columns
-        How many there are.
+        Number of columns.
 
     Examples
     --------
@@ -349,7 +349,7 @@ def _checked_range(name: str, ends: Any) -> tuple[float, float]:
 
 
 def _bounded(x: Any, bound: float) -> Any:
-    """Return rows that nobody else holds, frozen, those longer than the bound scaled down to it."""
+    """Return rows, which nobody else may hold, frozen and scaled down to the bound where longer."""
     if sparse.issparse(x):
         x.sum_duplicates()
     with np.errstate(over="ignore", invalid="ignore"):
@@ -357,10 +357,10 @@ def _bounded(x: Any, bound: float) -> Any:
     if not np.isfinite(norms).all():
         raise ValueError(f"x must be finite, got a row of norm {norms[~np.isfinite(norms)][0]}")
     if (norms > bound).any():
-        # Somewhat below the bound, so that rows that were scaled down once stay as they are for ever.
+        # Slightly below the bound, so that scaled rows are never scaled again.
         scale = np.where(norms > bound, lowered(bound, x.shape[1]) / np.maximum(norms, bound), 1.0)
         if sparse.issparse(x):
-            x.data *= np.repeat(scale, np.diff(x.indptr))  # in place: the cells of all rows keep their order
+            x.data *= np.repeat(scale, np.diff(x.indptr))  # in place, which keeps the order of cells
         else:
             x *= scale[:, None]
     return frozen(x)

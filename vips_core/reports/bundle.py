@@ -33,9 +33,9 @@ def run_cells(
         return _within_the_cap(request)
     task, method = request.task, request.method
     source, load = _source(name)
-    if task.methods[method].is_pure:
-        imports, code = task.pure_code(method, {**request.values, "seed": request.seed})
-        return [f"{imports}\n{source}", load, code]
+    if pure := request.chosen_method.pure:
+        pure_imports, lines = pure.code(request.values)
+        return [pure_imports + source, load, lines]
     imports = (_COMPARE_IMPORTS if request.seed is not None else "") + "import vips_core as vips\n"
     imports += task.imports(method)
     cells = [
@@ -135,7 +135,6 @@ PUBLISHABLE = (
     execution.SUMMARY,
     audit_job.VERDICT,
     audit_job.ROC,
-    *(f"{name}.csv" for task in TASKS.values() for name in task.tables),
 )
 EXHIBIT_TABLE = re.compile(r"figures/[\w-]+\.csv")
 
@@ -181,7 +180,8 @@ def zipped(files: Files) -> bytes:
 
 
 def _publishable(files: Files) -> Files:
+    allowed = (*PUBLISHABLE, *(f"{name}.csv" for task in TASKS.values() for name in task.tables))
     for name in files:
-        if name not in PUBLISHABLE and not EXHIBIT_TABLE.fullmatch(name):
-            raise ValueError(f"a report may hold {', '.join(PUBLISHABLE)} and figures/*.csv, got {name!r}")
+        if name not in allowed and not EXHIBIT_TABLE.fullmatch(name):
+            raise ValueError(f"a report may hold {', '.join(allowed)} and figures/*.csv, got {name!r}")
     return files

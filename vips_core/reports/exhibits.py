@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from vips_core.jobs import execution
+from vips_core.fit import load
 from vips_core.models.task import Chart
 from vips_core.privacy.tradeoff import AttackRisk
 from vips_core.reports import figures
@@ -90,7 +90,7 @@ def _charts(facts: RunFacts, store: Store) -> list[Chart]:
     if facts.ledger is None or facts.result is None or not facts.data.has_test:
         return []
     data = store.load(facts.row.data)
-    fit = execution.restore(execution.prepare(facts.request, data, facts.row.plan), facts.folder)
+    fit = load(facts.folder)
     return facts.request.task.charts(fit, data.test, facts.result["held_out"])
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from vips_core.jobs import execution
 from vips_core.jobs.request import Request
-from vips_core.store import budget, caps, pools
+from vips_core.store import budget, pools
 from vips_core.store import ledger_chain as chain
 from vips_core.store.budget import Budget
 from vips_core.store.ledger_chain import LedgerRow
@@ -151,7 +151,7 @@ class RunFacts:
     @property
     def proved_as_a_whole(self) -> bool:
         """Whether the method is proved as a whole, without releases in a ledger."""
-        return self.request.task.methods[self.request.method].is_pure
+        return self.request.chosen_method.pure is not None
 
     @property
     def lost(self) -> bool:
@@ -195,7 +195,7 @@ def gather(store: Store, run_id: str) -> RunFacts:
     if ledger is not None:
         _check_counted(store, row, ledger)
     data, rows = store.data_of(row), store.ledger_of(row)
-    held = caps.held(rows, run_id)
+    held = budget.cap_held(rows, run_id)
     return RunFacts(
         row=row,
         request=Request.from_mapping(row.request),
@@ -205,7 +205,7 @@ def gather(store: Store, run_id: str) -> RunFacts:
         data=data if ledger is None else replace(data, records=ledger.records),
         budget=budget.state(rows) if data.private else None,
         promised=None if held is None else _under(held, rows),
-        caps=caps.of_run(rows, run_id),
+        caps=budget.caps_of_run(rows, run_id),
         held=held,
         separations=pools.separations(rows),
     )

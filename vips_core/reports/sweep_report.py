@@ -39,10 +39,7 @@ CLAIMED = (
 )
 SAME_TEST = "Seeds change initialisation, batches and noise, not the held-out records."
 PAPER_ACCOUNTING = ("moments_paper", "moments", "pld")
-# Options that distinguish lines of one series, with their symbols.
-_OPTIONS = {name: SPENDING[name] for name in ("batch", "epochs", "delta", "accountant")} | {
-    name: option for task in TASKS.values() for name, option in task.options.items()
-}
+_SPENDING = ("batch", "epochs", "delta", "accountant")  # options that distinguish lines of one series
 _INTERVAL = {"low": "low (95% of the mean)", "high": "high (95% of the mean)"}
 
 
@@ -143,13 +140,15 @@ def line_names(cells: "pd.DataFrame", x: str) -> "pd.Series":
     """
     names = cells["series"].map(lambda name: METHOD_NAMES.get(name, name))
     on_the_axis = {"expected_batch": "batch"}.get(x, x)
-    for column in (name for name in _OPTIONS if name in cells and name != on_the_axis):
+    options = {name: SPENDING[name] for name in _SPENDING}
+    options |= {name: option for task in TASKS.values() for name, option in task.options.items()}
+    for column in (name for name in options if name in cells and name != on_the_axis):
         several = cells.groupby("series")[column].transform("nunique") > 1
         points = cells.groupby(["series", column], dropna=False)[x].transform("nunique")
         mixed = cells.groupby(["series", x], dropna=False)[column].transform("nunique") > 1
         # Where x follows from the column, one line through all of them says it best.
         follows = ~(mixed | (points > 1)).groupby(cells["series"]).transform("any")
-        symbol = _OPTIONS[column].symbol or column
+        symbol = options[column].symbol or column
         names = names.where(~(several & ~follows), names + _settings(symbol, cells[column]))
     if x != "epsilon":  # ε may follow from what is on the axis; else it tells lines apart
         several = cells.groupby(["series", x])["epsilon"].transform("nunique") > 1
@@ -175,7 +174,7 @@ def _scores(
         sentences += [
             REPLACED.format(method=METHODS[name].label)
             for name in of_score["method"].unique()
-            if METHODS[name].is_pure
+            if METHODS[name].pure is not None
         ]
         axis = "ε" if x == "epsilon" else "the batch size"
         title = f"Held-out {score} against {axis}{_compare(sweep, x, str(score))}"
@@ -249,7 +248,9 @@ def html(sweep: Sweep, store: Store, exhibits: Sequence[Exhibit], frame: "pd.Dat
         title=sweep.title or f"Sweep of {sweep.model} on {sweep.data}",
         sweep=sweep,
         task=TASKS[sweep.model],
-        pure_methods=sorted({METHODS[r.method].label for r in requests if METHODS[r.method].is_pure}),
+        pure_methods=sorted(
+            {METHODS[r.method].label for r in requests if METHODS[r.method].pure is not None}
+        ),
         exhibits=exhibits,
         cells=len(requests),
         finished=sum(finished_cells.finished(request, keep=False) for request in requests),

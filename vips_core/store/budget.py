@@ -1,9 +1,12 @@
-"""The budget of a private data set: what all its runs take of its cap, and what still fits under it.
+"""The budget of a private data set: its caps over time, what runs take of them, and what still fits.
 
-A run is chosen after looking at earlier ones, so a cap decides by a `PrivacyFilter`, whose order is recorded
-with the cap. The first run on untouched records is chosen before any answer: it may also enter as a whole, by
-its ε from PLD. Where only that let it in, all that it reserved stays counted even if it is stopped early:
-stopping it is a choice made after looking.
+Runs are chosen adaptively, so a cap decides by a `PrivacyFilter`, whose order is recorded with the cap. The
+first run on untouched records is chosen before any answer: it may also enter as a whole, by its ε from PLD.
+If only that let it in, all that it reserved stays counted even when it is stopped early, because stopping is
+an adaptive choice too.
+
+A cap is a promise. The cap of a run is the last one set before its reservation, whatever was set since, and a
+change that could disguise this promise needs a name and a reason.
 """
 
 import functools
@@ -18,12 +21,13 @@ from vips_core.privacy import accountants
 from vips_core.privacy.events import LEAST_NOISE, MOST_NOISE, SampledGaussian, merge
 from vips_core.privacy.filter import PrivacyFilter
 from vips_core.privacy.plan import PrivacyPlan
+from vips_core.store import people
 from vips_core.store.ledger_chain import LedgerRow
 
-_EQUAL = 1e-9  # noise multipliers this near, relatively, are one: they differ by rounding
-_TOLERANCE = 1e-6  # relative, on the noise that a refusal suggests
-_LEAST_EPSILON = 1e-3  # less is no use to anyone
-_MOST_EPSILON = 1e6  # more is no promise
+_EQUAL = 1e-9  # relative difference below which two noise multipliers differ by rounding only
+_TOLERANCE = 1e-6  # relative error of the noise that a refusal suggests
+_LEAST_EPSILON = 1e-3  # smallest ε of a run worth suggesting
+_MOST_EPSILON = 1e6  # largest ε of a cap; more protects nobody
 
 
 @dataclass(frozen=True)
@@ -48,19 +52,19 @@ class Cap:
 
 @dataclass(frozen=True)
 class Budget:
-    """Where a data set stands; a public one has no cap, and all of it is left.
+    """What is spent, reserved and left of a data set's cap; a public one has no cap and loses nothing.
 
     Attributes
     ----------
     spent_share, reserved_share, left_share
-        Of the cap, by its filter: of all that ended, as it was really released; what waiting and running runs
-        may add to that at most; and the rest. They add up to 1.
+        Shares of the cap by its filter, which add up to 1: the releases of runs that ended, the most that
+        queued and running ones may add, and the rest.
     left_epsilon
-        The largest ε, at the cap's δ, of one more run on full batches that fits.
+        The largest ε, at the cap's δ, of one more run on full batches.
     history
-        Time, run, and share of everything up to and with that run, in the order of reservation.
+        Time, run, and total share including that run, in the order of reservation.
     events
-        Everything that was released or is reserved.
+        Everything released or reserved.
     """
 
     cap: Cap | None
@@ -73,20 +77,20 @@ class Budget:
 
     @property
     def planned_epsilon(self) -> float:
-        """ε by PLD of everything so far, had it been planned as a whole: the rest is adaptivity's price."""
+        """ε by PLD of everything so far if planned as a whole: the rest is the price of adaptivity."""
         return cost(self.events, self.cap.delta) if self.cap is not None else 0.0
 
 
 @dataclass(frozen=True)
 class Use:
-    """What one run takes of a data set.
+    """The releases of one run on a data set.
 
     Attributes
     ----------
     events
-        Its releases where they are settled, otherwise those reserved.
+        What it released, or what it reserved if it is not settled.
     reserved
-        What it had reserved before its first release.
+        What it reserved before its first release.
     """
 
     run: str
@@ -96,12 +100,12 @@ class Use:
     settled: bool
 
     def counted(self, cap_filter: PrivacyFilter) -> tuple[SampledGaussian, ...]:
-        """Return what counts: all that was reserved where the run fitted only as a whole, and released."""
+        """Return what counts: all that was reserved if the run fitted only as a whole, else its events."""
         return self.reserved if self.events and not cap_filter.fits(joined(self.reserved)) else self.events
 
 
 def uses(rows: Sequence[LedgerRow]) -> list[Use]:
-    """Return each run's part of a data set's ledger, in the order of reservation; it is settled once."""
+    """Return what each run uses, in the order of reservation; only its first settlement counts."""
     by_run: dict[str, Use] = {}
     for row in rows:
         if row.run is not None and row.kind in ("reserve", "settle"):
@@ -113,32 +117,99 @@ def uses(rows: Sequence[LedgerRow]) -> list[Use]:
     return list(by_run.values())
 
 
+def cap_rows(rows: Sequence[LedgerRow]) -> list[LedgerRow]:
+    """Return the rows of a ledger that set a cap, oldest first."""
+    return [row for row in rows if row.kind == "cap"]
+
+
+def cap_in(row: LedgerRow) -> Cap:
+    """Return the cap that a row set."""
+    return Cap(row.content["epsilon"], row.content["delta"])
+
+
 def cap_of(rows: Sequence[LedgerRow]) -> Cap | None:
     """Return the cap that holds: the last one that was set."""
-    caps = [row.content for row in rows if row.kind == "cap"]
-    return Cap(caps[-1]["epsilon"], caps[-1]["delta"]) if caps else None
+    caps = cap_rows(rows)
+    return cap_in(caps[-1]) if caps else None
 
 
 def filter_of(rows: Sequence[LedgerRow]) -> PrivacyFilter | None:
-    """Return the filter of the cap that holds, at the order that was recorded with it.
-
-    Caps of older versions have none: theirs follows from ε and δ by the same rule.
-    """
-    caps = [row.content for row in rows if row.kind == "cap"]
+    """Return the filter of the cap that holds, at the order recorded with it."""
+    caps = cap_rows(rows)
     if not caps:
         return None
-    epsilon, delta = caps[-1]["epsilon"], caps[-1]["delta"]
-    if "order" not in caps[-1]:
-        return PrivacyFilter.for_cap(epsilon, delta)
-    return PrivacyFilter(epsilon, delta, caps[-1]["order"])
+    content = caps[-1].content
+    return PrivacyFilter(content["epsilon"], content["delta"], content["order"])
+
+
+def caps_of_run(rows: Sequence[LedgerRow], run: str) -> list[LedgerRow]:
+    """Return the rows that set the caps of a run's records, oldest first; none if it reserved nothing.
+
+    Records that joined the budget after the run brought caps of their own, which never held for it.
+
+    Parameters
+    ----------
+    rows
+        The ledger of all records that share the run's budget today.
+    run
+        Its name.
+    """
+    reserved = _reservation(rows, run)
+    if reserved is None:
+        return []
+
+    def shared(number: int) -> set[str]:
+        links = [
+            {row.fingerprint, *row.content["with"]}
+            for row in rows
+            if row.kind == "link" and row.number <= number
+        ]
+        return people.connected(reserved.fingerprint, links)
+
+    return [row for row in cap_rows(rows) if row.fingerprint in shared(max(row.number, reserved.number))]
+
+
+def cap_held(rows: Sequence[LedgerRow], run: str) -> LedgerRow | None:
+    """Return the row that set the cap under which a run was reserved, None if it reserved nothing."""
+    reserved = _reservation(rows, run)
+    before = [row for row in caps_of_run(rows, run) if reserved is not None and row.number < reserved.number]
+    return before[-1] if before else None
+
+
+def _reservation(rows: Sequence[LedgerRow], run: str) -> LedgerRow | None:
+    return next((row for row in rows if row.run == run and row.kind == "reserve"), None)
+
+
+def check_cap_change(rows: Sequence[LedgerRow], new: Cap, by: str | None, reason: str) -> None:
+    """Refuse a larger cap, or any new cap after a run, without a name and a reason.
+
+    Parameters
+    ----------
+    rows
+        The ledger of the records.
+    new
+        The cap to be set.
+    by, reason
+        Who sets it and why, as given: the operating system's user does not count as a name.
+    """
+    old = cap_of(rows)
+    raised = old is None or new.epsilon > old.epsilon or new.delta > old.delta
+    if not raised and not uses(rows):
+        return
+    named, explained = bool((by or "").strip()), bool(reason.strip())
+    if named and explained:
+        return
+    got = "no reason" if named else "no name" if explained else "neither"
+    when = "a larger cap" if raised else "a cap that is changed after a run"
+    raise ValueError(f"{when} needs a name and a reason, got {got}")
 
 
 def state(rows: Sequence[LedgerRow]) -> Budget:
-    """Return where a private data set stands, from its ledger alone."""
+    """Return the budget of a private data set, from its ledger alone."""
     cap, cap_filter = cap_of(rows), filter_of(rows)
     if cap is None or cap_filter is None:
         return Budget(None, 0.0, 0.0, 1.0, math.inf, [], ())
-    taken = [use for use in uses(rows) if use.events]  # the others ended before their first release
+    taken = [use for use in uses(rows) if use.events]  # the other runs ended before their first release
     settled = [event for use in taken if use.settled for event in use.counted(cap_filter)]
     spent, total = _share(settled, cap_filter), _share(counted(rows), cap_filter)
     history, so_far = [], list[SampledGaussian]()
@@ -151,7 +222,7 @@ def state(rows: Sequence[LedgerRow]) -> Budget:
 
 
 def counted(rows: Sequence[LedgerRow]) -> list[SampledGaussian]:
-    """Return everything of a private data set's ledger that counts against its cap."""
+    """Return all events in a private data set's ledger that count against its cap."""
     cap_filter = filter_of(rows)
     if cap_filter is None:
         return []
@@ -159,12 +230,12 @@ def counted(rows: Sequence[LedgerRow]) -> list[SampledGaussian]:
 
 
 def cost(events: Sequence[SampledGaussian], delta: float) -> float:
-    """ε by PLD of a composition that is planned as a whole."""
+    """Return ε by PLD of a composition that is planned as a whole."""
     return _pld(joined(events), delta)
 
 
 def fits(taken: Sequence[SampledGaussian], new: Sequence[SampledGaussian], cap_filter: PrivacyFilter) -> bool:
-    """Whether new releases stay under the cap after those taken: by the filter, or as a whole if first.
+    """Whether new releases fit under the cap besides those taken: by the filter, or as a whole if first.
 
     An ε of ∞ never fits, and neither would NaN: it is not at most anything.
     """
@@ -180,7 +251,7 @@ def refusal(
     cap_filter: PrivacyFilter,
     accountant: str,
 ) -> str:
-    """Say by how much a run exceeds the cap, and what would fit."""
+    """Return by how much a run exceeds the cap, and what would fit."""
     before, after = (cap_filter.share(joined(events)) for events in (taken, [*taken, *plan.events()]))
     start = (
         f"this run does not fit in the budget of {name}: with it {percent(after)} of the cap of "
@@ -193,15 +264,64 @@ def refusal(
         None if smaller is None else accountants.account(smaller.events(), plan.delta, accountant).epsilon
     )
     if smaller is None or (epsilon is not None and epsilon < _LEAST_EPSILON):
-        return f"{start}; nothing that is worth running fits any more"
+        return f"{start}; nothing worth running fits any more"
     noisier = f"noise of at least {smaller.noise_multiplier:g}"
     return f"{start}; with {plan.steps} steps on batches of {plan.expected_batch} what fits is " + (
         noisier if epsilon is None else f"ε of at most {rounding.down(epsilon, 3):g}, or {noisier}"
     )
 
 
+@dataclass(frozen=True)
+class Forecast:
+    """A budget with and without further runs.
+
+    Attributes
+    ----------
+    before, after
+        Shares of the cap taken without and with the runs; above 1 if they do not fit.
+    fits
+        Whether `Store.queue` would accept all of them, one after the other.
+    """
+
+    before: float
+    after: float
+    fits: bool
+
+
+def forecast(rows: Sequence[LedgerRow], runs: Sequence[Sequence[SampledGaussian]]) -> Forecast:
+    """Return the budget with and without further runs.
+
+    Parameters
+    ----------
+    rows
+        The ledger of a private data set.
+    runs
+        The releases of each.
+
+    Returns
+    -------
+    Forecast
+        Nothing fits if the ledger has no cap.
+
+    Examples
+    --------
+    >>> forecast([], [[SampledGaussian(1.0, 10.0)]]).fits
+    False
+    """
+    cap_filter = filter_of(rows)
+    if cap_filter is None:
+        return Forecast(0.0, math.inf, fits=False)
+    taken, all_fit = counted(rows), True
+    before = _share(taken, cap_filter)
+    for new in runs:
+        all_fit = all_fit and fits(taken, new, cap_filter)
+        taken = [*taken, *new]
+    after = cap_filter.share(joined(taken))
+    return Forecast(before, min(1.0, after) if all_fit else max(1.0, after), all_fit)
+
+
 def prefix(events: Sequence[SampledGaussian], releases: int) -> tuple[SampledGaussian, ...]:
-    """Return the first so many releases."""
+    """Return the first releases, as many as asked for."""
     first, left = [], releases
     for event in events:
         if left > 0:
@@ -211,7 +331,7 @@ def prefix(events: Sequence[SampledGaussian], releases: int) -> tuple[SampledGau
 
 
 def to_lists(events: Sequence[SampledGaussian]) -> list[list[float]]:
-    """Return events as they stand in the ledger."""
+    """Return events as the ledger keeps them."""
     return [[event.sampling_rate, event.noise_multiplier, event.count] for event in events]
 
 
@@ -246,7 +366,7 @@ def _share(events: Sequence[SampledGaussian], cap_filter: PrivacyFilter) -> floa
 def _least_noise(
     taken: Sequence[SampledGaussian], plan: PrivacyPlan, cap_filter: PrivacyFilter
 ) -> float | None:
-    """Return about the smallest noise multiplier with which the plan fits, on the side that does."""
+    """Return the smallest noise multiplier with which the plan fits, rounded up; None if none does."""
     if not taken:  # then it may enter as a whole
         return plan.replace(delta=cap_filter.delta).calibrate(cap_filter.epsilon).noise_multiplier
 
@@ -265,7 +385,7 @@ def _least_noise(
 
 
 def percent(share: float) -> str:
-    """Write a share of a cap for people; what exceeds the cap by little does not look as if it fitted.
+    """Return a share of a cap for people; a small excess does not look as if it fitted.
 
     Examples
     --------

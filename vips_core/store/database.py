@@ -1,4 +1,4 @@
-"""One SQLite file for many processes: opened, migrated, written, and its errors said in one sentence."""
+"""One SQLite file for many processes: its schema, its transactions, and its errors in one sentence."""
 
 import contextlib
 import functools
@@ -12,56 +12,41 @@ from pathlib import Path
 from typing import Any
 
 APPLICATION = 0x56495053  # "VIPS": tells our file from any other SQLite file
-WAIT = 30.0  # seconds that a writer waits for the others
+WAIT = 30.0  # seconds that a writer waits for other writers before it gives up
 _LONGEST_REASON = 100  # characters of SQLite's own words, which may quote a whole table's definition
 
-# Statements per schema version: version n is reached from n - 1. Only ever append.
-MIGRATIONS: tuple[tuple[str, ...], ...] = (
-    (
-        "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT",
-        """CREATE TABLE data (
-            name TEXT PRIMARY KEY, file TEXT NOT NULL, kind TEXT NOT NULL, records INTEGER NOT NULL,
-            private INTEGER NOT NULL, fingerprint TEXT NOT NULL, unit TEXT NOT NULL,
-            has_test INTEGER NOT NULL, created REAL NOT NULL) STRICT""",
-        """CREATE TABLE runs (
-            number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, kind TEXT NOT NULL,
-            request TEXT NOT NULL, model TEXT, data TEXT NOT NULL, fingerprint TEXT, seed INTEGER,
-            status TEXT NOT NULL, step INTEGER NOT NULL DEFAULT 0, steps INTEGER NOT NULL,
-            intended INTEGER NOT NULL DEFAULT 0, epsilon REAL, error TEXT,
-            claimed REAL, launches INTEGER NOT NULL DEFAULT 0, worker TEXT, cancel INTEGER NOT NULL DEFAULT 0,
-            created REAL NOT NULL, started REAL, ended REAL, versions TEXT NOT NULL DEFAULT '{}',
-            pinned INTEGER NOT NULL DEFAULT 0) STRICT""",
-        """CREATE TABLE scores (
-            run TEXT NOT NULL REFERENCES runs (id) ON DELETE CASCADE, step INTEGER NOT NULL,
-            value REAL NOT NULL, PRIMARY KEY (run, step)) STRICT""",
-        """CREATE TABLE ledger (
-            number INTEGER PRIMARY KEY, time REAL NOT NULL, kind TEXT NOT NULL, fingerprint TEXT NOT NULL,
-            data TEXT NOT NULL, run TEXT, content TEXT NOT NULL, previous TEXT NOT NULL,
-            hash TEXT NOT NULL) STRICT""",
-        "CREATE TRIGGER ledger_is_not_changed BEFORE UPDATE ON ledger "
-        "BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END",
-        "CREATE TRIGGER ledger_is_not_cut BEFORE DELETE ON ledger "
-        "BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END",
-        "CREATE INDEX runs_by_status ON runs (status)",
-        "CREATE INDEX ledger_by_fingerprint ON ledger (fingerprint)",
-    ),
-    # ε of compositions that took long to compute.
-    ("CREATE TABLE costs (composition TEXT PRIMARY KEY, epsilon REAL NOT NULL) STRICT",),
-    # The plan that a run was reserved with, as JSON; runs of older versions and sweeps have none.
-    ("ALTER TABLE runs ADD COLUMN plan TEXT",),
-    # Caps are decided by filters, which answer at once.
-    ("DROP TABLE costs",),
-    # What protects people, as it stands in the ledger too; NULL in data sets of older versions.
-    ("ALTER TABLE data ADD COLUMN schema TEXT", "ALTER TABLE data ADD COLUMN person_column TEXT"),
-    # Keyed digests of rows and persons in private data sets, sorted; kept when the records are removed.
-    ("CREATE TABLE people (fingerprint TEXT PRIMARY KEY, digests BLOB NOT NULL) STRICT",),
-    # Those of public and of held-out records.
-    ("CREATE TABLE public_people (fingerprint TEXT PRIMARY KEY, digests BLOB NOT NULL) STRICT",),
-    # The study whose identifiers name the persons.
-    ("ALTER TABLE data ADD COLUMN person_namespace TEXT",),
-    # What a run may have released is announced in the ledger. An index that was damaged would hide rows of it
-    # from budgets, and not from the check of its hashes.
-    ("ALTER TABLE runs DROP COLUMN intended", "DROP INDEX ledger_by_fingerprint"),
+VERSION = 1  # of the schema; a store of any other is refused
+SCHEMA = (
+    "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT",
+    """CREATE TABLE data (
+        name TEXT PRIMARY KEY, file TEXT NOT NULL, kind TEXT NOT NULL, records INTEGER NOT NULL,
+        private INTEGER NOT NULL, fingerprint TEXT NOT NULL, unit TEXT NOT NULL, schema TEXT NOT NULL,
+        person_column TEXT, person_namespace TEXT, has_test INTEGER NOT NULL, created REAL NOT NULL
+    ) STRICT""",
+    # Keyed digests of rows and persons, sorted; kept when the records are removed. Of private records here,
+    # of public and of held-out ones below.
+    "CREATE TABLE people (fingerprint TEXT PRIMARY KEY, digests BLOB NOT NULL) STRICT",
+    "CREATE TABLE public_people (fingerprint TEXT PRIMARY KEY, digests BLOB NOT NULL) STRICT",
+    """CREATE TABLE runs (
+        number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, kind TEXT NOT NULL,
+        request TEXT NOT NULL, plan TEXT, model TEXT NOT NULL, data TEXT NOT NULL, fingerprint TEXT,
+        seed INTEGER, status TEXT NOT NULL, step INTEGER NOT NULL DEFAULT 0, steps INTEGER NOT NULL,
+        epsilon REAL, error TEXT, claimed REAL, launches INTEGER NOT NULL DEFAULT 0, worker TEXT,
+        cancel INTEGER NOT NULL DEFAULT 0, created REAL NOT NULL, started REAL, ended REAL,
+        versions TEXT NOT NULL, pinned INTEGER NOT NULL DEFAULT 0) STRICT""",
+    """CREATE TABLE scores (
+        run TEXT NOT NULL REFERENCES runs (id) ON DELETE CASCADE, step INTEGER NOT NULL,
+        value REAL NOT NULL, PRIMARY KEY (run, step)) STRICT""",
+    # No index by fingerprint: a damaged one would hide rows from budgets, and not from the check of hashes.
+    """CREATE TABLE ledger (
+        number INTEGER PRIMARY KEY, time REAL NOT NULL, kind TEXT NOT NULL, fingerprint TEXT NOT NULL,
+        data TEXT NOT NULL, run TEXT, content TEXT NOT NULL, previous TEXT NOT NULL, hash TEXT NOT NULL
+    ) STRICT""",
+    "CREATE TRIGGER ledger_is_not_changed BEFORE UPDATE ON ledger "
+    "BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END",
+    "CREATE TRIGGER ledger_is_not_cut BEFORE DELETE ON ledger "
+    "BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END",
+    "CREATE INDEX runs_by_status ON runs (status)",
 )
 
 
@@ -76,8 +61,8 @@ _held = contextlib.ExitStack()
 def _before_fork() -> None:
     """Close every connection, and let no thread open another until the fork is over.
 
-    SQLite keeps its locks per process: a child that inherits an open connection believes to hold locks that
-    it does not have, even on a connection of its own, and commits get lost.
+    SQLite keeps its locks per process: a child with an inherited connection believes that it holds locks
+    which it does not have, even on a connection of its own, and commits get lost.
     """
     for database in list(_open):
         _held.enter_context(database.lock)
@@ -89,13 +74,13 @@ if hasattr(os, "register_at_fork"):
 
 
 class Database:
-    """A connection that all threads share; it is made when needed and closed before a fork."""
+    """A connection that all threads share, opened when needed and closed before a fork."""
 
     def __init__(self, path: Path, *, may_create: bool = True, read_only: bool = False) -> None:
         self.path = path
         self.read_only = read_only
         if read_only and not path.exists():
-            raise StoreError(f"there is no store {path}, and none can be made in a folder that is read-only")
+            raise StoreError(f"there is no store {path}, and none can be made in a read-only folder")
         self.lock = threading.RLock()
         if not may_create and (not path.exists() or path.stat().st_size == 0):
             raise StoreError(
@@ -105,10 +90,10 @@ class Database:
             path.touch(mode=0o600)  # its key would let others test guesses of who is in it
         self._connection: sqlite3.Connection | None = None
         _open.add(self)
-        self._migrate()
+        self._make_or_check()
 
     def connection(self) -> sqlite3.Connection:
-        """Return the connection, made where there is none; for use under `lock`."""
+        """Return the connection, opened if necessary; for use under `lock`."""
         if self._connection is None:
             self._connection = sqlite3.connect(
                 f"{self.path.as_uri()}?{self._mode()}",
@@ -126,7 +111,7 @@ class Database:
         return self._connection
 
     def _mode(self) -> str:
-        """Return how SQLite opens the file: without any file of its own beside a copy that is read-only."""
+        """Return how SQLite opens the file: beside a read-only copy it cannot write files of its own."""
         if not self.read_only:
             return "mode=rwc"
         log = self.path.with_name(f"{self.path.name}-wal")
@@ -139,46 +124,37 @@ class Database:
                 self._connection.close()
                 self._connection = None
 
-    def _migrate(self) -> None:
-        version, application = (
-            self.read(f"PRAGMA {name}")[0][0] for name in ("user_version", "application_id")
-        )
-        tables = self.read("SELECT count(*) FROM sqlite_master")[0][0]
+    def _make_or_check(self) -> None:
+        """Make the tables of a new file; refuse one of other programs, of other versions, or damaged."""
+        if not self._has_tables():
+            with self.write() as connection:  # another process may have been faster: look again
+                if not self._has_tables():
+                    for statement in SCHEMA:
+                        connection.execute(statement)
+                    insert(connection, "meta", {"key": "fingerprint key", "value": secrets.token_hex(32)})
+                    connection.execute(f"PRAGMA application_id = {APPLICATION}")
+                    connection.execute(f"PRAGMA user_version = {VERSION}")
+        ((version,),) = self.read("PRAGMA user_version")
+        if version != VERSION:
+            raise StoreError(
+                f"the store {self.path} was made by another version of this program (schema {version}, this "
+                f"one reads {VERSION}): open it with that version, or choose another VIPS_HOME"
+            )
+        with self.reading() as connection:
+            if _columns(connection) != _our_columns():  # a name of a column may be damaged
+                raise self._damaged(sqlite3.DatabaseError("its tables have other columns"))
+
+    def _has_tables(self) -> bool:
+        """Whether the file is a store rather than empty; one of another program is refused."""
+        ((application,),) = self.read("PRAGMA application_id")
+        ((tables,),) = self.read("SELECT count(*) FROM sqlite_master")
         if application != APPLICATION and (application or tables):
             raise StoreError(f"{self.path} is a database of another program: choose another VIPS_HOME")
-        if version > len(MIGRATIONS):
-            raise StoreError(
-                f"the store {self.path} was made by a newer version of this program (schema {version}, known "
-                f"up to {len(MIGRATIONS)})"
-            )
-        if version == len(MIGRATIONS):
-            self._check_columns()
-            return
-        if self.read_only:
-            raise StoreError(
-                f"the store {self.path} was made by an older version of this program: open a copy of it that "
-                "can be written, once"
-            )
-        with self.write() as connection:  # another process may have been faster: look again under the lock
-            version = connection.execute("PRAGMA user_version").fetchone()[0]
-            for statements in MIGRATIONS[version:]:
-                for statement in statements:
-                    connection.execute(statement)
-            connection.execute(
-                "INSERT OR IGNORE INTO meta VALUES ('fingerprint key', ?)", [secrets.token_hex(32)]
-            )
-            connection.execute(f"PRAGMA application_id = {APPLICATION}")
-            connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
-
-    def _check_columns(self) -> None:
-        """Refuse a file whose tables are not ours any more: each name of a column may be damaged."""
-        with self.lock, self.translated():
-            if _columns(self.connection()) != _our_columns():
-                raise self._damaged(sqlite3.DatabaseError("its tables have other columns"))
+        return bool(application)
 
     @contextlib.contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
-        """One transaction that holds the write lock from its first read to its commit."""
+        """Run a transaction that holds the write lock from its first read to its commit."""
         if self.read_only:
             raise StoreError(f"the store {self.path} is read-only here: nothing can be changed")
         with self.lock, self.translated():
@@ -193,19 +169,19 @@ class Database:
                 raise
 
     @contextlib.contextmanager
-    def snapshot(self) -> Iterator[sqlite3.Connection]:
-        """Several reads of one state: under the write lock, unless nobody can write here."""
-        if self.read_only:
-            with self.lock, self.translated():
-                yield self.connection()
-        else:
-            with self.write() as connection:
-                yield connection
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """Use the connection for reads that need not see one state."""
+        with self.lock, self.translated():
+            yield self.connection()
+
+    def snapshot(self) -> contextlib.AbstractContextManager[sqlite3.Connection]:
+        """Read one state several times: under the write lock, unless nobody can write here."""
+        return self.reading() if self.read_only else self.write()
 
     def read(self, statement: str, values: Any = ()) -> list[sqlite3.Row]:
         """Return the rows of one query."""
-        with self.lock, self.translated():
-            return self.connection().execute(statement, values).fetchall()
+        with self.reading() as connection:
+            return connection.execute(statement, values).fetchall()
 
     @contextlib.contextmanager
     def translated(self) -> Iterator[None]:
@@ -236,7 +212,7 @@ class Database:
         said = " ".join(str(error).partition(" with text ")[0].split())  # the text may be anybody's
         reason = said[:_LONGEST_REASON]
         return StoreError(
-            f"the store {self.path} is damaged or no store ({reason}): nothing was changed, "
+            f"the store {self.path} is damaged or is no store ({reason}): nothing was changed, "
             "put back a copy of it"
         )
 
@@ -244,9 +220,8 @@ class Database:
 @functools.cache
 def _our_columns() -> frozenset[tuple[str, str, str]]:
     with contextlib.closing(sqlite3.connect(":memory:")) as connection:
-        for statements in MIGRATIONS:
-            for statement in statements:
-                connection.execute(statement)
+        for statement in SCHEMA:
+            connection.execute(statement)
         return _columns(connection)
 
 

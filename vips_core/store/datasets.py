@@ -5,13 +5,14 @@ import re
 import secrets
 import sqlite3
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from vips_core.records import KINDS, DataSet, Sharded, check_alike
 from vips_core.records.samples import SAMPLES, load_sample
-from vips_core.store import budget, caps, declaration, people, pools, records_file
+from vips_core.store import budget, declaration, people, pools, records_file
 from vips_core.store import ledger_chain as chain
 from vips_core.store.budget import Budget, Cap
 from vips_core.store.database import StoreError, insert
@@ -22,18 +23,20 @@ from vips_core.store.pools import Newcomer
 from vips_core.store.rows import QUEUED, RUNNING, DataRow, data_row
 
 _REFUSED = "no data set may be registered, and no cap changed,"
+_NO_SEPARATION = "no data sets may be separated"
 _FILES = "SELECT file FROM data"
 _NAME = re.compile(r"\w[\w .-]{0,63}")
 
 
 class DataSets(Home):
-    """Records under names, public or with a cap on what all runs on them together may cost."""
+    """Records under names, public or with a cap on the total cost of all runs on them."""
 
     def __init__(self, home: str | Path | None = None) -> None:
         super().__init__(home)
+        self._fingerprints: WeakKeyDictionary[Any, str] = WeakKeyDictionary()  # of immutable records
         if not self.database.read_only and self._left_over(self.database.read(_FILES)):
             with contextlib.suppress(StoreError), self.database.write() as connection:
-                if not self._problems(connection):  # else a table may have lost what the file is of
+                if not self._problems(connection):  # otherwise a table may have lost a file's row
                     self._remove_left_over(connection)
 
     def add_data(
@@ -52,39 +55,39 @@ class DataSets(Home):
         share_budget: bool = False,
         separate: str = "",
     ) -> DataRow:
-        """Register records under a name; the same ones again renew what is public about them.
+        """Register records under a name; registering them again renews what is declared of them.
 
-        Records that are known under another name share its budget, and a cap must agree with theirs. Those
-        that share a row of their source or a person with private data sets raise `KnownPeople` until it is
-        said whether they share a budget, too, or are other people.
+        Records that are known under another name share its budget, and a new cap must equal theirs. Records
+        that share a source row or a person with private data sets raise `KnownPeople`, until somebody decides
+        whether they share the budget or are different people.
 
         Parameters
         ----------
         name
-            What to call them: letters, digits, spaces, dots, dashes and underscores.
+            At most 64 letters, digits, spaces, dots, dashes and underscores.
         train, test
-            Records of one type; those held out are public, and may be left out.
+            Records of one kind; held-out ones are public and may be left out.
         private
             Whether the training records need protection; it cannot be changed later.
         cap
-            The ε and δ that all runs on private records together may cost.
+            The total ε and δ that all runs on private records may cost.
         unit
-            What one record is of, e.g. "one patient".
+            What one record stands for, e.g. "one patient".
         person_column
-            Column that names each row's person, None where each row is a record of its own.
+            Column that names each row's person, None if each row is a record of its own.
         by, reason
             Who registers them, by default the user of this process, and why; both go into the ledger.
         sources
-            What identifies their people before anything was chosen or scaled, to find them elsewhere.
+            What identifies their people in the source file, to find them in other data sets.
         share_budget
             Whether they join the budgets of data sets that hold some of their people.
         separate
-            Why rows that occur in other data sets are of other people; it goes into the ledger and reports.
+            Why rows that occur in other data sets belong to different people; ledger and reports show it.
 
         Returns
         -------
         DataRow
-            What is now known of them.
+            The data set as it is registered now.
         """
         signature = declaration.author(by, reason)
         declaration.check_delta(cap, len(train), reason)
@@ -95,67 +98,57 @@ class DataSets(Home):
         sources = sources or Sources()
         if sources.person_namespace is not None and person_column is None:
             raise ValueError("a person_namespace needs a column that names the person")
-        mark = records_file.fingerprint(train, self._key())
+        mark = self._fingerprint(train)
         digests, test_digests = sources.digests(self._key())
+        why = declaration.author(by, separate)["reason"]
         new = Newcomer(
-            mark,
-            name,
-            private,
-            cap,
-            person_column,
-            digests,
-            test_digests,
-            share_budget,
-            declaration.author(by, separate)["reason"],
-            signature,
+            mark, name, private, cap, person_column, digests, test_digests, share_budget, why, signature
         )
+        declared = {
+            "private": private,
+            "records": len(train),
+            "unit": unit,
+            "schema": declaration.schema_fingerprint(train),
+            "person_column": person_column,
+            "person_namespace": sources.person_namespace,
+        }
         file = self.home / "data" / f"{secrets.token_hex(8)}.npz"
-        drafts = contextlib.ExitStack()
+        values = declared | {
+            "name": name,
+            "file": file.name,
+            "kind": train.kind,
+            "fingerprint": mark,
+            "has_test": test is not None,
+            "created": time.time(),
+        }
         try:
-            draft = drafts.enter_context(self.temporary_folder()) / file.name
-            records_file.write(draft, train, test)
-            with self.database.write() as connection:
-                self._check_whole(connection, _REFUSED)
-                self._remove_left_over(connection)
-                draft.replace(file)  # within the transaction: a file that it does not know is left over
-                joining = pools.admit(connection, new)
-                old = connection.execute("SELECT file FROM data WHERE name = ?", [name]).fetchone()
-                declared = {
-                    "private": private,
-                    "records": len(train),
-                    "unit": unit,
-                    "schema": declaration.schema_fingerprint(train),
-                    "person_column": person_column,
-                    "person_namespace": sources.person_namespace,
-                }
-                values = declared | {
-                    "name": name,
-                    "file": file.name,
-                    "kind": train.kind,
-                    "fingerprint": mark,
-                    "has_test": test is not None,
-                    "created": time.time(),
-                }
-                insert(connection, "data", values, replace=True)
-                declaration.append(connection, mark, name, declared, signature)
-                people.keep(connection, mark, name, digests, people.PRIVATE if private else people.PUBLIC)
-                people.keep(connection, mark, name, test_digests, people.PUBLIC)
-                pools.link(connection, new, joining)
-                if cap is not None and budget.cap_of(self._rows(connection, mark)) is None:
-                    declaration.append_cap(connection, mark, name, cap, signature)
+            with self.temporary_folder() as folder:
+                draft = folder / file.name
+                records_file.write(draft, train, test)
+                with self.database.write() as connection:
+                    self._check_whole(connection, _REFUSED)
+                    self._remove_left_over(connection)
+                    draft.replace(file)  # within the transaction: a file that it does not know is left over
+                    joining = pools.admit(connection, new)
+                    old = connection.execute("SELECT file FROM data WHERE name = ?", [name]).fetchone()
+                    insert(connection, "data", values, replace=True)
+                    declaration.append(connection, mark, name, declared, signature)
+                    people.keep(connection, mark, name, digests, people.PRIVATE if private else people.PUBLIC)
+                    people.keep(connection, mark, name, test_digests, people.PUBLIC)
+                    pools.link(connection, new, joining)
+                    if cap is not None and budget.cap_of(self._rows(connection, mark)) is None:
+                        declaration.append_cap(connection, mark, name, cap, signature)
         except BaseException:
             file.unlink(missing_ok=True)
             raise
-        finally:
-            drafts.close()
         self.keep_head()
         if old is not None:
             (self.home / "data" / old["file"]).unlink(missing_ok=True)
         return self.data_row(name)
 
     def known(self, train: Any) -> tuple[Cap | None, Mapping[str, Any]]:
-        """Return the cap of these records under whatever name, and what was last declared of them."""
-        mark = records_file.fingerprint(train, self._key())
+        """Return the cap of records under any name, and their last declaration."""
+        mark = self._fingerprint(train)
         with self.database.snapshot() as connection:
             rows = self._rows(connection, mark)
         declared = [row.content for row in rows if row.kind == "data" and row.fingerprint == mark]
@@ -167,7 +160,7 @@ class DataSets(Home):
         return [self.data_row(name) for name in [*SAMPLES, *names]]
 
     def data_row(self, name: str) -> DataRow:
-        """Return one data set; `ValueError` where there is none of this name."""
+        """Return one data set; `ValueError` if none has this name."""
         if name in SAMPLES:
             sample = SAMPLES[name]
             unit = KINDS[sample.kind].unit()
@@ -186,22 +179,28 @@ class DataSets(Home):
         Returns
         -------
         DataSet
-            Its records; `ValueError` where there is none, or its file is not what was registered.
+            Its records; `ValueError` if there is none, or its file does not hold what was registered.
         """
         if name in SAMPLES:
             return load_sample(name)
         row = self._data(name)
         file = self.home / "data" / row["file"]
         train, test = records_file.read(file, KINDS[row["kind"]].records_type)
-        sharded = isinstance(train, Sharded)  # its files are compared with their digests when they are read
-        if not sharded and records_file.fingerprint(train, self._key()) != row["fingerprint"]:
+        # Files of shards are compared with their digests when they are read.
+        if train.in_memory and self._fingerprint(train) != row["fingerprint"]:
             raise ValueError(f"the file of this data set, {file}, holds other records than were registered")
         if len(train) != row["records"]:
             raise ValueError(f"the file of this data set, {file}, has another number of records")
-        return DataSet(name, train, test, bool(row["private"]))
+        return DataSet(name, train, test, bool(row["private"]), row["fingerprint"])
+
+    def _fingerprint(self, records: Any) -> str:
+        """Return the fingerprint of records, computed once as long as somebody holds them."""
+        if records not in self._fingerprints:
+            self._fingerprints[records] = records_file.fingerprint(records, self._key())
+        return self._fingerprints[records]
 
     def set_cap(self, name: str, cap: Cap, *, by: str | None = None, reason: str = "") -> None:
-        """Change the cap of a private data set; the ledger keeps that it was changed.
+        """Change the cap of a private data set, and record the change in the ledger.
 
         A larger cap, and any after a run, needs both a name and a reason.
 
@@ -210,10 +209,10 @@ class DataSets(Home):
         name
             Of a private data set; all that share its records share the cap.
         cap
-            What everything released from it may cost from now on, what was released before included.
+            The new limit on all releases, including those made before.
         by, reason
-            Who changes it and why; both go into the ledger. The user of this process stands for a name that
-            is not needed.
+            Who changes it and why, for the ledger. Where no name is needed, the user of this process stands
+            for it.
         """
         row, signature = self.data_row(name), declaration.author(by, reason)
         if not row.private:
@@ -221,12 +220,12 @@ class DataSets(Home):
         declaration.check_delta(cap, row.records, reason)
         with self.database.write() as connection:
             self._check_whole(connection, _REFUSED)
-            caps.check_change(self._rows(connection, row.fingerprint), cap, by, reason)
+            budget.check_cap_change(self._rows(connection, row.fingerprint), cap, by, reason)
             declaration.append_cap(connection, row.fingerprint, name, cap, signature)
         self.keep_head()
 
     def remove_data(self, name: str) -> None:
-        """Forget the records of a data set; its ledger stays, and waits for the same records."""
+        """Delete the records of a data set; its ledger stays and holds for the same records."""
         row = self._data(name)
         with self.database.write() as connection:
             self._remove_left_over(connection)
@@ -240,14 +239,14 @@ class DataSets(Home):
     def _remove_left_over(self, connection: sqlite3.Connection) -> None:
         """Remove files that killed registrations and removals left, before a transaction changes anything."""
         for path in self._left_over(connection.execute(_FILES)):
-            with contextlib.suppress(OSError):  # another time, then
+            with contextlib.suppress(OSError):  # the next opening tries again
                 path.unlink()
 
     def _left_over(self, rows: Iterable[sqlite3.Row]) -> list[Path]:
         return records_file.left_over(self.home / "data", {row["file"] for row in rows})
 
     def budget(self, name: str) -> Budget:
-        """Return what a data set's records have cost under any name, and what is left.
+        """Return what a data set's records have cost under any name, and what is left of their cap.
 
         Parameters
         ----------
@@ -267,12 +266,87 @@ class DataSets(Home):
             return budget.state(self._rows(connection, row.fingerprint) if row.private else [])
 
     def ledger(self, data: str | None = None) -> list[LedgerRow]:
-        """Return the rows of the ledger: all, or those that the budget of a data set's records rests on."""
+        """Return the rows of the ledger: all, or those that determine a data set's budget."""
         if data is None:
             return chain.rows(self.database.read("SELECT * FROM ledger ORDER BY number"))
         mark = self._data(data)["fingerprint"]
-        with self.database.lock, self.database.translated():
-            return self._rows(self.database.connection(), mark)
+        with self.database.reading() as connection:
+            return self._rows(connection, mark)
+
+    def write_people(self, data: Sharded, sources: Sources) -> None:
+        """Write beside shards who is in them, as digests that only this store can compare."""
+        people.write_beside(data, sources, self._key())
+
+    def people_beside(self, data: Sharded) -> Sources:
+        """Return what `write_people` of this store wrote beside shards; `ValueError` where it did not."""
+        return people.read_beside(data, self._key())
+
+    def overlap_sentences(self, name: str) -> list[str]:
+        """Return with which data sets this one shares its budget, and why: for the steward alone."""
+        row = self.data_row(name)
+        if not row.private:
+            return []
+        statement = "SELECT name FROM data WHERE fingerprint = ? AND name != ? ORDER BY created"
+        same = [
+            f"{name} holds the same records as {other['name']}: they share one cap and one spend."
+            for other in self.database.read(statement, [row.fingerprint, name])
+        ]
+        return same + pools.overlap_sentences(self.ledger(name))
+
+    def linked(self, name: str) -> list[str]:
+        """Return the last names of the data sets that were linked to this one because they share people.
+
+        Parameters
+        ----------
+        name
+            Of a private data set; a public one shares no budget.
+
+        Returns
+        -------
+        list of str
+            Names that `separate_data` takes.
+        """
+        row = self.data_row(name)
+        with self.database.reading() as connection:
+            pairs = [pair for pair, (shared, _) in people.ties(connection).items() if shared]
+            others = [
+                other for pair in pairs if row.fingerprint in pair for other in pair - {row.fingerprint}
+            ]
+            return sorted(people.names(connection, [other]) for other in others)
+
+    def separate_data(self, name: str, others: Sequence[str], *, by: str, reason: str) -> None:
+        """Give a data set its own budget again, because it shares no people with other data sets after all.
+
+        This is possible until a run is counted for both. Each gets back the cap that it had before, unless
+        the shared cap was changed since.
+
+        Parameters
+        ----------
+        name
+            Of a private data set.
+        others
+            Names, or last names, of the data sets with which it shares its budget by mistake.
+        by, reason
+            Who decides it and why; both go into the ledger and into reports.
+        """
+        signature = declaration.author(by, reason)
+        if not signature["by"] or not signature["reason"]:
+            raise ValueError("separating data sets needs a name and a reason: say who decides it, and why")
+        mark = self._data(name)["fingerprint"]
+        with self.database.write() as connection:
+            self._check_whole(connection, _NO_SEPARATION)
+            rows = self._rows(connection, mark)
+            apart = set[str]()
+            for other in others:
+                known = {row.fingerprint for row in rows if row.kind == "data" and row.data == other}
+                if not known:
+                    raise ValueError(f"{name} does not share its budget with {other!r}")
+                if mark in known:
+                    raise ValueError(f"{other} holds the same records as {name}: they share one budget")
+                apart |= known
+            called, author = ", ".join(others), {"by": signature["by"]}
+            pools.separate(connection, mark, name, apart, called, signature["reason"], author)
+        self.keep_head()
 
     def _data(self, name: str) -> sqlite3.Row:
         rows = self.database.read("SELECT * FROM data WHERE name = ?", [name])
@@ -281,8 +355,8 @@ class DataSets(Home):
         return rows[0]
 
     def _key(self) -> str:
-        with self.database.lock, self.database.translated():
-            return declaration.fingerprint_key(self.database.connection())
+        with self.database.reading() as connection:
+            return declaration.fingerprint_key(connection)
 
 
 def _checked_name(name: str) -> str:

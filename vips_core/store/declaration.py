@@ -1,4 +1,4 @@
-"""What is declared of records, by whom and why: it protects people, so the chain holds it."""
+"""Declarations that protect people (private, unit, cap), by whom and why, kept in the ledger's chain."""
 
 import getpass
 import hashlib
@@ -14,16 +14,16 @@ from vips_core.store import ledger_chain as chain
 from vips_core.store.budget import Cap
 from vips_core.store.database import StoreError
 
-_MARGIN = 10  # a cap's δ is at most one over so many times N, unless a reason is given
-_LONGEST = 500  # characters of a name or a reason
+_MARGIN = 10  # a cap's δ is at most 1/(10·N): δ·N records may be published whole, on average
+_LONGEST = 500  # characters of a name or a reason, which reports print
 _KEY = re.compile("[0-9a-f]{64}")
 _DECLARED = "SELECT content FROM ledger WHERE kind = 'data'"
-# Columns that the chain holds too.
+# Columns of the table that the chain must agree with.
 _PROTECTING = ("private", "records", "unit", "schema", "person_column", "person_namespace")
 
 
 def author(by: str | None, reason: str) -> dict[str, str]:
-    """Return who decides and why, as it stands in the chain; `by` is the operating system's user if left out.
+    """Return who decides and why, as the chain keeps it; the operating system's user stands in for `by`.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def author(by: str | None, reason: str) -> dict[str, str]:
 
 
 def check_delta(cap: Cap | None, records: int, reason: str) -> None:
-    """Refuse a cap whose δ is so large that whole records could be published, unless someone says why."""
+    """Refuse a δ so large that whole records could be published, unless a reason is given."""
     most = 1 / (_MARGIN * records)
     if cap is not None and cap.delta > most and not reason.strip():
         raise ValueError(
@@ -59,10 +59,9 @@ def append(
     declared: Mapping[str, Any],
     signature: Mapping[str, str],
 ) -> None:
-    """Write into the chain what is declared of records, unless its last word on them is the same.
+    """Write what is declared of records into the chain, unless its last declaration is the same.
 
-    With it goes a seal of the key that fingerprints and digests are made with: by another key, the same
-    people would be others.
+    It includes a hash of the key of fingerprints and digests: with another key, nobody would be found again.
     """
     last = last_declared(connection, fingerprint, name)
     if last is None or {key: last.get(key) for key in declared} != dict(declared):
@@ -71,7 +70,7 @@ def append(
 
 
 def fingerprint_key(connection: sqlite3.Connection) -> str:
-    """Return the secret that fingerprints and digests are keyed with, as hexadecimal digits."""
+    """Return the secret key of fingerprints and digests, as hexadecimal digits."""
     row = connection.execute("SELECT value FROM meta WHERE key = 'fingerprint key'").fetchone()
     if row is None or not _KEY.fullmatch(str(row["value"])):
         raise StoreError("the key of the store's fingerprints is damaged: put back a copy of the store")
@@ -85,46 +84,45 @@ def _key_seal(connection: sqlite3.Connection) -> str:
 def append_cap(
     connection: sqlite3.Connection, fingerprint: str, name: str, cap: Cap, signature: Mapping[str, str]
 ) -> None:
-    """Write a cap into the chain, with the order of its filter and who set it why."""
+    """Write a cap into the chain, with the order of its filter, who set it and why."""
     order = PrivacyFilter.for_cap(cap.epsilon, cap.delta).order
     content = {"epsilon": cap.epsilon, "delta": cap.delta, "order": order, **signature}
     chain.append(connection, "cap", fingerprint, name, content)
 
 
 def differences(connection: sqlite3.Connection) -> list[str]:
-    """Return a sentence for each data set whose table row is not what the chain says of it."""
+    """Return a sentence for each data set whose row in the table disagrees with the chain."""
     seal = _key_seal(connection)
     sealed = [json.loads(row["content"]) for row in connection.execute(_DECLARED)]
     problems = (
         ["The key of the store's fingerprints was changed: people would not be found again."]
-        if any(content.get("key", seal) != seal for content in sealed)
+        if any(content["key"] != seal for content in sealed)
         else []
     )
     for row in connection.execute("SELECT * FROM data ORDER BY created"):
         declared = last_declared(connection, row["fingerprint"], row["name"])
         if declared is None:
-            problems.append(f"The data set {row['name']} is not in the ledger as it stands in its table.")
+            problems.append(f"The data set {row['name']} is in its table, but not in the ledger.")
             continue
         problems += [
             f"The data set {row['name']} has another {column.replace('_', ' ')} in its table than in the "
             "ledger."
             for column in _PROTECTING
-            if column in declared and declared[column] != _as_declared(column, row[column])
+            if declared[column] != (bool(row[column]) if column == "private" else row[column])
         ]
     return problems
 
 
 def run_differences(connection: sqlite3.Connection) -> list[str]:
-    """Return a sentence for each run on private records whose table row is not what was reserved for it."""
+    """Return a sentence for each run on private records whose row in the table is not what it reserved."""
     statement = (
         "SELECT runs.*, ledger.fingerprint AS reserved_of, ledger.content FROM runs JOIN ledger "
         "ON ledger.run = runs.id AND ledger.kind = 'reserve' ORDER BY runs.number"
     )
     problems = []
     for row in connection.execute(statement):
-        seal = request_seal(str(row["request"]))
-        sealed = json.loads(row["content"]).get("request", seal)  # older versions did not seal it
-        if (row["fingerprint"], seal) != (row["reserved_of"], sealed):
+        sealed = row["reserved_of"], json.loads(row["content"])["request"]
+        if (row["fingerprint"], request_seal(str(row["request"]))) != sealed:
             problems.append(
                 f"Run {row['id']} has another request, or other records, in its table than in the ledger."
             )
@@ -132,16 +130,12 @@ def run_differences(connection: sqlite3.Connection) -> list[str]:
 
 
 def request_seal(request: str) -> str:
-    """Return a hash of what a run was asked for, as it stands in the table of runs."""
+    """Return a hash of a run's request as the table of runs keeps it."""
     return hashlib.sha256(request.encode()).hexdigest()[:32]
 
 
-def _as_declared(column: str, value: Any) -> Any:
-    return bool(value) if column == "private" else value
-
-
 def last_declared(connection: sqlite3.Connection, fingerprint: str, name: str) -> dict[str, Any] | None:
-    """Return the chain's last word on records under a name, None where it has none."""
+    """Return the chain's last declaration of records under a name, None if it has none."""
     row = connection.execute(
         "SELECT content FROM ledger WHERE kind = 'data' AND fingerprint = ? AND data = ? "
         "ORDER BY number DESC LIMIT 1",

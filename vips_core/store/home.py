@@ -1,22 +1,36 @@
-"""The folder of a store: its database, and the ledger that is the truth about what was released."""
+"""The folder of a store: its database, the ledger that is the truth about releases, and temporary folders.
+
+A temporary folder holds records on their way into the store. A file beside it stays locked by the process
+that uses it; the system frees the lock when that process ends, however it ends, and the next process that
+opens the store removes folders without a locked file.
+"""
 
 import contextlib
 import os
+import shutil
 import sqlite3
-from contextlib import AbstractContextManager
+import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import platformdirs
 
 from vips_core.files import make_private_folder
-from vips_core.store import declaration, people, temporary
+from vips_core.store import declaration, people
 from vips_core.store import ledger_chain as chain
 from vips_core.store.database import Database, StoreError
 from vips_core.store.ledger_chain import LedgerRow
 
+if sys.platform != "win32":
+    import fcntl
+
+_TEMPORARY = "tmp"  # folder within the store
+_LOCK = ".lock"
+
 
 class Home:
-    """A folder with a database, files of data sets and runs, and the end of the ledger in its own file."""
+    """A folder with a database, files of data sets and runs, and the ledger's head in its own file."""
 
     def __init__(self, home: str | Path | None = None) -> None:
         self.home = Path(
@@ -26,22 +40,33 @@ class Home:
         if not read_only:
             for folder in (self.home / "data", self.home / "runs"):
                 make_private_folder(folder)
-            temporary.remove_abandoned(self.home)
+            _remove_abandoned(self.home)
         self._head_file = self.home / "ledger.head"
         head = chain.read_head(self._head_file)
         may_create = head is None or head.count == 0
         self.database = Database(self.home / "store.db", may_create=may_create, read_only=read_only)
 
-    def temporary_folder(self) -> AbstractContextManager[Path]:
-        """Return a new private folder for a `with` block; a killed process's goes at the next opening."""
-        return temporary.temporary_folder(self.home)
+    @contextlib.contextmanager
+    def temporary_folder(self) -> Iterator[Path]:
+        """Return a new private folder for a `with` block, removed at its end."""
+        place = self.home / _TEMPORARY
+        make_private_folder(place)
+        lock, descriptor = _locked_file(place)
+        folder = lock.with_suffix("")
+        try:
+            folder.mkdir(mode=0o700)
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+            os.close(descriptor)
+            lock.unlink(missing_ok=True)
 
     def folder(self, run_id: str) -> Path:
         """Return the folder of a run's files."""
         return self.home / "runs" / run_id
 
     def verify(self) -> list[str]:
-        """Return a sentence for each edit of the ledger, or of a table against it; none when all is whole."""
+        """Return a sentence for each edit of the ledger, or of a table that it covers."""
         with self.database.snapshot() as connection:
             return self._problems(connection)
 
@@ -53,43 +78,42 @@ class Home:
         return problems or [*declaration.differences(connection), *declaration.run_differences(connection)]
 
     def require_whole(self, refused: str) -> None:
-        """Refuse something, named as in "no report may be written", while the ledger is not whole."""
+        """Refuse an action, named as in "no report may be written", while the ledger is not whole."""
         with self.database.snapshot() as connection:
             self._check_whole(connection, refused)
 
     def _check_whole(self, connection: sqlite3.Connection, refused: str) -> None:
-        """Refuse something while the ledger is not whole, so that nothing is built on what was edited."""
+        """Refuse an action while the ledger is not whole, so that nothing is built on an edit."""
         problems = self._problems(connection)
         if problems:
             raise chain.not_whole(problems, refused)
 
     def notes(self) -> list[str]:
-        """Return a sentence for each data set whose people cannot be found in other ones."""
+        """Return a sentence for each public data set whose people cannot be found in private ones."""
         with self.database.snapshot() as connection:
-            private, public = people.without_digests(connection), people.public_without_digests(connection)
+            names = people.public_without_digests(connection)
         return [
-            f"The {protection}data set {name} was registered by an older version, without digests of its "
-            "rows: register its file again, so that the same people are found elsewhere."
-            for protection, names in (("", private), ("public ", public))
+            f"The public data set {name} was registered without its source rows: register its file again, so "
+            "that the same people are found in private data sets."
             for name in names
         ]
 
     def keep_head(self) -> None:
-        """Write down how the ledger ends, outside the database.
+        """Write the head of the ledger to a file outside the database.
 
-        What was committed stays committed where this fails: the file then lags until the next time.
+        If this fails, what was committed stays committed, and the file lags until the next time.
         """
         with contextlib.suppress(OSError, StoreError):
             chain.keep_head(self.database, self._head_file)
 
     def sign(self) -> None:
-        """Sign the ledger's head with the key of `VIPS_LEDGER_KEY`, where everything else is whole."""
+        """Sign the ledger's head with the key of `VIPS_LEDGER_KEY`, if it is whole."""
         if chain.signing_key() is None:
             raise ValueError(f"signing needs a key: {chain.KEY} must be hexadecimal digits or a file")
         with self.database.write() as connection:
             problems = chain.verify(connection, self._head_file, signed=False)
             if problems:
-                raise ValueError(f"what is not whole is not signed: {problems[0]}")
+                raise ValueError(f"a ledger that is not whole is not signed: {problems[0]}")
             chain.sign(connection)
         chain.keep_head(self.database, self._head_file)
 
@@ -101,3 +125,55 @@ class Home:
 def _can_be_written(folder: Path) -> bool:
     file = folder / "store.db"
     return os.access(folder, os.W_OK) and (not file.exists() or os.access(file, os.W_OK))
+
+
+def _remove_abandoned(home: Path) -> None:
+    """Remove the temporary folders of processes that have ended."""
+    with contextlib.suppress(OSError):  # no such folder, or no permission: the next opening tries again
+        for name in {path.stem for path in (home / _TEMPORARY).iterdir()}:
+            _remove_if_abandoned(home / _TEMPORARY / name)
+
+
+def _locked_file(place: Path) -> tuple[Path, int]:
+    """Return a new file and the descriptor that locks it; tries again if `_remove_abandoned` was faster."""
+    while True:
+        descriptor, name = tempfile.mkstemp(_LOCK, dir=place)
+        path = Path(name)
+        if _lock(descriptor) and path.exists() and os.path.samestat(path.stat(), os.fstat(descriptor)):
+            return path, descriptor
+        os.close(descriptor)
+
+
+def _remove_if_abandoned(folder: Path) -> None:
+    lock = folder.with_suffix(_LOCK)
+    try:
+        descriptor = os.open(lock, os.O_RDWR)
+    except FileNotFoundError:  # removed while this process looked, or by a process that was killed then
+        shutil.rmtree(folder, ignore_errors=True)
+        return
+    with open(descriptor, "rb"):
+        if _lock(descriptor):
+            shutil.rmtree(folder, ignore_errors=True)
+            lock.unlink(missing_ok=True)
+
+
+if sys.platform != "win32":
+
+    def _lock(descriptor: int) -> bool:
+        """Lock a file, or return False if another process has locked it."""
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+else:
+    import msvcrt
+
+    def _lock(descriptor: int) -> bool:
+        """Lock a file, or return False if another process has locked it."""
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True

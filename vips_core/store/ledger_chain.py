@@ -1,10 +1,9 @@
 """The ledger of all data sets: rows that are only ever appended, each sealed by the hash of all before it.
 
-An edit, a missing row and a cut tail are noticed, and what is appended later does not cover them up. What a
-chain alone cannot notice is someone who appends to it, or who recomputes all of it and replaces the file of
-its head as well. Against both, `VIPS_LEDGER_KEY` names a key outside the store that signs heads, as
-hexadecimal digits or as a file. Whoever puts back a whole older copy, with its signed head, is noticed only
-by a head that was noted elsewhere: `ledger verify` prints it.
+The chain reveals edited rows, missing rows and a cut tail, also after further rows. It cannot reveal that
+someone appended to it, or recomputed all of it and replaced the file of its head. Against both,
+`VIPS_LEDGER_KEY` names a key outside the store that signs heads, as hexadecimal digits or as a file. Only a
+head that was noted elsewhere reveals a whole older copy with its signed head: `ledger verify` prints it.
 """
 
 import hashlib
@@ -23,7 +22,7 @@ from vips_core.store.database import Database, StoreError
 
 GENESIS = "0" * 64
 KEY = "VIPS_LEDGER_KEY"  # environment variable
-KINDS = {  # of rows, for people
+ROW_KINDS = {  # of rows, for people
     "data": "Registered",
     "cap": "Cap set",
     "people": "People",
@@ -45,12 +44,12 @@ class LedgerRow:
     Attributes
     ----------
     kind
-        One of `KINDS`.
+        One of `ROW_KINDS`.
     fingerprint, data
         The records, and what they were called then.
     content
-        Events [sampling_rate, noise_multiplier, count] of a run, how many of them it announced, the cap's ε
-        and δ, or what is declared of records.
+        By kind: events [sampling_rate, noise_multiplier, count] of a run, how many releases it announced, a
+        cap's ε and δ, or what is declared of records.
     """
 
     number: int
@@ -63,7 +62,7 @@ class LedgerRow:
     hash: str
 
     def describe(self) -> str:
-        """Say in words what the row holds.
+        """Return the content in words.
 
         Examples
         --------
@@ -97,7 +96,7 @@ class LedgerRow:
 
 @dataclass(frozen=True)
 class Head:
-    """How long the chain is, how it ends, and the signature of both where there is a key."""
+    """The number of rows, the last hash, and the signature of both if there is a key."""
 
     count: int
     hash: str
@@ -121,9 +120,9 @@ def append(
     content: Mapping[str, Any],
     run: str | None = None,
 ) -> None:
-    """Add a row, in the caller's transaction; a key that cannot be used is said before it is committed.
+    """Add a row in the caller's transaction; an unusable key raises before the commit.
 
-    With a key the row is signed where the one before it was: a signature speaks for all rows.
+    With a key, the row is signed if the one before it was: a signature vouches for all rows.
     """
     signing_key()
     head, last = _head(connection), _stored_head(connection)
@@ -145,9 +144,9 @@ def append(
 
 
 def keep_head(database: Database, path: Path) -> None:
-    """Write the head to a file of its own; under the write lock, so that an older head never wins.
+    """Write the head to a file of its own, under the write lock, so that an older head never wins.
 
-    Where the rows since the head in the file do not follow from it, that one stays: it shows what is wrong.
+    If the rows do not lead from the head in the file to the last one, the file stays: it is evidence.
     """
     with database.write() as connection:
         head = _stored_head(connection)
@@ -162,12 +161,12 @@ def keep_head(database: Database, path: Path) -> None:
 
 
 def sign(connection: sqlite3.Connection) -> None:
-    """Sign the whole ledger as it is, in the caller's transaction."""
+    """Sign the ledger's present head in the caller's transaction."""
     _store_head(connection, replace(head := _head(connection), signature=_signature(head)))
 
 
 def rows(table: Sequence[sqlite3.Row]) -> list[LedgerRow]:
-    """Return rows of the table as they are read elsewhere; `StoreError` for one that was changed."""
+    """Return rows of the table as objects; `StoreError` if one was changed."""
     names = LedgerRow.__dataclass_fields__
     if changed := [_changed(row["number"]) for row in table if not _is_sealed(row)]:
         raise not_whole(changed)
@@ -178,9 +177,9 @@ def rows(table: Sequence[sqlite3.Row]) -> list[LedgerRow]:
 
 
 def verify(connection: sqlite3.Connection, head_file: Path, *, signed: bool = True) -> list[str]:
-    """Return a sentence for each thing that is wrong with the chain; none when it is whole.
+    """Return a sentence for each defect of the chain; none when it is whole.
 
-    With `signed` and a key, both the last row and the file of the head have to be signed with it.
+    With `signed` and a key, both the last row and the file of the head must be signed with it.
     """
     problems, seals, last = [], {0: GENESIS}, 0
     for row in connection.execute("SELECT * FROM ledger ORDER BY number"):
@@ -199,20 +198,20 @@ def verify(connection: sqlite3.Connection, head_file: Path, *, signed: bool = Tr
             break
         if head is not None and seals.get(head.count, head.hash) != head.hash:
             problems.append(
-                f"Row {head.count} of the ledger was replaced: it does not have the hash kept of it."
+                f"Row {head.count} of the ledger was replaced: its hash is not the one that was kept."
             )
             break
     covered = all(head is not None and _is_signed(head) for head in (stored, kept))
     covered = covered and stored is not None and stored.count == last
     if signed and last and signing_key() is not None and not covered:
         problems.append(
-            f"The head of the ledger is not signed with the key of {KEY}: others may have rebuilt the ledger."
+            f"The head of the ledger is not signed with the key of {KEY}: others may have rebuilt it."
         )
     return problems
 
 
 def not_whole(problems: Sequence[str], refused: str = "no budget can be read") -> StoreError:
-    """Return the refusal of something upon a ledger with problems."""
+    """Return the error that refuses an action because of problems in the ledger."""
     return StoreError(f"{refused} while the ledger is not whole: {problems[0]}")
 
 
@@ -235,7 +234,7 @@ def signing_key() -> bytes | None:
 
 
 def read_head(path: Path) -> Head | None:
-    """Return the head that was kept in a file, None where there is none."""
+    """Return the head kept in a file, None if there is no file."""
     try:
         return Head.of(path.read_text(encoding="ascii"))
     except FileNotFoundError:
@@ -245,7 +244,7 @@ def read_head(path: Path) -> Head | None:
 
 
 def _signature(head: Head) -> str:
-    """Return the head's signature with the key, none where there is no key."""
+    """Return the head's signature, empty without a key."""
     key = signing_key()
     if key is None:
         return ""
@@ -287,7 +286,7 @@ def _head(connection: sqlite3.Connection) -> Head:
 
 def _seal(body: Sequence[Any]) -> str:
     named = dict(zip(_COLUMNS, body, strict=True))
-    # Only in a damaged file is there anything that is neither text nor number.
+    # Only a damaged file has values other than texts and numbers.
     text = json.dumps(named, sort_keys=True, separators=(",", ":"), default=repr)
     return hashlib.sha256(text.encode()).hexdigest()
 

@@ -1,9 +1,9 @@
 """Which people are in which data sets: keyed digests of what identifies them, kept sorted.
 
-A budget belongs to people, not to a file. A data set that shares a row of its source or a person with an
-earlier private one joins its pool: one cap, one spend. Those of public and of held-out records are kept too:
-what was computed from them was not counted, so they cannot be private later. The digests are keyed by the
-store's secret, so that nobody without the store can test guesses; they never leave it.
+A budget belongs to people, not to a file. A data set that shares a source row or a person with an earlier
+private one joins its pool: one cap, one spend. Digests of public and held-out records are kept too: what was
+computed from them was not counted, so they cannot become private later. The digests are keyed by the store's
+secret, so that nobody without the store can test guesses, and they never leave it.
 """
 
 import contextlib
@@ -13,7 +13,7 @@ import json
 import sqlite3
 import unicodedata
 from collections.abc import Collection, Iterable, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -26,16 +26,16 @@ from vips_core.store import ledger_chain as chain
 from vips_core.store.database import StoreError
 
 Digests = npt.NDArray[np.uint64]
-_BESIDE = "people.npz"
-_LONGEST = 64  # characters of a study's name
-_MOST_BESIDE = 8 << 30  # bytes: a thousand million digests
+_BESIDE = "people.npz"  # file beside shards
+_LONGEST = 64  # characters of a study's name, which reports and errors show
+_MOST_BESIDE = 8 << 30  # bytes of that file: a billion digests
 _NONE: Digests = np.empty(0, np.uint64)
 PRIVATE, PUBLIC = "people", "public_people"  # tables of digests, and kinds of rows that seal them
 
 
 @dataclass(frozen=True)
 class Sources:
-    """What identifies the people of a data set, as bytes, before anything was chosen or scaled.
+    """What identifies the people of a data set in its source file, as bytes.
 
     Attributes
     ----------
@@ -44,9 +44,9 @@ class Sources:
     test_rows, test_persons
         Those of the held-out file.
     known
-        Digests of rows and persons, where they were taken before.
+        Digests of rows and persons that were computed before.
     person_namespace
-        The study whose identifiers these are: equal ones of other studies are other people. None where an
+        The study that assigned the identifiers: equal ones of other studies are other people. None if an
         identifier means the same person in all data sets.
     """
 
@@ -66,7 +66,7 @@ class Sources:
             vars(self).update(person_namespace=study)
 
     def digests(self, key: str) -> tuple[Digests, Digests]:
-        """Return those of the records and of the held-out ones."""
+        """Return the digests of the training records and of the held-out ones."""
         both = ((self.rows, self.persons), (self.test_rows, self.test_persons))
         study = self.person_namespace or ""
         train, test = (
@@ -77,7 +77,7 @@ class Sources:
 
 
 def digests(items: Iterable[bytes], key: str, kind: bytes, namespace: str = "") -> Digests:
-    """Return sorted, distinct keyed digests; empty items identify nobody, equal ones of two namespaces two.
+    """Return sorted, distinct keyed digests; empty items identify nobody, namespaces tell equal ones apart.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def digests(items: Iterable[bytes], key: str, kind: bytes, namespace: str = "") 
 
 
 def write_beside(data: Sharded, sources: Sources, key: str) -> None:
-    """Write digests beside shards: for this store, and for these shards alone."""
+    """Write digests beside shards, sealed for this store and these shards alone."""
     own, study = sources.digests(key)[0], sources.person_namespace or ""
     file = io.BytesIO()
     np.savez(file, digests=own, study=study, of=_seal_of(data, own, study, key))
@@ -102,24 +102,22 @@ def write_beside(data: Sharded, sources: Sources, key: str) -> None:
 
 
 def read_beside(data: Sharded, key: str) -> Sources:
-    """Return what was written beside shards; `ValueError` where this store wrote nothing for them."""
+    """Return what this store wrote beside shards; `ValueError` if it did not cut them."""
     with contextlib.suppress(Exception):  # a damaged file makes zipfile and NumPy raise nearly anything
         content = read_bytes(data.folder, _BESIDE, _MOST_BESIDE)
         arrays = plain_arrays(io.BytesIO(content), _MOST_BESIDE)
-        own, study = np.asarray(arrays["digests"], np.uint64), str(arrays.get("study", ""))
+        own, study = np.asarray(arrays["digests"], np.uint64), str(arrays["study"])
         if arrays["of"] == _seal_of(data, own, study, key):
             return Sources(known=own, person_namespace=study or None)
     raise ValueError(
-        f"this store did not cut the shards in {data.folder}, so it could not find their people in other "
-        "data sets: cut the files again with vips-explorer data shard, where this store is"
+        f"this store did not cut the shards in {data.folder}, so it cannot find their people in other data "
+        "sets: cut the files again with vips-explorer data shard and this store"
     )
 
 
 def _seal_of(data: Sharded, own: Digests, study: str, key: str) -> str:
-    """Tell stores, manifests and edited digests apart, and tell nothing of any."""
-    # Without pairs, which manifests of earlier versions lack: what was sealed then stays sealed.
-    public = {name: value for name, value in data.public.items() if name != "missing_pairs"}
-    content = replace(data, public=public).manifest.encode() + own.tobytes()
+    """Return a keyed hash of shards and digests, which differs for another store or after any edit."""
+    content = data.manifest.encode() + own.tobytes()
     return hashlib.blake2b(content, key=bytes.fromhex(key), salt=_salt(study), digest_size=16).hexdigest()
 
 
@@ -138,7 +136,7 @@ def kept(connection: sqlite3.Connection, fingerprint: str, table: str) -> Digest
     if row is None:
         return _NONE
     if not isinstance(row["digests"], bytes) or len(row["digests"]) % _NONE.itemsize:
-        raise StoreError("digests of people in the store are damaged: put back a copy of the store")
+        raise StoreError("the digests of people in the store are damaged: put back a copy of the store")
     return np.frombuffer(row["digests"], np.uint64)
 
 
@@ -160,12 +158,6 @@ def overlaps(connection: sqlite3.Connection, new: Digests, own: str, table: str 
     return {fingerprint: count for fingerprint, count in counts.items() if count}
 
 
-def without_digests(connection: sqlite3.Connection, own: str = "") -> list[str]:
-    """Return the names of private data sets of older versions, whose people cannot be found elsewhere."""
-    statement = "SELECT name FROM data WHERE private AND schema IS NULL AND fingerprint != ? ORDER BY created"
-    return [row["name"] for row in connection.execute(statement, [own])]
-
-
 def public_without_digests(connection: sqlite3.Connection) -> list[str]:
     """Return the names of public data sets whose rows would not be found in private ones."""
     statement = (
@@ -176,9 +168,9 @@ def public_without_digests(connection: sqlite3.Connection) -> list[str]:
 
 
 def ties(connection: sqlite3.Connection) -> dict[frozenset[str], tuple[bool, int]]:
-    """Return the last word on each pair of records: whether they share a budget, and in which row it stands.
+    """Return for each pair of records that was ever linked or separated whether it now shares a budget.
 
-    Pairs that nobody spoke of are not in it.
+    With it comes the number of the ledger's row that says so.
     """
     statement = "SELECT * FROM ledger WHERE kind IN ('link', 'separate') ORDER BY number"
     return {
@@ -195,7 +187,7 @@ def pool(connection: sqlite3.Connection, fingerprint: str) -> set[str]:
 
 
 def connected(fingerprint: str, links: Collection[Set[str]]) -> set[str]:
-    """Return all that links lead to from some records, and these.
+    """Return some records and all that links lead to from them.
 
     Examples
     --------
@@ -212,7 +204,7 @@ def connected(fingerprint: str, links: Collection[Set[str]]) -> set[str]:
 def pool_rows(connection: sqlite3.Connection, fingerprints: Collection[str]) -> list[chain.LedgerRow]:
     """Return the ledger of everything that shares a budget with some records.
 
-    Without what live runs announced: that is most rows, and only the end of its own run looks at it.
+    Announcements are left out: they are most rows, and only the end of their own run needs them.
     """
     members = sorted(set().union(*(pool(connection, fingerprint) for fingerprint in fingerprints)))
     marks = ", ".join("?" * len(members))
@@ -243,13 +235,13 @@ def problems(connection: sqlite3.Connection) -> list[str]:
 
 
 def _distinct(*lists: Digests) -> Digests:
-    """Return the digests of all lists, sorted; for millions of them this is faster than NumPy's `unique`."""
+    """Return the distinct digests of all lists, sorted; for millions this is faster than `np.unique`."""
     every = np.sort(np.concatenate(lists))
     return every[np.append(True, every[1:] != every[:-1])] if every.size else every
 
 
 def _salt(study: str) -> bytes:
-    """Return what makes digests of a study others than those of any other study, or of none."""
+    """Return the salt that tells the digests of a study from those of any other, or of none."""
     return hashlib.blake2b(study.encode(), digest_size=16).digest() if study else b""
 
 

@@ -1,4 +1,4 @@
-"""Budgets that follow people: which data sets share one, which were kept apart, and what is refused."""
+"""Budgets that follow people: which data sets share one, which are kept apart, and what is refused."""
 
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
@@ -12,29 +12,29 @@ from vips_core.store.ledger_chain import LedgerRow
 from vips_core.store.people import Digests
 
 _MOST_NAMED = 3  # data sets in a sentence
-_LINK = "link"  # kind of row, and what a cap is set by that two pools got when they were joined
+_LINK = "link"  # kind of row; also marks the cap that joined pools got
 
 
 class KnownPeople(ValueError):
-    """Records hold people of other data sets: nothing was registered, and someone has to say what they are.
+    """Records hold people of other data sets: nothing was registered, and somebody has to decide.
 
     Attributes
     ----------
     found
-        What was found, and what follows from it.
+        What was found and what follows, as a sentence without a full stop.
     may_share
         Whether the records may share a budget with those data sets.
     """
 
     def __init__(self, found: str, *, may_share: bool = False) -> None:
-        ways = ": agree with share_budget, or give separate, a reason why they are other people"
+        ways = ": agree with share_budget, or give separate, the reason why they are different people"
         super().__init__(found + ways * may_share)
         self.found, self.may_share = found, may_share
 
 
 @dataclass(frozen=True)
 class Newcomer:
-    """Records that are to be registered, and what was said of them.
+    """Records to be registered, with what was declared of them.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Newcomer:
     share_budget
         Whether they may join the budgets of data sets that hold some of their people.
     separate
-        Why people who are in other data sets too are others; empty where nobody says so.
+        Why people who seem to be in other data sets are different people; empty if nobody says so.
     """
 
     fingerprint: str
@@ -59,11 +59,11 @@ class Newcomer:
 
 
 def admit(connection: sqlite3.Connection, new: Newcomer) -> dict[str, int]:
-    """Return the private data sets whose budget new records join, by fingerprint, with how many they share.
+    """Return how many people new records share with each private data set whose budget they join.
 
-    Public records, and held-out ones, that are private anywhere are refused, and so are private ones that
-    were public or held out anywhere: what was computed from them there was not counted. So are those whose
-    unit is another than that of the data sets that they share people with: one budget counts one unit.
+    Refused are public and held-out records that are private anywhere; private ones that were public or held
+    out anywhere, because what was computed from them was not counted; and records with another unit than the
+    data sets that they share people with, because one budget counts one unit.
     """
     if new.separate:
         if new.share_budget:
@@ -87,7 +87,7 @@ def admit(connection: sqlite3.Connection, new: Newcomer) -> dict[str, int]:
 
 
 def link(connection: sqlite3.Connection, new: Newcomer, joining: Mapping[str, int]) -> None:
-    """Join the pools of records that share people; of several caps, the smallest ε and δ hold."""
+    """Join the pools of records that share people; the smallest ε and δ of their caps hold."""
     if not joining:
         return
     caps = [budget.cap_of(people.pool_rows(connection, [one])) for one in (new.fingerprint, *joining)]
@@ -113,10 +113,10 @@ def separate(
     why: str,
     signature: Mapping[str, str],
 ) -> None:
-    """Write down why records are of other people than those of other data sets; from then on they share none.
+    """Record why two groups of data sets hold different people; from then on they share no budget.
 
-    Where they shared a budget, each gets the cap back that it had before, unless it was changed since. What
-    was counted for both stays counted for both: then they cannot be separated any more.
+    If they shared one, each gets back the cap that it had before, unless the shared cap was changed since.
+    Once a run was counted for both, they cannot be separated any more.
     """
     joint, ties = people.pool_rows(connection, [fingerprint]), people.ties(connection)
     linked = people.pool(connection, fingerprint) & set(others)
@@ -153,7 +153,7 @@ def separate(
 
 
 def overlap_sentences(rows: Sequence[LedgerRow]) -> list[str]:
-    """Say with which data sets records share their budget: for the steward alone, since it counts people."""
+    """Return with which data sets records share their budget: for the steward, since it counts people."""
     members = {row.fingerprint for row in rows}
     return [
         f"{other['shared']:,} rows or persons of {row.data} occur in {other['name']} too: they share one cap "
@@ -166,7 +166,7 @@ def overlap_sentences(rows: Sequence[LedgerRow]) -> list[str]:
 
 
 def separations(rows: Sequence[LedgerRow]) -> list[str]:
-    """Say from which data sets records were kept apart although they share rows, by whom and why."""
+    """Return from which data sets records were kept apart although they share rows, by whom and why."""
     return [
         f"{row.data} was kept apart from {row.content['from']} by {row.content['by']}, although they share "
         f"rows or persons: {row.content['why']}"
@@ -176,13 +176,7 @@ def separations(rows: Sequence[LedgerRow]) -> list[str]:
 
 
 def _shared(connection: sqlite3.Connection, new: Newcomer) -> dict[str, int]:
-    """Return how many people private data sets share with new records; what cannot be shared is refused."""
-    unknown = people.without_digests(connection, new.fingerprint)
-    if unknown:
-        raise ValueError(
-            f"{unknown[0]} was registered by an older version, so whether it shares people with these "
-            "records is not known: register its file again first, or say why they are of other people"
-        )
+    """Return how many people each private data set shares with new records, or refuse them."""
     shared = people.overlaps(connection, new.records, new.fingerprint)
     test_shared = people.overlaps(connection, new.held_out, new.fingerprint)
     itself = people.common(new.records, new.held_out) if new.private else 0
@@ -200,21 +194,20 @@ def _shared(connection: sqlite3.Connection, new: Newcomer) -> dict[str, int]:
 
 
 def _keep_apart(connection: sqlite3.Connection, new: Newcomer) -> None:
-    """Write down why records that occur in other data sets too are of other people."""
+    """Record why rows that also occur in other data sets belong to different people."""
     others = {
         other
         for some in (new.records, new.held_out)
         for table in (people.PRIVATE, people.PUBLIC)
         for other in people.overlaps(connection, some, new.fingerprint, table)
     }
-    unknown = people.without_digests(connection, new.fingerprint)
-    if others or unknown or people.common(new.records, new.held_out):
-        called = ", ".join(filter(None, [people.names(connection, others), *unknown])) or new.name
+    if others or people.common(new.records, new.held_out):
+        called = people.names(connection, others) or new.name
         separate(connection, new.fingerprint, new.name, others, called, new.separate, new.signature)
 
 
 def _check_declared(connection: sqlite3.Connection, new: Newcomer, rows: Sequence[LedgerRow]) -> None:
-    """Refuse what does not agree with what is known of a name and of records that share a budget."""
+    """Refuse a declaration that contradicts what is known of the name or of the shared budget."""
     taken = connection.execute("SELECT fingerprint FROM data WHERE name = ?", [new.name]).fetchone()
     if taken is not None and taken["fingerprint"] != new.fingerprint:
         raise ValueError(f"another data set is called {new.name}: choose another name, or remove that one")
@@ -259,7 +252,7 @@ def _by(person_column: str | None) -> str:
 
 
 def _counted(connection: sqlite3.Connection, counts: Mapping[str, int]) -> str:
-    """Name a few data sets, with how many rows or persons each shares."""
+    """Return the names of a few data sets, each with the number of rows or persons that it shares."""
     most = sorted((-count, people.names(connection, [other])) for other, count in counts.items())
     named = [f"{name} ({-less:,})" for less, name in most[:_MOST_NAMED]]
     more = len(counts) - _MOST_NAMED

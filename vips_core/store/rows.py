@@ -1,10 +1,12 @@
-"""Rows of the store as the rest of the project sees them."""
+"""Data sets and runs as the rest of the project sees them, read from their tables."""
 
 import functools
 import importlib.metadata
 import json
 import platform
 import sqlite3
+import types
+import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -12,28 +14,14 @@ from typing import Any, TypeVar
 from vips_core import validate
 from vips_core.models.task import TASKS
 from vips_core.privacy.plan import PrivacyPlan, PurePlan
-from vips_core.records import KINDS as RECORD_KINDS
+from vips_core.records import KINDS
 from vips_core.store.budget import Cap
 from vips_core.store.database import StoreError
 
-FIT, SWEEP, AUDIT = KINDS = ("fit", "sweep", "audit")  # of runs
+FIT, SWEEP, AUDIT = RUN_KINDS = ("fit", "sweep", "audit")
 QUEUED, RUNNING, DONE, CANCELLED, FAILED = STATUSES = ("queued", "running", "done", "cancelled", "failed")
 _PACKAGES = ("vips-explorer", "numpy", "scipy", "numba")
 _Made = TypeVar("_Made")
-_RUN_TYPES = {
-    **dict.fromkeys(("id", "data", "status"), str),
-    **dict.fromkeys(("step", "steps"), int),
-    **dict.fromkeys(("fingerprint", "error"), str | None),
-    **dict.fromkeys(("epsilon", "started", "ended"), float | None),
-    "created": float,
-    "seed": int | None,
-}
-_DATA_TYPES = {
-    **dict.fromkeys(("name", "fingerprint", "unit"), str),
-    "records": int,
-    "created": float,
-    "person_column": str | None,
-}
 
 
 @dataclass(frozen=True)
@@ -43,17 +31,17 @@ class DataRow:
     Attributes
     ----------
     kind
-        Name of the model that it suits.
+        Of records: documents, table or images.
     cap
         Of a private data set.
     fingerprint
-        Of the records, whatever their name; "" for those that come with the project.
+        Identifies the records whatever their name; "" for data sets that come with the project.
     unit
-        What one record is of, and so what is protected, e.g. "one patient".
+        What is protected: what one record stands for, e.g. "one patient".
     person_column
-        Column that names each row's person, None where each row is a record of its own.
+        Column that names each row's person, None if each row is a record of its own.
     person_namespace
-        Study whose identifiers they are: equal ones of other studies are other people.
+        Study that assigned the identifiers: equal ones of other studies are other people.
     """
 
     name: str
@@ -78,11 +66,11 @@ class NewRun:
     kind
         `FIT`, `SWEEP` or `AUDIT`.
     request
-        The table that says what it does.
+        What it does, as a table for TOML or JSON.
     plan
-        What it will release; None for a sweep or an audit, which private data never allow.
+        What it will release; None for a sweep or an audit, which private data do not allow.
     accountant
-        By which a refusal says what would fit.
+        With which a refusal computes what would fit.
     """
 
     kind: str
@@ -97,16 +85,16 @@ class NewRun:
 
 @dataclass(frozen=True)
 class RunRow:
-    """A run as it stands.
+    """A run and its present state.
 
     Attributes
     ----------
     fingerprint
-        Of the private records that it uses, whatever their name; None on public ones.
+        Identifies the private records that it uses; None on public ones.
     epsilon
-        Of its releases so far, None where it is infinite.
+        ε of its releases so far, None if infinite.
     plan
-        What it was reserved with; None for sweeps, and for runs of older versions.
+        What it reserved; None for sweeps and audits.
     """
 
     id: str
@@ -130,16 +118,16 @@ class RunRow:
 
 
 def run_row(row: sqlite3.Row, scores: list[tuple[int, float]]) -> RunRow:
-    """Return a row of the table of runs; `StoreError` where it is damaged."""
+    """Return a row of the table of runs; `StoreError` if it is damaged."""
     try:
         fields = {name: row[name] for name in RunRow.__dataclass_fields__ if name != "scores"}
         fields |= {name: dict(json.loads(row[name])) for name in ("request", "versions")}
         plan = None if row["plan"] is None else _plan(json.loads(row["plan"]))
         run = RunRow(**fields | {"pinned": bool(row["pinned"]), "scores": scores, "plan": plan})
         methods = TASKS[run.request["model"]].methods
-        if (run.kind != SWEEP and run.request["method"] not in methods) or run.kind not in KINDS:
+        if (run.kind != SWEEP and run.request["method"] not in methods) or run.kind not in RUN_KINDS:
             raise ValueError(run.kind)
-        return _typed(run, _RUN_TYPES)
+        return _typed(run)
     except (KeyError, TypeError, ValueError):
         raise StoreError("a run in the store is damaged: put back a copy of the store") from None
 
@@ -149,20 +137,20 @@ def _plan(values: Mapping[str, Any]) -> PrivacyPlan | PurePlan:
 
 
 def data_row(row: sqlite3.Row, cap: Cap | None) -> DataRow:
-    """Return a row of the table of data sets; `StoreError` where it is damaged."""
+    """Return a row of the table of data sets; `StoreError` if it is damaged."""
     try:
         fields = {name: row[name] for name in DataRow.__dataclass_fields__ if name != "cap"}
         truths = {name: bool(row[name]) for name in ("private", "has_test")}
-        validate.one_of("kind", row["kind"], RECORD_KINDS)
-        return _typed(DataRow(**fields | truths, cap=cap), _DATA_TYPES)
+        validate.one_of("kind", row["kind"], KINDS)
+        return _typed(DataRow(**fields | truths, cap=cap))
     except (KeyError, TypeError, ValueError):
         raise StoreError("a data set in the store is damaged: put back a copy of the store") from None
 
 
-def _typed(made: _Made, types: Mapping[str, Any]) -> _Made:
-    """Return what a row holds; `TypeError` where a damaged file has another type than the column."""
-    for name, kind in types.items():
-        if not isinstance(getattr(made, name), kind):
+def _typed(made: _Made) -> _Made:
+    """Return what a row holds; `TypeError` if a damaged file has a value of another type than its column."""
+    for name, kind in typing.get_type_hints(type(made)).items():
+        if isinstance(kind, type | types.UnionType) and not isinstance(getattr(made, name), kind):
             raise TypeError(name)
     return made
 

@@ -10,19 +10,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from vips_core.models.task import TASKS
 from vips_core.privacy.events import SampledGaussian
 from vips_core.privacy.plan import PrivacyPlan, PurePlan
 from vips_core.store import budget, declaration
 from vips_core.store import ledger_chain as chain
 from vips_core.store.database import insert
+from vips_core.store.datasets import DataSets
 from vips_core.store.ledger_chain import LedgerRow
 from vips_core.store.rows import CANCELLED, QUEUED, RUNNING, DataRow, NewRun, RunRow, run_row, versions
-from vips_core.store.sharing import SharedBudgets
 
 _REFUSED = "no run may use registered data"
 
 
-class Store(SharedBudgets):
+class Store(DataSets):
     """Data sets, their budgets and ledger, and runs, in one folder that many processes share.
 
     Parameters
@@ -42,17 +43,17 @@ class Store(SharedBudgets):
     """
 
     def queue(self, run: NewRun, *, held: bool = False) -> str:
-        """Add a run to those that wait, and return its name.
+        """Queue a run and return its name.
 
-        On private data its whole cost is reserved, or it is refused; the plan is stored with it, and everyone
-        reads it there.
+        On private data its whole cost is reserved, or it is refused. Its plan is stored with it, and derived
+        nowhere else.
 
         Parameters
         ----------
         run
             What to do.
         held
-            Whether other processes let it be for a while, because the caller starts it itself.
+            Whether other processes leave it alone for a while, because the caller starts it.
 
         Returns
         -------
@@ -61,13 +62,11 @@ class Store(SharedBudgets):
         """
         row = self.data_row(run.data)
         if row.private and run.plan is None:
-            raise ValueError(
-                f"a {run.kind} would spend the budget of {run.data}, which is private, on trials"
-            )
+            raise ValueError(f"{run.data} is private: a {run.kind} would spend its budget on trials")
         if row.private and isinstance(run.plan, PurePlan):
-            raise ValueError(f"{run.data} is private: its cap counts releases at the wall, and this is none")
+            raise ValueError(f"{run.data} is private: its cap counts only releases at the wall")
         if row.private:
-            # The slow part before the lock: under it the answer is known, unless others were faster.
+            # Slow, so before the lock: under it the result is cached, unless others were faster.
             _check_budget(self.ledger(run.data), run)
         run_id = secrets.token_hex(4)
         with self.database.write() as connection:
@@ -94,7 +93,7 @@ class Store(SharedBudgets):
         chain.append(connection, "reserve", row.fingerprint, row.name, content, run_id)
 
     def run(self, run_id: str) -> RunRow:
-        """Return one run as it stands; `ValueError` where there is none of this name."""
+        """Return one run; `ValueError` if none has this name."""
         runs = self._runs("id = ?", [run_id])
         if not runs:
             raise ValueError(f"there is no run {run_id!r}")
@@ -103,7 +102,7 @@ class Store(SharedBudgets):
     def data_of(self, run: RunRow) -> DataRow:
         """Return what is public about the records that a run used.
 
-        Where they are gone, and also where others have their name by now: what the ledger says of them.
+        If they were removed, or their name now belongs to other records, the ledger tells.
         """
         with contextlib.suppress(ValueError):  # removed since
             row = self.data_row(run.data)
@@ -111,12 +110,11 @@ class Store(SharedBudgets):
                 return row
         declared: Mapping[str, Any] = {}
         if run.fingerprint is not None:
-            with self.database.lock, self.database.translated():
-                connection = self.database.connection()
+            with self.database.reading() as connection:
                 declared = declaration.last_declared(connection, run.fingerprint, run.data) or {}
         return DataRow(
             name=run.data,
-            kind=run.request["model"],
+            kind=TASKS[run.request["model"]].kind,
             records=declared.get("records", 0),
             private=run.fingerprint is not None,
             cap=None,
@@ -129,11 +127,11 @@ class Store(SharedBudgets):
         )
 
     def ledger_of(self, run: RunRow) -> list[LedgerRow]:
-        """Return the rows of the ledger of the private records that a run used, also of removed ones."""
+        """Return the ledger of the private records that a run used, even if they were removed."""
         if run.fingerprint is None:
             return []
-        with self.database.lock, self.database.translated():
-            return self._rows(self.database.connection(), run.fingerprint)
+        with self.database.reading() as connection:
+            return self._rows(connection, run.fingerprint)
 
     def runs(
         self,
@@ -147,7 +145,7 @@ class Store(SharedBudgets):
         Parameters
         ----------
         data, model, status, kind
-            Only runs on this data set, of this model, in this state, of this kind; any where left out.
+            Only runs on this data set, of this model, in this state, of this kind; all if left out.
 
         Returns
         -------
@@ -167,7 +165,7 @@ class Store(SharedBudgets):
         return [run_row(row, scores[row["id"]]) for row in rows]
 
     def cancel(self, run_id: str) -> None:
-        """Stop a run within one step; what it has released by then stays and is settled."""
+        """Stop a run within one step; what it has released is kept and settled."""
         with self.database.write() as connection:
             row = connection.execute("SELECT * FROM runs WHERE id = ?", [run_id]).fetchone()
             if row is None:
@@ -181,13 +179,13 @@ class Store(SharedBudgets):
         self.keep_head()
 
     def pin(self, run_id: str, pinned: bool) -> None:
-        """Mark a run as one to keep in view, or undo it."""
+        """Pin a run, so that pages keep it in view, or unpin it."""
         self.run(run_id)
         with self.database.write() as connection:
             connection.execute("UPDATE runs SET pinned = ? WHERE id = ?", [pinned, run_id])
 
     def delete(self, run_id: str) -> None:
-        """Remove a run that has ended, with its files; the ledger keeps what it cost."""
+        """Delete a run that has ended, with its files; the ledger keeps its cost."""
         row = self.run(run_id)
         with self.database.write() as connection:
             ended = "DELETE FROM runs WHERE id = ? AND status NOT IN (?, ?)"
@@ -205,7 +203,7 @@ def end(
     epsilon: float | None = 0.0,
     error: str | None = None,
 ) -> None:
-    """End a run in the caller's transaction, and settle its reservation to what was released."""
+    """End a run in the caller's transaction and settle its reservation to its releases."""
     connection.execute(
         "UPDATE runs SET status = ?, ended = ?, epsilon = ?, error = ?, worker = NULL WHERE id = ?",
         [status, time.time(), epsilon, error, row["id"]],
@@ -223,7 +221,7 @@ def _check_budget(rows: Sequence[LedgerRow], run: NewRun) -> None:
     assert isinstance(run.plan, PrivacyPlan)
     if not run.plan.is_sampled_as_accounted:
         raise ValueError(
-            f"{run.data} is private: batches of fixed size are refused, since ε is computed for Poisson ones"
+            f"{run.data} is private: batches of fixed size are refused, because ε assumes Poisson batches"
         )
     taken = budget.counted(rows)
     if not budget.fits(taken, run.plan.events(), cap_filter):
@@ -234,24 +232,14 @@ def _request_text(run: NewRun) -> str:
     return json.dumps(run.request, ensure_ascii=False)
 
 
-def _promises(plan: PrivacyPlan | PurePlan | None) -> bool:
-    """Whether a plan has a finite ε."""
-    return isinstance(plan, PurePlan) or (plan is not None and bool(plan.noise_multiplier))
-
-
 def _insert(connection: sqlite3.Connection, run_id: str, run: NewRun, row: DataRow, held: bool) -> None:
     now = time.time()
-    values = {
+    values = {name: getattr(run, name) for name in ("kind", "model", "data", "seed", "steps")} | {
         "id": run_id,
-        "kind": run.kind,
         "request": _request_text(run),
-        "model": run.model,
-        "data": run.data,
         "fingerprint": row.fingerprint if row.private else None,
-        "seed": run.seed,
         "status": QUEUED,
-        "steps": run.steps,
-        "epsilon": 0.0 if _promises(run.plan) else None,
+        "epsilon": 0.0 if run.plan is not None and run.plan.is_private else None,
         "plan": None if run.plan is None else json.dumps(asdict(run.plan)),
         "claimed": now if held else None,
         "created": now,

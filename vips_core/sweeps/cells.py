@@ -21,6 +21,7 @@ import vips_core
 from vips_core.fit import Progress
 from vips_core.jobs import execution
 from vips_core.jobs.request import Request
+from vips_core.jobs.submission import prepare
 from vips_core.kernels.pool import one_thread
 from vips_core.records import DataSet
 from vips_core.records.files.npz import load_arrays
@@ -202,7 +203,7 @@ def cell_of_worker(*arguments: Any) -> tuple[dict[str, Any], bytes | None]:
 
 
 def _train(request: Request, data: DataSet, keep: bool) -> tuple[dict[str, Any], bytes | None]:
-    prepared = execution.prepare(request, data)
+    prepared = prepare(request, data)
     trace: list[tuple[int, float]] = []
 
     def watch(progress: Progress[Any]) -> None:

@@ -21,10 +21,9 @@ from typing import Any
 
 from vips_core.csv_text import to_csv
 from vips_core.engines.cluster import Cluster, client_of
-from vips_core.jobs.interrupts import noted_interrupts
-from vips_core.jobs.lifecycle import RunInHand
+from vips_core.jobs.lifecycle import ClaimedRun
 from vips_core.jobs.request import Request
-from vips_core.jobs.worker import OnStep
+from vips_core.jobs.worker import OnStep, noted_interrupts
 from vips_core.kernels.pool import THREAD_VARIABLES, set_variables
 from vips_core.store.rows import CANCELLED, DONE, FAILED, SWEEP, NewRun
 from vips_core.store.store import Store
@@ -179,7 +178,7 @@ def submit_sweep(store: Store, table: Mapping[str, Any], *, held: bool = False) 
     return store.queue(run, held=held)
 
 
-def run_sweep(run: RunInHand, on_step: OnStep | None, cluster: Cluster | None = None) -> None:
+def run_sweep(run: ClaimedRun, on_step: OnStep | None, cluster: Cluster | None = None) -> None:
     """Run the missing cells, here or on a cluster; the run fails if a cell does."""
     stopped = False
 

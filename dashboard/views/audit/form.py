@@ -45,7 +45,7 @@ def new_audit() -> None:
     audited = {  # methods that release through the wall, with noise
         name: METHOD_NAMES[name]
         for name, method in task.methods.items()
-        if name != NON_PRIVATE and not method.is_pure
+        if name != NON_PRIVATE and method.pure is None
     }
     _choose(METHOD, "Method", audited)
     number_with_slider(NOISE if choice(SPEND, as_buttons=True) == "noise" else EPSILON)

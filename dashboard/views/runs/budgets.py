@@ -10,8 +10,7 @@ from dashboard.components.formats import brief
 from dashboard.components.layout import card, metric
 from dashboard.components.tables import by_width, csv_button, text_table
 from dashboard.views.runs import charts, text
-from vips_core.store import caps
-from vips_core.store.budget import Cap
+from vips_core.store.budget import Cap, cap_rows
 from vips_core.store.database import StoreError
 from vips_core.store.rows import DataRow
 
@@ -67,7 +66,7 @@ def _budget(row: DataRow) -> None:
     else:
         st.markdown(text.NOTHING_RELEASED)
     st.caption(text.CAPS_CAPTION)
-    text_table(charts.caps_table(caps.all_set(stored.store().ledger(row.name))))
+    text_table(charts.caps_table(cap_rows(stored.store().ledger(row.name))))
     with st.expander("Change the cap", type="compact"):
         _cap_form(row, budget.cap)
     _separation(row)

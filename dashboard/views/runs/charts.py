@@ -31,7 +31,7 @@ from vips_core.reports.figures import (
 )
 from vips_core.reports.traces import axis, marked_line
 from vips_core.store.budget import Budget
-from vips_core.store.ledger_chain import KINDS, LedgerRow
+from vips_core.store.ledger_chain import ROW_KINDS, LedgerRow
 from vips_core.store.rows import AUDIT, DONE, FIT, SWEEP, RunRow
 
 Results = Mapping[str, RunResults | None]  # by run; None while they are computed
@@ -200,7 +200,7 @@ def ledger_table(rows: Sequence[LedgerRow]) -> pd.DataFrame:
         {
             "Row": row.number,
             "Time (UTC)": pd.Timestamp(row.time, unit="s"),
-            "Event": KINDS[row.kind],
+            "Event": ROW_KINDS[row.kind],
             "Data": row.data,
             "Run": row.run or "–",
             "Content": row.describe(),

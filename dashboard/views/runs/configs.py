@@ -14,7 +14,7 @@ from vips_core.sweeps.job import submit_sweep
 
 
 def show() -> None:
-    """Show the form for a config, and the actions on a valid one."""
+    """Show the form for a config, and the actions on a valid config."""
     with card("Run a config", text.CONFIG_CAPTION):
         uploaded = st.file_uploader("Config file", ["toml"], max_upload_size=1, key="config-file")
         typed = st.text_area("Or paste it here", height=220, key="config-text", max_chars=data.LARGEST_CONFIG)

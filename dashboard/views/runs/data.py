@@ -27,7 +27,8 @@ OWN_PROOF = "pure"  # among the accountants: the ε of a method with a privacy p
 
 _PARTS = {HISTORY: "Runs", BUDGETS: "Budgets", IMPORT: "Import"}
 PART = Choice("part", "Show", HISTORY, _PARTS, text.PART_HELP)
-MODEL = Choice("model", "Model", ALL, ChainMap(TITLES, {ALL: "All models"}), "Show runs of this model only.")
+_MODELS = ChainMap(TITLES, {ALL: "All models"})  # type: ignore[arg-type]  # it is only read
+MODEL = Choice("model", "Model", ALL, _MODELS, "Show runs of this model only.")
 DATA = Text("data", ALL, r"\w[\w .,-]{0,200}")
 _STATUSES = {ALL: "Any status", **{name: name.capitalize() for name in STATUSES}}
 STATUS = Choice("status", "Status", ALL, _STATUSES, "Show runs with this status only.")

@@ -1,4 +1,4 @@
-"""Start: what VIPS does, in three sentences and one picture, and three examples to begin with."""
+"""Start: VIPS in three sentences and one picture, with three examples."""
 
 from base64 import b64encode
 from pathlib import Path
@@ -10,16 +10,15 @@ from dashboard.components import layout
 
 _TITLE = "Learn from many, reveal no one"
 _SENTENCES = (
-    "VIPS trains Bayesian models on people's records while these stay behind a wall. Only sums over many "
-    "records pass it, so bounded that no one moves them much, and with noise that hides what anyone does. "
-    "A ledger remembers each release, and one number follows from it, **ε**: the smaller, the less can be "
-    "learned about any one person."
+    "VIPS trains Bayesian models on people's records while the records stay behind a wall. Only sums over "
+    "many records pass it: each person's effect is capped, then hidden by noise. A ledger records every "
+    "release and gives one number, **ε**: the smaller it is, the less anyone can learn about one person."
 )
 _EXAMPLES = (
     (
         "topics",
         "What were 230 years of speeches about?",
-        "Ten topics of the State of the Union addresses at ε = 3, beside those without privacy.",
+        "Ten topics of the State of the Union addresses at ε = 3, next to topics without privacy.",
         "Find the topics",
     ),
     (
@@ -31,20 +30,20 @@ _EXAMPLES = (
     (
         "images",
         "Can noise learn to draw?",
-        "Handwritten digits taken apart and put together again by a network that never sees one clearly.",
+        "Handwritten digits, encoded and reconstructed by a network that learns only from noisy totals.",
         "Reconstruct the digits",
     ),
 )
 _MORE = (
     ("plan", "Plan a privacy budget"),
-    ("frontier", "What each ε buys"),
-    ("learn", "Learn it, lesson by lesson"),
+    ("frontier", "Compare privacy with utility"),
+    ("learn", "Take the course"),
 )
 
 
 _ALT = (
-    "Records stay behind the wall. Only bounded sums with noise pass it; each pass is written into a ledger, "
-    "from which ε follows; everything outside is free."
+    "Records stay behind the wall. Only capped sums with noise pass it. A ledger records every release, and "
+    "ε follows from the ledger. Everything computed outside costs no privacy."
 )
 _HERE = Path(__file__).parent
 _INK, _INK_ON_DARK = "#1C2733", "#E6EBF0"
@@ -76,7 +75,7 @@ def show() -> None:
 
 
 def _picture(ink: str) -> str:
-    """Return the picture in two widths, with the style that shows the one that fits: they come together."""
+    """Return the picture in two widths, with the style that shows the one that fits."""
     style = (_HERE / "start.css").read_text(encoding="utf-8")
     walls = {name: (_HERE / f"wall_{name}.svg").read_text(encoding="utf-8") for name in ("wide", "narrow")}
     images = [

@@ -18,7 +18,6 @@ from scipy.special import expit
 import vips_core as vips
 from tests.benchmarks.utility import logistic, tables
 from tests.benchmarks.utility.run import append
-from vips_core.baselines.erm import fit_erm
 
 LEVEL = 0.9
 
@@ -45,7 +44,7 @@ def main() -> None:
 
 def covered(rows: vips.Table, epsilon: float, seed: int) -> tuple[float, float, float]:
     """Shares of weights, of the constant alone, and of non-private estimates that intervals hold."""
-    truth = fit_erm(rows)
+    truth = logistic.ridge(rows)
     labels = np.random.default_rng(seed).random(len(rows)) < expit(rows.x @ truth)
     drawn = replace(rows, y=labels)
     model = vips.BayesianLogistic(drawn.feature_names, drawn.norm_bound)
@@ -56,7 +55,7 @@ def covered(rows: vips.Table, epsilon: float, seed: int) -> tuple[float, float, 
     constant = int(np.argmax(np.abs(rows.x.mean(axis=0))))
     holds = [
         (low <= target) & (target <= high)
-        for of, target in (("weights", truth), ("non-private", fit_erm(drawn)))
+        for of, target in (("weights", truth), ("non-private", logistic.ridge(drawn)))
         for low, high in [model.credible_intervals(fit, LEVEL, of).T]
     ]
     return float(holds[0].mean()), float(holds[0][constant]), float(holds[1].mean())

@@ -7,18 +7,23 @@ it. The paper's variant takes ten steps of full batches; strong composition is t
 
 import functools
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
 import vips_core as vips
-from vips_core.baselines.dpsgd import PrivateGradientDescent
-from vips_core.baselines.erm import fit_erm
-from vips_core.baselines.objective_perturbation import fit_objective_perturbation, public_penalty
-from vips_core.models.logistic import paces
+from vips_core.models.logistic.constants import Constants
+from vips_core.models.logistic.paper import Paper
+from vips_core.models.logistic.refined import DEFAULT, Refined
+from vips_core.models.logistic.rivals import (
+    PrivateGradientDescent,
+    fit_objective_perturbation,
+    public_penalty,
+)
 from vips_core.records import Table
 
 EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
@@ -42,25 +47,20 @@ def metrics(labels: np.ndarray, probabilities: np.ndarray) -> dict[str, float]:
     }
 
 
-@contextmanager
-def prior_of_log_odds(deviation: float) -> Iterator[None]:
-    """Train the refined variant with another prior standard deviation of a typical record's log odds."""
-    chosen = paces.PRIOR
-    paces.PRIOR = deviation * paces.RADIUS
-    try:
-        yield
-    finally:
-        paces.PRIOR = chosen
+def with_constants(rows: Table, constants: Constants) -> vips.BayesianLogistic:
+    """Return the refined model for these rows, with other constants."""
+    variants = {"refined": functools.partial(Refined, constants=constants), "paper": Paper}
+    model = type("BayesianLogistic", (vips.BayesianLogistic,), {"VARIANTS": variants})
+    return model(rows.feature_names, rows.norm_bound)
 
 
 def refined(deviation: float) -> Scores:
-    """The refined variant."""
+    """The refined variant, with a prior standard deviation of a typical record's log odds."""
+    constants = replace(DEFAULT, prior_log_odds=deviation)
 
     def scores(train, test, epsilon, seed):
-        model = vips.BayesianLogistic(train.feature_names, train.norm_bound)
-        plan = _plan("refined", len(train), epsilon)
-        with prior_of_log_odds(deviation):
-            return model.predict_probability(vips.fit(model, train, plan, seed=seed), test)
+        model, plan = with_constants(train, constants), plan_of("refined", len(train), epsilon)
+        return model.predict_probability(vips.fit(model, train, plan, seed=seed), test)
 
     return scores
 
@@ -70,7 +70,7 @@ def paper(accountant: str) -> Scores:
 
     def scores(train, test, epsilon, seed):
         model = vips.BayesianLogistic(train.feature_names, train.norm_bound, "paper")
-        plan = _plan(accountant, len(train), epsilon)
+        plan = plan_of(accountant, len(train), epsilon)
         return model.predict_probability(vips.fit(model, train, plan, seed=seed), test)
 
     return scores
@@ -83,7 +83,7 @@ def dp_sgd(clip: float, rate: float | None) -> Scores:
         model = PrivateGradientDescent(
             train.feature_names, train.norm_bound, clip=clip * train.norm_bound, learning_rate=rate
         )
-        plan = _plan("DP-SGD", len(train), epsilon)
+        plan = plan_of("DP-SGD", len(train), epsilon)
         return model.predict_probability(vips.fit(model, train, plan, seed=seed), test)
 
     return scores
@@ -105,10 +105,16 @@ def private_erm(penalty: float, radius: float) -> Scores:
     return scores
 
 
+def ridge(rows: Table, penalty: float = 1.0) -> np.ndarray:
+    """Non-private weights that minimise the log loss plus penalty/2·‖w‖², averaged within a person."""
+    solver = LogisticRegression(C=1 / penalty, fit_intercept=False, max_iter=10_000, tol=1e-8)
+    return solver.fit(rows.x, rows.y, sample_weight=rows.row_weights).coef_[0]
+
+
 def not_private(train, test, epsilon, seed):
     """Ridge regression, with the stronger penalty where there are few records per feature."""
     penalty = 1.0 if len(train) > 10 * train.x.shape[1] else 30.0
-    return expit(test.x @ fit_erm(train, penalty))
+    return expit(test.x @ ridge(train, penalty))
 
 
 METHODS: dict[str, Scores] = {
@@ -145,7 +151,7 @@ def applies(method: str, rows: Table, epsilon: float) -> bool:
 
 
 @functools.cache
-def _plan(kind: str, records: int, epsilon: float) -> vips.PrivacyPlan:
+def plan_of(kind: str, records: int, epsilon: float) -> vips.PrivacyPlan:
     """The plan depends on public quantities alone: calibrate once."""
     public = {"records": records, "epsilon": epsilon, "delta": DELTA}
     if kind == "refined":

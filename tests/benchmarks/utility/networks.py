@@ -47,9 +47,9 @@ def paper(accountant: str, name: str, train: Images, test: Images, epsilon: floa
     return vips.pixel_accuracy(vips.fit(model, train, plan, seed=seed), test)
 
 
-def _network(rows: Images, method: str) -> SBN:
+def _network(rows: Images, variant: str) -> SBN:
     pixels = rows.shape[0] * rows.shape[1]
-    return SBN(pixels, HIDDEN, rows.shape, variant=method)
+    return SBN(pixels, HIDDEN, rows.shape, variant=variant)
 
 
 BENCH = Bench(

@@ -17,8 +17,7 @@ from tests.pages import address, checked, metrics, settled, view
 from vips_core import PrivacyPlan
 from vips_core.jobs.request import Request
 from vips_core.jobs.submission import submit
-from vips_core.store.budget import Cap
-from vips_core.store.forecast import forecast
+from vips_core.store.budget import Cap, forecast
 
 __all__ = ["store"]  # a fixture
 PLAN = PrivacyPlan(records=60, expected_batch=20, epochs=2, noise_multiplier=3.0, delta=1e-4)

@@ -16,6 +16,7 @@ from dashboard.model_page import upload_files
 from tests.dashboard.topics_page import errors
 from tests.pages import address, checked, view
 from vips_core.records import KINDS
+from vips_core.store import pools
 
 DOCUMENTS, TABLE_KIND, IMAGES = (KINDS[name] for name in ("documents", "table", "images"))
 CSV = b"age,pulse,stroke\n50,60,0\n70,,1\n35,88,0\n"
@@ -286,7 +287,7 @@ def test_an_answer_about_known_people_holds_for_the_files_it_was_given_for():
     assert errors(add(at)) == ["Say why they are other people"]
     at.text_input(key="separate").set_value("greetings that everyone writes")
     add(at)
-    assert "greetings that everyone writes" in stored.store().separations("third")[0]
+    assert "greetings that everyone writes" in pools.separations(stored.store().ledger("third"))[0]
     assert stored.store().linked("third") == []
 
 
@@ -326,7 +327,7 @@ def test_what_was_public_cannot_be_private_in_another_upload():
     checked(at.radio(key="same-people").set_value("No: other people").run())
     at.text_input(key="separate").set_value("printed in the newspaper")
     add(at)
-    assert "kept apart from first" in stored.store().separations("second")[0]
+    assert "kept apart from first" in pools.separations(stored.store().ledger("second"))[0]
 
 
 def test_a_column_that_names_the_person():
@@ -388,7 +389,7 @@ def test_another_file_leaves_what_was_said_about_protection_and_name():
     at = attach(form(), ("words.npz", b"no zip", "application/octet-stream"))
     at.text_input(key="data-name").set_value("letters")
     at.number_input(key="cap-delta").set_value(1e-3)
-    assert errors(add(at)) == ["The file is not a readable .npz of plain arrays: it is no zip archive"]
+    assert errors(add(at)) == ["The file is not a readable .npz of plain arrays: it is not a zip archive"]
     at = attach(at, None)  # as a browser reports it, when one file takes the place of another
     assert missing(at) == ["Still missing: a file."]
     add(attach(at, ("d.txt", b"peace and war\nwar\n" * 5, "text/plain")))

@@ -8,7 +8,7 @@ import pytest
 from dashboard.components.bounds import at_most
 from dashboard.components.formats import number
 from dashboard.views.learn import lessons
-from dashboard.views.learn.lessons import linkage, local, neighbours, processing, response, surveys
+from dashboard.views.learn.lessons import base, linkage, local, neighbours, processing, response
 from vips_core import PrivacyPlan
 from vips_core.privacy import gaussian
 
@@ -36,7 +36,7 @@ def test_linkage_joins_a_register_with_names(people, birth):
     named = sum(len(names) == 1 for names in register.values()) / people
     crowd = sum(len(names) for names in register.values() if len(names) >= 5) / people
     shown = dict(outcome("linkage", linkage_people=people, linkage_birth=birth).numbers)
-    assert shown["Alone with their combination"] == f"{named:.1%}"
+    assert shown["Unique"] == f"{named:.1%}"
     assert shown["In a crowd of 5 or more"] == f"{crowd:.1%}"
     expected = float(linkage.expected_alone(people, birth))
     assert named == pytest.approx(expected, abs=6 * math.sqrt(0.25 / people))
@@ -57,21 +57,21 @@ def test_randomised_response_matches_a_survey_of_single_people(epsilon, share):
     honest = rng.random((500, people)) < truth
     said_yes = np.where(honest, answers, ~answers).mean(axis=1)
     own = (said_yes - (1 - truth)) / (2 * truth - 1)
-    error = surveys.standard_error(people, epsilon)
+    error = base.survey_error(people, epsilon)
     assert own.std() == pytest.approx(error, rel=0.2)
     assert own.mean() == pytest.approx(share, abs=6 * error / math.sqrt(500))
-    ours = surveys.estimates(share, people, epsilon, 2000, 7)
+    ours = base.survey_estimates(share, people, epsilon, 2000, 7)
     assert ours.std() == pytest.approx(error, rel=0.1)
     shown = dict(outcome("response", response_eps=epsilon, response_share=share).numbers)
     assert shown["True answers"] == f"{truth:.0%}"
     assert shown["Say yes"] == f"{share * truth + (1 - share) * (1 - truth):.1%}"
-    assert shown["Its standard error"] == f"±{surveys.standard_error(1000, epsilon):.2%}"
+    assert shown["Standard error"] == f"±{base.survey_error(1000, epsilon):.2%}"
 
 
 def test_randomised_response_s_answer_is_true():
     epsilon = math.log(3)
-    assert surveys.truth_probability(epsilon) == pytest.approx(0.75)
-    assert 1000 * float(surveys.unbiased(np.array(0.35), epsilon)) == pytest.approx(200)
+    assert base.truth_probability(epsilon) == pytest.approx(0.75)
+    assert 1000 * float(base.unbiased(np.array(0.35), epsilon)) == pytest.approx(200)
     assert right_answer("response") == "About 200"
     assert response.LESSON.defaults["response_eps"] == 1.1
 
@@ -124,15 +124,13 @@ def test_local_and_central_errors_match_simulations(epsilon):
     noise = rng.laplace(scale=1 / epsilon, size=20_000) / people
     assert noise.std() == pytest.approx(local.central_error(people, epsilon), rel=0.1)
     assert local.simulated_error(people, epsilon) == pytest.approx(
-        surveys.standard_error(people, epsilon), rel=0.25
+        base.survey_error(people, epsilon), rel=0.25
     )
     needed = local.people_needed(people, epsilon)
-    assert surveys.standard_error(needed, epsilon) == pytest.approx(local.central_error(people, epsilon))
+    assert base.survey_error(needed, epsilon) == pytest.approx(local.central_error(people, epsilon))
 
 
 def test_local_s_answer_is_true():
     assert local.people_needed(10_000, 1.0) == pytest.approx(46e6, rel=0.01)
     assert right_answer("local") == "Tens of millions"
-    assert surveys.standard_error(20_000, 1) == pytest.approx(
-        surveys.standard_error(10_000, 1) / math.sqrt(2)
-    )
+    assert base.survey_error(20_000, 1) == pytest.approx(base.survey_error(10_000, 1) / math.sqrt(2))

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 from dashboard import background
-from dashboard.views.frontier import form, text, utility
-from dashboard.views.frontier import page as frontier_page
+from dashboard.views.frontier import cards, form, text, utility
 from sample_data import frontiers
+from tests import toy_model
 from tests.pages import address, view
 from tests.small_rows import rows
 from vips_core.jobs import supervisor, worker
@@ -41,7 +41,7 @@ def store(home):
 @pytest.fixture(autouse=True)
 def _no_processes(monkeypatch):
     monkeypatch.setattr(supervisor, "start", lambda store: [])
-    monkeypatch.setattr(frontier_page, "wait", lambda run, place: None)
+    monkeypatch.setattr(cards, "wait", lambda run, place: None)
     monkeypatch.setattr(background, "rerun_when_ready", lambda calls: None)
 
 
@@ -132,6 +132,19 @@ def test_own_grid_starts_in_the_store_and_is_in_the_address(store):
     button(at, "Cancel").click().run()
     assert store.run(run.id).status == "cancelled"
     assert button(at, "Resume")
+
+
+def test_a_model_that_is_registered_later_can_be_swept(store):
+    with toy_model.registered() as task:
+        at = page(preset="own", model=task.name, data="small", epsilons="1", seeds=2)
+        (models,) = [box for box in at.selectbox if box.label == "Model"]
+        assert task.title in models.options
+        (methods,) = at.multiselect
+        assert methods.options == ["VIPS, improved", "Non-private"]
+        button(at, "Start 4 runs").click().run()
+        assert not at.exception
+        (run,) = store.runs(kind="sweep")
+        assert run.request["model"] == task.name
 
 
 def test_private_data_cannot_be_swept(store):

@@ -9,8 +9,7 @@ import plotly.graph_objects as go
 import pytest
 
 from dashboard.components.bounds import at_most
-from dashboard.views.learn import lessons
-from dashboard.views.learn import page as learn_page
+from dashboard.views.learn import lessons, screen
 from dashboard.views.learn.lessons import figures
 from dashboard.views.learn.lessons.base import LETTERS
 from tests.dashboard.lessons import at_once
@@ -104,7 +103,7 @@ def test_a_control_moves_on_the_page():
     at = revealed("promise")
     (entry,) = [element for element in at.number_input if element.key.startswith("number:promise_eps:")]
     settled(entry.set_value(2.0).run())
-    assert metrics(at)["Odds after, at most"] == f"×{at_most(math.exp(2) + 1e-3)}"
+    assert metrics(at)["Factor on the odds, at most"] == f"×{at_most(math.exp(2) + 1e-3)}"
     at = revealed("outcomes")
     settled(widget(at.select_slider, "scale:outcomes_eps").set_value("10").run())
     assert address(at)["outcomes_eps"] == "10"
@@ -174,7 +173,7 @@ def test_hand_out_s_link_opens_the_same_state(lesson):
     first = revealed(lesson, **{name: value, f"{lesson}_answer": "b"})
     assert [b.proto.label for b in first.get("download_button")][:2] == ["Exercise", "Solution"]
     state = {item.name: first.session_state[f"value:{item.name}"] for item in lessons.LESSONS[lesson].state}
-    link = learn_page.address("http://127.0.0.1:8501/learn", lessons.LESSONS[lesson], state)
+    link = screen.address("http://127.0.0.1:8501/learn", lessons.LESSONS[lesson], state)
     second = page(lesson, **dict(parse_qsl(urlsplit(link).query)))
     assert metrics(second) == metrics(first)
     assert second.info[0].value == first.info[0].value

@@ -20,8 +20,8 @@ from dashboard.state import Number
 from dashboard.views.learn import handout, lessons
 from dashboard.views.learn.lessons import (
     attack,
+    base,
     composition,
-    controls,
     gaussian_noise,
     promise,
     subsampling,
@@ -63,8 +63,8 @@ def test_nothing_spent_is_said_and_drawn_at_the_foot():
     """With so much noise and such small batches δ alone covers what is revealed: ε is 0."""
     shown = outcome("composition", composition_noise=100.0, composition_q=1e-4, composition_steps=2)
     assert {dict(shown.numbers)[name] for name in ("ε, Basic composition", "ε, PLD")} == {"0"}
-    assert "the tightest ε is **0**, as is the sum: δ = 1e-5 alone covers all" in shown.explanation
-    assert shown.explanation.endswith("Here moments lie above basic to the last step.")
+    assert "the tightest ε is **0**, as is the sum: δ = 1e-5 alone covers everything" in shown.explanation
+    assert shown.explanation.endswith("Here moments exceed basic composition up to the last step.")
     shown = outcome("subsampling", subsampling_noise=100.0, subsampling_q=1e-3, subsampling_steps=1)
     assert dict(shown.numbers)["ε at this q"] == "0"
     (here, *_) = [trace for trace in shown.figure["data"] if trace["name"] == "Here"]
@@ -93,9 +93,11 @@ def test_promise_is_bayes_rule_when_delta_is_small():
 
 def test_promise_counts_delta_in_the_odds():
     shown = outcome("promise", promise_delta=0.1)
-    assert dict(shown.numbers)["Odds after, at most"] == f"×{at_most(math.e + 0.1 / 0.01)}"  # and not e^ε
-    assert dict(shown.numbers)["Belief after, at most"] == f"{12.718 / 13.718:.1%}"
-    assert "With δ = 0, odds would grow at most by e^ε = 2.72" in shown.explanation
+    assert (
+        dict(shown.numbers)["Factor on the odds, at most"] == f"×{at_most(math.e + 0.1 / 0.01)}"
+    )  # and not e^ε
+    assert dict(shown.numbers)["Posterior belief, at most"] == f"{12.718 / 13.718:.1%}"
+    assert "With δ = 0, odds would grow by at most e^ε = 2.72" in shown.explanation
     assert promise.odds_factor(10.0, 1e-5) == pytest.approx(100, rel=1e-3)  # everyone is found
 
 
@@ -107,7 +109,7 @@ def test_gaussian_noise_matches_the_core():
     assert shown["Noise multiplier σ/Δ"] == "2.50"
     assert shown["ε, classical rule"] == at_most(math.sqrt(2 * math.log(1.25e6)) / 2.5)
     mu = 0.4
-    assert shown["Chance that L is above ε"] == f"{norm.sf(epsilon, mu**2 / 2, mu):.2g}"
+    assert shown["Probability of L above ε"] == f"{norm.sf(epsilon, mu**2 / 2, mu):.2g}"
     same_ratio = outcome("noise", noise_sens=0.2, noise_std=0.5, noise_delta=1e-6)
     assert dict(same_ratio.numbers) == shown
 
@@ -160,19 +162,19 @@ def test_composition_s_answer_is_true_of_its_defaults():
 
 @pytest.mark.parametrize(("noise", "rate"), [(50.0, 1.0), (1.0, 1.0), (1.0, 0.01)])
 def test_composition_says_where_moments_lie_above_basic(noise, rate):
-    plan = controls.sampled_plan(noise, rate, 1000, composition.DELTA)
+    plan = base.sampled_plan(noise, rate, 1000, composition.DELTA)
     above = [
         steps
         for steps in range(1, 40)
         if plan.replace(steps=steps).epsilon("moments") > plan.replace(steps=steps).epsilon("basic")
     ]
     said = outcome("composition", composition_noise=noise, composition_q=rate).explanation
-    (last,) = re.findall(r"above basic up to T = (\d+)", said)
+    (last,) = re.findall(r"exceed basic composition up to T = (\d+)", said)
     assert int(last) in above
     assert max(above) < 1.6 * int(last) + 1  # the curve's next point is below
     one_step = plan.replace(steps=1)
     for name in ("moments", "basic"):
-        assert f"{name} {'say ' if name == 'moments' else ''}{at_most(one_step.epsilon(name))}" in said
+        assert f"{name} {'give ' if name == 'moments' else ''}{at_most(one_step.epsilon(name))}" in said
 
 
 def test_subsampling_matches_the_core():

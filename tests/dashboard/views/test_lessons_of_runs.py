@@ -96,7 +96,7 @@ def test_the_question_on_outcomes_follows_the_model_and_its_right_answer_is_righ
     low, high = model.write(scores[0].min()), model.write(scores[0].max())
     assert (
         asked.answers[asked.right].text
-        == f"Nobody can say: {scores.shape[1]} tries gave from {low} to {high}"
+        == f"Nobody can say: {scores.shape[1]} runs ranged from {low} to {high}"
     )
     assert f"would be {model.write(scores[-1].mean())}." in asked.text
     blind = {"risk": 0.5, "topics": len(sample_data.load("sotu").vocabulary), "digits": 0.5}[name]
@@ -143,8 +143,8 @@ def test_the_attack_has_the_theoretical_advantage_and_does_not_refute(noise):
     assert with_you == pytest.approx(norm.cdf(1 / (2 * noise)), abs=0.01)
     claimed = single_step(noise, attack.DELTA).epsilon("gaussian")
     assert numbers["ε claimed"] == at_most(claimed)
-    assert 0.7 * claimed < float(numbers["ε shown, likelihood ratio"]) <= claimed
-    assert float(numbers[f"ε shown, our wall, {attack.AT_WALL}"]) <= claimed
+    assert 0.7 * claimed < float(numbers["ε measured, likelihood ratio"]) <= claimed
+    assert float(numbers[f"ε measured, our wall, {attack.AT_WALL}"]) <= claimed
     assert "did not refute" in shown.explanation
 
 

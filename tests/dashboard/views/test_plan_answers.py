@@ -12,8 +12,7 @@ from dashboard import state
 from dashboard.components import formats
 from dashboard.components.bounds import at_most
 from dashboard.components.price import price
-from dashboard.views.plan import data, usefulness
-from dashboard.views.plan import page as plan_page
+from dashboard.views.plan import cards, data, usefulness
 from dashboard.views.plan.form import PlanInputs
 from sample_data import lessons
 from tests.dashboard.plan_page import PLAN, command, page, texts
@@ -158,12 +157,12 @@ def test_page_solves_for_the_batch_and_says_what_is_held_fixed():
 def test_a_click_on_the_surface_takes_what_is_not_solved_for(monkeypatch):
     taken, drawn = [], {}
     monkeypatch.setattr(state, "change", lambda name, value: taken.append((name, value)))
-    monkeypatch.setattr(plan_page, "table_twin", lambda *rest: None)
-    monkeypatch.setattr(plan_page, "clickable", lambda *rest: drawn.update(take=rest[-1]))
+    monkeypatch.setattr(cards, "table_twin", lambda *rest: None)
+    monkeypatch.setattr(cards, "clickable", lambda *rest: drawn.update(take=rest[-1]))
     surface = data.surface(400_000, 1.0, 1e-7, data.USUAL_NOISE)
     values = {("sigma", 2.2), ("s", 1500)}
     for solve, expected in (("epsilon", values), ("s", {("sigma", 2.2)}), ("sigma", {("s", 1500)})):
-        plan_page.show_surface(surface, price(PLAN), solve)
+        cards.show_surface(surface, price(PLAN), solve)
         taken.clear()
         drawn["take"]([{"x": 2.2, "y": 1500.0}])
         assert set(taken) == expected

@@ -183,7 +183,7 @@ def test_one_feature_moves_the_refined_log_odds_by_its_coefficient(finished):
     d = len(params.mean)
     person = np.full((1, d), 0.5)
     moved = params.log_odds(person + np.eye(d))[0] - params.log_odds(person)[0]
-    others = np.arange(d) != params.where.column
+    others = np.arange(d) != params.coordinates.column
     assert moved[others] == pytest.approx(params.mean[others])
 
 

@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 from dashboard import pages
 from dashboard.components.bounds import at_least, at_most
 from dashboard.views.runs import charts, data, history, text
+from tests import toy_model
 from tests.pages import address, checked, opened, settled, view
 from tests.small_rows import rows
 from vips_core import Ledger
@@ -18,6 +19,7 @@ from vips_core.jobs.request import Request
 from vips_core.jobs.submission import submit
 from vips_core.models.task import TASKS
 from vips_core.reports import report
+from vips_core.store import pools
 from vips_core.store.budget import Cap
 from vips_core.store.people import Sources
 from vips_core.store.store import Store
@@ -76,6 +78,19 @@ def test_history_and_its_filters(store):
     assert "No run matches" in texts(page(model="sbn"))
     (error,) = page(status="nonsense").error
     assert "In the address, status must be one of" in error.value.replace("\\", "")
+
+
+def test_a_model_that_is_registered_later_is_listed_and_compared(store):
+    with toy_model.registered() as task:
+        run_id = submit(store, Request.from_mapping(BASE | {"model": task.name, "epsilon": 1.0, "pull": 5.0}))
+        worker.work(store, run_id)
+        at = settled(page(model=task.name, runs=run_id))
+        (models,) = [box for box in at.selectbox if box.label == "Model"]
+        assert {"All models", task.title} <= set(models.options)
+        assert at.dataframe[0].value["Model"].tolist() == [task.title]
+        settings = at.table[0].value.set_index("Setting").iloc[:, 0].to_dict()
+        assert (settings["Model"], settings["Pull"]) == (task.title, "5")
+        assert toy_model.ACCURACY in at.table[2].value["Held-out score"].tolist()
 
 
 def test_two_runs_side_by_side_with_epsilon_from_their_ledgers(store):
@@ -272,11 +287,11 @@ def _draw(name):
     layout.draw(importlib.import_module(f"dashboard.views.{name}.page").show)
 
 
-def test_verify_tells_of_data_sets_of_older_versions(store, monkeypatch):
-    monkeypatch.setattr("vips_core.store.people.without_digests", lambda connection: ["secret"])
+def test_verify_tells_of_public_data_sets_without_source_rows(store, monkeypatch):
+    monkeypatch.setattr("vips_core.store.people.public_without_digests", lambda connection: ["secret"])
     at = page(part="budgets")
     checked(button(at, "verify").click().run())
-    assert "secret was registered by an older version" in at.warning[0].value
+    assert "secret was registered without its source rows" in at.warning[0].value
 
 
 def test_runs_outlive_their_data_set(store):
@@ -285,7 +300,7 @@ def test_runs_outlive_their_data_set(store):
     store.remove_data("secret")
     at = page(runs=run.id)
     assert not at.exception
-    assert "Protected is one patient." in texts(at).replace("\\", "")
+    assert "This protects one patient." in texts(at).replace("\\", "")
 
 
 def test_one_budget_under_two_names(store):
@@ -307,14 +322,14 @@ def test_data_sets_that_share_a_budget_by_mistake_are_separated(store):
     keys = [button.key for button in at.button if button.key.startswith("separate:")]
     assert keys == ["separate:north", "separate:south"]
     checked(button(at, "separate:south").click().run())
-    assert "separated with a name and a reason" in at.error[0].value
+    assert "separating data sets needs a name and a reason" in at.error[0].value
     at.text_input(key="separate-by:south").set_value("Ada")
     at.text_input(key="separate-reason:south").set_value("both studies number from 1")
     checked(button(at, "separate:south").click().run())
     assert not at.error
     assert store.linked("south") == []
     assert store.data_row("south").cap == Cap(3.0, 1e-4)
-    assert "both studies number from 1" in store.separations("south")[0]
+    assert "both studies number from 1" in pools.separations(store.ledger("south"))[0]
     assert not [button for button in at.button if button.key.startswith("separate:")]
 
 

@@ -6,11 +6,11 @@ import pytest
 import vips_core as vips
 from tests.models.logistic.people import cohort
 from tests.models.logistic.ways import model_for
-from vips_core.models.logistic.descent import CLEAR_FROM, CURVATURE, VISIBLE_FROM
-from vips_core.models.logistic.estimates import _trust
-from vips_core.models.logistic.posterior import Directions
+from vips_core.models.logistic.curvature import Directions
+from vips_core.models.logistic.refined import CURVATURE, DEFAULT, trust_in_late
 
 D = 40
+VISIBLE, CLEAR = DEFAULT.visible_matrix, DEFAULT.clear_matrix
 
 
 def directions(vectors=None):
@@ -18,41 +18,45 @@ def directions(vectors=None):
     return Directions(curvature, curvature, vectors, np.zeros((D, 0)))
 
 
+def trust_of(way, late, saved):
+    return trust_in_late(way, late, saved, DEFAULT.path_error)
+
+
 def turned():
     return np.linalg.qr(np.random.default_rng(3).normal(size=(D, D)))[0]
 
 
 @pytest.mark.parametrize("vectors", [None, turned()])
-def test_averages_that_differ_by_noise_only_are_joined(vectors):
+def test_a_small_estimate_trusts_the_longer_average(vectors):
     way, rng = directions(vectors), np.random.default_rng(0)
-    noise = rng.normal(size=D) * 30 / way.curvature
-    apart = noise if vectors is None else vectors @ noise
-    small = np.full(D, 1e-3)
-    assert _trust(way, small + apart, small, 30.0**2).mean() < 0.3
+    noise = rng.normal(size=D) * 30 / way.for_steps
+    late = noise if vectors is None else vectors @ noise
+    assert trust_of(way, late, 30.0**2).mean() < 0.3
 
 
 @pytest.mark.parametrize("vectors", [None, turned()])
-def test_averages_that_differ_by_more_than_noise_are_not(vectors):
-    """The way to the answer is then in the longer one."""
-    way, late = directions(vectors), np.full(D, 5.0)
-    assert _trust(way, late, late - 3.0, 30.0**2).min() > 0.95
+def test_a_large_estimate_trusts_the_late_average(vectors):
+    """The way to the optimum is then in the longer one."""
+    late = np.full(D, 50.0)
+    along = late if vectors is None else vectors @ late
+    assert trust_of(directions(vectors), along, 30.0**2).min() > 0.95
 
 
 def test_a_large_estimate_trusts_the_late_average_along_its_own_direction_only():
     way, late = directions(), np.zeros(D)
     late[7] = 10.0
-    trust = _trust(way, late, late, 30.0**2)
+    trust = trust_of(way, late, 30.0**2)
     assert trust[7] > 0.9
     assert np.delete(trust, 7).max() == 0
 
 
 def test_without_a_longer_average_the_late_one_is_all():
-    assert (_trust(directions(), np.ones(D), np.zeros(D), 0.0) == 1).all()
+    assert (trust_of(directions(), np.ones(D), 0.0) == 1).all()
 
 
 @pytest.mark.parametrize(
     ("seen", "matrices"),
-    [(0.9 * VISIBLE_FROM, 0), (1.1 * VISIBLE_FROM, 1), (0.9 * CLEAR_FROM, 1), (1.1 * CLEAR_FROM, 2)],
+    [(0.9 * VISIBLE, 0), (1.1 * VISIBLE, 1), (0.9 * CLEAR, 1), (1.1 * CLEAR, 2)],
 )
 def test_a_matrix_is_released_where_it_can_be_seen_and_early_too_where_it_is_clear(seen, matrices):
     rows, _ = cohort(n=500, d=6)
@@ -63,4 +67,4 @@ def test_a_matrix_is_released_where_it_can_be_seen_and_early_too_where_it_is_cle
     assert len(released) == matrices
     fit = vips.fit(model, rows, plan, seed=0)
     assert np.isfinite(fit.params.mean).all()
-    assert fit.params.guided == (matrices == 2)
+    assert fit.params.state.schedule.guided == (matrices == 2)

@@ -14,7 +14,7 @@ import vips_core as vips
 from tests.models.logistic.people import as_sparse, cohort, plan_for
 from tests.models.logistic.ways import STEPS, model_for
 from vips_core.models.base import Released
-from vips_core.models.logistic.mass import expected_mass
+from vips_core.models.logistic.coordinates import nonnegative_shrinkage
 from vips_core.models.logistic.model import BayesianLogistic
 from vips_core.models.logistic.scores import auc_of
 
@@ -106,7 +106,7 @@ def test_no_column_is_special_by_its_name_or_its_place():
     )
     assert plain == pytest.approx(named, abs=0.01)
     found = vips.fit(model_for(renamed), renamed, plan, seed=0).params
-    assert order[found.where.column] == 0
+    assert order[found.coordinates.column] == 0
 
 
 def test_rows_without_a_constant_column_get_a_level_of_their_own():
@@ -116,7 +116,7 @@ def test_rows_without_a_constant_column_get_a_level_of_their_own():
     rows = vips.Table(x, y, tuple("abc"), 3**0.5)
     model = model_for(rows)
     result = vips.fit(model, rows, plan_for(rows, 10.0, steps=STEPS), seed=0)
-    assert result.params.where.column == -1
+    assert result.params.coordinates.column == -1
     assert model.predict_probability(result, rows).mean() == pytest.approx(y.mean(), abs=0.02)
 
 
@@ -185,7 +185,7 @@ def test_predictions_integrate_the_posterior_by_mackays_formula(noise):
     params = result.params
     full = np.diag(params.covariance) if params.covariance.ndim == 1 else params.covariance
     if noise:
-        centred, own = rows.x - params.where.centre, params.level_variance
+        centred, own = rows.x - params.coordinates.centre, params.level_variance
         psi = params.level + centred @ params.slopes
     else:
         centred, own, psi = rows.x, 0.0, rows.x @ params.mean
@@ -210,14 +210,14 @@ def test_the_paper_projects_negative_eigenvalues():
     np.testing.assert_allclose(later.average_linear, 1.0)
 
 
-def test_expected_mass_beats_the_noisy_sums():
+def test_nonnegative_shrinkage_beats_the_noisy_sums():
     rng = np.random.default_rng(0)
     truth = 3000 * (1 + np.arange(2000.0)) ** -0.8
     noisy = truth + 40 * rng.normal(size=2000)
-    found = expected_mass(noisy, 40.0, 1e5)
+    found = nonnegative_shrinkage(noisy, 40.0, 1e5)
     assert found.min() > 0
     assert np.mean((found - truth) ** 2) < 0.3 * np.mean((noisy - truth) ** 2)
-    np.testing.assert_allclose(expected_mass(truth, 0.0, 1e5), truth)
+    np.testing.assert_allclose(nonnegative_shrinkage(truth, 0.0, 1e5), truth)
 
 
 @pytest.mark.parametrize(("records", "noise"), [(2, 1e4), (50, 1e6), (400, 1e7)])
@@ -232,7 +232,7 @@ def test_noise_far_above_the_sums_leaves_the_prior_and_no_error(records, noise):
     assert np.all(np.isfinite(fit.model.predict_probability(fit, rows)))
     assert np.all(np.isfinite(fit.model.credible_intervals(fit, 0.9)))
     # Sums drown: of an exponential with mean m, what is expected is about m, whatever the noisy sums say.
-    mean = expected_mass(np.array([-1.0, 0.0, 1.0]) * noise, 1e3 * noise, noise)
+    mean = nonnegative_shrinkage(np.array([-1.0, 0.0, 1.0]) * noise, 1e3 * noise, noise)
     assert np.all((0 < mean) & (mean < 1.01 * noise))
 
 

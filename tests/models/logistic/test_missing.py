@@ -1,6 +1,5 @@
 """Missing values: where the refined variant puts them, and what stays as it was."""
 
-import json
 import re
 from dataclasses import replace
 
@@ -16,9 +15,9 @@ from tests.models.logistic.people import as_sparse, plan_for
 from tests.models.logistic.ways import STEPS, model_for
 from vips_core.models.logistic import posterior
 from vips_core.models.logistic.coordinates import NO_CONSTANT, Coordinates
+from vips_core.models.logistic.curvature import Directions
 from vips_core.models.logistic.model import BayesianLogistic
-from vips_core.models.logistic.posterior import Directions
-from vips_core.saved import SETTINGS, arrays
+from vips_core.saved import arrays
 
 
 def survey(people=2000, seed=0):
@@ -37,11 +36,11 @@ def trained(rows, noise=30.0, seed=0):
 
 @pytest.mark.parametrize("make", [np.array, sparse.csr_array], ids=["dense", "sparse"])
 def test_a_missing_value_lies_at_the_centre_and_a_known_one_where_it_is(make):
-    where = Coordinates(
+    coordinates = Coordinates(
         np.array([0.0, 0.7, 0.0]), np.ones(3), np.ones(3), 0.3, -1, 1.0, missing=np.array([[1, 2]])
     )
     x = np.array([[1.0, 0.2, 0.0], [1.0, 0.0, 1.0]])
-    filled = where.filled(make(x))
+    filled = coordinates.filled(make(x))
     np.testing.assert_array_equal(filled @ np.eye(3), [[1.0, 0.2, 0.0], [1.0, 0.7, 1.0]])
     np.testing.assert_array_equal(x[1], [1.0, 0.0, 1.0])
 
@@ -57,7 +56,7 @@ def test_names_of_columns_change_nothing(tmp_path):
     ):
         named = replace(rows, feature_names=names)
         fits.append(trained(named))
-        assert fits[-1].params.where.missing.tolist() == [[1, 2]]
+        assert fits[-1].params.coordinates.missing.tolist() == [[1, 2]]
         fits[-1].save(tmp_path / names[0])
         assert vips.load(tmp_path / names[0]).model == fits[-1].model
     first, *others = [arrays(fit.params) for fit in fits]
@@ -79,7 +78,7 @@ def test_a_model_that_is_told_nothing_takes_the_pairs_of_its_records():
 def test_names_alone_say_nothing():
     rows = replace(survey(400), missing_pairs=())
     assert rows.feature_names[1:3] == ("score", "score missing")
-    assert trained(rows).params.where.missing is None
+    assert trained(rows).params.coordinates.missing is None
 
 
 @pytest.mark.parametrize(
@@ -97,28 +96,10 @@ def test_bad_pairs_are_refused(pairs):
             make()
 
 
-def forget_pairs(folder):
-    """Make a saved fit one of the versions that told pairs by the names of columns."""
-    content = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
-    del content["model"]["settings"]["missing_pairs"]
-    (folder / SETTINGS).write_text(json.dumps(content), encoding="utf-8")
-
-
-def test_a_fit_whose_file_has_no_pairs_keeps_those_of_its_names(tmp_path):
-    rows = survey(400)
-    fit = trained(rows)
-    fit.save(tmp_path)
-    forget_pairs(tmp_path)
-    again = vips.load(tmp_path)
-    assert again.model == fit.model
-    risks = fit.model.predict_probability(fit, rows)
-    np.testing.assert_array_equal(again.model.predict_probability(again, rows), risks)
-
-
 def test_the_centre_is_the_mean_of_known_values():
-    where = trained(survey(), noise=1.0).params.where
-    assert where.missing.tolist() == [[1, 2]]
-    assert where.centre[1] == pytest.approx(0.65, abs=0.05)
+    coordinates = trained(survey(), noise=1.0).params.coordinates
+    assert coordinates.missing.tolist() == [[1, 2]]
+    assert coordinates.centre[1] == pytest.approx(0.65, abs=0.05)
 
 
 def test_log_odds_are_those_of_the_weights():
@@ -133,12 +114,14 @@ def test_log_odds_are_those_of_the_weights():
 def test_variances_of_weights_are_those_of_their_moves(constant):
     rng = np.random.default_rng(0)
     centre, scale = np.array([1.0, 0.5, 0.0, 0.2]), rng.random(4) + 0.5
-    where = Coordinates(centre, scale, np.ones(4), 0.3, constant, 1.0, missing=np.array([[1, 2]]))
+    coordinates = Coordinates(centre, scale, np.ones(4), 0.3, constant, 1.0, missing=np.array([[1, 2]]))
     values, vectors = rng.random(5) + 0.1, np.linalg.qr(rng.normal(size=(5, 5)))[0]
     directions, scales = Directions(values, values, vectors, np.zeros((5, 0))), np.append(0.3, scale)
-    moves = np.array([posterior.weights(level, np.array(slopes), where) for level, *slopes in np.eye(5)])
+    moves = np.array(
+        [posterior.weights(level, np.array(slopes), coordinates) for level, *slopes in np.eye(5)]
+    )
     expected = np.diag(moves.T @ directions.matrix(values, scales) @ moves)
-    np.testing.assert_allclose(posterior.weight_variances(directions, values, scales, where), expected)
+    np.testing.assert_allclose(posterior.weight_variances(directions, values, scales, coordinates), expected)
 
 
 def test_predictions_are_better_than_with_missing_values_at_the_low_end():
@@ -154,20 +137,15 @@ def test_predictions_are_better_than_with_missing_values_at_the_low_end():
     assert losses[0] < losses[1] - 0.005
 
 
-def test_a_fit_from_before_keeps_its_coordinates(tmp_path):
-    """Its file does not say where missing values are: they stay at the low end, where they were trained."""
+def test_a_saved_fit_keeps_its_coordinates(tmp_path):
+    """With indicators, and without, where missing values stay at the low end."""
     rows = survey(400)
-    plain = replace(rows, missing_pairs=())
-    before = trained(plain)
-    assert "where.missing" not in arrays(before.params)
-    before.save(tmp_path / "old")
-    forget_pairs(tmp_path / "old")
-    again, risks = vips.load(tmp_path / "old"), before.model.predict_probability(before, plain)
-    np.testing.assert_array_equal(again.model.predict_probability(again, rows), risks)
-    now = trained(rows)
-    now.save(tmp_path / "new")
-    again = vips.load(tmp_path / "new")
-    np.testing.assert_array_equal(again.params.where.missing, now.params.where.missing)
-    np.testing.assert_array_equal(
-        again.model.predict_probability(again, rows), now.model.predict_probability(now, rows)
-    )
+    for name, some in (("pairs", rows), ("none", replace(rows, missing_pairs=()))):
+        fit = trained(some)
+        fit.save(tmp_path / name)
+        again = vips.load(tmp_path / name)
+        np.testing.assert_array_equal(again.params.coordinates.missing, fit.params.coordinates.missing)
+        assert ("coordinates.missing" in arrays(fit.params)) == (name == "pairs")
+        np.testing.assert_array_equal(
+            again.model.predict_probability(again, rows), fit.model.predict_probability(fit, rows)
+        )

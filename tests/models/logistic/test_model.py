@@ -13,9 +13,9 @@ from tests.models.logistic.people import as_sparse, cohort, plan_for
 from tests.models.logistic.ways import STEPS, model_for
 from tests.reference import logistic_polya_gamma
 from vips_core.models.logistic.coordinates import Coordinates
-from vips_core.models.logistic.descent import CURVATURE, MOMENTS, SHARES
 from vips_core.models.logistic.model import BayesianLogistic
-from vips_core.models.logistic.shares import curvature, gradient_and_diagonal
+from vips_core.models.logistic.refined import CURVATURE, MOMENTS, SHARES
+from vips_core.models.logistic.sums import curvature, gradient_and_diagonal
 from vips_core.privacy.blocks import Block
 
 WAYS = {"paper": ("paper", 1.0), "exact": ("refined", 0.0), "noisy": ("refined", 0.1)}
@@ -31,10 +31,9 @@ STATISTICS = {  # method, noise, step
 
 
 def params_at(params, point):
-    """Parameters that expand at a point, whatever the way of training calls it."""
-    state = vars(params)
-    if "point" in state:
-        return replace(params, point=np.append(1.0, point))
+    """Parameters whose next E-step is at a point."""
+    if hasattr(params, "state"):
+        return replace(params, state=replace(params.state, point=np.append(1.0, point)))
     return replace(params, mean=point)
 
 
@@ -74,9 +73,9 @@ def test_one_record_moves_each_block_by_at_most_its_bound(name, make, seed, size
 def test_what_the_residual_leaves_of_the_norm_is_enough_for_the_diagonal(psi, norm, label):
     """All of a record's norm in one column at its reach: the longest share that there is."""
     rows = vips.Table(np.array([[norm]]), [label], ("a",), 50.0)
-    where = Coordinates(np.zeros(1), np.ones(1), np.full(1, 1e-12), 0.3, -1, 1.0)
+    coordinates = Coordinates(np.zeros(1), np.ones(1), np.full(1, 1e-12), 0.3, -1, 1.0)
     point = np.array([psi / 0.3, 0.0])
-    share = gradient_and_diagonal(rows, where, point, vips.Block(1.0, shape=(5,), grid=2.0**-40))
+    share = gradient_and_diagonal(rows, coordinates, point, vips.Block(1.0, shape=(5,), grid=2.0**-40))
     assert np.linalg.norm(share) <= 1
 
 
@@ -185,9 +184,13 @@ def test_a_row_whose_log_odds_are_not_finite_takes_nothing_from_others(make, sum
     """Slopes of opposite signs beyond double precision: ∞ − ∞ for the one row that has both columns."""
     x = np.array([[1.0, 1.0], [0.0, 0.0], [0.0, 0.0]])
     rows = make(vips.Table(x, [1, 0, 1], ("a", "b"), 2.0))
-    where, point = Coordinates(np.zeros(2), np.full(2, 10.0), np.ones(2), 0.5, -1, 1.0), [0.1, 1e308, -1e308]
+    coordinates, point = (
+        Coordinates(np.zeros(2), np.full(2, 10.0), np.ones(2), 0.5, -1, 1.0),
+        [0.1, 1e308, -1e308],
+    )
     everyone, others = (
-        sums(rows[np.arange(3) >= first], where, np.array(point), Block(1.0, shape=shape)) for first in (0, 1)
+        sums(rows[np.arange(3) >= first], coordinates, np.array(point), Block(1.0, shape=shape))
+        for first in (0, 1)
     )
     assert np.any(others)
     assert np.array_equal(everyone, others)

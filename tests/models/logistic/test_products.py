@@ -5,11 +5,11 @@ import pytest
 from scipy.special import expit
 
 import vips_core as vips
-from vips_core.models.logistic import roots, shares, statistics
+from vips_core.models.logistic import paper, sums
 from vips_core.models.logistic.coordinates import Coordinates
 from vips_core.privacy.blocks import Block
 
-ROWS = 2 * statistics.CHUNK + 77
+ROWS = 2 * sums.CHUNK + 77
 FINE = 2.0**-34
 
 
@@ -19,20 +19,20 @@ def people(d):
     return vips.Table(x, rng.random(ROWS) < 0.3, tuple(f"x{j}" for j in range(d)), d**0.5), rng
 
 
-@pytest.mark.parametrize("d", [3, roots.NARROW - 1, roots.NARROW, 60])
+@pytest.mark.parametrize("d", [3, sums.NARROW - 1, sums.NARROW, 60])
 def test_the_curvature_is_its_formula(d):
     rows, rng = people(d)
-    where = Coordinates(rng.normal(size=d) * 0.1, np.full(d, 1.5 / d**0.5), np.ones(d), 0.3, -1, 1.0)
+    coordinates = Coordinates(rng.normal(size=d) * 0.1, np.full(d, 1.5 / d**0.5), np.ones(d), 0.3, -1, 1.0)
     point = rng.normal(size=d + 1)
-    z = np.column_stack([np.full(ROWS, 0.3), where.scale * (rows.x - where.centre)])
+    z = np.column_stack([np.full(ROWS, 0.3), coordinates.scale * (rows.x - coordinates.centre)])
     p, weight = expit(z @ point), 1 / np.maximum(np.linalg.norm(z, axis=1), 1)
     expected = (z * (4 * weight**2 * p * (1 - p))[:, None]).T @ z
-    found = shares.curvature(rows, where, point, Block(1.0, shape=(d + 1, d + 1), grid=FINE))
+    found = sums.curvature(rows, coordinates, point, Block(1.0, shape=(d + 1, d + 1), grid=FINE))
     np.testing.assert_allclose(found, expected, atol=ROWS * 2**-15)
     assert np.array_equal(found, found.T)
 
 
-@pytest.mark.parametrize("d", [3, roots.NARROW, roots.NARROW + 1])
+@pytest.mark.parametrize("d", [3, sums.NARROW, sums.NARROW + 1])
 def test_polya_gamma_sums_are_their_formulas(d):
     rows, rng = people(d)
     mean, covariance = rng.normal(size=d), np.eye(d) / 3
@@ -44,7 +44,7 @@ def test_polya_gamma_sums_are_their_formulas(d):
     c = np.sqrt((rows.x @ mean) ** 2 + norm**2 / 3)
     linear = (rows.y - 0.5) * np.minimum(1, 0.3 / (0.5 * norm))
     curvature = np.tanh(c / 2) / (2 * c) * np.minimum(1, 0.1 / (0.25 * norm**2))
-    found = statistics.polya_gamma_sums(rows, mean, covariance, blocks)
+    found = paper.polya_gamma_sums(rows, mean, covariance, blocks)
     np.testing.assert_allclose(found["linear"], linear @ rows.x, atol=ROWS * 2 * FINE)
     np.testing.assert_allclose(
         found["curvature"], (rows.x * curvature[:, None]).T @ rows.x, atol=ROWS * 2**-15

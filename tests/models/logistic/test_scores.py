@@ -5,14 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vips_core.models.logistic.scores import (
-    auc,
-    auc_interval,
-    calibration,
-    calibration_by_rank,
-    roc,
-    roc_band,
-)
+from vips_core.models.logistic.scores import auc_interval, auc_of, calibration_of, roc_band, roc_of
 
 
 @settings(max_examples=50, deadline=None)
@@ -23,8 +16,8 @@ def test_auc_and_roc_follow_their_definitions(seed, levels):
     scores = rng.integers(levels, size=32) / levels
     positive, negative = scores[labels == 1], scores[labels == 0]
     wins = (positive[:, None] > negative).mean() + (positive[:, None] == negative).mean() / 2
-    assert auc(labels, scores) == pytest.approx(wins)
-    curve = roc(labels, scores)
+    assert auc_of(labels, scores) == pytest.approx(wins)
+    curve = roc_of(labels, scores)
     assert list(curve.threshold) == [np.inf, *sorted(set(scores), reverse=True)]
     np.testing.assert_allclose(curve.true_positive_rate, [(positive >= t).mean() for t in curve.threshold])
     np.testing.assert_allclose(curve.false_positive_rate, [(negative >= t).mean() for t in curve.threshold])
@@ -51,15 +44,8 @@ def test_the_band_holds_the_curve_and_narrows_with_people():
     assert widths[1] < 0.3 * widths[0]
 
 
-def test_calibration_compares_bins():
-    found = calibration([0, 1, 1, 0], [0.05, 0.07, 1.0, 0.95], bins=10)
-    np.testing.assert_allclose(found.predicted, [0.06, 0.975])
-    np.testing.assert_allclose(found.observed, [0.5, 0.5])
-    np.testing.assert_allclose(found.records, [2, 2])
-
-
 def test_groups_of_equal_size_are_compared_where_risks_are_small():
-    by_rank = calibration_by_rank([0, 0, 0, 1], [0.01, 0.02, 0.03, 0.04], groups=2)
+    by_rank = calibration_of([0, 0, 0, 1], [0.01, 0.02, 0.03, 0.04], groups=2)
     np.testing.assert_allclose(by_rank.predicted, [0.015, 0.035])
     np.testing.assert_allclose(by_rank.observed, [0, 0.5])
     np.testing.assert_allclose(by_rank.records, [2, 2])
@@ -68,12 +54,15 @@ def test_groups_of_equal_size_are_compared_where_risks_are_small():
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda: auc([1, 1], [0.1, 0.2]), "labels must hold both classes"),
-        (lambda: auc([1, 0], [0.1]), "labels and scores must be equally long vectors"),
-        (lambda: auc([1, 0], [np.nan, 0.0]), "scores must be finite"),
-        (lambda: auc([2, 0], [0.0, 0.0]), "labels must be 0 or 1"),
-        (lambda: calibration([1, 0], [1.5, 0.0]), r"probabilities must be in \[0, 1\]"),
-        (lambda: calibration([1, 0], [0.5, 0.0], bins=0), "bins must be a whole number of at least 1, got 0"),
+        (lambda: auc_of([1, 1], [0.1, 0.2]), "labels must hold both classes"),
+        (lambda: auc_of([1, 0], [0.1]), "labels and scores must be equally long vectors"),
+        (lambda: auc_of([1, 0], [np.nan, 0.0]), "scores must be finite"),
+        (lambda: auc_of([2, 0], [0.0, 0.0]), "labels must be 0 or 1"),
+        (lambda: calibration_of([1, 0], [1.5, 0.0]), r"probabilities must be in \[0, 1\]"),
+        (
+            lambda: calibration_of([1, 0], [0.5, 0.0], groups=0),
+            "groups must be a whole number of at least 1, got 0",
+        ),
         (lambda: auc_interval([1, 0], [1.0, 0.0], 1), "level must be a number above 0 and below 1, got 1"),
         (lambda: roc_band([1, 0], [1.0, 0.0], [0.5], 0), "level must be a number above 0 and below 1, got 0"),
     ],

@@ -7,7 +7,7 @@ from sklearn.datasets import load_digits
 import vips_core as vips
 from vips_core.models.sbn.model import SBN
 
-METHODS = pytest.mark.parametrize("method", ["refined", "paper"])
+VARIANTS = pytest.mark.parametrize("variant", ["refined", "paper"])
 
 
 SHAPE = (3, 4)
@@ -25,8 +25,8 @@ def patterns(count=40, seed=0):
     return vips.Images.from_images(images.reshape(count, *SHAPE), 0.5)
 
 
-def small(method, prior="tpbn"):
-    return SBN(PIXELS, HIDDEN, SHAPE, method, prior)
+def small(variant, prior="tpbn"):
+    return SBN(PIXELS, HIDDEN, SHAPE, variant, prior)
 
 
 def plan_for(data, steps=4, noise=0.0, batch=None):
@@ -39,9 +39,9 @@ def plan_for(data, steps=4, noise=0.0, batch=None):
     )
 
 
-def trained(method, noise=0.0, steps=4, prior="tpbn"):
+def trained(variant, noise=0.0, steps=4, prior="tpbn"):
     data = patterns()
-    return vips.fit(small(method, prior), data, plan_for(data, steps, noise), seed=1).params
+    return vips.fit(small(variant, prior), data, plan_for(data, steps, noise), seed=1).params
 
 
 @pytest.fixture(scope="module")

@@ -11,16 +11,15 @@ from scipy.integrate import quad
 
 import vips_core as vips
 from tests import reference
-from tests.models.sbn.networks import HIDDEN, METHODS, PIXELS, digits, patterns, plan_for, small, trained
+from tests.models.sbn.networks import HIDDEN, PIXELS, VARIANTS, digits, patterns, plan_for, small, trained
 from vips_core.kernels.symmetric import from_triangles, triangle_scale, triangles
 from vips_core.models.sbn import paper as sbn_paper
 from vips_core.models.sbn import refined as sbn_refined
 from vips_core.models.sbn.kernels import second_moments, settle_each, settle_shared
 from vips_core.models.sbn.model import SBN
 from vips_core.models.sbn.moments import Moments
-from vips_core.models.sbn.paper import Paper
+from vips_core.models.sbn.paper import TPBN, Paper
 from vips_core.models.sbn.refined import Refined
-from vips_core.models.sbn.tpbn import TPBN
 
 __all__ = ["digits"]  # a fixture
 
@@ -157,24 +156,24 @@ def test_shrinkage_posteriors_have_the_means_of_their_densities():
     assert new.global_rate == pytest.approx(2 / (1 + new.unit_rate.sum()))
 
 
-@pytest.mark.parametrize("variant", [Moments, Refined, Paper])
+@pytest.mark.parametrize("algorithm", [Moments, Refined, Paper])
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 10**6), scale=st.sampled_from([0.1, 1.0, 30.0]), step=st.integers(0, 2))
-def test_one_image_moves_each_block_by_at_most_its_bound(variant, seed, scale, step):
+def test_one_image_moves_each_block_by_at_most_its_bound(algorithm, seed, scale, step):
     rng = np.random.default_rng(seed)
-    variant, data = variant(small("refined")), patterns(2, seed)
+    algorithm, data = algorithm(small("refined")), patterns(2, seed)
     plan = plan_for(data, 3, 1.0)
-    params = variant.init(plan, rng)
+    params = algorithm.init(plan, rng)
     params = replace(params, weights=scale * rng.standard_normal((PIXELS, HIDDEN)))
-    if isinstance(variant, Paper):
+    if isinstance(algorithm, Paper):
         spread = scale * rng.standard_normal((PIXELS, HIDDEN, 2 * HIDDEN))
         params = replace(params, weight_pairs=triangles(spread @ spread.swapaxes(1, 2)))
     else:
         params = replace(params, pixel_centre=rng.random(PIXELS))
-    if isinstance(variant, Refined):
+    if isinstance(algorithm, Refined):
         params = replace(params, hidden_centre=rng.random(HIDDEN))
-    blocks = variant.blocks(plan, step)
-    sums = variant.sums(params, data[np.array([True, False])], blocks)
+    blocks = algorithm.blocks(plan, step)
+    sums = algorithm.sums(params, data[np.array([True, False])], blocks)
     assert set(sums) == set(blocks)
     for name, block in blocks.items():
         assert np.linalg.norm(sums[name]) <= block.bound * (1 + 1e-12), name
@@ -186,10 +185,10 @@ def test_the_bounds_of_the_paper_are_the_worst_cases():
     assert bounds == {"hidden": 1.0, "pixels": 2.0, "xi": 1.0, "cross": 4.0, "gram": 4.0}
 
 
-@METHODS
-def test_e_step_adds_images_up_and_keeps_no_state(method):
-    model, data = small(method), patterns()
-    plan, params = plan_for(data), trained(method)
+@VARIANTS
+def test_e_step_adds_images_up_and_keeps_no_state(variant):
+    model, data = small(variant), patterns()
+    plan, params = plan_for(data), trained(variant)
     blocks = model.blocks(plan, 1)
     half = np.arange(len(data)) % 2 == 0
     first, second = (model.e_step(params, data[mask], blocks).sums for mask in (half, ~half))
@@ -200,26 +199,26 @@ def test_e_step_adds_images_up_and_keeps_no_state(method):
         assert np.array_equal(first[name], again[name])
 
 
-@METHODS
+@VARIANTS
 @pytest.mark.parametrize("step", [0, 1])
-def test_an_empty_batch_gives_zeros_and_can_be_used(method, step):
-    model, data = small(method), patterns()
+def test_an_empty_batch_gives_zeros_and_can_be_used(variant, step):
+    model, data = small(variant), patterns()
     plan = plan_for(data, noise=1.0, batch=1)
     nobody = data[np.zeros(len(data), bool)]
     blocks = model.blocks(plan, step)
-    sums = model.e_step(trained(method), nobody, blocks).sums
+    sums = model.e_step(trained(variant), nobody, blocks).sums
     assert set(sums) == set(blocks)
     assert not any(np.any(value) for value in sums.values())
-    assert model.latents(trained(method), nobody).shape == (0, HIDDEN)
+    assert model.latents(trained(variant), nobody).shape == (0, HIDDEN)
 
 
-@METHODS
-def test_bits_do_not_depend_on_threads(method, monkeypatch, digits):
+@VARIANTS
+def test_bits_do_not_depend_on_threads(variant, monkeypatch, digits):
     train, _ = digits
     weights = []
     for threads in ("1", "2", "3"):
         monkeypatch.setenv("VIPS_THREADS", threads)
-        fitted = vips.fit(SBN(64, 6, (8, 8), method), train, plan_for(train, 3, 2.0), seed=3)
+        fitted = vips.fit(SBN(64, 6, (8, 8), variant), train, plan_for(train, 3, 2.0), seed=3)
         weights.append(fitted.params.weights)
     assert np.array_equal(weights[0], weights[1])
     assert np.array_equal(weights[0], weights[2])
@@ -227,10 +226,10 @@ def test_bits_do_not_depend_on_threads(method, monkeypatch, digits):
 
 def test_refined_blocks_are_clipped_sums_of_records():
     data, model = patterns(), small("refined")
-    variant = Refined(model)
-    params = variant.init(plan_for(data), np.random.default_rng(0))
+    algorithm = Refined(model)
+    params = algorithm.init(plan_for(data), np.random.default_rng(0))
     params = replace(params, pixel_centre=np.full(PIXELS, 0.375), hidden_centre=np.full(HIDDEN, 0.3))
-    blocks = variant.blocks(plan_for(data), 1)
+    blocks = algorithm.blocks(plan_for(data), 1)
     tight = {name: replace(block, bound=0.6 * block.bound) for name, block in blocks.items()}
     mus = model.latents(params, data)
     images = data.unpack(np.float64)
@@ -246,7 +245,7 @@ def test_refined_blocks_are_clipped_sums_of_records():
             )
             for image, mu in zip(images, mus, strict=True)
         ]
-        sums = variant.sums(params, data, asked)
+        sums = algorithm.sums(params, data, asked)
         np.testing.assert_allclose(sums["cross"], sum(cross for cross, _ in records), atol=1e-4)
         np.testing.assert_allclose(sums["second"], sum(second for _, second in records), atol=1e-4)
 
@@ -276,12 +275,12 @@ def test_recentring_is_exact():
 
 
 def test_neighbouring_pixels_agree_by_a_public_rule():
-    agreement, root = sbn_refined.smoothing(12, (3, 4))
+    agreement, root = sbn_refined.smoothing(12, (3, 4), 1 / 16)
     np.testing.assert_allclose(root @ root.T, agreement, atol=1e-12)
     length = 3 / 16
     for one in range(12):
         for other in range(12):
             square = (one // 4 - other // 4) ** 2 + (one % 4 - other % 4) ** 2
             assert agreement[one, other] == pytest.approx(math.exp(-square / (2 * length**2)), abs=1e-12)
-    for without_shape in sbn_refined.smoothing(5, None):
+    for without_shape in sbn_refined.smoothing(5, None, 1 / 16):
         assert np.array_equal(without_shape, np.eye(5))

@@ -11,7 +11,7 @@ from vips_core.models.sbn import moments
 from vips_core.models.sbn.kernels import settle_shared
 from vips_core.models.sbn.model import SBN, SMALL
 from vips_core.models.sbn.moments import Moments
-from vips_core.models.sbn.refined import Refined
+from vips_core.models.sbn.refined import CONSTANTS, Refined
 
 __all__ = ["digits"]  # a fixture
 
@@ -37,9 +37,10 @@ def test_moments_are_clipped_sums_of_records(share):
 
 
 @pytest.mark.parametrize("steps", [1, 3])
-def test_without_noise_the_moments_are_those_of_the_images(steps, monkeypatch):
-    monkeypatch.setattr(moments, "RESIDUAL_CLIP", 1.0)  # nothing is clipped
+def test_without_noise_the_moments_are_those_of_the_images(steps):
     data, model = patterns(), small("refined")
+    unclipped = replace(CONSTANTS, residual_clip=1.0)
+    vars(model)["algorithm"] = Moments(model, unclipped)
     params = vips.fit(model, data, plan_for(data, steps), seed=0).params
     mean, covariance, noise_std = model.algorithm._moments(params)
     images = data.unpack(np.float64)
@@ -56,16 +57,16 @@ def test_noise_of_several_steps_is_averaged():
 
 def test_the_posterior_of_a_covariance_is_nearer_to_it():
     rng = np.random.default_rng(0)
-    variant = Moments(SBN(256, 5, (16, 16)))
-    dictionary = variant.smoothing @ rng.standard_normal((256, 300))
+    algorithm = Moments(SBN(256, 5, (16, 16)))
+    dictionary = algorithm.smoothing @ rng.standard_normal((256, 300))
     truth = dictionary @ dictionary.T / 300
     noise = rng.standard_normal(truth.shape)
     noise_std = 0.1
     noisy = truth + noise_std * (noise + noise.T) / np.sqrt(2)
-    posterior = moments.denoised(noisy, variant.agreement, noise_std)
+    posterior = moments.denoised(noisy, algorithm.agreement, noise_std, CONSTANTS.groups)
     assert np.linalg.norm(posterior - truth) < 0.6 * np.linalg.norm(noisy - truth)
     assert np.linalg.eigvalsh(posterior).min() > -1e-9
-    drowned = moments.denoised(noisy, variant.agreement, 1e3)
+    drowned = moments.denoised(noisy, algorithm.agreement, 1e3, CONSTANTS.groups)
     assert drowned[0, 1] > 5 * abs(drowned[0, -1])  # what is left is that neighbours agree
 
 
@@ -80,8 +81,10 @@ def test_simulated_statistics_are_those_of_drawn_gaussian_images():
     images = mean + rng.standard_normal((100_000, PIXELS)) @ root.T
     mu = np.full((len(images), HIDDEN), 0.5)
     field = moments._field(params, images)
-    settle_shared(field, 0.25 * params.weights.T @ params.weights, mu, moments.SWEEPS, moments.TOLERANCE)
-    units, cross, second = moments._simulated(params, mean, root @ root.T, moments._draws(100_000, HIDDEN))
+    settle_shared(field, 0.25 * params.weights.T @ params.weights, mu, CONSTANTS.sweeps, CONSTANTS.tolerance)
+    units, cross, second = moments._simulated(
+        params, mean, root @ root.T, moments._draws(100_000, HIDDEN), CONSTANTS
+    )
     np.testing.assert_allclose(units, mu.mean(axis=0), atol=0.01)
     np.testing.assert_allclose(cross, (images - images.mean(axis=0)).T @ mu / len(mu), atol=0.01)
     expected = mu.T @ mu / len(mu) + np.diag((mu * (1 - mu)).mean(axis=0))

@@ -10,9 +10,9 @@ import vips_core as vips
 from tests import reference
 from tests.models.sbn.networks import (
     HIDDEN,
-    METHODS,
     PIXELS,
     SHAPE,
+    VARIANTS,
     digits,
     patterns,
     plan_for,
@@ -20,10 +20,10 @@ from tests.models.sbn.networks import (
     trained,
 )
 from vips_core.kernels.symmetric import from_triangles, triangles
-from vips_core.models.sbn import pixel_matrices
+from vips_core.models.sbn import paper as sbn_paper
 from vips_core.models.sbn.model import SBN
 from vips_core.models.sbn.moments import Moments
-from vips_core.models.sbn.refined import Refined
+from vips_core.models.sbn.refined import Refined, filtered
 from vips_core.models.sbn.scores import reconstruct, scores
 from vips_core.privacy.noise import Randomness
 from vips_core.privacy.wall import release
@@ -33,14 +33,14 @@ __all__ = ["digits"]  # a fixture
 
 def test_the_filter_brings_a_smooth_covariance_nearer_to_the_truth():
     rng = np.random.default_rng(0)
-    variant = Refined(SBN(256, 5, (16, 16)))
+    algorithm = Refined(SBN(256, 5, (16, 16)))
     plan = plan_for(patterns(100))
-    params = replace(variant.init(plan, rng), pixel_centre=np.full(256, 0.5))
-    truth = 0.1 * variant.smoothing @ rng.standard_normal((256, 5))
+    params = replace(algorithm.init(plan, rng), pixel_centre=np.full(256, 0.5))
+    truth = 0.1 * algorithm.smoothing @ rng.standard_normal((256, 5))
     noisy = truth + 0.1 * rng.standard_normal(truth.shape)
-    filtered = variant._denoised(noisy, 0.1, params)
-    assert np.linalg.norm(filtered - truth) < 0.8 * np.linalg.norm(noisy - truth)
-    assert variant._denoised(truth, 0.0, params) is truth
+    denoised = algorithm._denoised(noisy, 0.1, params)
+    assert np.linalg.norm(denoised - truth) < 0.8 * np.linalg.norm(noisy - truth)
+    assert algorithm._denoised(truth, 0.0, params) is truth
 
 
 def test_private_digits_are_described_better_than_by_their_mean(digits):
@@ -55,19 +55,21 @@ def test_private_digits_are_described_better_than_by_their_mean(digits):
     assert vips.pixel_accuracy(free, test) > mean + 0.08
 
 
-@pytest.mark.parametrize(("variant", "names"), [(Moments, {"second"}), (Refined, {"cross", "second"})])
-def test_one_step_does_without_the_mean_image(variant, names):
-    variant, data = variant(small("refined")), patterns()
-    assert set(variant.blocks(plan_for(data, 1), 0)) == names
-    assert set(variant.blocks(plan_for(data, 2), 0)) == {"pixels"}
-    assert set(variant.blocks(plan_for(data, 2), 1)) == names
+@pytest.mark.parametrize(("algorithm", "names"), [(Moments, {"second"}), (Refined, {"cross", "second"})])
+def test_one_step_does_without_the_mean_image(algorithm, names):
+    algorithm, data = algorithm(small("refined")), patterns()
+    assert set(algorithm.blocks(plan_for(data, 1), 0)) == names
+    assert set(algorithm.blocks(plan_for(data, 2), 0)) == {"pixels"}
+    assert set(algorithm.blocks(plan_for(data, 2), 1)) == names
 
 
 def test_noisy_runs_of_the_paper_stay_finite(digits):
     train, test = digits
     model = SBN(64, 10, (8, 8), "paper")
     params = vips.fit(model, train, plan_for(train, 20, 1.0, 200), seed=0).params
-    assert all(np.isfinite(value).all() for value in vars(params).values())
+    values = {**vars(params), **vars(params.shrinkage)}
+    del values["shrinkage"]
+    assert all(np.isfinite(value).all() for value in values.values())
     assert np.abs(params.weights).max() < 1e4
     assert 0 <= scores(model, params, test)[0] <= 1
 
@@ -76,10 +78,10 @@ def test_eigenvalues_of_a_noisy_gram_are_floored():
     rng = np.random.default_rng(0)
     noisy = rng.standard_normal((3, HIDDEN, HIDDEN))
     noisy = noisy + noisy.swapaxes(1, 2)
-    floored = from_triangles(pixel_matrices.floored(triangles(noisy), HIDDEN), HIDDEN)
-    assert np.linalg.eigvalsh(floored).min() >= pixel_matrices.EIGENVALUE_FLOOR * (1 - 1e-9)
+    floored = from_triangles(sbn_paper.floored(triangles(noisy), HIDDEN), HIDDEN)
+    assert np.linalg.eigvalsh(floored).min() >= sbn_paper.EIGENVALUE_FLOOR * (1 - 1e-9)
     kept = noisy @ noisy + np.eye(HIDDEN)
-    np.testing.assert_allclose(pixel_matrices.floored(triangles(kept), HIDDEN), triangles(kept))
+    np.testing.assert_allclose(sbn_paper.floored(triangles(kept), HIDDEN), triangles(kept))
 
 
 def test_statistics_of_the_paper_are_clamped_and_averaged():
@@ -94,9 +96,9 @@ def test_statistics_of_the_paper_are_clamped_and_averaged():
         np.testing.assert_allclose(params.cross, (1 - rate) * before.cross + rate * clamped)
 
 
-@METHODS
-def test_accuracy_and_likelihood_by_brute_force(method):
-    model, params, test = small(method), trained(method), patterns(9, seed=5)
+@VARIANTS
+def test_accuracy_and_likelihood_by_brute_force(variant):
+    model, params, test = small(variant), trained(variant), patterns(9, seed=5)
     images, mus = test.unpack(np.float64), model.latents(params, test)
     right, log_likelihood = 0, 0.0
     for n in range(9):
@@ -109,9 +111,9 @@ def test_accuracy_and_likelihood_by_brute_force(method):
     assert scores(model, params, test) == pytest.approx((right / (9 * PIXELS), log_likelihood / 9))
 
 
-@METHODS
-def test_latents_of_an_image_do_not_depend_on_its_neighbours(method):
-    model, params, test = small(method), trained(method), patterns(30, seed=5)
+@VARIANTS
+def test_latents_of_an_image_do_not_depend_on_its_neighbours(variant):
+    model, params, test = small(variant), trained(variant), patterns(30, seed=5)
     all_together = model.latents(params, test)
     alone = model.latents(params, test[np.arange(30) == 7])
     np.testing.assert_allclose(all_together[7], alone[0], rtol=1e-9)
@@ -133,13 +135,13 @@ def test_samples_follow_the_model():
     assert np.array_equal(samples.bits, repeat.bits)
 
 
-@METHODS
-def test_dictionary_has_one_image_per_hidden_unit(method):
-    params = trained(method)
-    pictures = small(method).dictionary(params)
+@VARIANTS
+def test_dictionary_has_one_image_per_hidden_unit(variant):
+    params = trained(variant)
+    pictures = small(variant).dictionary(params)
     assert pictures.shape == (HIDDEN, *SHAPE)
     assert pictures[1, 2, 3] == params.weights[2 * SHAPE[1] + 3, 1]
-    assert SBN(PIXELS, HIDDEN, variant=method).dictionary(params).shape == (HIDDEN, 1, PIXELS)
+    assert SBN(PIXELS, HIDDEN, variant=variant).dictionary(params).shape == (HIDDEN, 1, PIXELS)
 
 
 def test_recommended_plans():
@@ -179,3 +181,29 @@ def test_images_of_another_size_are_refused():
         SBN(64, 3).latents(trained("refined"), patterns())
     with pytest.raises(ValueError, match="^count must be a whole number of at least 1, got 0$"):
         small("refined").sample(trained("refined"), 0, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("pixels", [1, 2, 3, 40])
+def test_the_filter_is_the_posterior_mean(pixels):
+    rng = np.random.default_rng(pixels)
+    root, columns = rng.standard_normal((pixels, pixels)), 2 * rng.standard_normal((pixels, 5))
+    prior, noise = root @ root.T, 0.7
+    moment = np.einsum("jk,jl,lk->k", columns, prior, columns)
+    sizes = np.maximum((moment - noise**2 * np.trace(prior)) / np.linalg.norm(prior) ** 2, 0)
+    result = filtered(columns, prior, noise)
+    for size, column, signal in zip(sizes, columns.T, result.T, strict=True):
+        both = size * prior + noise**2 * np.eye(pixels)
+        np.testing.assert_allclose(signal, size * prior @ np.linalg.solve(both, column), atol=1e-10)
+
+
+def test_columns_without_signal_are_emptied():
+    assert not filtered(np.full((3, 2), 1e-3), np.eye(3), 1.0).any()
+
+
+@pytest.mark.parametrize("score", [vips.pixel_accuracy, vips.reconstruction_log_likelihood])
+def test_no_images_give_a_sentence(score):
+    rows = vips.Images.from_images(np.random.default_rng(0).random((20, 3, 3)), 0.5)
+    plan = vips.PrivacyPlan(records=20, expected_batch=20, steps=2, noise_multiplier=1.0, delta=1e-3)
+    fit = vips.fit(vips.SBN(9, 2), rows, plan, seed=0)
+    with pytest.raises(ValueError, match="held-out images must be at least one, got none"):
+        score(fit, rows[np.zeros(20, bool)])

@@ -1,6 +1,13 @@
 """Latent Dirichlet allocation of one document after the other: its words, the clip and the sum.
 
-The symbols are those of `sweep_kernels`; `weights` (V,) float32 says that weights[v] n_v φ_vk is measured.
+The symbols are those of `sweep_kernels`. Counts are measured as weights[v] n_v φ_vk, residuals as
+w_kv n_v (φ_vk - e_kv):
+
+symbol          code       shape
+--------------  ---------  ----------------------------------------
+                weights    (V,) float32
+w_kv exp<ln β>  weighted   (V, P) float32, as rows, weighted
+w_kv e_kv       expected   (V, P) float32
 """
 
 import math
@@ -9,9 +16,21 @@ import numba as nb
 import numpy as np
 
 from vips_core.kernels import Array
-from vips_core.kernels.simd import SUMS, WIDTH, add_whole_products, load, splat, zeros
-from vips_core.models.lda.block_kernels import (
+from vips_core.kernels.simd import (
+    SUMS,
+    WIDTH,
+    add_whole,
+    fma,
+    lane_sum,
+    load,
+    multiply,
+    splat,
+    store,
+    zeros,
+)
+from vips_core.models.lda.sweep_kernels import (
     FAST,
+    ONE,
     ZERO,
     Float32,
     Int32,
@@ -20,13 +39,13 @@ from vips_core.models.lda.block_kernels import (
     all_normalisers,
     all_squares,
     gather,
+    infer,
+    spread,
 )
-from vips_core.models.lda.sweep_kernels import infer, spread
 
-Float64 = Array
-ONE = np.float32(1)
 TOGETHER = 512  # documents whose statistics are added word by word, so that sums are touched rarely
 ROUNDING = 2.0**-23  # of float32: a topic's part in the error of a sum over topics is below half of it
+UNDERFLOW = 1e-15  # more than squares that float32 takes for 0 can hide of a norm
 LARGEST = 1e38  # below which float32 holds all numbers
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
@@ -149,7 +168,7 @@ def add_documents(
     grid: float,
     sweeps: int,
     tolerance: float,
-    sums: Float64,
+    sums: Array,
 ) -> None:
     """Add each document's weighted and clipped statistics to `sums`, words × padded topics, in grid steps.
 
@@ -209,13 +228,12 @@ def low_bits(entry: int) -> np.float32:
 
 
 @nb.njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
-def add_by_word(words: Int32, entries: Int64, thetas: Float32, rows: Float32, sums: Float64) -> None:
+def add_by_word(words: Int32, entries: Int64, thetas: Float32, rows: Float32, sums: Array) -> None:
     """Add value θ exp<ln β_word>, cut to whole numbers, of each word's entry to `sums`, row by row.
 
     An entry has the row of its θ above 32 bits that are its value, a float32.
     """
     vocabulary, width = rows.shape
-    steps = width // WIDTH
     stop = np.zeros(vocabulary + 1, np.int32)
     for e in range(words.size):
         stop[words[e] + 1] += 1
@@ -232,25 +250,78 @@ def add_by_word(words: Int32, entries: Int64, thetas: Float32, rows: Float32, su
         end = stop[v]
         if begin == end:
             continue
-        for e in range(begin, end, 4):
-            x, y = by_word[e], by_word[e + 1] if e + 1 < end else 0
-            z, w = by_word[e + 2] if e + 2 < end else 0, by_word[e + 3] if e + 3 < end else 0
-            a, b, c, d = (x >> 32) * width, (y >> 32) * width, (z >> 32) * width, (w >> 32) * width
-            x_value, y_value = splat(zero, low_bits(x)), splat(zero, low_bits(y))
-            z_value, w_value = splat(zero, low_bits(z)), splat(zero, low_bits(w))
-            for step in range(steps):
-                k = step * WIDTH
-                row = load(zero, flat_rows, v * width + k)
-                p, q = load(zero, flat, a + k), load(zero, flat, b + k)
-                r, s = load(zero, flat, c + k), load(zero, flat, d + k)
-                at = v * width + k
-                add_whole_products(flat_sums, at, row, x_value, p, y_value, q, z_value, r, w_value, s)
+        for e in range(begin, end):
+            value, at = splat(zero, low_bits(by_word[e])), (by_word[e] >> 32) * width
+            for k in range(0, width, WIDTH):
+                part = multiply(
+                    multiply(value, load(zero, flat, at + k)), load(zero, flat_rows, v * width + k)
+                )
+                add_whole(flat_sums, v * width + k, part)
         begin = end
+
+
+@nb.njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+def add_residuals(
+    indptr: Int64,
+    indices: Int32,
+    counts: Int32,
+    rows: Float32,
+    row_sums: Float32,
+    weighted: Float32,
+    expected: Float32,
+    topics: int,
+    alpha: float,
+    length: int,
+    bound: float,
+    grid: float,
+    sweeps: int,
+    tolerance: float,
+    sums: Array,
+) -> None:
+    """Add each document's clipped residuals to `sums`, words × padded topics, in grid steps.
+
+    The norm is that of the very cells that are added, which are then cut to whole steps towards 0: whatever
+    was expected, no document adds more than its bound.
+    """
+    width = rows.shape[1]
+    word, count, local, theta, gain, room = buffers(room_for(indptr), width)
+    found, cells, thetas, zero = aligned(count.size), aligned(count.size * width), aligned(width), zeros(8)
+    flat_weighted, flat_expected, flat_sums = weighted.reshape(-1), expected.reshape(-1), sums.reshape(-1)
+    for d in range(indptr.size - 1):
+        begin, end = indptr[d], indptr[d + 1]
+        if begin == end:
+            continue
+        used = read_scaled(indices[begin:end], counts[begin:end], length, word, count)
+        padded = gather(rows, row_sums, word, count, used, local, room)
+        active = infer(local, count, padded, width, topics, alpha, sweeps, tolerance, theta, gain, room)
+        all_normalisers(local, padded, width, theta, room[1], active, found)
+        spread(theta, room[1], active, ONE, ZERO, thetas)
+        norm_square = 0.0
+        for u in range(used):
+            at, square = word[u] * width, zero
+            value, own = splat(zero, count[u] / found[u]), splat(zero, -count[u])
+            for k in range(0, width, WIDTH):
+                part = multiply(value, load(zero, thetas, k))
+                cell = fma(
+                    own, load(zero, flat_expected, at + k), multiply(part, load(zero, flat_weighted, at + k))
+                )
+                store(cells, u * width + k, cell)
+                square = fma(cell, cell, square)
+            norm_square += lane_sum(square)
+        norm = math.sqrt(norm_square * (1 + topics * ROUNDING)) + UNDERFLOW
+        scale = min(1.0, bound / norm)
+        if not (norm + 1) * (scale / grid) < LARGEST:
+            continue  # beyond float32, or NaN: such a document would take the cells of all others with it
+        in_steps = splat(zero, np.float32(scale / grid))
+        for u in range(used):
+            at = word[u] * width
+            for k in range(0, width, WIDTH):
+                add_whole(flat_sums, at + k, multiply(in_steps, load(zero, cells, u * width + k)))
 
 
 @nb.njit(nogil=True, cache=True, error_model="numpy")
 def add_counts(
-    indptr: Int64, indices: Int32, counts: Int32, length: int, bound: float, grid: float, sums: Float64
+    indptr: Int64, indices: Int32, counts: Int32, length: int, bound: float, grid: float, sums: Array
 ) -> None:
     """Add each document's scaled and clipped word counts to `sums`, cut to whole steps of `grid`."""
     for d in range(indptr.size - 1):

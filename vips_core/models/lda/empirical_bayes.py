@@ -354,20 +354,18 @@ def shrink(
     estimate = np.empty_like(cells)
     for _ in range(steps):
         class_weights = _padded(prior.class_shares[groups].T)
-        mixture = prior.mixture.astype(np.float32).reshape(-1)
+        mixture = prior.mixture.astype(np.float32)
 
         def shrink_chunk(
             start: int, stop: int, weights: Float32 = class_weights, mixture: Float32 = mixture
-        ) -> Array:
-            cells_of_bumps = np.zeros((*prior_shape, LANES), np.float32)
-            shrink_columns(
-                *known, weights, mixture, *bumps, start, stop, estimate, cells_of_bumps.reshape(-1)
-            )
-            return np.asarray(cells_of_bumps.sum(axis=3, dtype=np.float64))
+        ) -> Float32:
+            bump_cells = np.zeros(prior_shape, np.float32)
+            shrink_columns(*known, weights, mixture, *bumps, start, stop, estimate, bump_cells)
+            return bump_cells
 
         bump_counts = np.full(prior.mixture.shape, constants.bump_cells)
-        for of_chunk in map_chunks(shrink_chunk, cells.shape[1], CHUNK):
-            bump_counts += of_chunk
+        for bump_cells in map_chunks(shrink_chunk, cells.shape[1], CHUNK):
+            bump_counts += bump_cells
         class_counts = constants.class_columns * (prior.class_shares > 0)
         for number, weights in enumerate(class_weights[:, :columns]):
             class_counts[:, number] += np.bincount(groups, weights, len(prior.class_shares))

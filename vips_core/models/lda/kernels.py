@@ -2,7 +2,7 @@
 
 Every document's share is cut to whole steps of a grid, so that its sums are exact: they have the same bits in
 any order, for any number of threads and any split of the documents. `document_kernels` has what happens to
-one document, `sweep_kernels` its iterations, and `block_kernels` their inner loops.
+one document, and `sweep_kernels` its iterations.
 """
 
 from collections.abc import Callable
@@ -12,11 +12,16 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import digamma
 
+from vips_core.kernels import Array
 from vips_core.kernels.pool import map_chunks, thread_count
 from vips_core.kernels.simd import WIDTH
-from vips_core.models.lda.block_kernels import Float32, row_sums
-from vips_core.models.lda.document_kernels import Float64, add_counts, add_documents, infer_documents
-from vips_core.models.lda.residual_kernels import add_residuals
+from vips_core.models.lda.document_kernels import (
+    add_counts,
+    add_documents,
+    add_residuals,
+    infer_documents,
+)
+from vips_core.models.lda.sweep_kernels import Float32, row_sums
 from vips_core.privacy.blocks import Block
 from vips_core.records import Documents
 
@@ -51,7 +56,7 @@ def expected_rows(lam: npt.NDArray[np.floating]) -> Float32:
 
 def topic_word_sums(
     model: "LDA", corpus: Documents, rows: Float32, weights: Float32, block: Block, *, resampled: bool
-) -> Float64:
+) -> Array:
     """Sum over documents of weights[v] n_v φ_vk, each in the block's bound and on its grid: topics × words.
 
     `resampled` draws exactly the model's number of words with replacement from each document; otherwise
@@ -59,7 +64,7 @@ def topic_word_sums(
     """
     topics, sums_of_rows = block.shape[0], row_sums(rows)
 
-    def add(start: int, stop: int, sums: Float64) -> None:
+    def add(start: int, stop: int, sums: Array) -> None:
         add_documents(
             corpus.indptr[start : stop + 1],
             corpus.indices,
@@ -85,7 +90,7 @@ def topic_word_sums(
 
 def residual_sums(
     model: "LDA", corpus: Documents, rows: Float32, weighted: Float32, expected: Float32, block: Block
-) -> Float64:
+) -> Array:
     """Sum over documents of w_kv n_v (φ_vk - e_kv), each in the bound and on the grid: topics × words.
 
     `weighted` is w_kv exp<ln β> and `expected` w_kv e_kv, in the shape of `rows`. Longer documents are scaled
@@ -93,7 +98,7 @@ def residual_sums(
     """
     topics, sums_of_rows = block.shape[0], row_sums(rows)
 
-    def add(start: int, stop: int, sums: Float64) -> None:
+    def add(start: int, stop: int, sums: Array) -> None:
         add_residuals(
             corpus.indptr[start : stop + 1],
             corpus.indices,
@@ -116,10 +121,10 @@ def residual_sums(
     return np.multiply(steps, block.grid, order="C")
 
 
-def word_sums(corpus: Documents, *, words: int, block: Block) -> Float64:
+def word_sums(corpus: Documents, *, words: int, block: Block) -> Array:
     """Sum over documents of their counts, longer ones scaled to `words` words, each in the block's bound."""
 
-    def add(start: int, stop: int, sums: Float64) -> None:
+    def add(start: int, stop: int, sums: Array) -> None:
         documents = corpus.indptr[start : stop + 1], corpus.indices, corpus.counts
         add_counts(*documents, words, block.bound * SLACK, block.grid, sums)
 
@@ -128,7 +133,7 @@ def word_sums(corpus: Documents, *, words: int, block: Block) -> Float64:
 
 def infer_gammas(
     corpus: Documents, rows: Float32, topics: int, alpha: float, sweeps: int = 100, tolerance: float = 1e-3
-) -> Float64:
+) -> Array:
     """γ of each document with all its words, documents × topics; an empty document keeps its prior."""
     gammas, sums_of_rows = np.empty((len(corpus), topics), np.float32), row_sums(rows)
 
@@ -149,11 +154,11 @@ def infer_gammas(
     return gammas.astype(np.float64)
 
 
-def _added(add: Callable[[int, int, Float64], None], documents: int, shape: tuple[int, ...]) -> Float64:
+def _added(add: Callable[[int, int, Array], None], documents: int, shape: tuple[int, ...]) -> Array:
     """Add all documents, in threads, each with sums of its own: they are exact, whoever adds what."""
     starts = iter(range(0, documents, GROUP))  # shared: who is ready takes the next group
 
-    def thread_sums(*_: int) -> Float64:
+    def thread_sums(*_: int) -> Array:
         sums = cache_lines(shape, np.float64)
         for start in starts:
             add(start, min(start + GROUP, documents), sums)

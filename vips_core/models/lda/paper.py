@@ -9,8 +9,8 @@ import numpy as np
 
 from vips_core.kernels import Array
 from vips_core.models.base import Block, Released
-from vips_core.models.lda.block_kernels import Float32
 from vips_core.models.lda.kernels import expected_rows, topic_word_sums
+from vips_core.models.lda.sweep_kernels import Float32
 from vips_core.privacy.plan import PrivacyPlan
 from vips_core.records import Documents
 

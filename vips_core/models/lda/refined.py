@@ -35,7 +35,6 @@ import numpy.typing as npt
 
 from vips_core.kernels import Array
 from vips_core.models.base import Block, Released
-from vips_core.models.lda.block_kernels import Float32
 from vips_core.models.lda.constants import CONSTANTS, Constants
 from vips_core.models.lda.empirical_bayes import (
     Measurement,
@@ -48,6 +47,7 @@ from vips_core.models.lda.empirical_bayes import (
     word_shares,
 )
 from vips_core.models.lda.kernels import expected_rows, residual_sums, topic_word_sums, word_sums
+from vips_core.models.lda.sweep_kernels import Float32
 from vips_core.privacy.plan import PrivacyPlan
 from vips_core.records import Documents
 

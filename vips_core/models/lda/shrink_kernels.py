@@ -1,110 +1,109 @@
-"""Posterior means of noisy cells under mixtures of bumps, for sixteen columns at a time.
+"""Posterior means of noisy cells under mixtures of bumps, for some columns at a time.
 
-symbol  code       shape
-------  ---------  -----------------------------------------------------------------------------------------
-x       cells      (K, P) float32: noisy cells over their means; P = columns padded to 16s
-s²      variances  (K, P) float32: of their noise
-        weights    (C, P) float32: how likely each column is of a class, beforehand and afterwards
-        mixture    (K C G,) float32: of each row and class, over the bumps
-        grid, wide (G,) float32: the bumps' centres and variances
-        share      (K C G 16,) float32: how many cells each bump has of a row and class, in sixteen sums
+symbol  code          shape
+------  ------------  -----------------------------------------------------------------------------------
+x       cells         (K, P) float32: noisy cells over their means; P = columns padded to LANES
+s²      variances     (K, P) float32: of their noise
+        class_weights (C, P) float32: how likely each column is of a class, beforehand and afterwards
+        mixture       (K, C, G) float32: of each row and class, over the bumps
+        grid, spread  (G,) float32: the bumps' centres and variances
+        bump_cells    (K, C, G) float32: how many cells each bump has of a row and class
 """
-
-from typing import Any
 
 import numba as nb
 import numpy as np
 import numpy.typing as npt
 
-from vips_core.kernels.lane_math import add, divide, fma, maximum, multiply, square_root
-from vips_core.kernels.simd import load, splat, store, zeros
-from vips_core.kernels.special import exp_negative, number
+from vips_core.kernels.special import exp_negative
 
-LANES = 16
-LEAST = 1e-37  # probability, so that nothing is divided by 0
+LANES = 32  # columns at a time: a multiple of what registers hold, and few enough for the nearest cache
+LEAST = np.float32(1e-37)  # probability, so that nothing is divided by 0
+ZERO, ONE, HALF = np.float32(0), np.float32(1), np.float32(0.5)
+FAST = {"contract", "reassoc", "nsz", "arcp"}  # sums in any order; infinities and NaN keep their meaning
 
 Float32 = npt.NDArray[np.float32]
 
 
-@nb.njit(nogil=True, cache=True, inline="always")
+@nb.njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def bump_densities(
-    x: Any, variance: Any, grid: Float32, wide: Float32, at: int, density: Float32, inside: Float32
+    x: Float32, variance: Float32, grid: Float32, spread: Float32, density: Float32, inside: Float32
 ) -> None:
-    """Write from `at` how likely x is of each bump, but for a factor, and the mean of what it is then."""
-    zero = zeros(16)
-    best = number(zero, -1e30)
+    """Write how likely x is of each bump, up to a factor, and the mean of what it is then."""
+    best = np.full(LANES, np.float32(-1e30))
     for g in range(grid.size):
-        inverse = divide(number(zero, 1), add(variance, splat(zero, wide[g])))
-        gap = add(x, splat(zero, -grid[g]))
-        pull = multiply(gap, inverse)
-        mean = maximum(zero, fma(splat(zero, wide[g]), pull, splat(zero, grid[g])))
-        exponent = multiply(number(zero, -0.5), multiply(gap, pull))
-        best = maximum(best, exponent)
-        store(inside, at + g * 16, mean)
-        store(density, at + g * 16, exponent)
-    best, narrowest = multiply(number(zero, -1), best), add(variance, splat(zero, wide[0]))
+        exponents, means = density[g], inside[g]
+        for i in range(LANES):
+            gap = x[i] - grid[g]
+            pull = gap / (variance[i] + spread[g])
+            means[i] = max(ZERO, spread[g] * pull + grid[g])
+            exponents[i] = -HALF * gap * pull
+            best[i] = max(best[i], exponents[i])
     for g in range(grid.size):
-        height = square_root(divide(narrowest, add(variance, splat(zero, wide[g]))))
-        likely = exp_negative(add(load(zero, density, at + g * 16), best))
-        store(density, at + g * 16, multiply(height, likely))
+        densities = density[g]
+        for i in range(LANES):
+            height = np.sqrt((variance[i] + spread[0]) / (variance[i] + spread[g]))
+            densities[i] = height * exp_negative(densities[i] - best[i])
 
 
-@nb.njit(nogil=True, cache=True, error_model="numpy")
+@nb.njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def shrink_columns(
     cells: Float32,
     variances: Float32,
-    weights: Float32,
+    class_weights: Float32,
     mixture: Float32,
     grid: Float32,
-    wide: Float32,
+    spread: Float32,
     start: int,
     stop: int,
     estimate: Float32,
-    share: Float32,
+    bump_cells: Float32,
 ) -> None:
-    """Write the posterior means of columns `start` to `stop` and their classes; add to the bumps' shares.
+    """Write the posterior means of columns `start` to `stop` and their classes; count the bumps' cells.
 
     A column that no class is possible for, such as padding, adds nothing.
     """
-    zero, classes, bumps, width = zeros(16), len(weights), grid.size, cells.shape[1]
-    rows = len(cells)
-    density, inside = np.empty(rows * bumps * 16, np.float32), np.empty(rows * bumps * 16, np.float32)
-    evidence, factor = np.empty(rows * classes * 16, np.float32), np.empty(classes * 16, np.float32)
-    flat_cells, flat_variances = cells.reshape(-1), variances.reshape(-1)
-    flat_weights, flat_estimate = weights.reshape(-1), estimate.reshape(-1)
-    for v in range(start, stop, 16):
+    rows, classes, bumps = mixture.shape
+    density, inside = (
+        np.empty((rows, bumps, LANES), np.float32),
+        np.empty((rows, bumps, LANES), np.float32),
+    )
+    evidence, factor = np.empty((rows, classes, LANES), np.float32), np.empty((classes, LANES), np.float32)
+    most = np.empty(LANES, np.float32)
+    for first in range(start, stop, LANES):
+        columns = slice(first, first + LANES)
         for k in range(rows):
-            at = k * bumps * 16
-            x, variance = load(zero, flat_cells, k * width + v), load(zero, flat_variances, k * width + v)
-            bump_densities(x, variance, grid, wide, at, density, inside)
-            most = number(zero, LEAST)
+            bump_densities(cells[k, columns], variances[k, columns], grid, spread, density[k], inside[k])
+            most[:] = LEAST
             for c in range(classes):
-                total, of = number(zero, LEAST), (k * classes + c) * bumps
+                found, weights = evidence[k, c], class_weights[c, columns]
+                found[:] = LEAST
                 for g in range(bumps):
-                    total = fma(load(zero, density, at + g * 16), splat(zero, mixture[of + g]), total)
-                store(evidence, (k * classes + c) * 16, total)
-                likely = multiply(load(zero, flat_weights, c * width + v), total)
-                most = maximum(most, likely)
-                store(flat_weights, c * width + v, likely)
+                    part, share = density[k, g], mixture[k, c, g]
+                    for i in range(LANES):
+                        found[i] += share * part[i]
+                for i in range(LANES):
+                    weights[i] *= found[i]
+                    most[i] = max(most[i], weights[i])
             for c in range(classes):
-                likely = load(zero, flat_weights, c * width + v)
-                store(flat_weights, c * width + v, divide(likely, most))
-        all_classes = number(zero, LEAST)
+                weights = class_weights[c, columns]
+                for i in range(LANES):
+                    weights[i] /= most[i]
+        most[:] = LEAST
         for c in range(classes):
-            all_classes = add(all_classes, load(zero, flat_weights, c * width + v))
+            most += class_weights[c, columns]
         for c in range(classes):
-            store(flat_weights, c * width + v, divide(load(zero, flat_weights, c * width + v), all_classes))
+            class_weights[c, columns] /= most
         for k in range(rows):
-            value, at = zero, k * bumps * 16
+            value = estimate[k, columns]
+            value[:] = ZERO
             for c in range(classes):
-                own = load(zero, flat_weights, c * width + v)
-                store(factor, c * 16, divide(own, load(zero, evidence, (k * classes + c) * 16)))
-            for g in range(bumps):
-                likely, total = load(zero, density, at + g * 16), zero
-                for c in range(classes):
-                    of = (k * classes + c) * bumps + g
-                    part = multiply(multiply(load(zero, factor, c * 16), likely), splat(zero, mixture[of]))
-                    store(share, of * 16, add(load(zero, share, of * 16), part))
-                    total = add(total, part)
-                value = fma(total, load(zero, inside, at + g * 16), value)
-            store(flat_estimate, k * width + v, value)
+                factor[c] = class_weights[c, columns] / evidence[k, c]
+            for c in range(classes):
+                of_class = factor[c]
+                for g in range(bumps):
+                    part, means, share, number = density[k, g], inside[k, g], mixture[k, c, g], ZERO
+                    for i in range(LANES):
+                        likely = share * of_class[i] * part[i]
+                        number += likely
+                        value[i] += likely * means[i]
+                    bump_cells[k, c, g] += number

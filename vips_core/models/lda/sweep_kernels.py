@@ -7,7 +7,6 @@ exp<ln β>    rows       (V, P) float32, each word's row over its largest entry;
 exp<ln θ>    theta      (P,) float32, scaled to about 1; in the end over its largest entry
 γ - α        gain       (P,) float32, the document's words in each topic
 n_v          count      (U,) float32
-             weights    (V,) float32: the statistics are measured as weights[v] n_v φ_vk
 
 Only ratios within a word and within a document enter φ, and both scales keep them inside float32.
 
@@ -19,41 +18,233 @@ last sweep is over all topics again; where it finds that one came back, γ has c
 A sweep starts from where γ is heading, not from where it is: Nesterov's extrapolation. It reaches the bound
 of 20 plain sweeps in 9 to 12, and of 100 in 16 to 20. γ - α is never taken below half, because a topic that
 has lost all words of a document would not come back.
+
+Words are taken in blocks of 64. What is left after the last 64 is a block of 32, one of 16, or both. In
+`local` the words of a block are side by side, topic after topic, so that topics can be left out: all sums
+are over `active` topics, whose numbers are in `topic` and whose exp<ln θ> is in `theta`, followed by a 0.
+`at` is where a block starts in `local`, u P.
 """
+
+from typing import Any
 
 import numba as nb
 import numpy as np
+import numpy.typing as npt
 
-from vips_core.kernels.lane_math import (
+from vips_core.kernels.simd import (
+    SUMS,
+    WIDTH,
     add,
-    count_below,
-    distance,
+    add_products,
+    copy_columns,
+    divide,
     fma,
-    lane_maximum,
     lane_sum,
-    maximum,
-    minimum,
+    load,
     multiply,
+    splat,
+    store,
+    width_of,
+    zeros,
 )
-from vips_core.kernels.simd import SUMS, load, splat, store, totals, zeros
 from vips_core.kernels.special import exp_digamma
-from vips_core.models.lda.block_kernels import FAST, TINY, ZERO, Float32, Int64, Room, weighted_sums
 
+ZERO = np.float32(0)
+TINY = np.float32(1e-30)  # added to the normaliser of φ: a word that no topic explains has no infinite weight
+FAST = {"contract", "reassoc", "nsz", "arcp"}  # infinities and NaN keep their meaning
+
+Float32 = npt.NDArray[np.float32]
+Int32 = npt.NDArray[np.int32]
+Int64 = npt.NDArray[np.int64]
+Room = tuple[Float32, Int64, Int64, Float32]  # sums of topics, their numbers; starts of sixteen rows, numbers
 NO_GAIN = 1e-3  # relative change of θ through γ - α, about, below which a topic has no words of the document
 LITTLE = np.float32(1e-4)  # of a document's words: a topic with less may be left out before it has none,
 SWEEPS_TO_FALL = 4  # if that many sweeps are left for it to fall further
 LARGEST_SCALE = np.float32(1e19)  # whose square float32 holds
-HALF = np.float32(0.5)
+HALF, ONE = np.float32(0.5), np.float32(1)
 
 
-@nb.njit(nogil=True, cache=True)
-def theta_of(gamma: np.float32) -> np.float32:
-    """exp<ln θ> of one γ, not scaled."""
-    theta: np.float32 = lane_maximum(exp_digamma(splat(zeros(16), gamma)))
-    return theta
+@nb.njit(nogil=True, cache=True, error_model="numpy")
+def row_sums(rows: Float32) -> Float32:
+    """Return Σ_k exp<ln β> of each word: its normaliser where θ is flat."""
+    width, flat, zero = rows.shape[1], rows.reshape(-1), zeros(8)
+    sums = np.empty(rows.shape[0], np.float32)
+    for v in range(rows.shape[0]):
+        total = zero
+        for k in range(0, width, WIDTH):
+            total = add(total, load(zero, flat, v * width + k))
+        sums[v] = lane_sum(total) + TINY
+    return sums
+
+
+@nb.njit(nogil=True, cache=True, error_model="numpy")
+def gather(
+    rows: Float32,
+    sums: Float32,
+    word: Int32,
+    count: Float32,
+    used: int,
+    local: Float32,
+    room: Room,
+) -> int:
+    """Copy the rows of `used` words to `local`; return their number, padded to 16s with words of count 0.
+
+    Writes to the room what `weighted_sums` does of a flat θ, whose normalisers are the words' `sums`.
+    """
+    total, _, start, small = room
+    width, flat, few = rows.shape[1], rows.reshape(-1), zeros(16)
+    padded = (used + 15) // 16 * 16
+    for u in range(used, padded):
+        count[u] = 0
+        word[u] = word[0]
+    for k in range(0, width, WIDTH):
+        store(total, 2 * k, few)
+    many, some = padded // 64 * 64, padded // 32 * 32
+    for u in range(0, padded, 16):
+        block = 64 if u < many else 32 if u < some else 16
+        place = u // block * block * width + u % block
+        for i in range(16):
+            start[i] = word[u + i] * width
+            small[i] = sums[word[u + i]]
+        ratio = divide(load(few, count, u), load(few, small, 0))
+        for k in range(0, width, WIDTH):
+            part = copy_columns(local, place + k * block, block, flat, start, k, ratio)
+            store(total, 2 * k, add(load(few, total, 2 * k), part))
+    for k in range(width - 1, -1, -1):  # backwards, because a topic's sums come after where its total is
+        place = 2 * k - k % WIDTH
+        first = total[place] + total[place + WIDTH]
+        store(total, k * SUMS, few)
+        total[k * SUMS] = first
+    return padded
 
 
 @nb.njit(nogil=True, cache=True, inline="always")
+def normalisers(zero: Any, local: Float32, theta: Float32, topic: Int64, active: int, at: int) -> Any:
+    """Return Σ_k θ_k exp<ln β> of a block of words."""
+    block, even, odd = width_of(zero), splat(zero, TINY), zero
+    for k in range(0, active, 2):  # two sums, so that one does not wait for the other
+        even = fma(splat(zero, theta[k]), load(zero, local, at + topic[k] * block), even)
+        odd = fma(splat(zero, theta[k + 1]), load(zero, local, at + topic[k + 1] * block), odd)
+    return add(even, odd)
+
+
+@nb.njit(nogil=True, cache=True, inline="always")
+def last_normalisers(zero: Any, local: Float32, theta: Float32, topic: Int64, active: int, at: int) -> Any:
+    """`normalisers` of a narrow block, which needs more sums at a time to keep the processor busy."""
+    block, a, b, c, d = width_of(zero), splat(zero, TINY), zero, zero, zero
+    for k in range(0, active, 4):
+        a = fma(splat(zero, theta[k]), load(zero, local, at + topic[k] * block), a)
+        b = fma(splat(zero, theta[k + 1]), load(zero, local, at + topic[k + 1] * block), b)
+        c = fma(splat(zero, theta[k + 2]), load(zero, local, at + topic[k + 2] * block), c)
+        d = fma(splat(zero, theta[k + 3]), load(zero, local, at + topic[k + 3] * block), d)
+    return add(add(a, b), add(c, d))
+
+
+@nb.njit(nogil=True, cache=True, inline="always")
+def add_weighted(ratio: Any, local: Float32, topic: Int64, active: int, at: int, total: Float32) -> None:
+    """Add ratio · exp<ln β> of a block of words to each topic's sixteen sums."""
+    block = width_of(ratio)
+    for k in range(active):
+        add_products(total, k * SUMS, ratio, local, at + topic[k] * block)
+
+
+@nb.njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+def weighted_sums(
+    local: Float32,
+    count: Float32,
+    padded: int,
+    width: int,
+    theta: Float32,
+    topic: Int64,
+    active: int,
+    total: Float32,
+) -> np.float32:
+    """Write Σ_v n_v exp<ln β> / normaliser of each active topic, in sixteen sums, to `total`.
+
+    Returns Σ_v n_v / normaliser.
+    """
+    many, some, few = zeros(64), zeros(32), zeros(16)
+    to_many, to_some, size = padded // 64 * 64, padded // 32 * 32, ZERO
+    for k in range(active + -active % SUMS):
+        store(total, k * SUMS, few)
+    if to_many > 0:
+        ratio = divide(load(many, count, 0), normalisers(many, local, theta, topic, active, 0))
+        ratios = ratio
+        for u in range(64, to_many, 64):
+            # A block's sums and the next one's normalisers in one loop: while the first find their numbers in
+            # the nearest cache, those of the second are fetched.
+            at, following, found = (u - 64) * width, u * width, splat(many, TINY)
+            for k in range(active):
+                other = load(many, local, following + topic[k] * 64)
+                found = fma(splat(many, theta[k]), other, found)
+                add_products(total, k * SUMS, ratio, local, at + topic[k] * 64)
+            ratio = divide(load(many, count, u), found)
+            ratios = add(ratios, ratio)
+        add_weighted(ratio, local, topic, active, (to_many - 64) * width, total)
+        size += lane_sum(ratios)
+    if to_some > to_many:
+        found_some = normalisers(some, local, theta, topic, active, to_many * width)
+        ratio_some = divide(load(some, count, to_many), found_some)
+        add_weighted(ratio_some, local, topic, active, to_many * width, total)
+        size += lane_sum(ratio_some)
+    if padded > to_some:
+        found_few = last_normalisers(few, local, theta, topic, active, to_some * width)
+        ratio_few = divide(load(few, count, to_some), found_few)
+        add_weighted(ratio_few, local, topic, active, to_some * width, total)
+        size += lane_sum(ratio_few)
+    return size
+
+
+@nb.njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+def all_normalisers(
+    local: Float32, padded: int, width: int, theta: Float32, topic: Int64, active: int, found: Float32
+) -> None:
+    """Write Σ_k θ_k exp<ln β> of all words."""
+    many, some = padded // 64 * 64, padded // 32 * 32
+    for u in range(0, many, 64):
+        store(found, u, normalisers(zeros(64), local, theta, topic, active, u * width))
+    if some > many:
+        store(found, many, normalisers(zeros(32), local, theta, topic, active, many * width))
+    if padded > some:
+        store(found, some, last_normalisers(zeros(16), local, theta, topic, active, some * width))
+
+
+@nb.njit(nogil=True, cache=True, inline="always")
+def squares(found: Any, zero: Any, local: Float32, theta: Float32, topic: Int64, active: int, at: int) -> Any:
+    """Return Σ_k φ_k² of a block of words whose normalisers are found."""
+    block, inverse, total = width_of(zero), divide(splat(zero, np.float32(1)), found), zero
+    for k in range(active):
+        product = multiply(splat(zero, theta[k]), load(zero, local, at + topic[k] * block))
+        phi = multiply(product, inverse)
+        total = fma(phi, phi, total)
+    return total
+
+
+@nb.njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+def all_squares(
+    local: Float32,
+    padded: int,
+    width: int,
+    theta: Float32,
+    topic: Int64,
+    active: int,
+    found: Float32,
+    square: Float32,
+) -> None:
+    """Write Σ_k φ_k² of all words, whose normalisers are found."""
+    many, some, few = zeros(64), zeros(32), zeros(16)
+    to_many, to_some = padded // 64 * 64, padded // 32 * 32
+    for u in range(0, to_many, 64):
+        store(square, u, squares(load(many, found, u), many, local, theta, topic, active, u * width))
+    if to_some > to_many:
+        own = squares(load(some, found, to_many), some, local, theta, topic, active, to_many * width)
+        store(square, to_many, own)
+    if padded > to_some:
+        own_few = squares(load(few, found, to_some), few, local, theta, topic, active, to_some * width)
+        store(square, to_some, own_few)
+
+
+@nb.njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def update(
     alpha: np.float32,
     scale: np.float32,
@@ -65,32 +256,30 @@ def update(
     little: np.float32,
     twice: np.float32,
     momentum: np.float32,
-) -> tuple[float, int]:
+) -> tuple[np.float32, int]:
     """Set γ - α of the active topics from their sums, and exp<ln θ> of γ and `momentum` of its change.
 
     Leaves in `total` what γ - α will be soon, about. Returns by how much γ changed in all, and how many
     topics will have a γ - α below `no_gain`.
     """
-    zero, padding = zeros(16), -active % SUMS
-    change, below = zero, 0
-    for k in range(0, active, SUMS):
-        each = totals(total, k * SUMS)
-        own, last = multiply(load(zero, theta, k), each), load(zero, gain, k)
-        ahead = fma(splat(zero, -momentum), last, multiply(splat(zero, np.float32(1) + momentum), own))
-        ahead = maximum(ahead, multiply(splat(zero, HALF), own))
-        updated = multiply(splat(zero, scale), exp_digamma(add(ahead, splat(zero, alpha))))
-        change = add(change, distance(own, last))
-        following = multiply(updated, each)
+    zero, padding, change, below, fall = zeros(16), -active % SUMS, ZERO, ZERO, no_gain / little
+    for k in range(active):
+        total[k] = lane_sum(load(zero, total, k * SUMS))  # in place of sums that were read
+    for k in range(active, active + padding):
+        total[k] = 0
+    for k in range(active + padding):
+        own = theta[k] * total[k]
+        ahead = max(own + momentum * (own - gain[k]), HALF * own)
+        change += abs(own - gain[k])
+        gain[k] = own
+        theta[k] = scale * exp_digamma(ahead + alpha)
         # One below `little`, which is not above α, falls to that of θ(2α) at most the time after.
-        fallen = multiply(splat(zero, twice), each)
-        following = minimum(following, maximum(multiply(splat(zero, no_gain / little), following), fallen))
-        below += count_below(following, splat(zero, no_gain))
-        store(gain, k, own)
-        store(theta, k, updated)
-        store(total, k, following)  # in place of sums that were read
+        following = theta[k] * total[k]
+        total[k] = min(following, max(fall * following, twice * total[k]))
+        below += ONE if total[k] < no_gain else ZERO
     for k in range(active, active + padding):
         theta[k] = 0
-    return lane_sum(change), below - padding  # the padding's sums are 0
+    return change, int(below) - padding  # the padding's sums are 0
 
 
 @nb.njit(nogil=True, cache=True, inline="always")
@@ -155,7 +344,7 @@ def infer(
     have words of the document, and the numbers of these topics in the room; returns how many they are.
     """
     total, topic = room[0], room[1]
-    zero, prior, words = zeros(16), np.float32(alpha), ZERO
+    prior, words = np.float32(alpha), ZERO
     for u in range(padded):
         words += count[u]
     for k in range(theta.size):
@@ -163,8 +352,8 @@ def infer(
     no_gain = np.float32(NO_GAIN * alpha * min(alpha, 1.0))  # the slope of ln θ is about 1/α² or 1/α
     little = min(prior, max(LITTLE * words, no_gain))
     # Some topic has as much as all have on average, whose θ of 1 keeps those of all inside float32.
-    scale = min(np.float32(1) / theta_of(prior + words / np.float32(topics)), LARGEST_SCALE)
-    unused_theta, twice = scale * theta_of(prior), scale * theta_of(prior + prior)
+    scale = min(np.float32(1) / exp_digamma(prior + words / np.float32(topics)), LARGEST_SCALE)
+    unused_theta, twice = scale * exp_digamma(prior), scale * exp_digamma(prior + prior)
     active, left, done, complete = topics, sweeps, 0, True
     while left > 0:
         left, done = left - 1, done + 1
@@ -181,14 +370,11 @@ def infer(
         if left > 0:
             size = weighted_sums(local, count, padded, width, theta, topic, active, total)
             complete = bool(active == topics or unused_theta * size < no_gain)
-    largest = splat(zero, TINY)
-    for k in range(0, active, SUMS):
-        own = exp_digamma(add(load(zero, gain, k), splat(zero, prior)))
-        largest = maximum(largest, own)
-        store(theta, k, own)
-    factor = np.float32(1) / lane_maximum(largest)
-    for k in range(0, active, SUMS):
-        store(theta, k, multiply(splat(zero, factor), load(zero, theta, k)))
-    for k in range(active, active + -active % SUMS):
-        theta[k] = 0
+    largest, padded_topics = TINY, active + -active % SUMS
+    for k in range(padded_topics):
+        theta[k] = exp_digamma(gain[k] + prior)
+        largest = max(largest, theta[k])
+    for k in range(padded_topics):
+        theta[k] /= largest
+    theta[active:padded_topics] = 0
     return active

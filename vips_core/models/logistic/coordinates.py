@@ -2,20 +2,19 @@
 
 Noise is as large as the longest record that counts in full, so columns are centred at their noisy means and
 scaled by their noisy variances. With much signal they are divided by the square roots of their standard
-deviations: halfway between columns as they are, where a column with a narrow spread drowns, and standardised
-ones, where rare values are long. With little signal for their number, the little that there is goes to the
-columns that vary most. In these coordinates noise and prior are alike in all directions. The model's own
-constant comes first, so that nothing depends on which column is constant, what it is called, or whether there
-is one.
+deviations: halfway between raw columns, where a narrow column drowns, and standardised columns, where rare
+values are long. With little signal per column, the columns that vary most get nearly all of it. In these
+coordinates noise and prior are alike in all directions. The model's own constant comes first, so the result
+does not depend on whether a column is constant, which one, or its name.
 
-A missing value is 0 in its column and 1 in another, its indicator. Here it lies at the noisy mean of those
-that are known: a column then says nothing of what its indicator says. This is another way to write the same
-model, so it would do no harm where the indicator were none.
+A missing value is 0 in its column and 1 in another, its indicator. Here it lies at the noisy mean of the
+known values, so a column does not repeat what its indicator says. This reparametrises the same model, so it
+would do no harm if the indicator were an ordinary column.
 
 | symbol | code       | shape  |
 |--------|------------|--------|
 | c      | `centre`   | (d,), in units of the columns; 0 where a column is mostly 0 |
-| s      | `scale`    | (d,), z = s(x − c); a typical record (constant, z) has norm 1/`RADIUS` |
+| s      | `scale`    | (d,), z = s(x − c); a typical record (constant, z) has norm 1/full_weight |
 | κ      | `constant` | scalar, the constant's value |
 | a      | `reach`    | (d,), |z| of a column at the far end of [0, 1] |
 |        | `missing`  | (columns with an indicator, 2), each with its indicator's place |
@@ -28,27 +27,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.special import log_ndtr, logsumexp
 
 from vips_core.kernels import Array
-from vips_core.kernels.exact import lowered
-from vips_core.kernels.pool import map_chunks
-from vips_core.models.base import Block
-from vips_core.models.logistic import kernels, statistics
-from vips_core.models.logistic.mass import expected_mass
-from vips_core.records import Table
+from vips_core.models.logistic import kernels
+from vips_core.models.logistic.constants import Constants
 from vips_core.records.base import frozen
 
-RADIUS = 0.8  # a record counts in full up to this part of the typical norm
-COMMON = 0.1  # mean from which a column is centred: sparse rows stay sparse
-CLEAR = 2.0  # standard deviations of noise from which a mean is one
-CERTAIN = 3.0  # standard deviations of noise within which a value is as good as another
-NARROWEST = 1e-3  # smallest variance, for columns in [0, 1]
 NO_CONSTANT = -1
+ROUNDS = 10  # of fitting the prior of `nonnegative_shrinkage`
+FAR = -1e4  # standard deviations below which a normal tail is taken from its expansion, to nine digits
 
 
 @dataclass(frozen=True)
 class Coordinates:
-    """Where a record lies, as a centred and scaled vector after a constant."""
+    """A record's place, as a centred and scaled vector after a constant."""
 
     centre: Array
     scale: Array
@@ -59,7 +52,7 @@ class Coordinates:
     missing: NDArray[np.int64] | None = None
 
     def filled(self, x: Any) -> Any:
-        """Return rows with missing values at their columns' centres; the same where none can be missing."""
+        """Return rows with missing values at their columns' centres; `x` itself if none can be missing."""
         if self.missing is None:
             return x
         if sparse.issparse(x):
@@ -74,53 +67,23 @@ class Coordinates:
 
 
 def unit(norm_bound: float, d: int) -> float:
-    """Return the size of a column's largest values as a norm bound tells it; 1 for columns in [0, 1]."""
+    """Return the size of a column's largest values that a norm bound implies; 1 for columns in [0, 1]."""
     return max(norm_bound / math.sqrt(d), min(1.0, norm_bound))
 
 
-def spread_power(signal_per_column: float) -> float:
+def spread_power(signal_per_column: float, constants: Constants) -> float:
     """Return the power of a column's variance to which its share of the signal is proportional.
 
-    `signal_per_column` is N·μ/d. The power is ½ where that is large, and 5/4 where it is small (by AUC on
-    generated cohorts).
+    `signal_per_column` is N·μ/d.
     """
-    return 0.5 + 0.75 / (1 + signal_per_column / 4)
+    more = constants.power_noisy - constants.power_clear
+    return constants.power_clear + more / (1 + signal_per_column / constants.signal_halfway)
 
 
-def moment_block(norm_bound: float, radius: float, d: int) -> Block:
-    """Return the block of `moment_sums`."""
-    return Block(radius / unit(norm_bound, d), shape=(2 * d + 2,))
-
-
-def moment_sums(batch: Table, norm_bound: float, block: Block) -> Array:
-    """Σ v·(x, min(x², |x|), k(1−y), ky) in units of a column, v such that no record is longer than the bound.
-
-    min(x², |x|) is the square for values in [−1, 1] and never longer than x.
-    """
-    x, y, row_weights = batch.x, batch.y.astype(np.float64), batch.row_weights
-    per_unit, bound = 1 / unit(norm_bound, x.shape[1]), lowered(block.bound, cells=2 * x.shape[1] + 1)
-
-    def chunk_sums(start: int, stop: int) -> Array:
-        rows = x[start:stop] * per_unit
-        if sparse.issparse(rows):
-            cells = np.minimum(rows.data**2, np.abs(rows.data))
-            squares = sparse.csr_array((cells, rows.indices, rows.indptr), shape=rows.shape)
-        else:
-            squares = np.minimum(rows**2, np.abs(rows))
-        norm = np.sqrt(statistics.norms(rows) ** 2 + statistics.norms(squares) ** 2 + block.bound**2)
-        weight = row_weights[start:stop] * statistics.at_most(bound, norm)
-        labels = np.column_stack([1 - y[start:stop], y[start:stop]])
-        sums = (statistics.row_sum(columns, weight, block.grid) for columns in (rows, squares))
-        return np.concatenate([*sums, statistics.row_sum(labels, weight * block.bound, block.grid)])
-
-    chunk = max(len(y), 1) if sparse.issparse(x) else statistics.ROWS  # dense ones stay in the cache
-    return np.asarray(sum(map_chunks(chunk_sums, len(y), chunk), np.zeros(block.shape)))
-
-
-def unknown(norm_bound: float, d: int) -> Coordinates:
-    """Return coordinates before anything was released: columns as they are."""
-    radius = RADIUS * math.sqrt(d + 1)
-    scale = np.full(d, 2 * math.sqrt(3) / unit(norm_bound, d) / radius)  # of a uniform column
+def raw_columns(norm_bound: float, d: int, constants: Constants) -> Coordinates:
+    """Return coordinates before the first release: columns as they are."""
+    radius = constants.full_weight * math.sqrt(d + 1)
+    scale = np.full(d, 2 * math.sqrt(3) / unit(norm_bound, d) / radius)  # as for a uniform column
     return Coordinates(np.zeros(d), scale, scale * unit(norm_bound, d), 1 / radius, NO_CONSTANT, 1.0)
 
 
@@ -128,50 +91,78 @@ def from_moments(
     sums: Array,
     noise_std: float,
     norm_bound: float,
-    block: Block,
+    bound: float,
     records: int,
-    power: float,
     missing: NDArray[np.int64],
+    power: float,
+    constants: Constants,
 ) -> Coordinates:
-    """Return the coordinates that noisy `moment_sums` suggest."""
+    """Return the coordinates that noisy moments within `bound` suggest."""
     d = len(sums) // 2 - 1
     size = unit(norm_bound, d)
-    total = max(sums[-2:].sum() / block.bound, 0.1 * records, noise_std / block.bound)
+    total = max(sums[-2:].sum() / bound, 0.1 * records, noise_std / bound)  # at least a tenth of the records
     noise = noise_std / total
     first, second = sums[:d] / total, sums[d : 2 * d] / total
-    column, value = _constant(first, second, noise)
+    column, value = _constant(first, second, noise, constants)
     missing = missing[(missing != column).all(axis=1)]
     columns, indicators = missing.T
     known = np.ones(d)  # share of values; none is above 1, so it is at least their sum's
-    known[columns] = np.clip(1 - first[indicators] * size, np.maximum(first[columns], COMMON), 1.0)
-    clear = (np.abs(first) > CLEAR * noise) & (first**2 > COMMON * second)
+    least_known = np.maximum(first[columns], constants.common_mean)
+    known[columns] = np.clip(1 - first[indicators] * size, least_known, 1.0)
+    clear = (np.abs(first) > constants.min_z_mean * noise) & (first**2 > constants.common_mean * second)
     centre = np.where(clear, first / known * (1 - (noise / np.where(clear, first, 1.0)) ** 2), 0.0)
     steepness = np.sqrt(1 + 4 * centre**2)  # of the variance's noise, by the delta method
-    variance = expected_mass((second - known * centre**2) / steepness, noise, 1.0) * steepness
-    variance = np.maximum(variance, NARROWEST)
+    variance = nonnegative_shrinkage((second - known * centre**2) / steepness, noise, 1.0) * steepness
     signal = variance**power
-    radius = RADIUS * math.sqrt(d + 1)
+    radius = constants.full_weight * math.sqrt(d + 1)
     scale = np.sqrt(signal / signal.mean() / variance) / radius
     reach = scale * np.maximum(np.abs(centre), np.abs(1 - centre))
     missing = missing[centre[columns] != 0]
-    where = Coordinates(centre * size, scale / size, reach, 1 / radius, column, value * size)
-    return replace(where, missing=missing) if len(missing) else where
+    found = Coordinates(centre * size, scale / size, reach, 1 / radius, column, value * size)
+    return replace(found, missing=missing) if len(missing) else found
 
 
 def positive_share(sums: Array, noise_std: float) -> float:
-    """Return the share of positive labels that noisy `moment_sums` show, away from 0 and 1 by their noise."""
+    """Return the share of positive labels from noisy moments, kept away from 0 and 1 by their noise."""
     negative, positive = np.maximum(sums[-2:], noise_std)
     return float(positive / (negative + positive))
 
 
-def _constant(first: Array, second: Array, noise: float) -> tuple[int, float]:
+def _constant(first: Array, second: Array, noise: float, constants: Constants) -> tuple[int, float]:
     """Return the column of the largest mean among those that may not vary, as far as noise shows.
 
     With much noise that can be a column which hardly varies; predictions do not depend on it.
     """
-    steady = second - first**2 <= CERTAIN * noise * np.sqrt(1 + 4 * first**2) + NARROWEST
-    steady &= first > CERTAIN * noise
+    certain = constants.max_z_constant * noise
+    steady = second - first**2 <= certain * np.sqrt(1 + 4 * first**2) + constants.constant_variance
+    steady &= first > certain
     if not steady.any():
         return NO_CONSTANT, 1.0
     column = int(np.argmax(np.where(steady, first, 0.0)))
-    return column, 1.0 if abs(first[column] - 1) <= CERTAIN * noise else float(first[column])
+    return column, 1.0 if abs(first[column] - 1) <= certain else float(first[column])
+
+
+def nonnegative_shrinkage(noisy: Array, noise_std: float, largest: float) -> Array:
+    """Return the posterior mean of non-negative sums whose sizes have a long tail, given noisy ones.
+
+    The prior is a mixture of exponentials with means `largest`/4ᵏ; its weights are fitted to the noisy sums.
+    """
+    smallest = largest * 4.0**-12
+    if noise_std <= smallest:
+        return np.maximum(noisy, smallest)
+    scales = largest * 4.0 ** -np.arange(10.0)
+    z = noisy[:, None] / noise_std - noise_std / scales
+    near, far = np.maximum(z, FAR), np.minimum(z, FAR)
+    log_tail, log_root = log_ndtr(near), math.log(2 * math.pi) / 2
+    log_density = np.where(
+        z < FAR,
+        -((noisy[:, None] / noise_std) ** 2) / 2 - log_root - np.log(-far),
+        (noise_std / scales) ** 2 / 2 - noisy[:, None] / scales + log_tail,
+    ) - np.log(scales)
+    mean = noise_std * np.where(z < FAR, -1 / far, near + np.exp(-(near**2) / 2 - log_root - log_tail))
+    log_weight = np.full(len(scales), -math.log(len(scales)))
+    for _ in range(ROUNDS):
+        joint = log_density + log_weight
+        responsibility = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
+        log_weight = np.log((responsibility.sum(axis=0) + 1) / (len(noisy) + len(scales)))
+    return np.asarray(np.maximum((responsibility * mean).sum(axis=1), smallest))

@@ -1,8 +1,11 @@
-"""Logistic regression's passes over rows, each reading a row once; w = min(1, bound/‖x‖).
+"""Compiled passes over rows; w = min(1, bound/‖x‖).
 
-Sums are whole numbers of steps of a grid, and so exact: each record's cells are cut towards 0. What a record
-adds depends on that record alone, and one whose log odds are not finite adds nothing.
+Sums are whole multiples of a grid, and therefore exact: each record's cells are cut towards 0. What a record
+adds depends on that record alone. A record whose log odds are not finite adds nothing.
 `row_weights` are one over the number of rows of a row's person.
+
+Two passes write weighted rows, which BLAS then multiplies to sums of xxᵀ. They read rows twice: norms and
+weights first, then the output in whole steps.
 """
 
 import math
@@ -12,18 +15,18 @@ import numpy.typing as npt
 from numba import njit
 
 from vips_core.kernels import Array
-from vips_core.kernels.special import logistic_tail
+from vips_core.kernels.special import logistic_tail, pg_mean
 
 Indices = npt.NDArray[np.integer]
 LARGEST = 1e300  # of log odds and squared norms
 LANES = 32  # rows of a block
-SQUARES, TOTALS = 0.72, 0.37  # scales of the curvature in `add_shares`
+SQUARES, TOTALS = 0.72, 0.37  # scales of the two curvature measurements in a record's share; tuned
 CURVATURE_NORM = 0.9  # at least √(SQUARES² + 2·TOTALS²): the most that they take of a record's norm, over m
 
 
 @njit(nogil=True, cache=True, fastmath={"contract", "reassoc"})
 def norm_and_product(row: Array, point: Array) -> tuple[float, float]:
-    """‖x‖ and xᵀm."""
+    """Return ‖x‖ and xᵀm."""
     square = 0.0
     product = 0.0
     for j in range(row.size):
@@ -34,7 +37,7 @@ def norm_and_product(row: Array, point: Array) -> tuple[float, float]:
 
 @njit(nogil=True, cache=True)
 def write_left_factor(x: Array, bits: int, out: Array) -> None:
-    """Write each row as whole numbers of at most 2^bits times a power of two, the smallest that will do."""
+    """Write each row as whole numbers of at most 2^bits times the smallest power of two that fits."""
     for i in range(x.shape[0]):
         largest = 0.0
         for j in range(x.shape[1]):
@@ -92,7 +95,7 @@ def add_shares(
     grid: float,
     steps: Array,
 ) -> None:
-    """Add to `steps` what each dense row tells at `point`; `descent` has the formula.
+    """Add to `steps` what each dense row contributes at `point`; `refined` has the formula.
 
     Rows are taken `LANES` at a time and turned, so that every loop is over rows, which LLVM vectorises.
     """
@@ -175,7 +178,7 @@ def add_sparse_shares(
     grid: float,
     steps: Array,
 ) -> None:
-    """As `add_shares`, of a CSR matrix; only `common` columns are centred, `place` finds them.
+    """As `add_shares`, for a CSR matrix; only `common` columns are centred, `place` finds them.
 
     Cells of a column are summed side by side, and those of common columns apart, where LLVM vectorises.
     """
@@ -226,7 +229,7 @@ def add_sparse_shares(
 def _weights(
     y: float, psi: float, norm: float, bound: float, constant: float, grid: float
 ) -> tuple[float, float, float, float]:
-    """y − p, vw(y − p) and m = min(p, 1−p) in steps of the grid, and w; v = √(1 − (0.9m)²)/(1 − m)."""
+    """Return y − p, vw(y − p) and m = min(p, 1−p) in grid steps, and w; v = √(1 − (0.9m)²)/(1 − m)."""
     rarer = logistic_tail(abs(psi))
     p = rarer if psi < 0.0 else 1.0 - rarer
     longest = bound * math.sqrt(1.0 - constant * constant)
@@ -260,3 +263,118 @@ def sparse_quadratic_forms(data: Array, indices: Indices, indptr: Indices, matri
             for b in range(indptr[i], a):
                 total += 2.0 * data[a] * data[b] * column[indices[b]]
         out[i] = total
+
+
+@njit(nogil=True, cache=True)
+def write_weighted_rows(
+    x: Array,
+    row_weights: Array,
+    centre: Array,
+    scale: Array,
+    constant: float,
+    point: Array,
+    bound: float,
+    step: float,
+    out: Array,
+) -> None:
+    """Write 2w√(p(1−p))·(constant, z) of each row in whole steps: their products add up to the curvature."""
+    n, slopes = x.shape[0], point[1:]
+    square, psi, factors = np.empty(n), np.empty(n), np.empty(n)
+    for i in range(n):
+        square[i], psi[i] = _centred_square_and_product(x[i], centre, scale, slopes)
+    _fill_curvature_factors(
+        square, psi, row_weights, constant * constant, constant * point[0], bound, step, factors
+    )
+    for i in range(n):
+        out[i, 0] = np.trunc(factors[i] * constant)
+        _write_centred(x[i], centre, scale, factors[i], out[i, 1:])
+
+
+@njit(nogil=True, cache=True, fastmath={"contract", "reassoc"})
+def _centred_square_and_product(
+    row: Array, centre: Array, scale: Array, slopes: Array
+) -> tuple[float, float]:
+    square = product = 0.0
+    for j in range(row.size):
+        z = scale[j] * (row[j] - centre[j])
+        square += z * z
+        product += z * slopes[j]
+    return square, product
+
+
+@njit(nogil=True, cache=True, error_model="numpy")  # no branches: LLVM vectorises it
+def _fill_curvature_factors(
+    square: Array,
+    psi: Array,
+    row_weights: Array,
+    own_square: float,
+    own_psi: float,
+    bound: float,
+    step: float,
+    factors: Array,
+) -> None:
+    for i in range(factors.size):
+        rarer, length = logistic_tail(abs(psi[i] + own_psi)), max(square[i] + own_square, bound * bound)
+        factor = 2.0 * bound / step * math.sqrt(row_weights[i] * rarer * (1.0 - rarer) / length)
+        factors[i] = factor if length < LARGEST and abs(psi[i]) < LARGEST else 0.0
+
+
+@njit(nogil=True, cache=True)
+def _write_centred(row: Array, centre: Array, scale: Array, factor: float, out: Array) -> None:
+    for j in range(row.size):
+        out[j] = np.trunc(factor * (scale[j] * (row[j] - centre[j]))) if factor != 0.0 else 0.0
+
+
+@njit(nogil=True, cache=True)
+def write_polya_gamma_rows(
+    x: Array,
+    products: Array,
+    mean: Array,
+    y: Array,
+    row_weights: Array,
+    bounds: tuple[float, float],
+    grid: float,
+    step: float,
+    linear: Array,
+    out: Array,
+) -> None:
+    """Add (y − ½)x to `linear` and write √⟨ξ⟩·x, both in whole steps; c² = xᵀ`products` + (xᵀ`mean`)².
+
+    `bounds` are those of the two shares.
+    """
+    n = x.shape[0]
+    norm, form, factors, roots = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    for i in range(n):
+        norm[i], spread = norm_and_product(x[i], products[i])
+        psi = norm_and_product(x[i], mean)[1]
+        form[i] = spread + psi * psi
+    _fill_polya_gamma_factors(norm, form, y, row_weights, bounds, grid, step, factors, roots)
+    for i in range(n):
+        _add_and_write(x[i], factors[i], roots[i], linear, out[i])
+
+
+@njit(nogil=True, cache=True, error_model="numpy")  # no branches
+def _fill_polya_gamma_factors(
+    norm: Array,
+    form: Array,
+    y: Array,
+    row_weights: Array,
+    bounds: tuple[float, float],
+    grid: float,
+    step: float,
+    factors: Array,
+    roots: Array,
+) -> None:
+    for i in range(norm.size):
+        factor = row_weights[i] * (y[i] - 0.5) * bounds[0] / max(0.5 * norm[i], bounds[0])
+        coefficient = row_weights[i] * pg_mean(math.sqrt(max(form[i], 0.0)))
+        root = math.sqrt(coefficient * bounds[1] / max(0.25 * norm[i] * norm[i], bounds[1]))
+        finite = norm[i] < LARGEST and form[i] < LARGEST
+        factors[i], roots[i] = factor / grid if finite else 0.0, root / step if finite else 0.0
+
+
+@njit(nogil=True, cache=True)
+def _add_and_write(row: Array, factor: float, root: float, linear: Array, out: Array) -> None:
+    for j in range(row.size):
+        linear[j] += np.trunc(factor * row[j]) if root != 0.0 else 0.0
+        out[j] = np.trunc(root * row[j]) if root != 0.0 else 0.0

@@ -1,7 +1,8 @@
 """Bayesian logistic regression behind the wall (§5–6, Algorithm 5 of the paper).
 
-p(y = 1 | x) = σ(xᵀm). `paper`, and `refined` without noise, have m ~ N(0, I/α) and α ~ Gamma(a₀, b₀), with
-the symbols of `params`; `descent` says how the refined variant is trained with noise.
+p(y = 1 | x) = σ(xᵀm). The paper's variant, and the refined one without noise, have m ~ N(0, I/α) and
+α ~ Gamma(a₀, b₀); see `paper`. With noise, the refined variant is no variational Bayes any more but noisy
+preconditioned gradient descent with a Laplace posterior; see `refined` and METHOD.md.
 """
 
 from dataclasses import dataclass, replace
@@ -13,17 +14,14 @@ from scipy.special import expit, ndtri
 from vips_core import validate
 from vips_core.kernels import Array
 from vips_core.models.base import Fitted, Variant, VariantModel
-from vips_core.models.logistic import posterior
-from vips_core.models.logistic.paper import Paper
-from vips_core.models.logistic.params import LogisticParams
+from vips_core.models.logistic.paper import Paper, PolyaGammaPosterior
+from vips_core.models.logistic.posterior import Posterior, flattening
 from vips_core.models.logistic.refined import Refined
-from vips_core.models.logistic.state import DescentParams
 from vips_core.records import Sharded, Table
 from vips_core.records.table import LEAST_BOUND, MOST_BOUND, MissingPairs, checked_missing_pairs
 
 VARIANTS: dict[str, type[Refined] | type[Paper]] = {"refined": Refined, "paper": Paper}
-RADIUS_SHARE = 0.5  # the largest norm is rare; records beyond this part of it are weighted down
-LogisticState = LogisticParams | DescentParams
+LogisticState = PolyaGammaPosterior | Posterior
 
 
 @dataclass(frozen=True)
@@ -33,19 +31,19 @@ class BayesianLogistic(VariantModel[LogisticState, Table]):
     Parameters
     ----------
     features
-        Names of the columns; none means anything. With a constant column all log odds are weights; without
-        one the refined variant has a level of its own.
+        Names of the columns; no name has a special meaning. The refined variant has a level of its own,
+        which `mean` shows at the constant column, if there is one.
     norm_bound
         Public bound on the L2 norm of a row.
     variant
         "refined" (default) or "paper".
     radius
-        Refined: rows longer than this count less where columns' moments are measured. None: norm_bound/2.
+        Refined: norm above which a row counts less in the columns' moments. None: norm_bound/2.
     prior_shape, prior_rate
-        a₀ and b₀.
+        a₀ and b₀, of the paper's variant and of training without noise.
     missing_pairs
-        Refined: which columns may be missing, and their indicators, as `Table.missing_pairs` has them.
-        None: those of the records that it is trained on.
+        Refined: columns that may be missing and their indicators, as in `Table.missing_pairs`.
+        None: those of the training records.
 
     Examples
     --------
@@ -85,13 +83,13 @@ class BayesianLogistic(VariantModel[LogisticState, Table]):
             object.__setattr__(self, "missing_pairs", pairs)
 
     def for_records(self, data: Table | Sharded) -> Self:
-        """Return the model for these records: it takes what they publicly say where it was told nothing."""
+        """Return the model with the records' public missing pairs, unless it was given some."""
         if self.missing_pairs is not None:
             return self
         return replace(self, missing_pairs=getattr(data, "missing_pairs", ()))  # of what is no table, too
 
     def check(self, data: Table) -> None:
-        """Refuse rows with another number of features than the model's, or with these in another order."""
+        """Refuse rows whose features are not the model's, in the model's order."""
         if data.x.shape[1] != len(self.features):
             raise ValueError(f"rows must have {len(self.features)} features, got {data.x.shape[1]}")
         validate.same_order("features", self.features, data.feature_names)
@@ -111,8 +109,8 @@ class BayesianLogistic(VariantModel[LogisticState, Table]):
         level
             Probability that the interval holds the coefficient.
         of
-            "weights" is the posterior, wide enough for sampling and privacy noise; "non-private" asks only
-            where the estimate of the same data without noise lies.
+            "weights": the interval covers sampling and privacy noise. "non-private": it covers the estimate
+            that the same data would give without privacy noise.
 
         Returns
         -------
@@ -121,9 +119,8 @@ class BayesianLogistic(VariantModel[LogisticState, Table]):
 
         Notes
         -----
-        Where columns nearly determine each other, the data say little of how a coefficient is shared out
-        between them, and noise may hide that they do: intervals can then be too narrow. Leave one level of
-        every category out.
+        If columns nearly determine each other, the data hardly show how they share a coefficient, and noise
+        may hide the dependence: intervals can then be too narrow. Leave one level of every category out.
         """
         validate.one_of("of", of, ("weights", "non-private"))
         params = fit.params
@@ -146,10 +143,10 @@ class BayesianLogistic(VariantModel[LogisticState, Table]):
             One probability a row.
         """
         psi, variance = self._log_odds(fit, rows)
-        return np.asarray(expit(psi / posterior.flattening(variance)))
+        return np.asarray(expit(psi / flattening(variance)))
 
     def risk_intervals(self, fit: Fitted[LogisticState], rows: Table, level: float = 0.9) -> Array:
-        """Return an interval for each row's σ(ψ), from the posterior of ψ = xᵀm; as `credible_intervals`.
+        """Return an interval for each row's risk σ(ψ), from the posterior of ψ = xᵀm.
 
         Parameters
         ----------
@@ -170,16 +167,11 @@ class BayesianLogistic(VariantModel[LogisticState, Table]):
         return np.asarray(expit(np.stack([psi - half, psi + half], axis=1)))
 
     def _log_odds(self, fit: Fitted[LogisticState], rows: Table) -> tuple[Array, Array]:
-        """Mean and variance of ψ = xᵀm under the posterior."""
+        """Return mean and variance of ψ = xᵀm under the posterior."""
         self.check(rows)
         return fit.params.log_odds(rows.x)
 
-    @property
-    def moment_radius(self) -> float:
-        """Norm from which the refined variant weights records down where it measures moments."""
-        return self.norm_bound * RADIUS_SHARE if self.radius is None else self.radius
-
 
 def _half_width(level: float, variance: Array) -> Array:
-    """Half of a Gaussian's central interval."""
+    """Return half the width of a Gaussian's central interval."""
     return np.asarray(ndtri(0.5 + validate.share("level", level) / 2) * np.sqrt(variance))

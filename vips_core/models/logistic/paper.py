@@ -1,59 +1,218 @@
-"""The paper's logistic regression (§5–6, Algorithm 5): averaged Pólya–Gamma statistics, projected.
+"""Pólya–Gamma logistic regression: the paper's variant, and the refined one without noise (Algorithm 5).
 
-Σ(y−½)x and Σ⟨ξ⟩xxᵀ in every step, averaged by ρₜ = (1024 + t)^−0.7, negative eigenvalues projected.
+Every step releases Σ(y−½)x and Σ⟨ξ⟩xxᵀ, ξ ~ PG(1, c) with c² = xᵀ(Σ + mmᵀ)x. The paper averages them by ρₜ =
+(1024 + t)^−0.7 and projects negative eigenvalues. Without noise, sums are taken as they are, and coordinate
+ascent reaches the exact variational posterior.
+
+| symbol   | code                | shape                                  |
+|----------|---------------------|----------------------------------------|
+| ⟨m⟩      | `mean`              | (d,)                                   |
+| Σ        | `covariance`        | (d, d)                                 |
+| ⟨α⟩      | `precision`         | scalar                                 |
+| s̄₁, s̄₂   | `average_linear`, `average_curvature` | averages over steps  |
+| a₀, b₀   | `prior_shape`, `prior_rate` | scalars, of the Gamma prior on α |
 """
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from scipy import linalg
+from scipy import linalg, sparse
 
 from vips_core.kernels import Array
+from vips_core.kernels.exact import cut, left_bits, lowered, right_factor, square_step
+from vips_core.kernels.pool import map_chunks
+from vips_core.kernels.special import pg_means
 from vips_core.kernels.symmetric import symmetrised
-from vips_core.models.base import Released, most_efficient
-from vips_core.models.logistic.params import LogisticParams, PolyaGamma, averaged
+from vips_core.models.base import Block, Released, most_efficient
+from vips_core.models.logistic import kernels, sums
 from vips_core.privacy.plan import PrivacyPlan
+from vips_core.records import Table
 
 if TYPE_CHECKING:
-    pass
+    from vips_core.models.logistic.model import BayesianLogistic
 
 DELAY, FORGETTING = 1024.0, 0.7  # τ₀ and κ of the paper's schedule
-EIGENVALUE_FLOOR = 1e-4  # of the curvature per record, as in the paper
-USEFUL_STEPS = 16  # of full batches: more neither helped nor hurt
-SINGLE_FROM = 1000  # features from which eigenvectors are found in single precision
+EIGENVALUE_FLOOR = 1e-4  # curvature per record that replaces a negative one, as in the paper
+USEFUL_STEPS = 16  # full batches: more neither helped nor hurt
+SINGLE_FROM = 1000  # features from which single precision finds eigenvectors: twice as fast, far below noise
+
+
+@dataclass(frozen=True)
+class PolyaGammaPosterior:
+    """A Gaussian over the weights, ⟨α⟩, and the averages of sums behind them.
+
+    `privacy_variance` (d,) is the variance of the mean around the estimate from the same data without noise.
+    """
+
+    records: int
+    mean: Array
+    covariance: Array
+    precision: float
+    privacy_variance: Array
+    average_linear: Array
+    average_curvature: Array
+    linear_variance: float
+    widening: ClassVar[float] = 1.0  # of intervals, as in `posterior.Posterior`
+
+    @property
+    def coefficient_variance(self) -> Array:
+        """Variance of each weight."""
+        return np.asarray(np.diagonal(self.covariance))
+
+    def log_odds(self, x: Any) -> tuple[Array, Array]:
+        """Return mean and variance of ψ = xᵀm over the posterior."""
+        return np.asarray(x @ self.mean), sums.quadratic_forms(x, self.covariance)
+
+    def averaged(self, released: Released, rate: float) -> "PolyaGammaPosterior":
+        """Move every average by `rate` towards a release."""
+
+        def moved(old: Array, name: str) -> Array:
+            return (1 - rate) * old + rate * released.total(name)
+
+        noise = (rate * released.total_std("linear")) ** 2
+        return replace(
+            self,
+            average_linear=moved(self.average_linear, "linear"),
+            average_curvature=moved(self.average_curvature, "curvature"),
+            linear_variance=(1 - rate) ** 2 * self.linear_variance + noise,
+        )
+
+
+class PolyaGamma:
+    """What both trainers share."""
+
+    def __init__(self, model: "BayesianLogistic") -> None:
+        self.model, self.d = model, len(model.features)
+
+    def init(self, plan: PrivacyPlan, rng: np.random.Generator) -> PolyaGammaPosterior:
+        """Return the prior: zero mean, covariance I/⟨α⟩, ⟨α⟩ = a₀/b₀."""
+        precision = self.model.prior_shape / self.model.prior_rate
+        return PolyaGammaPosterior(
+            records=plan.records,
+            mean=np.zeros(self.d),
+            covariance=np.eye(self.d) * (1 / precision),
+            precision=precision,
+            privacy_variance=np.zeros(self.d),
+            average_linear=np.zeros(self.d),
+            average_curvature=np.zeros((self.d, self.d)),
+            linear_variance=0.0,
+        )
+
+    def blocks(self, plan: PrivacyPlan, step: int) -> Mapping[str, Block]:
+        """Return the two statistics with equal shares: ‖(y − ½)x‖ ≤ norm/2 and ‖⟨ξ⟩xxᵀ‖ ≤ norm²/4."""
+        half, norm_bound = math.sqrt(0.5), self.model.norm_bound
+        return {
+            "linear": Block(0.5 * norm_bound, half, (self.d,)),
+            "curvature": Block(0.25 * norm_bound**2, half, (self.d, self.d)),
+        }
+
+    def sums(
+        self, params: PolyaGammaPosterior, batch: Table, blocks: Mapping[str, Block]
+    ) -> dict[str, Array]:
+        """Return Σ(y−½)x and Σ⟨ξ⟩xxᵀ."""
+        return polya_gamma_sums(batch, params.mean, params.covariance, blocks)
+
+    def updated_precision(self, mean: Array, trace: float) -> float:
+        """Return ⟨α⟩ = (a₀ + d/2)/(b₀ + (‖m‖² + tr Σ)/2)."""
+        spread = (mean @ mean + trace) / 2
+        return float((self.model.prior_shape + self.d / 2) / (self.model.prior_rate + spread))
 
 
 class Paper(PolyaGamma):
-    """The variant's answers to the loop; see `vips_core.models.base.Variant`."""
+    """The paper's variant; see `vips_core.models.base.Algorithm`."""
 
-    def update(self, params: LogisticParams, released: Released, step: int) -> LogisticParams:
+    def update(self, params: PolyaGammaPosterior, released: Released, step: int) -> PolyaGammaPosterior:
         """Average the released sums by ρₜ, then solve for the posterior."""
-        params = averaged(params, released, 1.0 if step == 0 else (DELAY + step) ** -FORGETTING)
+        params = params.averaged(released, 1.0 if step == 0 else (DELAY + step) ** -FORGETTING)
         linear, floor = params.average_linear, EIGENVALUE_FLOOR * params.records
         values, vectors = _eigen(symmetrised(params.average_curvature))
         values = np.where(values < 0, floor, values.astype(np.float64)) + params.precision
         mean = vectors @ ((vectors.T @ linear) / values)
         vectors /= np.sqrt(values)
-        covariance = (vectors @ vectors.T).astype(np.float64)  # of one factor: BLAS computes one triangle
-        spread = (mean @ mean + (1 / values).sum()) / 2
-        precision = (self.model.prior_shape + len(linear) / 2) / (self.model.prior_rate + spread)
+        covariance = (vectors @ vectors.T).astype(np.float64)  # one factor: BLAS computes one triangle
         return replace(
             params,
             mean=mean,
             covariance=covariance,
-            precision=float(precision),
+            precision=self.updated_precision(mean, (1 / values).sum()),
             privacy_variance=params.linear_variance * (covariance**2).sum(axis=1),
         )
 
     def recommend(self, *, records: int, epsilon: float, delta: float, epochs: float) -> PrivacyPlan:
-        """Full batches, which lose nothing to subsampling, and at most 16 steps of them."""
+        """Return at most 16 full batches, which lose nothing to subsampling."""
         epochs = min(epochs, USEFUL_STEPS)
         return most_efficient(records=records, epsilon=epsilon, delta=delta, epochs=epochs)
 
 
+class NoiseFree(PolyaGamma):
+    """The refined variant for plans without noise: the exact variational posterior by coordinate ascent."""
+
+    def update(self, params: PolyaGammaPosterior, released: Released, step: int) -> PolyaGammaPosterior:
+        """Take the sums of full batches as they are, average others, then solve for the posterior."""
+        params = params.averaged(released, 1.0 if released.sampling_rate == 1 else 2 / (step + 2))
+        curvature = symmetrised(params.average_curvature)
+        # Σ = (M + ⟨α⟩I)⁻¹ by Cholesky, then ⟨α⟩ (the paper's alpha update).
+        factor = linalg.cho_factor(curvature + params.precision * np.eye(self.d), lower=True)
+        covariance = linalg.cho_solve(factor, np.eye(self.d))
+        mean = covariance @ params.average_linear
+        precision = self.updated_precision(mean, np.trace(covariance))
+        return replace(params, mean=mean, covariance=symmetrised(covariance), precision=precision)
+
+
+def polya_gamma_sums(
+    batch: Table, mean: Array, covariance: Array, blocks: Mapping[str, Block]
+) -> dict[str, Array]:
+    """Return Σ(y−½)x and Σ⟨ξ⟩xxᵀ, each record within its two bounds (Algorithm 5)."""
+    x, y, row_weights, d = batch.x, batch.y.astype(np.float64), batch.row_weights, batch.x.shape[1]
+    linear, curvature = blocks["linear"], blocks["curvature"]
+    bounds = lowered(linear.bound, cells=d), lowered(curvature.bound, cells=d)
+    if sparse.issparse(x):
+        norm, xi = (
+            sums.norms(x),
+            pg_means(np.sqrt(sums.quadratic_forms(x, covariance + np.outer(mean, mean)))),
+        )
+        factors = row_weights * (y - 0.5) * sums.at_most(bounds[0], 0.5 * norm)
+        within = sums.at_most(bounds[1], 0.25 * norm**2)
+        return {
+            "linear": sums.row_sum(x, factors, linear.grid),
+            "curvature": _sparse_products(x, row_weights * xi * within, curvature.grid),
+        }
+    step, bits = square_step(curvature.grid), left_bits(d)
+    factor = right_factor(covariance, bits)
+
+    def chunk_sums(start: int, stop: int) -> tuple[Array, Array]:
+        steps, total, out = np.zeros(d), np.zeros((d, d), order="F"), np.empty((sums.ROWS, d))
+        rounded = np.empty((sums.ROWS, d))
+        for first in range(start, stop, sums.ROWS):
+            last = min(first + sums.ROWS, stop)
+            rows, written, left = x[first:last], out[: last - first], rounded[: last - first]
+            kernels.write_left_factor(rows, bits, left)
+            people = y[first:last], row_weights[first:last]
+            kernels.write_polya_gamma_rows(
+                rows, left @ factor, mean, *people, bounds, linear.grid, step, steps, written
+            )
+            sums.add_products(written, total)
+        return steps, total
+
+    steps, total = np.zeros(d), np.zeros((d, d))
+    for more_steps, more in map_chunks(chunk_sums, len(y), sums.CHUNK):
+        steps += more_steps
+        total += more
+    return {"linear": steps * linear.grid, "curvature": sums.mirrored(total) * step**2}
+
+
+def _sparse_products(x: Any, coefficient: Array, grid: float) -> Array:
+    """Return Σ coefficient·xxᵀ over rows of a CSR matrix, on the grid."""
+    cells = cut(x.data * np.repeat(np.sqrt(coefficient), np.diff(x.indptr)), square_step(grid))
+    scaled = sparse.csr_array((cells, x.indices, x.indptr), shape=x.shape)
+    return np.asarray((scaled.T @ scaled).toarray())
+
+
 def _eigen(curvature: Array) -> tuple[Array, Array]:
-    """Eigenvalues and vectors; for many features in single precision, twice as fast, far below the noise."""
+    """Return eigenvalues and eigenvectors."""
     single = len(curvature) >= SINGLE_FROM
     work = np.array(curvature, np.float32 if single else np.float64, order="F")
     values, vectors = linalg.eigh(work, overwrite_a=True, check_finite=False, driver="evd")

@@ -1,98 +1,281 @@
-"""From an estimate in coordinates to weights of columns: free post-processing.
+"""The refined variant's Laplace posterior: what people use of a fit, and how it follows from an estimate.
 
-| symbol | code        | shape                                             |
-|--------|-------------|---------------------------------------------------|
-| λ      | `curvature` | (d+1,) or (d+1+k,), at least what keeps steps stable |
-| λ      | `seen`      | the same, at least 0                              |
-|        | `vectors`   | (d+1, d+1), or None where directions are the axes |
-| U      | `shared`    | (d+1, k), see `secants`                           |
+All of this is free post-processing of noisy releases. `OptimiserState` is what `refined` remembers between
+steps.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy  # its parts load when they are used
+from numpy.typing import NDArray
+from scipy import sparse
 from scipy.special import expit
 
 from vips_core.kernels import Array
+from vips_core.models.logistic import sums
+from vips_core.models.logistic.constants import Constants
 from vips_core.models.logistic.coordinates import NO_CONSTANT, Coordinates
+from vips_core.models.logistic.curvature import Directions, LowRankCurvature
 
 LARGEST_SPREAD = 25.0  # variance of log odds over records, beyond which a normal one means little
-RAREST = 1e-6  # mean probability
+RAREST = 1e-6  # smallest mean probability that `level_of` inverts
 NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
 NODE_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 
 
 @dataclass(frozen=True)
-class Directions:
-    """Directions and the curvature along each: a matrix's, or the axes and after them what columns share."""
+class Schedule:
+    """Which steps release what: public."""
 
-    curvature: Array
-    seen: Array
-    vectors: Array | None
-    shared: Array
+    moments: int  # number of steps, the first ones
+    matrix: int  # number of steps from each of the next two, which may be the same; 0 for none
+    early: int
+    late: int
+    gradients: int  # number of all other steps
 
-    def apply(self, values: Array, vector: Array) -> Array:
-        """Return the product of the matrix that has these eigenvalues with a vector."""
-        if self.vectors is not None:
-            return np.asarray(self.vectors @ (values * (self.vectors.T @ vector)))
-        of_axes, of_shared = self._parted(values)
-        along = self.shared.T @ vector
-        rest = of_axes * (vector - self.shared @ along)
-        return np.asarray(rest + self.shared @ (of_shared * along - self.shared.T @ rest))
+    @property
+    def guided(self) -> bool:
+        """Whether a curvature matrix is released early too, for steps to follow."""
+        return self.matrix > 0 and self.early < self.late
 
-    def components(self, vector: Array) -> Array:
-        """Return how far a vector goes along every direction."""
-        if self.vectors is not None:
-            return np.asarray(self.vectors.T @ vector)
-        return np.append(vector, self.shared.T @ vector)
+    def matrix_number(self, step: int) -> int | None:
+        """Return a step's place among those that release one matrix together; None for other steps."""
+        for start in (self.early, self.late):
+            if start <= step < start + self.matrix:
+                return step - start
+        return None
 
-    def along(self, diagonal: Array) -> Array:
-        """Return a diagonal matrix's quadratic form along every direction."""
-        if self.vectors is not None:
-            return np.asarray(diagonal @ self.vectors**2)
-        return np.append(diagonal, diagonal @ self.shared**2)
+    def gradients_before(self, step: int) -> int:
+        """Return the number of gradients before a step."""
+        return sum(self.matrix_number(other) is None for other in range(self.moments, step))
 
-    def matrix(self, values: Array, scale: Array) -> Array:
-        """Return the matrix that has these eigenvalues, in scaled axes; its diagonal where they are axes."""
-        if self.vectors is None:
-            return self.diagonal(values) * scale**2
-        turned = self.vectors * scale[:, None]
-        return np.asarray((turned * values) @ turned.T)
 
-    def diagonal(self, values: Array) -> Array:
-        """Return the diagonal of the matrix that has these eigenvalues, as a new array."""
-        if self.vectors is not None:
-            return np.asarray(self.vectors**2 @ values)
-        of_axes, of_shared = self._parted(values)
-        return np.asarray(of_axes * (1 - (self.shared**2).sum(axis=1)) + self.shared**2 @ of_shared)
+@dataclass(frozen=True)
+class Averages:
+    """Averages of points and gradients over steps, in coordinates."""
 
-    def form(self, values: Array, vector: Array) -> float:
-        """Return vᵀAv of the matrix A that has these eigenvalues."""
-        return float(vector @ self.apply(values, vector))
+    point: Array
+    gradient: Array
 
-    def forms(self, values: Array, rows: Array) -> Array:
-        """Return vᵀAv of the matrix A that has these eigenvalues, for every row v."""
-        if self.vectors is not None:
-            return np.asarray((rows @ self.vectors) ** 2 @ values)
-        of_axes, of_shared = self._parted(values)
-        along = rows @ self.shared
-        return np.asarray((rows - along @ self.shared.T) ** 2 @ of_axes + along**2 @ of_shared)
+    def moved(self, point: Array, gradient: Array, rate: float) -> "Averages":
+        """Return the averages after one more step."""
+        return Averages(
+            self.point + (point - self.point) * rate, self.gradient + (gradient - self.gradient) * rate
+        )
 
-    def _parted(self, values: Array) -> tuple[Array, Array]:
-        return values[: len(self.shared)], values[len(self.shared) :]
 
-    def over_slopes(self, values: Array) -> float:
-        """Return Σ AᵢⱼHᵢⱼ over slopes, where A has these eigenvalues and H is the curvature that is seen."""
-        first = np.eye(1, len(self.shared))[0]
-        ours, seen = self.apply(values, first), self.apply(self.seen, first)
-        return max(float(values @ self.seen - 2 * ours @ seen + ours[0] * seen[0]), 0.0)
+@dataclass(frozen=True)
+class OptimiserState:
+    """What noisy gradient descent remembers between steps; nobody needs it to predict.
+
+    | symbol | code            | shape                                                       |
+    |--------|-----------------|-------------------------------------------------------------|
+    | θ      | `point`         | (d+1,), the iterate in coordinates, the level first         |
+    | g      | `last_gradient` | (d+1,), at `last_point`                                     |
+    |        | `late`, `longer`| averages over the late steps, and over nearly all           |
+    |        | `spread`        | variance of log odds over records, over the late steps      |
+    |        | `power`         | of `coordinates.spread_power`                               |
+    |        | `moments`       | (2d+2,), average of their releases                          |
+    |        | `positive`      | share of positive labels                                    |
+    |        | `squares`, `totals` | (d,), (2,), averages of what measures the diagonal      |
+    |        | `diagonal`      | (d+1,), curvature along the axes                            |
+    |        | `matrix`        | (d+1, d+1), average of released curvatures, or (0, 0)       |
+    |        | `values`, `vectors` | what shrinkage leaves of it, relative to the diagonal's mean |
+    |        | `low_rank`      | directions that columns share                               |
+    |        | `minority`      | mean of min(p, 1−p)                                         |
+    """
+
+    schedule: Schedule
+    records: int
+    power: float
+    moments: Array
+    positive: float
+    point: Array
+    last_point: Array
+    last_gradient: Array
+    late: Averages
+    longer: Averages
+    spread: float
+    squares: Array
+    totals: Array
+    diagonal: Array
+    matrix: Array
+    values: Array
+    vectors: Array
+    low_rank: LowRankCurvature
+    minority: float
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """A Gaussian over level and slopes: the estimate, its variances, and its coordinates.
+
+    `mean` (d,) are the columns' weights, with the level's log odds at the constant column if there is one.
+    `coefficient_variance` counts sampling and privacy noise, `privacy_variance` the distance from the
+    estimate that the same data would give without noise. ψ = level + (x − c)ᵀslopes, whose `covariance` is
+    (d, d) or, on a diagonal, (d,). `widening` multiplies the variance of log odds in intervals, for what
+    shrinkage may have taken.
+    """
+
+    mean: Array
+    coefficient_variance: Array
+    privacy_variance: Array
+    slopes: Array
+    level: float
+    covariance: Array
+    level_variance: float
+    widening: float
+    coordinates: Coordinates
+    state: OptimiserState
+
+    def log_odds(self, x: Any) -> tuple[Array, Array]:
+        """Return mean and variance of ψ over the posterior."""
+        x, centre = self.coordinates.filled(x), self.coordinates.centre
+        psi = self.level + x @ self.slopes - centre @ self.slopes
+        if self.covariance.ndim == 1:
+            crossed = self.covariance * centre
+            squares = x.multiply(x) if sparse.issparse(x) else x**2
+            variance = squares @ self.covariance - 2 * (x @ crossed) + centre @ crossed
+        else:
+            crossed = self.covariance @ centre
+            variance = sums.quadratic_forms(x, self.covariance) - 2 * (x @ crossed) + centre @ crossed
+        return np.asarray(psi), np.maximum(variance, 0.0) + self.level_variance
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How far steps follow the gradient along each direction."""
+
+    prior: Array  # τ²
+    sampling: Array  # variance of a gradient from sampling people
+    total_step: Array  # s²/(1+s), the sum of all steps as parts of Newton's
+    step: Array  # one step, as a part of Newton's
+
+
+def laplace(
+    params: Posterior,
+    estimate: Array,
+    directions: Directions,
+    pace: Pace,
+    variance: Array,
+    averaged: NDArray[np.integer],
+    constants: Constants,
+) -> Posterior:
+    """Return the Laplace posterior around an estimate.
+
+    Parameters
+    ----------
+    params
+        With the optimiser's state.
+    estimate
+        Level and slopes, in coordinates.
+    directions, pace
+        All that is known of the curvature, and how far steps went along it.
+    variance
+        Privacy noise of the averaged gradient, along each direction.
+    averaged
+        Numbers of the steps in the late average.
+    constants
+        For the prior and the units.
+    """
+    values = directions.for_steps
+    information, measured = (
+        known**2 / (pace.sampling + variance) + 1 / pace.prior for known in (values, directions.measured)
+    )
+    without_noise = values**2 / variance + 1 / (pace.prior + 1 / values)
+    # If slopes are larger than a priori, what shrinkage took from them is uncertainty, and so is what the
+    # steps had no time for. (The square of shrinkage would be right were the curvature known exactly.)
+    shrinkage = 1 / (pace.prior * information)
+    prior = constants.prior_slope**2
+    beyond = _beyond_prior(directions, estimate, 1 / information, prior)
+    away = np.mean((1 - pace.step[:, None]) ** averaged, axis=1) * 2 / (2 + pace.total_step)
+    bias = shrinkage * beyond + np.maximum(away - shrinkage, 0.0) ** 2 * (prior + beyond)
+    excess = shrinkage / 2 * beyond  # the estimate without noise is not shrunk at all
+    # A direction without measured curvature keeps the prior's width: predictions do not need to know.
+    unseen = (1 / measured - 1 / information) * (1 + beyond / pace.prior)
+    noise = 1 / without_noise + bias + excess + unseen
+    return to_column_units(params, directions, estimate, 1 / information, bias, unseen, noise, constants)
+
+
+def _beyond_prior(directions: Directions, estimate: Array, variance: Array, prior: float) -> float:
+    """Return the excess of the slopes' variance over the prior's, by MacKay's count of determined slopes."""
+    determined = float(np.maximum(1 - directions.diagonal(variance)[1:] / prior, 0.0).sum())
+    return max(float(estimate[1:] @ estimate[1:]) / max(determined, 1.0) - prior, 0.0)
+
+
+def to_column_units(
+    params: Posterior,
+    directions: Directions,
+    estimate: Array,
+    variance: Array,
+    bias: Array,
+    unseen: Array,
+    variance_of_noise: Array,
+    constants: Constants,
+) -> Posterior:
+    """Return the posterior in the columns' units, with a level that fits predictions.
+
+    `bias` is what shrinkage may have taken from slopes. It widens intervals, but predictions do not
+    integrate it out: that would pull them to one half, where shrinkage has already pulled them.
+
+    The steps find a level that suits the spread of log odds along the way. The estimate's log odds spread
+    less or more, and predictions integrate the posterior out: the level moves to keep predictions right on
+    average, and its uncertainty grows by the move. It is found with the predictions' own integral, which is
+    above the exact one where outcomes are rare.
+    """
+    state, found = params.state, params.coordinates
+    scale = np.append(found.constant, found.scale)
+    found_level, slopes = float(estimate[0]) * found.constant, estimate[1:] * found.scale
+    covariance = directions.matrix(variance, scale)
+    level_variance = float(directions.diagonal(variance)[0]) * found.constant**2
+    unknown, with_bias = (
+        float(directions.diagonal(each)[0]) * found.constant**2
+        + directions.trace_over_slopes(each) / unit_curvature(state, found.constant, constants)
+        for each in (variance, variance + bias)
+    )
+    offset, spread = over_records(state, found.constant, directions, estimate, constants)
+    probability = mean_probability(found_level + offset, state.spread)
+    flatter = flattening(unknown)
+    level = float(flatter * level_of(probability, spread / flatter**2)) - offset
+    coefficient_variance = weight_variances(directions, variance + bias + unseen, scale, found)
+    privacy_variance = weight_variances(directions, variance_of_noise, scale, found)
+    if found.column != NO_CONSTANT:
+        shift = ((level - found_level) / found.value) ** 2
+        coefficient_variance[found.column] += shift
+        privacy_variance[found.column] += shift
+    return replace(
+        params,
+        mean=weights(level, slopes, found),
+        coefficient_variance=coefficient_variance,
+        privacy_variance=privacy_variance,
+        slopes=slopes,
+        level=level,
+        covariance=covariance[1:] if covariance.ndim == 1 else covariance[1:, 1:],
+        level_variance=level_variance,
+        widening=with_bias / unknown,
+    )
+
+
+def over_records(
+    state: OptimiserState, constant: float, directions: Directions, point: Array, constants: Constants
+) -> tuple[float, float]:
+    """Return mean and variance over records of slopes' log odds: centres are not quite the means."""
+    slopes = np.append(0.0, point[1:])
+    curved, own = directions.apply(directions.measured, slopes), state.diagonal[0]
+    variance = (slopes @ curved - curved[0] ** 2 / own) / unit_curvature(state, constant, constants)
+    return float(curved[0] / own * constant), max(float(variance), 0.0)
+
+
+def unit_curvature(state: OptimiserState, constant: float, constants: Constants) -> float:
+    """Return the slopes' curvature of log odds of variance 1; a typical record has norm 1/full_weight."""
+    return float(state.diagonal[1:].sum() / (constants.full_weight**-2 - constant**2))
 
 
 def flattening(variance: Any) -> Any:
-    """Return what divides ψ where its posterior of this variance is integrated out of σ(ψ) (MacKay 1992)."""
+    """Return the divisor of ψ when its posterior of this variance is integrated out of σ(ψ) (MacKay 1992)."""
     return np.sqrt(1 + math.pi / 8 * variance)
 
 
@@ -102,32 +285,32 @@ def mean_probability(level: float, variance: float) -> float:
 
 
 def level_of(probability: float, variance: float) -> float:
-    """Undo `mean_probability`."""
+    """Return the level at which `mean_probability` is `probability`."""
     target = min(max(probability, RAREST), 1 - RAREST)
     return float(scipy.optimize.brentq(lambda level: mean_probability(level, variance) - target, -60.0, 60.0))
 
 
-def weights(level: float, slopes: Array, where: Coordinates) -> Array:
-    """Return the weights of columns, with the constant's log odds at the column that holds them."""
+def weights(level: float, slopes: Array, coordinates: Coordinates) -> Array:
+    """Return the columns' weights, with the constant's log odds at the column that holds them."""
     moved = slopes.copy()
-    if where.missing is not None:
-        columns, indicators = where.missing.T
-        moved[indicators] += where.centre[columns] * slopes[columns]
-    if where.column != NO_CONSTANT:
-        moved[where.column] += (level - where.centre @ slopes) / where.value
+    if coordinates.missing is not None:
+        columns, indicators = coordinates.missing.T
+        moved[indicators] += coordinates.centre[columns] * slopes[columns]
+    if coordinates.column != NO_CONSTANT:
+        moved[coordinates.column] += (level - coordinates.centre @ slopes) / coordinates.value
     return moved
 
 
-def weight_variances(directions: Directions, values: Array, scale: Array, where: Coordinates) -> Array:
-    """Return the variance of each of `weights`, given those along directions in coordinates."""
+def weight_variances(directions: Directions, values: Array, scale: Array, coordinates: Coordinates) -> Array:
+    """Return the variance of each of `weights`, given variances along directions in coordinates."""
     variances = directions.diagonal(values)[1:] * scale[1:] ** 2
-    if where.missing is not None:
-        columns, indicators = where.missing.T
+    if coordinates.missing is not None:
+        columns, indicators = coordinates.missing.T
         moves, each = np.zeros((len(columns), len(scale))), np.arange(len(columns))
-        moves[each, 1 + indicators], moves[each, 1 + columns] = 1.0, where.centre[columns]
+        moves[each, 1 + indicators], moves[each, 1 + columns] = 1.0, coordinates.centre[columns]
         variances[indicators] = directions.forms(values, moves * scale)
-    if where.column != NO_CONSTANT:
-        moves = np.append(1.0, -where.centre) / where.value
-        moves[1 + where.column] += 1
-        variances[where.column] = directions.form(values, moves * scale)
+    if coordinates.column != NO_CONSTANT:
+        moves = np.append(1.0, -coordinates.centre) / coordinates.value
+        moves[1 + coordinates.column] += 1
+        variances[coordinates.column] = directions.form(values, moves * scale)
     return variances

@@ -1,4 +1,30 @@
-"""Refined logistic regression: `descent`, or without noise `exact`.
+"""The refined variant: noisy preconditioned gradient descent with a Laplace posterior.
+
+This is no variational Bayes any more. With full batches, T releases of noise σ tell as much as one of σ/√T,
+so the gradient is followed for many cheap steps. A step of constant size leaves noise in the iterates, but
+their average has only the noise of the average gradient: what one exact Newton step at the optimum would
+have, without a curvature of d² noisy cells. Noise also limits how far a direction is followed. With prior
+variance τ², curvature λ and noise V of the average gradient, s = λτ/√(V + λ) is its signal over noise, and
+the steps add up to a total s²/(1+s): the Wiener filter where s is small, a ridge of 1/s where it is large.
+
+1. The first releases are moments; they fix `coordinates`.
+2. Gradient steps. With m = min(p, 1−p), a record's share of a release is (y−p)·(κ, vwz) and
+   m·(SQUARES·w|z|min(1, |z|/a), TOTALS, TOTALS·w²‖z‖²). Here w = min(1, √(1−κ²)/‖z‖): long records weigh
+   less. And v = √(1−(0.9m)²)/(1−m): a residual is at most 1−m, so where both labels are likely a record can
+   weigh almost twice as much within the same bound. Both weights depend on x alone, so Σ vw(y−p)z = 0 keeps
+   the coefficients of the model. The level weighs all records alike, so predictions are right on average.
+   The rest of the norm measures the curvature's diagonal, Σ vw·p(1−p)z² ≈ Σ wmz².
+3. If d × d cells can be seen, Σ 4w²p(1−p)zzᵀ is released too: late for honest intervals, and where it is
+   clear of noise also early, to guide steps.
+4. What correlated columns share is learned from changes of the gradient as well (`curvature`).
+5. The estimate comes from averages over late steps, and over nearly all steps where these agree.
+
+| symbol | code            | shape                                       |
+|--------|-----------------|---------------------------------------------|
+| θ, g   | `point`, `gradient` | (d+1,), in coordinates, the level first |
+| λ      | `Directions`    | eigenvalues and vectors, or the axes        |
+| V      | `noise_std`², over steps | scalar                             |
+| τ      | `prior_slope`, `prior_level` of `Constants` | scalars         |
 
 What did not help: one release at m = 0 with ⟨ξ⟩ = ¼ (the class imbalance hides the signal), the majoriser
 ⟨ξ⟩xxᵀ as curvature of Newton steps, rescaling long rows instead of weighting them, a choice of regimes by
@@ -7,29 +33,35 @@ N, d and μ (no threshold is right for all tables).
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import logit
 
 from vips_core.kernels import Array
+from vips_core.kernels.symmetric import symmetrised
 from vips_core.models.base import Block, Released, most_efficient
-from vips_core.models.logistic.coordinates import RADIUS
-from vips_core.models.logistic.descent import A_PRIORI, STEPS, Descent
-from vips_core.models.logistic.exact import Exact
-from vips_core.models.logistic.paces import PRIOR
-from vips_core.models.logistic.params import LogisticParams
-from vips_core.models.logistic.state import DescentParams
+from vips_core.models.logistic import coordinates, curvature, kernels, posterior, sums
+from vips_core.models.logistic.constants import Constants
+from vips_core.models.logistic.coordinates import nonnegative_shrinkage
+from vips_core.models.logistic.curvature import Directions
+from vips_core.models.logistic.paper import NoiseFree, PolyaGammaPosterior
+from vips_core.models.logistic.posterior import Averages, OptimiserState, Pace, Posterior, Schedule
 from vips_core.privacy.plan import PrivacyPlan
 from vips_core.records import Table
 
 if TYPE_CHECKING:
     from vips_core.models.logistic.model import BayesianLogistic
 
+MOMENTS, SHARES, CURVATURE = "moments", "gradient and curvature's diagonal", "curvature"
+DEFAULT = Constants()
+
 
 def expected_signal(plan: PrivacyPlan, features: int) -> float:
     """Return the signal over noise of an average coefficient of balanced classes, from public quantities.
 
-    It is s of `descent`. Below 1 noise is larger than what most coefficients can show.
+    It is s of the module's text. Below 1, noise exceeds what most coefficients can show.
 
     Examples
     --------
@@ -37,43 +69,306 @@ def expected_signal(plan: PrivacyPlan, features: int) -> float:
     >>> round(expected_signal(plan, 32), 1)
     0.6
     """
-    curvature = plan.records * A_PRIORI[0] / 2 / (RADIUS**2 * (features + 1))
-    return float(curvature * PRIOR / math.sqrt(plan.signal_to_noise**-2 + curvature))
+    slope = plan.records * DEFAULT.minority_mean / 2 / (DEFAULT.full_weight**2 * (features + 1))
+    return float(slope * DEFAULT.prior_slope / math.sqrt(plan.signal_to_noise**-2 + slope))
 
 
 class Refined:
-    """The variant's answers to the loop; see `vips_core.models.base.Variant`."""
+    """The refined variant's algorithm; see `vips_core.models.base.Algorithm`."""
 
-    def __init__(self, model: "BayesianLogistic") -> None:
-        self.exact, self.descent = Exact(model), Descent(model)
+    def __init__(self, model: "BayesianLogistic", constants: Constants = DEFAULT) -> None:
+        self.model, self.d, self.constants = model, len(model.features), constants
+        self.noise_free = NoiseFree(model)
 
-    def init(self, plan: PrivacyPlan, rng: np.random.Generator) -> LogisticParams | DescentParams:
-        """Return the prior."""
-        return self._way(plan).init(plan, rng)
-
-    def blocks(self, plan: PrivacyPlan, step: int) -> Mapping[str, Block]:
-        """Return the statistics of a step."""
-        return self._way(plan).blocks(plan, step)
-
-    def sums(
-        self, params: LogisticParams | DescentParams, batch: Table, blocks: Mapping[str, Block]
-    ) -> dict[str, Array]:
-        """Return the sums of a step."""
-        if isinstance(params, DescentParams):
-            return self.descent.sums(params, batch, blocks)
-        return self.exact.sums(params, batch, blocks)
-
-    def update(
-        self, params: LogisticParams | DescentParams, released: Released, step: int
-    ) -> LogisticParams | DescentParams:
-        """Parameters after a release."""
-        if isinstance(params, DescentParams):
-            return self.descent.update(params, released, step)
-        return self.exact.update(params, released, step)
+    # --- What is released when -----------------------------------------------------------------------------
 
     def recommend(self, *, records: int, epsilon: float, delta: float, epochs: float) -> PrivacyPlan:
-        """Full batches, which lose nothing to subsampling, and at most 16 steps of them."""
-        return most_efficient(records=records, epsilon=epsilon, delta=delta, epochs=min(epochs, STEPS))
+        """Return at most 16 full batches, which lose nothing to subsampling."""
+        epochs = min(epochs, self.constants.most_steps)
+        return most_efficient(records=records, epsilon=epsilon, delta=delta, epochs=epochs)
 
-    def _way(self, plan: PrivacyPlan) -> Exact | Descent:
-        return self.exact if plan.noise_multiplier == 0 else self.descent
+    def schedule(self, plan: PrivacyPlan) -> Schedule:
+        """Return which steps release what; d × d cells only where they can be seen."""
+        c = self.constants
+        moments = max(1, round(plan.steps / c.moment_every)) if plan.steps >= c.moments_from else 0
+        visibility = plan.records * plan.signal_to_noise / (self.d + 1) ** 1.5
+        each = max(1, round(plan.steps / c.matrix_every))
+        early, late = moments + c.warm_steps, round(plan.steps * c.matrix_late)
+        matrix = each if visibility >= c.visible_matrix and early + each < late else 0
+        if visibility < c.clear_matrix:
+            early = late
+        matrices = matrix * (1 if early == late else 2)
+        return Schedule(moments, matrix, early, late, plan.steps - moments - matrices)
+
+    def blocks(self, plan: PrivacyPlan, step: int) -> Mapping[str, Block]:
+        """Return moments first, then gradients, and curvature matrices among these."""
+        if plan.noise_multiplier == 0:
+            return self.noise_free.blocks(plan, step)
+        schedule = self.schedule(plan)
+        if step < schedule.moments:
+            return {MOMENTS: self._moment_block}
+        if schedule.matrix_number(step) is not None:
+            return {CURVATURE: Block(1.0, shape=(self.d + 1, self.d + 1))}
+        return {SHARES: Block(1.0, shape=(2 * self.d + 3,))}
+
+    @property
+    def _moment_block(self) -> Block:
+        radius = self.model.radius
+        if radius is None:
+            radius = self.model.norm_bound * self.constants.moment_radius
+        return sums.moment_block(self.model.norm_bound, radius, self.d)
+
+    # --- E-step --------------------------------------------------------------------------------------------
+
+    def sums(
+        self, params: Posterior | PolyaGammaPosterior, batch: Table, blocks: Mapping[str, Block]
+    ) -> dict[str, Array]:
+        """Return the block that the step asks for."""
+        if isinstance(params, PolyaGammaPosterior):
+            return self.noise_free.sums(params, batch, blocks)
+        ((name, block),) = blocks.items()
+        if name == MOMENTS:
+            return {name: sums.moments(batch, self.model.norm_bound, block)}
+        measured = sums.gradient_and_diagonal if name == SHARES else sums.curvature
+        return {name: measured(batch, params.coordinates, params.state.point, block)}
+
+    # --- M-step --------------------------------------------------------------------------------------------
+
+    def init(self, plan: PrivacyPlan, rng: np.random.Generator) -> Posterior | PolyaGammaPosterior:
+        """Return the prior, in raw columns."""
+        if plan.noise_multiplier == 0:
+            return self.noise_free.init(plan, rng)
+        d, c, schedule = self.d, self.constants, self.schedule(plan)
+        found = coordinates.raw_columns(self.model.norm_bound, d, c)
+        matrix = np.zeros((d + 1, d + 1) if schedule.matrix else (0, 0))
+        prior, zeros = (c.prior_slope * found.scale) ** 2, np.zeros(d + 1)
+        state = OptimiserState(
+            schedule=schedule,
+            records=plan.records,
+            power=coordinates.spread_power(plan.records * plan.signal_to_noise / d, c),
+            moments=np.zeros(2 * d + 2),
+            positive=0.5,
+            point=zeros,
+            last_point=zeros,
+            last_gradient=zeros,
+            late=Averages(zeros, zeros),
+            longer=Averages(zeros, zeros),
+            spread=0.0,
+            squares=np.zeros(d),
+            totals=np.zeros(2),
+            diagonal=np.ones(d + 1),
+            matrix=matrix,
+            values=np.ones(d + 1),
+            vectors=matrix,
+            low_rank=curvature.no_directions(d + 1),
+            minority=0.5,
+        )
+        return Posterior(
+            mean=np.zeros(d),
+            coefficient_variance=prior,
+            privacy_variance=prior,
+            slopes=np.zeros(d),
+            level=0.0,
+            covariance=np.diag(prior) if schedule.matrix else prior,
+            level_variance=c.prior_level**2,
+            widening=1.0,
+            coordinates=found,
+            state=state,
+        )
+
+    def update(
+        self, params: Posterior | PolyaGammaPosterior, released: Released, step: int
+    ) -> Posterior | PolyaGammaPosterior:
+        """Take what was released, move, and solve for the posterior."""
+        if isinstance(params, PolyaGammaPosterior):
+            return self.noise_free.update(params, released, step)
+        (name,) = released.sums
+        total, noise_std, state = released.total(name), released.total_std(name), params.state
+        if name == MOMENTS:
+            return self._with_moments(params, total, noise_std, step)
+        number = state.schedule.matrix_number(step)
+        if number is not None:
+            return replace(params, state=self._with_matrix(state, total, noise_std, number + 1))
+        return self._moved(params, total, noise_std, state.schedule.gradients_before(step))
+
+    def _with_moments(self, params: Posterior, total: Array, noise_std: float, step: int) -> Posterior:
+        """Choose coordinates, and start at the level that the labels show."""
+        state = params.state
+        moments = state.moments + (total - state.moments) / (step + 1)
+        std = noise_std / math.sqrt(step + 1)
+        found = coordinates.from_moments(
+            moments,
+            std,
+            self.model.norm_bound,
+            self._moment_block.bound,
+            state.records,
+            np.array(self.model.missing_pairs or (), np.int64).reshape(-1, 2),
+            state.power,
+            self.constants,
+        )
+        positive = coordinates.positive_share(moments, std)
+        point = np.append(logit(positive) / found.constant, np.zeros(self.d))
+        state = replace(state, moments=moments, positive=positive, point=point)
+        return replace(params, coordinates=found, state=state)
+
+    def _with_matrix(
+        self, state: OptimiserState, total: Array, noise_std: float, releases: int
+    ) -> OptimiserState:
+        """Shrink what the matrix adds to the diagonal, by what its known noise leaves of each eigenvalue.
+
+        A Wigner matrix of standard deviation ν has eigenvalues up to e = 2ν√d; of a value v above that edge
+        √(v² − e²) is left (Frobenius' norm's best, for few large values).
+        """
+        scale = 4 * (1 - state.minority)  # from 4p(1−p) to m
+        matrix, average = state.matrix + (total / scale - state.matrix) / releases, state.diagonal[1:].mean()
+        noise = noise_std / scale / math.sqrt(2 * releases)
+        values, vectors = np.linalg.eigh(symmetrised(matrix) - np.diag(state.diagonal))
+        edge = self.constants.noise_edge**2 * noise**2 * len(values)
+        left = np.sign(values) * np.sqrt(np.maximum(values**2 - edge, 0.0))
+        shrunk = np.diag(state.diagonal) + (vectors * left) @ vectors.T
+        values, vectors = np.linalg.eigh(shrunk)
+        return replace(state, matrix=matrix, values=np.maximum(values / average, 0.0), vectors=vectors)
+
+    def _moved(self, params: Posterior, total: Array, noise_std: float, taken: int) -> Posterior:
+        """Take one gradient step, then solve for the posterior from the averages so far."""
+        c, constant, steps = self.constants, params.coordinates.constant, params.state.schedule.gradients
+        gradient, measured = total[: self.d + 1], total[self.d + 1 :]
+        state = self._with_diagonal(params, measured, noise_std, taken)
+        guided = state.schedule.guided and bool(state.matrix.any())
+        if taken:
+            state = self._with_change(state, gradient, noise_std, guided)
+        # The step: along each direction a part of Newton's, and no longer than `largest_move`.
+        directions = self._directions(state, guided)
+        pace = self._pace(state, constant, directions, noise_std)
+        move: Array = directions.apply(pace.step / directions.for_steps, gradient)
+        slopes = np.append(0.0, move[1:])
+        size = math.sqrt(
+            directions.form(directions.for_steps, slopes) / posterior.unit_curvature(state, constant, c)
+        )
+        if directions.vectors is None:
+            # All curvature might be along the move, until gradients show that it is not.
+            size = max(size, float(np.linalg.norm(move[1:])) / c.full_weight / 2.0**taken)
+        move *= min(1.0, c.largest_move / max(size, 1e-9))
+        # The averages: both skip the way to the optimum, the late one all the more if there is little noise.
+        skipped_late = c.skipped_start + c.skipped_late * min(1.0, float(pace.total_step.mean()) / steps)
+        late, longer = (
+            1 / max(taken - round(steps * part) + 1, 1) for part in (skipped_late, c.skipped_start)
+        )
+        spread = posterior.over_records(state, constant, directions, state.point, c)[1]
+        state = replace(
+            state,
+            last_point=state.point,
+            last_gradient=gradient,
+            point=state.point + move,
+            spread=state.spread + (spread - state.spread) * late,
+            late=state.late.moved(state.point, gradient, late),
+            longer=state.longer.moved(state.point, gradient, longer),
+        )
+        # The estimate: the longer average, and along each direction the late one as far as it is trusted.
+        saved = noise_std**2 * (late - longer)  # variance of the average gradient that the longer one saves
+        points = self._average_points(state, directions, pace)
+        trust = trust_in_late(directions, points[0], saved, c.path_error)
+        estimate = points[1] + directions.apply(trust, points[0] - points[1])
+        # The posterior: with all that is known of the curvature, even if it does not guide steps.
+        known = self._directions(state, bool(state.matrix.any()))
+        pace = self._pace(state, constant, known, noise_std)
+        trust = trust_in_late(known, self._average_points(state, known, pace)[0], saved, c.path_error)
+        variance = noise_std**2 * (longer + trust**2 * (late - longer))
+        first = min(taken + 1 - round(1 / late), taken)
+        return posterior.laplace(
+            replace(params, state=state), estimate, known, pace, variance, np.arange(first, taken + 1), c
+        )
+
+    def _with_diagonal(
+        self, params: Posterior, measured: Array, noise_std: float, taken: int
+    ) -> OptimiserState:
+        """Average the curvature's measured totals, and share them out over the columns by their squares."""
+        c, d, state, found = self.constants, self.d, params.state, params.coordinates
+        remembered = min(taken + 1, c.total_memory)
+        totals = state.totals + (measured[d:] - state.totals) / remembered
+        squares = state.squares + (measured[:d] - state.squares) / (taken + 1)
+        noise = (noise_std / kernels.TOTALS) ** 2 / remembered
+        largest = state.records * min(state.positive, 1 - state.positive)
+        mean, spread = largest * c.minority_mean, (largest * c.minority_std) ** 2
+        weighed = (totals / kernels.TOTALS * spread + mean * noise) / (spread + noise)
+        level, everything = np.maximum(weighed, c.least_minority * largest)
+        minority = float(level / state.records)
+        own = level * (1 - minority) * found.constant**2  # p(1−p) = m(1−m)
+        everything *= math.sqrt(1 - (kernels.CURVATURE_NORM * minority) ** 2)
+        relative = state.diagonal[1:] / state.diagonal[1:].sum()
+        power_of_two = (taken + 1) & taken == 0
+        if power_of_two or taken + 1 == state.schedule.gradients:  # shrinkage takes a while
+            std = noise_std / math.sqrt(taken + 1)
+            mass = nonnegative_shrinkage(squares, std, kernels.SQUARES / 2 * state.records) * found.reach
+            relative = mass / mass.sum()
+        diagonal = np.append(own, everything * relative)
+        return replace(state, totals=totals, squares=squares, diagonal=diagonal, minority=minority)
+
+    def _with_change(
+        self, state: OptimiserState, gradient: Array, noise_std: float, guided: bool
+    ) -> OptimiserState:
+        """Learn a direction from how the gradient has changed since the last step."""
+        c, directions, total = (
+            self.constants,
+            self._directions(state, guided),
+            float(state.diagonal[1:].sum()),
+        )
+        move, change = state.point - state.last_point, state.last_gradient - gradient
+        known = directions.apply(directions.for_steps, move)
+        found = curvature.rank_one_update(
+            known, move, change, noise_std, c.min_z_direction, c.harmless_excess
+        )
+        if found is None:
+            return state
+        direction, excess = found[0], min(found[1] / total, c.largest_excess)
+        if directions.vectors is None:
+            low_rank = curvature.add_direction(state.low_rank, direction, excess, c.most_directions)
+            return replace(state, low_rank=low_rank)
+        matrix = (state.vectors * state.values) @ state.vectors.T
+        values, vectors = np.linalg.eigh(matrix + excess * self.d * np.outer(direction, direction))
+        return replace(state, values=np.maximum(values, 0.0), vectors=vectors)
+
+    def _directions(self, state: OptimiserState, with_matrix: bool) -> Directions:
+        """Return the known curvature: the matrix's eigenvectors, or the axes and shared directions."""
+        diagonal, shared, average = state.diagonal, state.low_rank, state.diagonal[1:].mean()
+        if with_matrix:
+            measured = state.values * average
+            least = self.constants.least_curvature * average
+            return Directions(np.maximum(measured, least), measured, state.vectors, shared.vectors)
+        along = diagonal @ shared.vectors**2 + shared.excess * diagonal[1:].sum()
+        measured = np.append(diagonal, along)
+        return Directions(measured, measured, None, shared.vectors)
+
+    def _pace(self, state: OptimiserState, constant: float, directions: Directions, noise_std: float) -> Pace:
+        """Return the pace along directions, for gradients with noise of this standard deviation."""
+        c, steps, values = self.constants, state.schedule.gradients, directions.for_steps
+        axes = np.append((c.prior_level / constant) ** 2, np.full(self.d, c.prior_slope**2))
+        prior = directions.along(axes)
+        # Variance of the weighted residuals, Σ v²p(1−p)z², with Σm²/Σm as of m = ½ and of uniform m.
+        sampling = values / (1 - state.minority * (5 - 4 * state.minority) / 3)
+        signal = values * np.sqrt(prior / (noise_std**2 / steps + sampling))
+        total_step = signal**2 / (1 + signal)
+        return Pace(prior, sampling, total_step, np.minimum(c.largest_step, total_step / steps))
+
+    def _average_points(
+        self, state: OptimiserState, directions: Directions, pace: Pace
+    ) -> tuple[Array, Array]:
+        """Return the average points, late and longer, after what is left of a Newton step."""
+        newton = pace.total_step / (2 + pace.total_step) / directions.for_steps
+        late, longer = (
+            average.point + directions.apply(newton, average.gradient)
+            for average in (state.late, state.longer)
+        )
+        return late, longer
+
+
+def trust_in_late(directions: Directions, late: Array, saved: float, path_error: float) -> Array:
+    """Return the late average's weight along each direction.
+
+    A late average has more noise, by `saved`. A longer one holds more of the way to the optimum, and what a
+    wrong curvature makes of it: a part of the estimate. Each direction weighs noise against that.
+    """
+    if saved == 0:
+        return np.ones(len(directions.for_steps))
+    bias = (path_error * directions.for_steps * directions.components(late)) ** 2
+    return np.asarray(bias / (bias + saved))

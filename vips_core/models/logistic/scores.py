@@ -1,7 +1,7 @@
-"""How well a risk model ranks and predicts, on records that were not trained on.
+"""Scores of a risk model on held-out records.
 
-Functions ending in `_of` take labels and predicted risks, the others a fit and a table. Never score the
-training records of private data: such a score is a release that no ledger holds.
+Functions ending in `_of` take labels and predicted risks, the others a fit and a table. Never score private
+training records: such a score is a release that no ledger records.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from vips_core.records import Table
 
 @dataclass(frozen=True)
 class Roc:
-    """The points of a ROC curve, from (0, 0) to (1, 1), and the score from which each calls a positive."""
+    """The points of a ROC curve, from (0, 0) to (1, 1), and each point's threshold."""
 
     false_positive_rate: Array
     true_positive_rate: Array
@@ -61,7 +61,7 @@ def auc_of(labels: ArrayLike, scores: ArrayLike) -> float:
 
 
 def auc_interval(labels: ArrayLike, scores: ArrayLike, level: float = 0.9) -> tuple[float, float]:
-    """Return a confidence interval of the AUC over new people, the model as it is (DeLong et al. 1988).
+    """Return a confidence interval of the AUC over new people, for a fixed model (DeLong et al. 1988).
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def auc_interval(labels: ArrayLike, scores: ArrayLike, level: float = 0.9) -> tu
 
 
 def log_loss(labels: ArrayLike, probabilities: ArrayLike) -> float:
-    """Return the mean of −log P(label): what wrong and overconfident probabilities cost.
+    """Return the mean of −log P(label): the cost of wrong and overconfident probabilities.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def log_loss(labels: ArrayLike, probabilities: ArrayLike) -> float:
 
 
 def constant_log_loss(labels: ArrayLike) -> float:
-    """Return the log loss of giving everyone the share of positives: what a model has to beat.
+    """Return the log loss of a constant prediction, the share of positives: what a model has to beat.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def roc_band(
 ) -> tuple[Array, Array]:
     """Return pointwise intervals of the true positive rate, over people drawn anew from each class.
 
-    Both classes keep their sizes (stratified bootstrap); the model stays as it is.
+    Both classes keep their sizes (stratified bootstrap); the model is fixed.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def roc_band(
     level
         Share of the draws within the interval.
     draws, seed
-        Number of the bootstrap's draws, and what repeats them.
+        Number of bootstrap draws, and the seed that repeats them.
 
     Returns
     -------
@@ -273,7 +273,7 @@ def auc(fit: Fitted[Any], rows: Table) -> float:
     fit
         A fitted risk model, with `predict_probability`.
     rows
-        Labelled people that were not trained on.
+        Labelled held-out people.
 
     Returns
     -------
@@ -299,7 +299,7 @@ def roc(fit: Fitted[Any], rows: Table) -> Roc:
     fit
         A fitted risk model, with `predict_probability`.
     rows
-        Labelled people that were not trained on.
+        Labelled held-out people.
 
     Returns
     -------
@@ -325,7 +325,7 @@ def calibration(fit: Fitted[Any], rows: Table, groups: int = 10) -> Calibration:
     fit
         A fitted risk model, with `predict_probability`.
     rows
-        Labelled people that were not trained on.
+        Labelled held-out people.
     groups
         Number of groups of equal size.
 

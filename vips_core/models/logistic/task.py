@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import expit
 
-from vips_core.baselines.dpsgd import PrivateGradientDescent
 from vips_core.kernels import Array
 from vips_core.models.base import Fitted
 from vips_core.models.logistic.model import BayesianLogistic
 from vips_core.models.logistic.refined import expected_signal
+from vips_core.models.logistic.rivals import PrivateGradientDescent, fit_objective_perturbation
 from vips_core.models.logistic.scores import (
     auc,
     auc_of,
@@ -26,6 +26,7 @@ from vips_core.models.task import (
     Chart,
     Method,
     PaperSettings,
+    PureTraining,
     Report,
     Score,
     Task,
@@ -41,6 +42,27 @@ if TYPE_CHECKING:
 
 GRADIENT_DESCENT, OBJECTIVE_PERTURBATION = "sgd", "perm"
 _AUC, _LOG_LOSS = "AUC", "log loss"
+
+
+def _train_by_objective_perturbation(
+    values: Mapping[str, Any], train: Table, test: Table | None
+) -> tuple[Report, Mapping[str, Any]]:
+    """Return private ERM by objective perturbation: ε-DP for replacing one record."""
+    if isinstance(train, Sharded):
+        raise ValueError("objective perturbation needs all rows in memory, and the data set is sharded")
+    weights = fit_objective_perturbation(train, values["epsilon"], np.random.default_rng(values.get("seed")))
+    columns = {"feature": train.feature_names, "mean": weights}
+    return _report(columns, test, lambda rows: expit(rows.x @ weights)), {"mean": weights}
+
+
+def _objective_perturbation_code(values: Mapping[str, Any]) -> tuple[str, str]:
+    """Return imports and lines that do the same."""
+    return (
+        "import numpy as np\n\nfrom vips_core.models.logistic.rivals import fit_objective_perturbation\n",
+        f"rng = np.random.default_rng({values.get('seed')!r})\n"
+        f"weights = fit_objective_perturbation(data.train, {values['epsilon']!r}, rng)\n"
+        "print(weights)\n",
+    )
 
 
 class LogisticTask(Task):
@@ -62,7 +84,7 @@ class LogisticTask(Task):
                 "Objective perturbation",
                 refused_options={"noise": "whose proof is about epsilon"},
                 ignored_options=("accountant", "delta", "epochs", "batch"),
-                is_pure=True,
+                pure=PureTraining(_train_by_objective_perturbation, _objective_perturbation_code),
                 refused_on_private="its ε is for replacing a record and does not compose with the ledger",
                 proof="Objective perturbation (Chaudhuri, Monteleoni and Sarwate 2011) adds a random linear "
                 "term to the regression's objective and solves it once.",
@@ -73,8 +95,7 @@ class LogisticTask(Task):
         Score(
             _AUC,
             larger_is_better=True,
-            meaning="how often a case gets a higher risk than someone who is none, which guessing does half "
-            "of the time",
+            meaning="how often a case gets a higher risk than a non-case; guessing: half of the time",
         ),
         Score(
             _LOG_LOSS,
@@ -114,18 +135,9 @@ class LogisticTask(Task):
             return f"PrivateGradientDescent({public})"
         return f'vips.BayesianLogistic({public}, "{self.methods[method].variant}")'
 
-    def pure_code(self, method: str, values: Mapping[str, Any]) -> tuple[str, str]:
-        """Return import and code of objective perturbation."""
-        name = "fit_objective_perturbation"
-        return (
-            f"import numpy as np\n\nfrom vips_core.baselines.objective_perturbation import {name}",
-            f"rng = np.random.default_rng({values.get('seed')!r})\n"
-            f"weights = {name}(data.train, {values['epsilon']!r}, rng)\nprint(weights)\n",
-        )
-
     def imports(self, method: str) -> str:
         """Return the import of DP-SGD, which is no public name."""
-        sgd = "from vips_core.baselines.dpsgd import PrivateGradientDescent\n"
+        sgd = "from vips_core.models.logistic.rivals import PrivateGradientDescent\n"
         return sgd if method == GRADIENT_DESCENT else ""
 
     def check(self, test: Table) -> None:
@@ -138,7 +150,7 @@ class LogisticTask(Task):
         return auc(fit, test)
 
     def report(self, fit: Fitted[Any], test: Table | None) -> Report:
-        """Return scores of held-out rows, and coefficients with credible intervals where there are some."""
+        """Return held-out scores, and coefficients with their credible intervals if the method has any."""
         columns = {"feature": fit.model.features, "mean": fit.params.mean}
         if isinstance(fit.model, BayesianLogistic):
             low, high = fit.model.credible_intervals(fit).T
@@ -178,35 +190,18 @@ class LogisticTask(Task):
         ]
 
     def cautions(self, model: Any, plan: PrivacyPlan) -> list[str]:
-        """Say so where noise hides what an average coefficient could show, or where intervals ignore it."""
+        """Warn if noise hides an average coefficient, or if intervals ignore it."""
         features, cautions = len(model.features), list[str]()
         if plan.noise_multiplier == 0:
             return cautions
         if isinstance(model, BayesianLogistic) and model.variant == "paper":
-            cautions.append("The paper's posterior does not know of the noise: its intervals are too narrow.")
+            cautions.append("The paper's posterior ignores the noise: its intervals are too narrow.")
         if expected_signal(plan, features) < 1:
             cautions.append(
-                f"{plan.records:,} records are few for {features:,} coefficients with this much noise: it "
-                "is expected to be larger than what most of them could show. More records, fewer predictors "
-                "or a larger ε would help."
+                f"{plan.records:,} records are few for {features:,} coefficients: noise is expected to hide "
+                "most of them. Use more records, fewer predictors or a larger ε."
             )
         return cautions
-
-    def without_wall(
-        self, method: str, values: Mapping[str, Any], train: Table, test: Table | None
-    ) -> tuple[Report, Mapping[str, Any]] | None:
-        """Return private ERM by objective perturbation: ε-DP for replacing one record."""
-        if method != OBJECTIVE_PERTURBATION:
-            return None
-        from vips_core.baselines.objective_perturbation import fit_objective_perturbation
-
-        if isinstance(train, Sharded):
-            raise ValueError("objective perturbation needs all rows in memory, and the data set is sharded")
-        weights = fit_objective_perturbation(
-            train, values["epsilon"], np.random.default_rng(values.get("seed"))
-        )
-        columns = {"feature": train.feature_names, "mean": weights}
-        return _report(columns, test, lambda rows: expit(rows.x @ weights)), {"mean": weights}
 
 
 def _report(
@@ -224,14 +219,14 @@ def _report(
 
 
 def per_unit(table: "pd.DataFrame", ranges: Mapping[str, tuple[float, float]]) -> "pd.Series":
-    """Return coefficients per unit of their predictor: a mean is over a predictor's whole public range.
+    """Return coefficients per unit of their predictor; `mean` is over a predictor's whole public range.
 
     Parameters
     ----------
     table
         With columns feature and mean.
     ranges
-        Public ends of predictors; others have no unit.
+        Public ranges of predictors; others have no unit.
     """
     widths = {name: high - low for name, (low, high) in ranges.items()}
     return table["mean"] / table["feature"].map(widths)

@@ -1,4 +1,4 @@
-"""Mean-field updates of the hidden units of a sigmoid belief network, one image after the other.
+"""Mean-field updates of hidden units, image by image, and the sum of centred images.
 
 symbol          code      shape
 --------------  --------  ------------------------------------------------------------------------
@@ -6,7 +6,7 @@ d without μ     field     (n, K): b + Σ_j (y_j − ½ − ⟨ξ_j⟩c_j)⟨w_j
 Σ_j⟨ξ_j w wᵀ⟩   gram      (K, K) shared by all images, or (n, K(K+1)/2) upper triangles, one per image
 ⟨z⟩             mu        (n, K), changed in place
 
-An image's hidden units depend on that image alone, so that chunks of a batch may be cut anywhere.
+The hidden units of an image depend on that image alone, so a batch may be cut into chunks anywhere.
 """
 
 import math
@@ -15,6 +15,12 @@ import numpy as np
 from numba import njit
 
 from vips_core.kernels import Array
+from vips_core.kernels.exact import cut, lowered
+from vips_core.kernels.pool import grouped_sums
+from vips_core.models.base import Block
+from vips_core.records import Images
+
+PIXEL_CHUNK = 512  # images at a time
 
 
 @njit(nogil=True, cache=True)
@@ -90,3 +96,13 @@ def second_moments(mu: Array, out: Array) -> None:
             for other in range(k + 1, units):
                 out[n, index] = mu[n, k] * mu[n, other]
                 index += 1
+
+
+def centred_pixel_sums(batch: Images, block: Block) -> Array:
+    """Return Σ(y − ½), each image over the number of its person's images, cut to the block's grid."""
+    halves = cut(lowered(0.5, cells=0) * batch.row_weights, block.grid)
+
+    def chunk_sums(start: int, stop: int) -> tuple[Array]:
+        return (halves[start:stop] @ (2 * batch.unpack(np.float64, slice(start, stop)) - 1),)
+
+    return grouped_sums(chunk_sums, lambda: (np.zeros(block.shape),), batch.row_count, PIXEL_CHUNK)[0]

@@ -9,9 +9,9 @@ W       params.weights       (J, K)
 c       params.pixel_bias    (J,)
 b       params.hidden_logit  (K,)
 
-p(z_k = 1) = σ(b_k) and p(y_j = 1 | z) = σ(g·(w_jᵀz + c_j)). The gain g is 1 in the variant "paper"; the
-variant "refined" learns flat logits, because its bound touches the likelihood at 0, and decodes them with a
-public g.
+p(z_k = 1) = σ(b_k) and p(y_j = 1 | z) = σ(g·(w_jᵀz + c_j)). The gain g is 1 in the variant "paper". The
+variant "refined" is no variational Bayes any more but a network fitted to Gaussian moments; its bound
+touches the likelihood at 0 and flattens the logits, so it decodes them with a public gain.
 """
 
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ from vips_core.records import Images
 Prior = Literal["tpbn", "isotropic"]
 Params = MomentParams | RefinedParams | PaperParams
 CHUNK = 256
-SMALL = 1024  # pixels: up to here, a matrix of all pairs of them is measured
+SMALL = 1024  # pixels of the largest image whose J² second moments are released
 
 
 def _refined(model: "SBN") -> Moments | Refined:
@@ -53,14 +53,15 @@ class SBN(VariantModel[Params, Images]):
     pixels, hidden
         J and K.
     image_shape
-        (height, width) of an image, to draw the dictionary and, in the refined variant, to know which pixels
-        are neighbours. None treats pixels as unordered.
+        (height, width) of an image. It shapes the dictionary, and tells the refined variant which pixels are
+        neighbours. None treats pixels as unordered.
     variant
-        "refined" (default): second moments of the pixels, after which no image is looked at again; with more
-        than 1,024 pixels, two statistics of pixels and hidden units. "paper": the statistics of Appendix B.
+        "refined" (default): a network fitted to private second moments of the pixels, which is no
+        variational Bayes any more; above 1,024 pixels, a regression on two statistics of pixels and hidden
+        units. "paper": the statistics of Appendix B.
     prior
         Of the weights in the variant "paper": "tpbn" (shrinkage) or "isotropic". The refined variant
-        takes the noise off its statistics instead.
+        denoises its statistics instead.
 
     Examples
     --------

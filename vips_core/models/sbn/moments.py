@@ -1,28 +1,26 @@
-"""The refined sigmoid belief network of small images: one statistic, and a network fitted to what it says.
+"""The refined sigmoid belief network: private second moments of the pixels, and a network fitted to them.
 
 symbol       code           shape
 -----------  -------------  -----------------------------------------------------------------------------
 m            pixel_centre   (J,): the mean image, released in the first step
-r̃ = [u, y−m] residuals      (n, J+1), u a public constant: its row holds the sum of weights and a mean image
+r̃ = [u, y−m] residuals      (n, J+1), u a public constant: its row holds total weight and a correction of m
 Σ r̃r̃ᵀ        second         (J+1)(J+2)/2 upper triangle, averaged over steps
 cov(y)       covariance     (J, J)
 W, c, b      weights,       (J, K), (J,), (K,)
              pixel_bias,
              hidden_logit
 
-With ⟨ξ⟩ fixed at its bound ¼ an image's hidden units depend on Wᵀy alone, which for many pixels is about
-Gaussian. So mean and covariance of the pixels say what training needs to know: after the noise, the network
-is fitted to Gaussian images that have them, in as many rounds as it takes, without looking at a record again.
+This is no variational Bayes any more: the network is fitted to Gaussian moments. With ⟨ξ⟩ fixed at its
+bound ¼, the hidden units of an image depend on Wᵀy alone, which is about Gaussian for many pixels. So mean
+and covariance of the pixels are all that training needs: the network is fitted to Gaussian images that have
+them, in as many rounds as it takes, and no record is looked at again. `METHOD.md` tells the whole.
 
-The covariance is the posterior mean given its known noise: eigenvectors vᵢ of DGD, D the deviations of pixels
-and G a public guess how neighbours agree, lie in groups by size. cov(vᵢᵀy, vⱼᵀy) is N(0, s) for i ≠ j, with
-the s of their two groups, and the variances of a group are normal around their mean, all of it by moments.
-
-Tried without gain, on patches, MNIST, generated digits, MNIST of 8 × 8 pixels and outlines of it: eigenvalues
-cut at the noise's edge (.912 instead of .949 for 1,500 images of MNIST at ε = 0.5), s proportional to the
-eigenvalues of DGD (.8726 instead of .8773 for outlines, whose neighbours differ), half of the budget for
-hidden units of the records afterwards, more rounds, more Gaussian images. A tenth of DGD in the covariance
-helps patches (.812 instead of .804 without noise) and hurts 8 × 8 pixels (.8755 instead of .8782).
+Tried without gain, on patches, MNIST, generated digits, MNIST of 8 × 8 pixels and outlines of it:
+eigenvalues cut at the noise's edge (.912 instead of .949 for 1,500 images of MNIST at ε = 0.5), prior
+variances proportional to the eigenvalues of the prior (.8726 instead of .8773 for outlines, whose
+neighbours differ), half of the budget for hidden units of the records afterwards, more rounds, more
+Gaussian images. A tenth of the prior added to the covariance helps patches (.812 instead of .804 without
+noise) and hurts 8 × 8 pixels (.8755 instead of .8782).
 """
 
 from collections.abc import Mapping
@@ -32,22 +30,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from vips_core.kernels import Array
-from vips_core.kernels.exact import cut, lowered, square_step
+from vips_core.kernels.exact import cut, lowered, row_sums, square_step
 from vips_core.kernels.pool import grouped_sums
-from vips_core.kernels.rows import row_sums
 from vips_core.kernels.symmetric import from_triangles, symmetrised, triangles
 from vips_core.models.base import Block, Released
-from vips_core.models.sbn.kernels import settle_shared
-from vips_core.models.sbn.pixels import centred_pixel_sums
+from vips_core.models.sbn.kernels import centred_pixel_sums, settle_shared
 from vips_core.models.sbn.refined import (
+    CONSTANTS,
     CURVATURE,
-    FORGETTING,
-    LOGIT_GAIN,
     MEAN_RANGE,
-    RESIDUAL_CLIP,
-    START_SCALE,
-    SWEEPS,
-    TOLERANCE,
+    WEIGHT_FLOOR,
+    Constants,
     smoothing,
 )
 from vips_core.privacy.plan import PrivacyPlan
@@ -56,12 +49,7 @@ from vips_core.records import Images
 if TYPE_CHECKING:
     from vips_core.models.sbn.model import SBN
 
-STEPS = 4
 CHUNK = 512
-UNIT = 0.5  # u, in units of the bound of ‖y − m‖
-GROUPS = 16  # of eigenvectors, which share the variance that is left when noise is taken off
-ROUNDS = 6
-SIMULATED = 2000  # Gaussian images, and at least four for each hidden unit
 
 
 @dataclass(frozen=True)
@@ -77,20 +65,22 @@ class MomentParams:
     second_std: float
     records: int
     steps: int
-    logit_gain: float = LOGIT_GAIN
+    logit_gain: float = CONSTANTS.logit_gain
 
 
 class Moments:
-    """The variant's answers to the loop; see `vips_core.models.base.Variant`."""
+    """One statistic of the pixels; see `vips_core.models.base.Algorithm`."""
 
-    def __init__(self, model: "SBN") -> None:
-        self.pixels, self.hidden = model.pixels, model.hidden
-        self.agreement, self.smoothing = smoothing(model.pixels, model.image_shape)
+    def __init__(self, model: "SBN", constants: Constants = CONSTANTS) -> None:
+        self.pixels, self.hidden, self.constants = model.pixels, model.hidden, constants
+        self.agreement, self.smoothing = smoothing(model.pixels, model.image_shape, constants.neighbour_range)
 
     def init(self, plan: PrivacyPlan, rng: np.random.Generator) -> MomentParams:
         """Return a random dictionary, smooth where the image shape is known."""
         return MomentParams(
-            weights=START_SCALE * self.smoothing @ rng.standard_normal((self.pixels, self.hidden)),
+            weights=self.constants.start_scale
+            * self.smoothing
+            @ rng.standard_normal((self.pixels, self.hidden)),
             pixel_bias=np.zeros(self.pixels),
             hidden_logit=np.zeros(self.hidden),
             pixel_centre=np.full(self.pixels, 0.5),
@@ -99,12 +89,13 @@ class Moments:
             second_std=0.0,
             records=plan.records,
             steps=plan.steps,
+            logit_gain=self.constants.logit_gain,
         )
 
     def blocks(self, plan: PrivacyPlan, step: int) -> Mapping[str, Block]:
         """Return the mean image in the first of several steps (‖y − ½‖ = √J/2), then the second moments.
 
-        A single step has to do without the mean image: its residuals are y − ½.
+        A plan of one step has no mean image: its residuals are y − ½.
         """
         if step == 0 and plan.steps > 1:
             return {"pixels": Block(float(np.sqrt(self.pixels) / 2), shape=(self.pixels,))}
@@ -131,7 +122,7 @@ class Moments:
         return {"second": grouped_sums(chunk_sums, zeros, batch.row_count, CHUNK)[0]}
 
     def update(self, params: MomentParams, released: Released, step: int) -> MomentParams:
-        """Take the mean image, or average the moments over steps and, at times, fit the network to them."""
+        """Take the mean image, or average the moments; fit the network in steps 1, 3, 7 … and the last."""
         if "pixels" in released.sums:
             mean = 0.5 + np.asarray(released.total("pixels"), np.float64) / params.records
             deviation = released.total_std("pixels") / params.records
@@ -145,53 +136,59 @@ class Moments:
             second=params.second + (new - params.second) / seen,
             second_std=float(np.hypot((seen - 1) * params.second_std, released.total_std("second")) / seen),
         )
-        # A fit takes longer than a small step, so that fits become rarer.
+        # A fit may take longer than a step, so the gaps between fits double.
         if step + 1 == params.steps or step & (step + 1) == 0:
             return self._fitted(params)
         return params
 
     def recommend(self, *, records: int, epsilon: float, delta: float, epochs: float) -> PrivacyPlan:
-        """Take 4 steps on batches as large as the compute allows: the first has the mean image only."""
-        batch = min(records, max(1, int(records * epochs / STEPS)))
-        plan = PrivacyPlan(records=records, expected_batch=batch, steps=STEPS, delta=delta)
+        """Return a plan of 4 steps, with batches as large as the compute allows."""
+        steps = self.constants.steps
+        batch = min(records, max(1, int(records * epochs / steps)))
+        plan = PrivacyPlan(records=records, expected_batch=batch, steps=steps, delta=delta)
         return plan.calibrate(epsilon)
 
     def _bound(self, steps: int) -> float:
-        clip = RESIDUAL_CLIP if steps > 1 else 0.5
-        return float(clip**2 * self.pixels * (1 + UNIT**2))
+        clip = self.constants.residual_clip if steps > 1 else 0.5
+        return float(clip**2 * self.pixels * (1 + self.constants.total_row**2))
 
     def _unit(self, steps: int) -> float:
-        return UNIT * float(np.sqrt(self._bound(steps) / (1 + UNIT**2)))
+        return self.constants.total_row * float(
+            np.sqrt(self._bound(steps) / (1 + self.constants.total_row**2))
+        )
 
     def _fitted(self, params: MomentParams) -> MomentParams:
         """Fit the network to the moments."""
+        constants = self.constants
         mean, covariance, noise_std = self._moments(params)
         deviation = np.sqrt(mean * (1 - mean))
         if noise_std > 0:
-            covariance = denoised(covariance, deviation[:, None] * self.agreement * deviation, noise_std)
-        draws = _draws(max(SIMULATED, 4 * self.hidden), self.hidden)
+            covariance = denoised(
+                covariance, deviation[:, None] * self.agreement * deviation, noise_std, constants.groups
+            )
+        draws = _draws(max(constants.simulated, 4 * self.hidden), self.hidden)
         params = _biased(params, mean, params.weights, np.full(self.hidden, 0.5))
         averages: tuple[Array, ...] = ()
-        for step in range(1, ROUNDS + 1):
-            rate = step**-FORGETTING
-            new = _simulated(params, mean, covariance, draws)
+        for step in range(1, constants.rounds + 1):
+            rate = step**-constants.forgetting
+            new = _simulated(params, mean, covariance, draws, constants)
             averages = tuple(
                 (1 - rate) * old + rate * one for old, one in zip(averages or new, new, strict=True)
             )
             units, cross, second = averages
             spread, axes = np.linalg.eigh(second - np.outer(units, units))
-            weights = cross @ axes / (CURVATURE * np.maximum(spread, 1e-3)) @ axes.T
-            params = _biased(params, mean, weights, np.clip(units, 0.02, 0.98))
+            weights = cross @ axes / (CURVATURE * spread) @ axes.T
+            params = _biased(params, mean, weights, units)
         return params
 
     def _moments(self, params: MomentParams) -> tuple[Array, Array, float]:
-        """Mean and covariance of the pixels, and the standard deviation of a covariance's noise.
+        """Return mean and covariance of the pixels, and the standard deviation of the covariance's noise.
 
-        The second moments say how far the released mean image is off; both are known up to their noise.
+        The row of u says how far the released mean image is off; the two are combined by their known noise.
         """
         second, unit = from_triangles(params.second, self.pixels + 1), self._unit(params.steps)
-        # Noise may make the sum of weights useless, so it is kept within a factor 10 of N.
-        weight = float(np.clip(second[0, 0] / unit**2, 0.1 * params.records, params.records))
+        # Noise may drown the total weight.
+        weight = float(np.clip(second[0, 0] / unit**2, WEIGHT_FLOOR * params.records, params.records))
         noise_std = params.second_std / weight / np.sqrt(2)
         off = second[1:, 0] / (unit * weight)
         if params.centre_std > 0:
@@ -200,23 +197,29 @@ class Moments:
         return np.clip(params.pixel_centre + off, *MEAN_RANGE), covariance, float(noise_std)
 
 
-def denoised(covariance: Array, prior: Array, noise_std: float) -> Array:
+def denoised(covariance: Array, prior: Array, noise_std: float, groups: int) -> Array:
     """Return the posterior mean of a covariance matrix with symmetric noise; no eigenvalue is negative.
+
+    Eigenvectors vᵢ of the prior lie in groups by size. cov(vᵢᵀy, vⱼᵀy) is N(0, s) for i ≠ j, with one s for
+    each pair of groups, and the variances of a group are normal around their mean: all estimated by
+    moments.
 
     Parameters
     ----------
     covariance
         (J, J), with noise of twice the variance on the diagonal.
     prior
-        (J, J), whose eigenvectors put alike directions beside each other.
+        (J, J), whose eigenvectors, in order of their eigenvalues, put similar directions side by side.
     noise_std
         Off the diagonal, above 0.
+    groups
+        Number of groups of eigenvectors.
     """
     size = len(covariance)
     axes = np.linalg.eigh(prior)[1]
     along = axes.T @ covariance @ axes
     variances, noise = np.diag(along).copy(), noise_std**2
-    group = np.arange(size) * min(GROUPS, size) // size
+    group = np.arange(size) * min(groups, size) // size
     member = np.asarray(group[:, None] == np.arange(group[-1] + 1), np.float64)
     count = member.sum(axis=0)
     typical = np.maximum(member.T @ variances / count, 0)[group]
@@ -233,16 +236,16 @@ def denoised(covariance: Array, prior: Array, noise_std: float) -> Array:
 
 
 def _simulated(
-    params: MomentParams, mean: Array, covariance: Array, draws: Array
+    params: MomentParams, mean: Array, covariance: Array, draws: Array, constants: Constants
 ) -> tuple[Array, Array, Array]:
-    """⟨z⟩, cov(y, z) and ⟨zzᵀ⟩ over Gaussian images y: Wᵀy is drawn, and y is regressed on it."""
+    """Return ⟨z⟩, cov(y, z) and ⟨zzᵀ⟩ over Gaussian images y: Wᵀy is drawn, and y regressed on it."""
     weights = params.weights
     image_field = covariance @ weights
     spread, axes = np.linalg.eigh(weights.T @ image_field)
     spread = np.maximum(spread, 1e-9 * max(spread[-1], 1e-9))
     field = draws @ (axes * np.sqrt(spread)).T + _field(params, mean)
     mu = np.full_like(field, 0.5)
-    settle_shared(field, CURVATURE * weights.T @ weights, mu, SWEEPS, TOLERANCE)
+    settle_shared(field, CURVATURE * weights.T @ weights, mu, constants.sweeps, constants.tolerance)
     units, count = mu.mean(axis=0), len(mu)
     cross = image_field @ (axes / np.sqrt(spread)) @ (draws.T @ (mu - units) / count)
     second = mu.T @ mu / count
@@ -255,14 +258,14 @@ def _field(params: MomentParams, image: Array) -> Array:
 
 
 def _draws(count: int, hidden: int) -> Array:
-    """Standard normal numbers, the same ones always, with mean 0 and covariance 1."""
+    """Return fixed standard normal numbers with exactly mean 0 and covariance 1."""
     draws = np.random.default_rng(0).standard_normal((count, hidden))
     draws -= draws.mean(axis=0)
     return np.asarray(np.linalg.qr(draws)[0] * np.sqrt(count))
 
 
 def _biased(params: MomentParams, mean: Array, weights: Array, units: Array) -> MomentParams:
-    """Biases under which average hidden units give the average image: the regression's intercept."""
+    """Set the biases so that average hidden units give the average image: the regression's intercept."""
     return replace(
         params,
         weights=weights,

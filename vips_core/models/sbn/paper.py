@@ -14,11 +14,11 @@ A, C, D, F, G        hidden, pixels, (K,), (J,), (J,), (J, K), (J, K(K+1)/2): Ap
                      xi, cross, gram over records
 
 E = ⟨ξ⁰⟩⟨z⟩ᵀ is the diagonal of G and is not released; B = ⟨ξ¹⟩ is a function of the private b alone.
-Every image is bounded as it is: no clipping. With these worst-case bounds the noise on G exceeds its signal
-in every step, which is the weakness of the paper's variant and the reason for the refined one.
+Nothing is clipped: bounds are worst cases. The noise on G then exceeds its signal in every step, which is the
+weakness of the paper's variant and the reason for the refined one.
 
-What BLAS computes of an image is exact (`vips_core.kernels.exact`), with factors that are rounded once a
-step, and the rest is computed image by image: an image's share does not depend on its neighbours.
+An image's share does not depend on the other images: its products are exact (`vips_core.kernels.exact`), with
+factors rounded once per step, and everything else is computed image by image.
 """
 
 import functools
@@ -28,17 +28,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import k0e, k1e
 
 from vips_core.kernels import Array
 from vips_core.kernels.exact import cut, factor_steps, left_bits, left_factor, lowered, right_factor
-from vips_core.kernels.polya_gamma import pg_means
-from vips_core.kernels.pool import grouped_sums
-from vips_core.kernels.symmetric import from_triangles, packed_size, triangle_scale
+from vips_core.kernels.pool import concatenated, grouped_sums
+from vips_core.kernels.special import pg_means
+from vips_core.kernels.symmetric import from_triangles, packed_size, triangle_scale, triangles
 from vips_core.models.base import Block, Released
-from vips_core.models.sbn.kernels import second_moments, settle_each, settle_shared
-from vips_core.models.sbn.pixel_matrices import floored, weight_posteriors
-from vips_core.models.sbn.pixels import centred_pixel_sums
-from vips_core.models.sbn.tpbn import TPBN
+from vips_core.models.sbn.kernels import centred_pixel_sums, second_moments, settle_each, settle_shared
 from vips_core.privacy.plan import PrivacyPlan
 from vips_core.records import Images
 
@@ -46,7 +44,9 @@ if TYPE_CHECKING:
     from vips_core.models.sbn.model import SBN
 
 BATCH = 1600
-CHUNK = 256
+CHUNK = 256  # images at a time
+PIXEL_CHUNK = 32  # K × K matrices at a time
+EIGENVALUE_FLOOR = 1e-3
 ROUNDS = 2
 SWEEPS = 10
 TOLERANCE = 0.01
@@ -63,8 +63,46 @@ Statistics = dict[str, Any]  # arrays by the names of the five sums, which `Pape
 
 
 @dataclass(frozen=True)
+class TPBN:
+    """Means of the hyper-posteriors of the three-parameter beta normal prior (Appendix C).
+
+    symbol     code             shape   posterior
+    ---------  ---------------  ------  ----------------------------------------
+    ⟨1/ζ⟩      inverse_scale    (J, K)  ζ_jk: GIG(0, 2⟨ξ_jk⟩, ⟨w_jk²⟩)
+    ⟨ξ⟩        scale_rate       (J, K)  ξ_jk: Gamma(1, ⟨ζ_jk⟩ + ⟨φ_k⟩)
+    ⟨φ⟩        unit_rate        (K,)    φ_k: Gamma(½ + J/2, ⟨ω⟩ + Σ_j⟨ξ_jk⟩)
+    ⟨ω⟩        global_rate      scalar  ω: Gamma(½ + K/2, 1 + Σ_k⟨φ_k⟩)
+
+    The paper's q(ξ_jk) lacks ⟨φ_k⟩, which follows from ξ_jk ~ Gamma(½, φ_k). This ξ is not the Pólya–Gamma
+    variable.
+    """
+
+    inverse_scale: Array
+    scale_rate: Array
+    unit_rate: Array
+    global_rate: float
+
+    @classmethod
+    def start(cls, pixels: int, hidden: int) -> "TPBN":
+        """Return the values that the experiments of the paper started from."""
+        return cls(np.ones((pixels, hidden)), np.full((pixels, hidden), 0.5), np.ones(hidden), 0.5)
+
+    def updated(self, weight_square: Array) -> "TPBN":
+        """Return the hyper-posteriors given ⟨w²⟩, each from the newest values of the others."""
+        pixels, hidden = weight_square.shape
+        root = np.sqrt(2 * self.scale_rate * weight_square)
+        ratio = k1e(root) / k0e(root)  # Bessel functions of order 1 and 0: the mean of a GIG(0, ·, ·)
+        scale = np.sqrt(weight_square / (2 * self.scale_rate)) * ratio
+        inverse_scale = np.sqrt(2 * self.scale_rate / weight_square) * ratio
+        scale_rate = 1 / (scale + self.unit_rate)
+        unit_rate = 0.5 * (pixels + 1) / (self.global_rate + scale_rate.sum(axis=0))
+        global_rate = 0.5 * (hidden + 1) / (1 + float(unit_rate.sum()))
+        return TPBN(inverse_scale, scale_rate, unit_rate, global_rate)
+
+
+@dataclass(frozen=True)
 class PaperParams:
-    """Posteriors of W, b and c, the hyper-posteriors, and the averaged statistics behind them."""
+    """Posteriors of W, b and c, hyper-posteriors, and the averaged statistics behind them."""
 
     weights: Array
     weight_pairs: Array
@@ -72,10 +110,7 @@ class PaperParams:
     bias_square: Array
     hidden_logit: Array
     logit_square: Array
-    inverse_scale: Array
-    scale_rate: Array
-    unit_rate: Array
-    global_rate: float
+    shrinkage: TPBN
     hidden: Array
     pixels: Array
     xi: Array
@@ -113,7 +148,7 @@ class PaperParams:
 
 
 class Paper:
-    """The variant's answers to the loop; see `vips_core.models.base.Variant`."""
+    """The paper's statistics and updates; see `vips_core.models.base.Algorithm`."""
 
     def __init__(self, model: "SBN") -> None:
         self.pixels, self.hidden, self.prior = model.pixels, model.hidden, model.prior
@@ -124,7 +159,6 @@ class Paper:
         logit = START_SCALE * rng.standard_normal(self.hidden)
         bias = START_SCALE * rng.standard_normal(self.pixels)
         rows, columns = np.triu_indices(self.hidden)
-        shrinkage = TPBN.start(self.pixels, self.hidden)
         return PaperParams(
             weights=weights,
             weight_pairs=weights[:, rows] * weights[:, columns],
@@ -132,16 +166,13 @@ class Paper:
             bias_square=bias**2,
             hidden_logit=logit,
             logit_square=logit**2,
-            inverse_scale=shrinkage.inverse_scale,
-            scale_rate=shrinkage.scale_rate,
-            unit_rate=shrinkage.unit_rate,
-            global_rate=shrinkage.global_rate,
+            shrinkage=TPBN.start(self.pixels, self.hidden),
             records=plan.records,
             **self._zeros(),
         )
 
     def blocks(self, plan: PrivacyPlan, step: int) -> Mapping[str, Block]:
-        """Worst cases for one image, equal shares."""
+        """Return the worst cases for one image, with equal shares."""
         pixels, hidden = np.sqrt(self.pixels), np.sqrt(self.hidden)
         bounds = {
             "hidden": hidden / 2,
@@ -207,16 +238,17 @@ class Paper:
         diagonal = _diagonal(self.hidden)
         xi_hidden = scaled["gram"][:, diagonal]  # E, since z² = z
         target = scaled["cross"] - params.pixel_bias[:, None] * xi_hidden
-        weights, pairs, explained = weight_posteriors(scaled["gram"], params.inverse_scale, target, xi_hidden)
+        weights, pairs, explained = weight_posteriors(
+            scaled["gram"], params.shrinkage.inverse_scale, target, xi_hidden
+        )
         # Exact statistics keep D_j ≥ E_jᵀG_j⁻¹E_j. Noisy ones need not: c and W would then diverge.
         bias_variance = 1 / (1 + np.maximum(scaled["xi"], explained))
         bias = bias_variance * (scaled["pixels"] - (xi_hidden * weights).sum(axis=1))
         xi_logit = pg_means(np.sqrt(params.logit_square))
         logit_variance = 1 / (1 + params.records * xi_logit)
         logit = logit_variance * scaled["hidden"]
-        shrinkage = TPBN(params.inverse_scale, params.scale_rate, params.unit_rate, params.global_rate)
-        if self.prior == "tpbn":
-            shrinkage = shrinkage.updated(pairs[:, diagonal])
+        tpbn = self.prior == "tpbn"
+        shrinkage = params.shrinkage.updated(pairs[:, diagonal]) if tpbn else params.shrinkage
         return PaperParams(
             weights=weights,
             weight_pairs=pairs,
@@ -224,10 +256,7 @@ class Paper:
             bias_square=bias**2 + bias_variance,
             hidden_logit=logit,
             logit_square=logit**2 + logit_variance,
-            inverse_scale=shrinkage.inverse_scale,
-            scale_rate=shrinkage.scale_rate,
-            unit_rate=shrinkage.unit_rate,
-            global_rate=shrinkage.global_rate,
+            shrinkage=shrinkage,
             records=params.records,
             **statistics,
         )
@@ -290,3 +319,33 @@ def _diagonal(hidden: int) -> npt.NDArray[np.bool_]:
     """Which cells of an upper triangle are on the diagonal."""
     rows, columns = np.triu_indices(hidden)
     return np.asarray(rows == columns)
+
+
+def weight_posteriors(
+    gram: Array, inverse_scale: Array, target: Array, xi_hidden: Array
+) -> tuple[Array, Array, Array]:
+    """⟨W⟩, ⟨w_j w_jᵀ⟩ and E_jᵀΣ_jE_j of every pixel: Σ_j = [gram_j + diag⟨1/ζ_j⟩]⁻¹, ⟨w_j⟩ = Σ_j·target_j."""
+    pixels, hidden = target.shape
+
+    def pixel_rows(start: int, stop: int) -> tuple[Array, Array, Array]:
+        precision = from_triangles(gram[start:stop], hidden)
+        precision[:, np.arange(hidden), np.arange(hidden)] += inverse_scale[start:stop]
+        covariance = np.linalg.inv(precision)
+        mean = (covariance @ target[start:stop, :, None])[..., 0]
+        second = triangles(covariance + mean[:, :, None] * mean[:, None, :])
+        explained = np.einsum("jk,jkl,jl->j", xi_hidden[start:stop], covariance, xi_hidden[start:stop])
+        return mean, second, explained
+
+    mean, pairs, explained = concatenated(pixel_rows, pixels, PIXEL_CHUNK)
+    return mean, pairs, explained
+
+
+def floored(gram: Array, hidden: int) -> Array:
+    """Return noisy G_j with eigenvalues of at least the floor."""
+
+    def pixel_rows(start: int, stop: int) -> tuple[Array]:
+        values, vectors = np.linalg.eigh(from_triangles(gram[start:stop], hidden))
+        kept = (vectors * np.maximum(values, EIGENVALUE_FLOOR)[:, None, :]) @ vectors.swapaxes(1, 2)
+        return (triangles(kept),)
+
+    return concatenated(pixel_rows, len(gram), PIXEL_CHUNK)[0]

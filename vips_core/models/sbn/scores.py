@@ -14,7 +14,7 @@ CHUNK = 256
 
 
 def reconstruct(model: SBN, params: Params, rows: Images) -> Array:
-    """Return p(y = 1) of every pixel given the image's own hidden units; in binary, ½ and more is a 1.
+    """Return p(y = 1) of every pixel given the image's own hidden units; a binary reconstruction is 1 from ½.
 
     Parameters
     ----------
@@ -43,8 +43,8 @@ def reconstruct(model: SBN, params: Params, rows: Images) -> Array:
 def scores(model: SBN, params: Params, rows: Images) -> tuple[float, float]:
     """Return `vips_core.pixel_accuracy` and `reconstruction_log_likelihood`, which share most of the work.
 
-    A pixel is right where the binary reconstruction has it (the paper's Figure 7); the other is the mean over
-    images of Σ_j log p(y_j | ⟨z⟩), in nats per image. It is not log p(y).
+    The first is the share of pixels that the binary reconstruction gets right (the paper's Figure 7). The
+    second is the mean over images of Σ_j log p(y_j | ⟨z⟩), in nats; it is not log p(y).
     """
     if not rows.row_count:
         raise ValueError("held-out images must be at least one, got none")
@@ -62,7 +62,7 @@ def scores(model: SBN, params: Params, rows: Images) -> tuple[float, float]:
 
 
 def pixel_accuracy(fit: Fitted[Any], rows: Images) -> float:
-    """Return the share of pixels that a fitted image model reconstructs.
+    """Return the share of pixels that a fitted image model reconstructs correctly.
 
     Parameters
     ----------

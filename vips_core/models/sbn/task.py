@@ -35,8 +35,7 @@ class SBNTask(Task):
         Score(
             _ACCURACY,
             larger_is_better=True,
-            meaning="what share of the pixels is right when the model redraws an image that it was not "
-            "trained on",
+            meaning="what share of the pixels the model redraws correctly in held-out images",
         ),
         Score(
             _LIKELIHOOD,
@@ -60,12 +59,12 @@ class SBNTask(Task):
         ),
     }
     clipping = (
-        "An image is bounded by its number of pixels; refined also weights an image down whose share in the "
-        "sums exceeds the block's bound."
+        "An image is bounded by its number of pixels. Refined also scales down an image whose contribution "
+        "exceeds the bound."
     )
     tuning = (
-        "Constants of the refined variant were chosen by held-out pixel accuracy on MNIST, generated digits "
-        "and patches of photographs, all public. Results on them are therefore somewhat optimistic."
+        "Constants of the refined variant were tuned for held-out pixel accuracy on MNIST, generated digits "
+        "and patches of photographs, all public. Results on these data are therefore somewhat optimistic."
     )
     paper = PaperSettings(
         {"batch": "Figure 7"}, batches=(400, 1_600, 3_200), noises=(0.8, 1.0, 1.25, 1.5, 2.0)

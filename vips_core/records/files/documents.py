@@ -31,12 +31,12 @@ def read(path: Path, vocabulary: Path | None, column: str | None, person: str | 
     path
         The file; its ending says what it is.
     vocabulary
-        File of public words, one per line; common English words where left out. Counts have their own.
+        File of public words, one per line; by default common English words. Counts have their own.
     column
-        Of a CSV; may be left out where it has one column besides that of persons.
+        Of a CSV; may be left out if only one column does not name persons.
     person
-        Column of a CSV, or array of an `.npz`, that names who wrote a document; None where each document is
-        another record.
+        Column of a CSV, or array of an `.npz`, that names the author; None if each document is a record of
+        its own.
 
     Returns
     -------
@@ -46,13 +46,13 @@ def read(path: Path, vocabulary: Path | None, column: str | None, person: str | 
     suffix = _ending(path)
     if suffix == ".npz":
         corpus, persons = _corpus_of_counts(path, person)
-        return corpus if persons is None else corpus.joined(persons)
+        return corpus if persons is None else Documents.concatenated([corpus], persons)
     words = _words(vocabulary)
     if suffix == ".csv":
         texts, persons = _column(read_csv(path, dtype=str, keep_default_na=False), path, column, person)
         corpus = Documents.from_texts(texts, words, persons)
     else:
-        refuse_person(person, path, "one line a document")
+        refuse_person(person, path, "which has one document per line")
         corpus = Documents.from_texts(read_lines(path), words)
     if not corpus.counts.size:  # runs would spend a budget on noise alone
         raise ValueError(f"{path.name} holds none of the {len(words):,} words of the vocabulary")
@@ -62,7 +62,7 @@ def read(path: Path, vocabulary: Path | None, column: str | None, person: str | 
 def chunks(
     path: Path, vocabulary: Path | None, column: str | None, person: str | None
 ) -> Iterator[tuple[Documents, Any, int]]:
-    """Read documents as `read` does, some at a time, not yet added up for each person.
+    """Read documents as `read` does, some at a time, not yet summed for each person.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def chunks(
     Returns
     -------
     iterator of (Documents, persons, int)
-        Documents, who wrote each, None where nobody says, and how many bytes of the file have been read.
+        Documents, the author of each (None if nothing names authors), and the bytes of the file read so far.
     """
     suffix = _ending(path)
     if suffix == ".npz":
@@ -84,7 +84,7 @@ def chunks(
             texts, persons = _column(frame, path, column, person)
             yield Documents.from_texts(texts, words), persons, position
         return
-    refuse_person(person, path, "one line a document")
+    refuse_person(person, path, "which has one document per line")
     for texts, position in line_chunks(path):
         yield Documents.from_texts(texts, words), None, position
 
@@ -98,7 +98,7 @@ def source_rows(path: Path) -> Iterator[bytes]:
 
 
 def _rows_of_counts(arrays: Any) -> Iterator[bytes]:
-    """Return each document's words and counts, in an order that does not depend on the vocabulary's."""
+    """Return each document's words and counts, whatever the order of the vocabulary."""
     import pandas as pd
 
     words = pd.util.hash_array(np.asarray(arrays["vocabulary"]).astype(object))[arrays["indices"]]
@@ -109,7 +109,7 @@ def _rows_of_counts(arrays: Any) -> Iterator[bytes]:
 
 
 def _ending(path: Path) -> str:
-    """Return the ending of a file that may hold documents; others are refused."""
+    """Return the ending of a file, if it may hold documents."""
     suffix = path.suffix.lower()
     if path.is_dir() or suffix not in (*TEXT_ENDINGS, ".csv", ".npz"):
         raise ValueError(f"documents must be one file, .txt, .csv or .npz, got {path.name!r}")

@@ -1,7 +1,7 @@
 """Who is in a file: the column or array that names persons, and bytes that identify rows and persons.
 
-The bytes of a row depend on all its values and on nothing else: neither on the order of rows and columns, nor
-on target, schema, vocabulary or threshold. They are for keyed digests and are never stored.
+The bytes of a row depend on all its values and on nothing else: not on the order of rows or columns, nor on
+target, schema, vocabulary or threshold. They are for keyed digests and are never stored.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,16 +20,16 @@ _TRUTHS = {"True": "1", "TRUE": "1", "true": "1", "False": "0", "FALSE": "0", "f
 
 
 def column_of_persons(frame: Any, person: str | None, path: Path) -> Any:
-    """Return the person of each row of a table, None where no column names it.
+    """Return the person of each row of a table, None if no column names persons.
 
     Parameters
     ----------
     frame
-        The table, whose column of persons was read as text.
+        The table, with the column of persons read as text.
     person
-        The column; None where each row is another record.
+        The column; None if each row is a record of its own.
     path
-        The file, for the sentence where it lacks the column.
+        The file, for errors.
     """
     if person is None:
         return None
@@ -42,16 +42,16 @@ def column_of_persons(frame: Any, person: str | None, path: Path) -> Any:
 
 
 def array_of_persons(arrays: Mapping[str, Any], person: str | None, path: Path) -> Any:
-    """Return the person of each record of an `.npz`, None where no array names it.
+    """Return the person of each record of an `.npz`, None if no array names persons.
 
     Parameters
     ----------
     arrays
-        Of the file.
+        All arrays of the file.
     person
-        The array; None where each record is another person's.
+        The array; None if each record is another person's.
     path
-        The file, for the sentence where it lacks the array.
+        The file, for errors.
     """
     if person is None:
         return None
@@ -67,11 +67,13 @@ def array_of_persons(arrays: Mapping[str, Any], person: str | None, path: Path) 
 def refuse_person(person: str | None, path: Path, why: str) -> None:
     """Refuse a person column of a file that has none."""
     if person is not None:
-        raise ValueError(f"{path.name} cannot name persons, {why}: use a CSV or an .npz, or leave person out")
+        raise ValueError(
+            f"{path.name}, {why}, cannot name persons: use a CSV or an .npz, or leave person out"
+        )
 
 
 def source_persons(path: Path, person: str) -> Iterator[bytes]:
-    """Return the identifier of each person in a file, once, as bytes: those by which records are grouped.
+    """Return the identifier of each person in a file once, as bytes, as records are grouped by it.
 
     Parameters
     ----------

@@ -15,9 +15,9 @@ from vips_core.records.files.text import SHARDS
 from vips_core.records.images import Images
 
 IMAGE_ARRAY = "images"
-CHUNK = 1000  # images of a folder that are held at once
+CHUNK = 1000  # images of a folder that are in memory at once
 MOST_PNG = 64 << 20  # bytes of an image's file
-MOST_PIXELS = 1 << 24  # of an image, which may be packed a thousandfold
+MOST_PIXELS = 1 << 24  # pixels of an image, which PNG may compress a thousandfold
 _HEADER = struct.Struct(">16x2I")  # of a PNG: its width and height come after 16 bytes
 
 
@@ -31,15 +31,15 @@ def read(path: Path, threshold: float, person: str | None = None) -> Images:
     threshold
         Grey values above it become 1; it must not be chosen by looking at private images.
     person
-        Array of an `.npz` that names whose image it is; None where each image is another record.
+        Array of an `.npz` that names the person; None if each image is a record of its own.
 
     Returns
     -------
     Images
-        One record for each image, or each person.
+        One record per image, or per person.
     """
     if path.is_dir():
-        refuse_person(person, path, "a folder of images")
+        refuse_person(person, path, "which is a folder of images")
         return Images.from_images(_read_all(_files(path)), threshold)
     images, persons = _arrays(path, person)
     rows = Images.from_images(images, threshold, persons)
@@ -49,7 +49,7 @@ def read(path: Path, threshold: float, person: str | None = None) -> Images:
 
 
 def chunks(path: Path, threshold: float, person: str | None) -> Iterator[tuple[Images, Any, int]]:
-    """Read images as `read` does, a folder some at a time, each image still on its own.
+    """Read images as `read` does, a folder some at a time, not yet grouped by person.
 
     Parameters
     ----------
@@ -59,13 +59,13 @@ def chunks(path: Path, threshold: float, person: str | None) -> Iterator[tuple[I
     Returns
     -------
     iterator of (Images, persons, int)
-        Images, whose each is, None where nobody says, and how many bytes have been read.
+        Images, the person of each (None if nothing names persons), and the bytes read so far.
     """
     if not path.is_dir():
         images, persons = _arrays(path, person)
         yield Images.from_images(images, threshold), persons, path.stat().st_size
         return
-    refuse_person(person, path, "a folder of images")
+    refuse_person(person, path, "which is a folder of images")
     files, position = _files(path), 0
     for start in range(0, len(files), CHUNK):
         some = files[start : start + CHUNK]
@@ -98,12 +98,12 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _numbered(number: int) -> str:
-    """Return what sentences call an image: the names of files may be patients'."""
+    """Return the name of an image in errors: file names may be names of patients."""
     return f"image {number:,} (sorted by name)"
 
 
 def _read_all(files: Sequence[Path], first: int = 1) -> Any:
-    """Return grey images of one size, of which the first has this number in the folder."""
+    """Return grey images of one size; `first` is the number of the first in its folder."""
     images: list[Any] = []
     for number, file in enumerate(files, first):
         grey = _grey(file, _numbered(number))
@@ -119,7 +119,7 @@ def _read_all(files: Sequence[Path], first: int = 1) -> Any:
 
 
 def _grey(file: Path, name: str) -> Any:
-    """Return an image's grey values from 0 to 255; of 16 bits, Pillow would cut them off there."""
+    """Return an image's grey values from 0 to 255; Pillow would clip those of 16 bits."""
     from PIL import Image
 
     if not file.is_file() or file.stat().st_size > MOST_PNG:

@@ -1,4 +1,4 @@
-"""Arrays of a file that anyone may have made, bounded before they are unpacked."""
+"""Arrays of an untrusted file, bounded before they are unpacked."""
 
 import io
 import math
@@ -13,11 +13,11 @@ from numpy.lib import format as npy
 
 from vips_core import files
 
-MOST_UNPACKED = 2 << 30  # bytes of all arrays together: a packed file may be a thousand times smaller
+MOST_UNPACKED = 2 << 30  # bytes of all arrays together; the packed file may be a thousand times smaller
 _MOST_DIRECTORY = 1 << 20  # bytes of an archive's list of members: some ten thousand of them
 _MOST_HEADER = 1 << 16  # bytes of an array's type and shape
 _ENDING = ".npy"
-_PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # others might ask for any memory
+_PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # other methods might take any amount of memory
 _HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
 # NumPy parses the header of each array as Python, which up to Python 3.11.7 and 3.12.1 fails now and then
@@ -26,7 +26,7 @@ _one_at_a_time = threading.Lock()
 
 
 class _Refused(ValueError):
-    """Arrays that are not read, for a reason that quotes nothing of the file."""
+    """Refused arrays, with a reason that quotes nothing of the file."""
 
 
 def plain_arrays(file: io.BufferedReader | io.BytesIO, most_bytes: float = MOST_UNPACKED) -> dict[str, Any]:
@@ -56,7 +56,7 @@ def plain_arrays(file: io.BufferedReader | io.BytesIO, most_bytes: float = MOST_
 
 
 def array_names(file: io.BufferedReader | io.BytesIO) -> list[str]:
-    """Return the names of the arrays of an open `.npz`; none where it is no archive."""
+    """Return the names of the arrays of an open `.npz`, none if it is not an archive."""
     try:
         with _archive(file) as archive:
             return [_name(member) for member in archive.infolist()]
@@ -65,7 +65,7 @@ def array_names(file: io.BufferedReader | io.BytesIO) -> list[str]:
 
 
 def load_arrays(path: Path, most_bytes: float = MOST_UNPACKED) -> dict[str, Any]:
-    """Return the arrays of an `.npz`, never unpickled; `ValueError` with one sentence where it has none.
+    """Return the arrays of an `.npz`, never unpickled; `ValueError` with one sentence if that fails.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def load_arrays(path: Path, most_bytes: float = MOST_UNPACKED) -> dict[str, Any]
 
 
 class _ShortReads(io.BufferedReader):
-    """A file of which nobody reads much at once: `zipfile` reads a list of members of any length whole."""
+    """A file that refuses long reads: `zipfile` would read a list of members of any length at once."""
 
     def read(self, size: int | None = -1, /) -> bytes:
         if size is not None and size > _MOST_DIRECTORY:
@@ -94,11 +94,11 @@ class _ShortReads(io.BufferedReader):
 
 @contextmanager
 def _archive(file: io.BufferedReader | io.BytesIO) -> Iterator[zipfile.ZipFile]:
-    """Open a zip archive; what is wrong with it is said without its names and bytes."""
+    """Open a zip archive; errors quote none of its names and bytes."""
     reader = _ShortReads(file)
     try:
-        if not zipfile.is_zipfile(reader):  # NumPy would take it for a pickle, and say how to trust it
-            raise _Refused("it is no zip archive")
+        if not zipfile.is_zipfile(reader):  # NumPy would take it for a pickle, and advise to trust it
+            raise _Refused("it is not a zip archive")
         with zipfile.ZipFile(reader) as archive:
             yield archive
     except _Refused:
@@ -116,7 +116,7 @@ def _name(member: zipfile.ZipInfo) -> str:
 def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Any:
     """Return one array, whose header may not promise more than the member has."""
     if member.compress_type not in _PACKED:
-        raise _Refused("it is packed in another way than NumPy does")
+        raise _Refused("it is compressed by a method that NumPy does not use")
     with archive.open(member) as content:
         start = io.BytesIO(content.read(_MOST_HEADER))
         shape, _, dtype = _HEADERS[npy.read_magic(start)](start)

@@ -1,8 +1,8 @@
 """A user's files become a sharded data set, in bounded memory.
 
-Without a column of persons the files are read once, in order, and every few megabytes become a shard. With
-one, rows are first dealt out by a hash of their person, so that all rows of a person are in one shard; memory
-is then bounded by the rows of a shard, and of the person with the most.
+Without a column of persons, the files are read once, in order, and every few megabytes become a shard. With
+one, rows are first distributed by a hash of their person, so that all rows of a person are in one shard; then
+a shard's rows, or those of the person with the most rows, bound the memory.
 """
 
 from collections import Counter
@@ -18,7 +18,7 @@ from vips_core.records.identity import identities
 from vips_core.records.kinds import PERSON, Kind
 from vips_core.records.shards import SHARD_BYTES, Sharded
 
-OnRead = Callable[[int], object]  # called with the bytes read since the last call
+OnRead = Callable[[int], object]  # takes the number of bytes read since the last call
 
 
 def shard(
@@ -44,16 +44,16 @@ def shard(
     options
         What is public about the files, of the kind's options.
     scratch
-        An empty private folder, as large as the files: rows wait there for the others of their person.
+        An empty private folder with room for the files, where rows are collected by person.
     records_per_shard
-        By default as many as have 32 MB.
+        By default as many as take 32 MB.
     on_read
-        Called with the number of bytes that were read since the last time.
+        Called with the number of bytes read since the last call.
 
     Returns
     -------
     Sharded
-        Its records are in the order of the files, unless a column names persons.
+        Records in the order of the files, unless a column names persons.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def shard(
 def _chunks(
     kind: Kind, paths: Iterable[Path], given: Mapping[str, Any], on_read: OnRead
 ) -> Iterator[tuple[Any, Any]]:
-    """Return some rows at a time without their persons, and whose they are, None where nobody says."""
+    """Return some ungrouped rows at a time with the person of each, None if no column names persons."""
     for path in paths:
         before = 0
         for records, persons, position in kind.chunks(path, **given):
@@ -101,7 +101,7 @@ def _size(path: Path) -> int:
 
 
 def _deal(chunks: Iterable[tuple[Any, Any]], hands: int, folder: Path) -> dict[str, Any]:
-    """Deal the rows out to so many folders, a person's all to one; return what is public about them."""
+    """Distribute rows over folders, a person's all to one; return what is public about them."""
     import pandas as pd
 
     public: dict[str, Any] = {}

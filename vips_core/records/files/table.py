@@ -25,12 +25,12 @@ def read(path: Path, target: str, schema: Path, person: str | None = None) -> Ta
     schema
         The TOML file that `read_schema` describes.
     person
-        The column that names whose row it is; None where each row is another record.
+        The column that names the person; None if each row is a record of its own.
 
     Returns
     -------
     Table
-        One record for each row, or each person.
+        One record per row, or per person.
     """
     public = read_schema(schema)
     _check_header(path, [target, *public["ranges"]], person)
@@ -40,7 +40,7 @@ def read(path: Path, target: str, schema: Path, person: str | None = None) -> Ta
 
 
 def chunks(path: Path, target: str, schema: Path, person: str | None) -> Iterator[tuple[Table, Any, int]]:
-    """Read labelled rows as `read` does, some at a time, each row still on its own.
+    """Read labelled rows as `read` does, some at a time, not yet grouped by person.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def chunks(path: Path, target: str, schema: Path, person: str | None) -> Iterato
     Returns
     -------
     iterator of (Table, persons, int)
-        Rows, whose each is, None where nobody says, and how many bytes of the file have been read.
+        Rows, the person of each (None if no column names persons), and the bytes of the file read so far.
     """
     public = read_schema(schema)
     if person in (target, *public["ranges"]):
@@ -63,7 +63,7 @@ def chunks(path: Path, target: str, schema: Path, person: str | None) -> Iterato
 
 
 def _check_header(path: Path, needed: Sequence[str], person: str | None) -> None:
-    """Refuse a table that lacks a column, or has two of one name."""
+    """Refuse a table that lacks a column or repeats one."""
     names = read_header(path)
     absent = [name for name in needed if name not in names]
     if absent:

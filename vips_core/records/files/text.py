@@ -1,7 +1,7 @@
-"""Text and tables of a user's file, in bounded memory; `ValueError` with one sentence where they are none.
+"""Text and tables of a user's file, in bounded memory; `ValueError` with one sentence if they are malformed.
 
-A row without an end (a file of zeros, a quote that is never closed) would be held whole, however long: lines,
-and the bytes that belong to one row, are bounded. Sentences quote nothing of the file but names of columns.
+An endless row (a file of zeros, a quote that is never closed) would fill the memory: so lines, and the bytes
+of one row, are bounded. Errors quote nothing of the file but names of columns.
 """
 
 import csv
@@ -17,29 +17,29 @@ from typing import IO, Any
 
 from vips_core import files
 
-CHUNK_BYTES = 16 << 20  # of a file that is read some at a time
-MOST_LINE = 16 << 20  # bytes of a line: a shelf of books
+CHUNK_BYTES = 16 << 20  # bytes of a file that are read at a time
+MOST_LINE = 16 << 20  # bytes of a line, a shelf of books: more is no text
 MOST_ROWS = (
-    20_000_000  # lines of a text or rows of a CSV in memory: short ones take far more than their bytes
+    20_000_000  # lines of a text or rows of a CSV in memory, where short ones take many times their bytes
 )
 MOST_COLUMNS = 10_000  # of a CSV; pandas takes 3 kB of memory for each
 SHARDS = "cut it into shards with vips-explorer data shard"
-_LINE_END = re.compile(r"\r?\n")  # alone: str.splitlines also ends lines at form feeds and other controls
+_LINE_END = re.compile(r"\r?\n")  # unlike str.splitlines, which also splits at form feeds and the like
 _BLOCK = 1 << 20  # bytes that are read at once
 _COUNTS = re.compile(r"Expected \d+ fields in line \d+, saw \d+|EOF inside string starting at row \d+")
 
 
 class _Refused(ValueError):
-    """A file that is not read on, for a reason that quotes nothing of it."""
+    """A refused file, with a reason that quotes nothing of it."""
 
 
 def read_text(path: Path, most_bytes: int) -> str:
-    """Return the text of a file of at most so many bytes, with its line ends as they are."""
+    """Return the text of a file of at most so many bytes, with unchanged line ends."""
     return _decoded(files.read_bytes(path, most_bytes), path, "utf-8-sig", 0)
 
 
 def read_lines(path: Path) -> Iterator[str]:
-    """Return the lines of a text that may be in memory."""
+    """Return the lines of a text that fits in memory."""
     files.bounded(path, files.MOST_RECORDS, SHARDS)
     for number, line in enumerate(lines(path)):
         if number == MOST_ROWS:
@@ -48,14 +48,14 @@ def read_lines(path: Path) -> Iterator[str]:
 
 
 def lines(path: Path) -> Iterator[str]:
-    """Return the lines of a text, one after the other."""
+    """Return the lines of a text of any size, one after the other."""
     return chain.from_iterable(some for some, _ in line_chunks(path))
 
 
 def line_chunks(path: Path) -> Iterator[tuple[list[str], int]]:
-    """Return the lines of a text some at a time, each time with how many bytes have been read.
+    """Return the lines of a text some at a time, each time with the bytes read so far.
 
-    What follows the last line end is a line only where it is not empty.
+    What follows the last line end counts as a line only if it is not empty.
     """
     files.regular_size(path)
     rest, start, codec = b"", 0, "utf-8-sig"
@@ -86,12 +86,12 @@ def read_csv(path: Path, **options: Any) -> Any:
 
 
 def read_header(path: Path) -> list[str]:
-    """Return the names of a CSV's columns as they are written, where pandas renames the second of two."""
+    """Return the names of a CSV's columns as written; pandas would rename repeated ones."""
     return [str(name) for name in _first_lines(path, 1).iloc[0]]
 
 
 def csv_chunks(path: Path, **options: Any) -> Iterator[tuple[Any, int]]:
-    """Return the rows of a CSV some at a time, each time with how many bytes have been read."""
+    """Return the rows of a CSV some at a time, each time with the bytes read so far."""
     import pandas as pd
 
     row_bytes = 8 * _first_lines(path, 2).shape[1]  # in memory, as numbers
@@ -115,7 +115,7 @@ def pandas_columns(content: bytes) -> list[str]:
 
 
 class _Counted(io.RawIOBase):
-    """The bytes of a CSV, unpacked where its name ends in .gz, until a line or a row has too many."""
+    """The bytes of a CSV, unpacked if its name ends in .gz, until a line or a row has too many."""
 
     def __init__(self, path: Path) -> None:
         files.regular_size(path)
@@ -171,9 +171,9 @@ def _some(frames: Any, rows: int) -> Any:
 
 
 def _first_lines(path: Path, count: int) -> Any:
-    """Return the header, and with it a first row, which is refused where it is longer than the header.
+    """Return the header and perhaps a first row, which is refused if it is longer than the header.
 
-    pandas would take the first values of all rows for their names, and move the others to the column before.
+    pandas would take the first value of each row for its name, and shift the others by a column.
     """
     import pandas as pd
 
@@ -184,7 +184,7 @@ def _first_lines(path: Path, count: int) -> Any:
 
 
 def _check_columns(file: IO[bytes]) -> None:
-    """Refuse a header of very many columns, before pandas makes something of each."""
+    """Refuse a header of too many columns before pandas allocates memory for each."""
     text = io.TextIOWrapper(file, "utf-8-sig", newline="")
     header = next((row for row in csv.reader(text) if len(row) > 1 or "".join(row).strip()), [])
     if len(header) > MOST_COLUMNS:
@@ -207,12 +207,12 @@ def _one_sentence(name: str) -> Iterator[None]:
         raise ValueError(f"{name} is not a readable CSV: it is not packed by gzip, or damaged") from None
     except (ValueError, csv.Error) as error:  # whose words may quote the file
         found = _COUNTS.search(str(error))
-        why = found[0] if found else "its quotes or its commas are not those of a table"
+        why = found[0] if found else "its quotes or commas do not match"
         raise ValueError(f"{name} is not a readable CSV: {why}") from None
 
 
 def _decoded(content: bytes, path: Path, codec: str, start: int) -> str:
-    """Return the text of some bytes of a file; "utf-8-sig" takes off the mark that some begin with."""
+    """Decode some bytes of a file; "utf-8-sig" drops the byte order mark that some files begin with."""
     try:
         return content.decode(codec)
     except UnicodeDecodeError as error:

@@ -1,45 +1,20 @@
-"""The lessons of the classroom in their order, one module each."""
+"""The lessons in their order, one module each."""
+
+import importlib
 
 from dashboard.state import Choice
-from dashboard.views.learn.lessons import (
-    attack,
-    composition,
-    gaussian_noise,
-    linkage,
-    local,
-    neighbours,
-    one_step,
-    outcomes,
-    polya_gamma,
-    processing,
-    promise,
-    response,
-    subsampling,
-)
 from dashboard.views.learn.lessons.base import Lesson
 
-LESSONS: dict[str, Lesson] = {
-    module.LESSON.key: module.LESSON
-    for module in (
-        linkage,
-        response,
-        promise,
-        neighbours,
-        gaussian_noise,
-        composition,
-        subsampling,
-        processing,
-        local,
-        one_step,
-        polya_gamma,
-        outcomes,
-        attack,
-    )
-}
+_ORDER = """
+    linkage response promise neighbours gaussian_noise composition subsampling processing local one_step
+    polya_gamma outcomes attack
+""".split()
+_MODULES = [importlib.import_module(f"{__name__}.{name}") for name in _ORDER]
+LESSONS: dict[str, Lesson] = {module.LESSON.key: module.LESSON for module in _MODULES}
 
 
 def heading(lesson: Lesson) -> str:
-    """Return a lesson's number and title."""
+    """Return the number and title of a lesson."""
     return f"{list(LESSONS).index(lesson.key) + 1}. {lesson.title}"
 
 
@@ -54,4 +29,6 @@ CURRENT = Choice(
     {key: f"{heading(lesson)} ({_length(lesson)})" for key, lesson in LESSONS.items()},
     "",
 )
-PRESENT = Choice("present", "Present", "0", {"0": "off", "1": "on"}, "Larger type, and arrow keys to turn.")
+PRESENT = Choice(
+    "present", "Present", "0", {"0": "off", "1": "on"}, "Larger type; arrow keys turn the pages."
+)

@@ -1,4 +1,4 @@
-"""Attack it: the likelihood ratio succeeds and fails; the last bits of naive noise betray."""
+"""Attacks on a release: the likelihood ratio, and the last bits of naive noise."""
 
 import math
 from collections.abc import Mapping
@@ -11,10 +11,10 @@ from scipy.special import ndtr
 
 from dashboard.background import Later
 from dashboard.components.bounds import at_least, at_most
-from dashboard.state import Number, log_stops
-from dashboard.views.learn.lessons import controls
+from dashboard.state import log_stops
+from dashboard.views.learn.lessons import base
 from dashboard.views.learn.lessons.base import Outcome, lesson
-from dashboard.views.learn.lessons.figures import mark, side_by_side, swept
+from dashboard.views.learn.lessons.figures import side_by_side, swept, two_worlds
 from vips_core import BayesianLogistic, PrivacyPlan, Table
 from vips_core.audits.bounds import Rates, rates_at
 from vips_core.audits.inspection import possible_without_the_person
@@ -23,28 +23,21 @@ from vips_core.kernels import Array
 from vips_core.privacy import gaussian
 from vips_core.privacy.noise import Randomness, grid_step
 from vips_core.reports.figures import BLUE, GREY, Figure
-from vips_core.reports.traces import line
+from vips_core.reports.traces import axis
 
 DELTA, CONFIDENCE, SEED = 1e-5, 0.95, 8
-NOISE = controls.noise_multiplier("attack", 2.0)
-ATTACKS = Number(
-    "attack_attacks",
-    "Attacks",
-    20_000,
-    100,
-    100_000,
-    "How often the release is made again, half of the time with the person.",
-    log_stops(100, 100_000, whole=True, mantissas=(1, 2, 4)),
-    whole=True,
-)
-AT_WALL = 400  # attacks on the real wall, at most: they take a while
-# Of the attack on the last bits: two blocks of cells whose noise differs, as a model's blocks do, and what
-# one person adds to a cell.
-CELLS, SCALES, OWN_SHARE, RELEASES = 30, (1.0, 0.7), 0.075, 300
+NOISE = base.noise_multiplier("attack", 2.0)
+_STOPS = log_stops(100, 100_000, whole=True, mantissas=(1, 2, 4))
+_ATTACKS_HELP = "Number of simulated releases, half of them with the person."
+ATTACKS = base.whole("attack_attacks", "Attacks", 20_000, _STOPS, _ATTACKS_HELP)
+AT_WALL = 400  # largest number of attacks on the product's own wall, which are slower than simulated ones
+# The attack on the last bits: releases of two blocks of cells with different noise, as in a model.
+CELLS, SCALES, RELEASES = 30, (1.0, 0.7), 300
+OWN_SHARE = 0.075  # one person's effect on a cell
 
 
 def log_ratios(noise: float, attacks: int) -> tuple[Array, Array]:
-    """Log likelihood ratios of Gaussian releases with and without a person who moves them by 1."""
+    """Draw log likelihood ratios of Gaussian releases with and without a person who moves them by 1."""
     mu, rng = 1 / noise, np.random.default_rng(SEED)
     present, absent = rng.standard_normal((2, attacks // 2))
     return mu * present + mu**2 / 2, mu * absent - mu**2 / 2
@@ -52,20 +45,20 @@ def log_ratios(noise: float, attacks: int) -> tuple[Array, Array]:
 
 @dataclass(frozen=True)
 class LastBits:
-    """How often the attack on the last bits says "with": of naive noise, and of ours."""
+    """How often the attack on the last bits says "present", for naive noise and for noise on a grid."""
 
     naive: Rates
     ours: Rates
 
 
 def last_bits(noise: float) -> LastBits:
-    """Ask of every release whether noise on a sum of 0 can have given it; slow."""
+    """Test every release for values that noise on a sum of 0 cannot produce; slow."""
     (naive_with, ours_with), (naive, ours) = _impossible(noise, OWN_SHARE), _impossible(noise, 0.0)
     return LastBits(Rates(naive_with, RELEASES, naive, RELEASES), Rates(ours_with, RELEASES, ours, RELEASES))
 
 
 def _impossible(noise: float, own: float) -> tuple[int, int]:
-    """Releases that noise on a sum of 0 cannot have given, in double precision and on our grid."""
+    """Count the releases that noise on a sum of 0 cannot produce, in double precision and on the grid."""
     rng, randomness = np.random.default_rng(SEED), Randomness.of(SEED).derive("with", own > 0)
     naive, ours = np.zeros((2, RELEASES), np.bool_)
     for block, scale in enumerate(SCALES):
@@ -80,7 +73,7 @@ def _impossible(noise: float, own: float) -> tuple[int, int]:
 
 
 def shown_at_the_wall(noise: float, attacks: int) -> float:
-    """ε that the same attack shows at the product's own wall, on a small regression; slow."""
+    """Return the ε that the same attack measures at the product's own wall, on a small regression; slow."""
     person = Table(np.full((1, 2), math.sqrt(0.5)), np.array([True]), ("a", "b"), 1.0)
     model = BayesianLogistic(person.feature_names, 1.0, "paper")
     plan = PrivacyPlan(records=100, expected_batch=100, steps=1, noise_multiplier=noise, delta=DELTA)
@@ -91,7 +84,7 @@ def shown_at_the_wall(noise: float, attacks: int) -> float:
 
 
 def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
-    """Show what both attacks achieve."""
+    """Show the success of both attacks."""
     noise, attacks = values[NOISE.name], int(values[ATTACKS.name])
     present, absent = log_ratios(noise, attacks)
     rates = rates_at(0.0, present, absent)
@@ -102,15 +95,18 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
     betrayed = None
     if bits is not None:
         betrayed = ", ".join(f"{item.epsilon(DELTA, CONFIDENCE):.2f}" for item in (bits.naive, bits.ours))
-    outcome = "it did not refute the claim"
+    outcome = "the attack did not refute the claim"
     if shown > claimed:
-        outcome = "above the claim by chance, as 1 of 20 attacks may be"
+        outcome = "above the claim by chance, as in up to 1 of 20 attacks"
     return Outcome(
         numbers=(
             ("ε claimed", at_most(claimed)),
-            ("ε shown, likelihood ratio", at_least(shown)),
-            (f"ε shown, our wall, {min(attacks, AT_WALL):,}", None if at_wall is None else at_least(at_wall)),
-            ("ε shown, last bits: naive, ours", betrayed),
+            ("ε measured, likelihood ratio", at_least(shown)),
+            (
+                f"ε measured, our wall, {min(attacks, AT_WALL):,}",
+                None if at_wall is None else at_least(at_wall),
+            ),
+            ("ε, last bits: naive, grid", betrayed),
         ),
         figure=swept(
             lambda count: _figure(present[: int(count)], absent[: int(count)], edges, bits, revealed),
@@ -119,22 +115,21 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
         ),
         table=lambda: _table({"Likelihood ratio": rates}, bits),
         explanation=(
-            f"The likelihood ratio is the best test of Gaussian noise. In {attacks:,} attacks it says “with” "
-            f"of {rates.found / rates.present:.1%} with and {rates.alarms / rates.absent:.1%} without the "
-            f"person. With Gaussian noise that shows ε ≥ **{at_least(shown)}** of {at_most(claimed)}: "
-            f"{outcome}. The last bits of naive noise refute it where σ is large, for more noise does not "
-            "hide them; those of ours say the same with and without you."
+            f"The likelihood ratio is the best test under Gaussian noise. In {attacks:,} attacks it says "
+            f"“present” in {rates.found / rates.present:.1%} of true and "
+            f"{rates.alarms / rates.absent:.1%} of false cases. This implies ε ≥ **{at_least(shown)}**, "
+            f"against the claim of {at_most(claimed)}: {outcome}. The last bits of naive noise refute the "
+            "claim at large σ, because more noise does not hide them; on a grid, they are the same with and "
+            "without you."
         ),
     )
 
 
 def _figure(present: Array, absent: Array, edges: Array, bits: LastBits | None, revealed: bool) -> Figure:
-    middles, hover = (edges[1:] + edges[:-1]) / 2, "log ratio %{x:.2f}: %{y:.1%} of releases"
-    shade = {"fill": "tozeroy", "fillcolor": "rgba(31,131,196,0.10)"}
-    left = [
-        line("Without you", middles, _histogram(absent, edges), GREY, "dash", hover),
-        line("With you", middles, _histogram(present, edges), BLUE, "solid", hover, **shade),
-    ]
+    shares = [np.histogram(scores, edges)[0] / scores.size for scores in (absent, present)]
+    hover, middles = "log ratio %{x:.2f}: %{y:.1%} of releases", (edges[1:] + edges[:-1]) / 2
+    places = (float(np.median(absent)), float(np.median(present)))
+    left, labels = two_worlds(middles, shares[0], shares[1], hover, places, 1.06 * float(np.max(shares)))
     groups, right = ["Naive noise", "On a grid"], []
     if revealed and bits is not None:
         of_both = (bits.naive, bits.ours)
@@ -146,23 +141,15 @@ def _figure(present: Array, absent: Array, edges: Array, bits: LastBits | None, 
         left,
         right,
         (
-            {"title": {"text": "Log likelihood ratio"}},
-            {"title": {"text": "Share of releases"}, "rangemode": "tozero", "tickformat": ".0%"},
+            axis("Log likelihood ratio"),
+            axis("Share of releases", rangemode="tozero", tickformat=".0%"),
             {"type": "category", "categoryarray": groups, "range": [-0.5, 1.5]},
-            {"range": [0, 1.15], "tickformat": ".0%"},  # of releases; a title would run into the left plot
+            {"range": [0, 1.15], "tickformat": ".0%"},  # no title: it would run into the left plot
         ),
-        ("What one release tells", "What its last bits tell"),
+        ("Evidence in one release", "Evidence in its last bits"),
     )
-    top = 1.06 * max(float(trace["y"].max()) for trace in left)
-    drawn["layout"]["annotations"] += [
-        mark("without you", float(np.median(absent)), top, GREY, xanchor="right", xshift=-2),
-        mark("with you", float(np.median(present)), top, BLUE, xanchor="left", xshift=2),
-    ]
+    drawn["layout"]["annotations"] += labels
     return drawn
-
-
-def _histogram(scores: Array, edges: Array) -> Array:
-    return np.histogram(scores, edges)[0] / scores.size
 
 
 def _bars(name: str, groups: list[str], shares: list[float], colour: str) -> dict[str, Any]:
@@ -187,14 +174,14 @@ def _table(by_attack: dict[str, Rates], bits: LastBits | None) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "Attack": list(by_attack),
-            "Called “with”, with you": [rates.found / rates.present for rates in by_attack.values()],
-            "Called “with”, without you": [rates.alarms / rates.absent for rates in by_attack.values()],
+            "Says “present”, with you": [rates.found / rates.present for rates in by_attack.values()],
+            "Says “present”, without you": [rates.alarms / rates.absent for rates in by_attack.values()],
         }
     )
 
 
 def expected_advantage(noise: float) -> float:
-    """Largest TPR − FPR of the likelihood ratio, at threshold 0: 2Φ(μ/2) − 1 with μ = 1/σ."""
+    """Return the largest TPR − FPR of the likelihood ratio, at threshold 0: 2Φ(μ/2) − 1 with μ = 1/σ."""
     return float(2 * ndtr(1 / (2 * noise)) - 1)
 
 

@@ -1,4 +1,4 @@
-"""Composition: basic, strong, moments and PLD over the steps, and why they differ."""
+"""Composition: ε over the steps by basic and strong composition, moments and PLD, and why they differ."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +10,7 @@ from dashboard.background import Later
 from dashboard.components.bounds import at_most
 from dashboard.components.charts import WAITING
 from dashboard.components.formats import brief
-from dashboard.views.learn.lessons import controls
+from dashboard.views.learn.lessons import base
 from dashboard.views.learn.lessons.base import Outcome, lesson
 from dashboard.views.learn.lessons.figures import LEGEND_BELOW, figure, swept
 from vips_core import ACCOUNTANTS, PrivacyPlan, rounding
@@ -18,27 +18,27 @@ from vips_core.kernels import Array
 from vips_core.reports.figures import BLUE, FOOT, GREEN, PURPLE, VERMILION, Figure, log_axis, log_ends
 from vips_core.reports.traces import line
 
-STYLES = {
+STYLES = {  # colour, dash and number of points, fewer for slower accountants
     "basic": (PURPLE, "longdash", 20),
     "strong": (VERMILION, "dash", 20),
     "moments": (BLUE, "solid", 30),
     "pld": (GREEN, "dot", 7),
 }
-NOISE = controls.noise_multiplier("composition", 50.0)
-RATE = controls.sampling_rate("composition", 1.0, least=1e-4)
-STEPS = controls.steps("composition", 1000, least=2, most=10_000)
+NOISE = base.noise_multiplier("composition", 50.0)
+RATE = base.sampling_rate("composition", 1.0, least=1e-4)
+STEPS = base.steps("composition", 1000, least=2, most=10_000)
 DELTA = 1e-5
 
 
 def curve(plan: PrivacyPlan, accountant: str, points: int) -> tuple[Array, Array]:
-    """ε after 1 to T steps, at about so many of them, equally far apart in logarithm."""
+    """Return ε after 1 to T steps, at about `points` of them, equally spaced in logarithm."""
     steps = np.unique(np.geomspace(1, plan.steps, points).round().astype(int))
     return steps, np.array([plan.replace(steps=int(t)).epsilon(accountant) for t in steps])
 
 
 def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
     """Show ε over the steps by four accountants."""
-    plan = controls.sampled_plan(values[NOISE.name], values[RATE.name], values[STEPS.name], DELTA)
+    plan = base.sampled_plan(values[NOISE.name], values[RATE.name], values[STEPS.name], DELTA)
     curves: dict[str, tuple[Array, Array]] = {}
     for name, (_, _, points) in STYLES.items():
         points_of = later(curve, plan, name, points) if ACCOUNTANTS[name].slow else curve(plan, name, points)
@@ -53,7 +53,7 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
     )
 
     def until(last: float) -> Figure:
-        """Draw the first steps."""
+        """Draw the curves of the first steps."""
         traces = [_trace(name, t[t <= last], epsilons[t <= last]) for name, (t, epsilons) in shown.items()]
         return figure(traces, *axes, legend=LEGEND_BELOW)
 
@@ -90,32 +90,32 @@ def _explanation(last: Mapping[str, float], plan: PrivacyPlan, by_moments: tuple
     single, exact = (plan.replace(steps=1).epsilon(name) for name in ("moments", "basic"))
     return (
         f"After {plan.steps:,} steps the tightest ε is **{at_most(last['pld'])}**, "
-        f"{_beside_the_sum(last['pld'], last['basic'])}. Basic and strong composition know one pair (ε, δ) "
-        "of each step, with a part of δ for each, and assume the worst. Moments keep a curve for each step, "
-        "and losses that are seldom large average out. PLD keeps the whole distribution. Of a single step, "
-        f"moments say {at_most(single)} and basic {at_most(exact)}: turning a curve into one ε (equation 4) "
-        f"wastes a little, once. {_crossing(plan, by_moments)}"
+        f"{_relative_to_sum(last['pld'], last['basic'])}. Basic and strong composition keep one pair (ε, δ) "
+        "for each step, with a share of δ each, and assume the worst case. Moments keep a curve for each "
+        "step, so that rare large losses average out. PLD keeps the whole distribution. For a single step, "
+        f"moments give {at_most(single)} and basic {at_most(exact)}: converting a curve into one ε "
+        f"(equation 4) wastes a little, once. {_crossing(plan, by_moments)}"
     )
 
 
-def _beside_the_sum(best: float, basic: float) -> str:
+def _relative_to_sum(best: float, basic: float) -> str:
     if basic == 0:
-        return f"as is the sum: δ = {brief(DELTA)} alone covers all that these steps reveal"
+        return f"as is the sum: δ = {brief(DELTA)} alone covers everything these steps reveal"
     return f"{best / basic:.1%} of the sum {at_most(basic)}"
 
 
 def _crossing(plan: PrivacyPlan, by_moments: tuple[Array, Array]) -> str:
-    """Say up to which number of steps moments lie above basic composition."""
+    """State the last number of steps at which moments exceed basic composition."""
     above = [
         int(t)
         for t, epsilon in zip(*by_moments, strict=True)
         if epsilon > plan.replace(steps=int(t)).epsilon("basic")
     ]
     if not above:
-        return "Here moments are never above basic."
+        return "Here moments never exceed basic composition."
     if max(above) == plan.steps:
-        return "Here moments lie above basic to the last step."
-    return f"So moments lie above basic up to T = {max(above):,}, and far below after that."
+        return "Here moments exceed basic composition up to the last step."
+    return f"So moments exceed basic composition up to T = {max(above):,}, and are far below it after that."
 
 
 LESSON = lesson(__file__, parameters=(NOISE, RATE, STEPS), look=look)

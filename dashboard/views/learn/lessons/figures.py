@@ -1,30 +1,36 @@
-"""What the lessons' charts are made of: a second plot beside the first, and frames to play and pause."""
+"""Building blocks of the lessons' charts: two plots side by side, and frames to play and pause."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from dashboard.components.formats import number
+from vips_core.kernels import Array
 from vips_core.reports import figures
-from vips_core.reports.figures import VERMILION, Figure
-from vips_core.reports.traces import Trace, markers, note
+from vips_core.reports.figures import BLUE, GREY, VERMILION, Figure
+from vips_core.reports.traces import Trace, line, markers, note
 
-HEIGHT = 440
-PRESENTED = 440  # before it is magnified; presenting.css has the same number
-PLOT, BETWEEN = 270, 100  # pixels of plots below each other, and between them
+HEIGHT = 440  # pixels; when presenting, presenting.css magnifies the chart and has the same number
+PLOT, BETWEEN = 270, 100  # pixels of each stacked plot, and between two of them for axis and heading
 ROW = 32  # pixels above a plot for its heading; buttons are above that
 _AXIS = {"automargin": True, "zeroline": False, "fixedrange": True}
-# At the foot of the figure: below ticks and title of x, whatever room they take.
+# At the foot of the figure, below the ticks and title of x, however much space they take.
 LEGEND_BELOW = {"orientation": "h", "x": 0, "yref": "container", "y": 0, "yanchor": "bottom"}
+SHADE = {"fill": "tozeroy", "fillcolor": "rgba(31,131,196,0.10)"}  # below a blue curve
 _MARGIN = {"l": 8, "r": 18, "t": 40, "b": 8}
-_LEFT, _RIGHT = [0, 0.45], [0.56, 1]  # parts of the width
-_LARGE_LEFT, _LARGE_RIGHT = [0, 0.42], [0.61, 1]  # with room for larger words between
-_MOST_LABELS = 7  # of an axis in a lecture, where they are large
-_NOTHING: Trace = {"type": "scatter", "x": [None], "y": [None], "hoverinfo": "skip"}  # Plotly draws its axes
+_LEFT, _RIGHT = [0, 0.45], [0.56, 1]  # shares of the width, with room for the labels of the right y axis
+_LARGE_LEFT, _LARGE_RIGHT = [0, 0.42], [0.61, 1]  # the same with room for larger labels
+_MOST_LABELS = 7  # large tick labels that fit on a logarithmic axis beside a second plot
+_NOTHING: Trace = {
+    "type": "scatter",
+    "x": [None],
+    "y": [None],
+    "hoverinfo": "skip",
+}  # for empty axes
 
 
 def point(name: str, x: float, y: float, hover: str, **more: Any) -> Trace:
-    """Return the marker of the present values."""
+    """Return the marker of the current values."""
     marker = {"size": 13, "color": VERMILION, "line": {"color": "#FFFFFF", "width": 2}}
     return markers(name, [x], [y], VERMILION, hover=hover, marker=marker, **more)
 
@@ -41,7 +47,7 @@ def side_by_side(
     titles: tuple[str, str],
     **layout: Any,
 ) -> Figure:
-    """Return two plots beside each other; `axes` are x and y of the left one, then of the right one."""
+    """Return two plots side by side; `axes` are x and y of the left one, then of the right one."""
     x, y, x2, y2 = axes
     moved = [{**trace, "xaxis": "x2", "yaxis": "y2"} for trace in right or [_NOTHING]]
     return figure(
@@ -56,13 +62,13 @@ def side_by_side(
 
 
 def presented(figure: Figure) -> Figure:
-    """Return a figure for a lecture: all that is written in it, also while it plays, is read from afar.
+    """Return a figure whose text, also while it plays, can be read from the back of a lecture hall.
 
-    These are sizes for a small screen; presenting.css magnifies the figure with the window, as all type.
+    The sizes are for a small screen; presenting.css magnifies the figure with the window.
     """
-    layout = _larger(figure["layout"]) | {"height": PRESENTED, "font": {"size": 20}}
+    layout = _larger(figure["layout"]) | {"font": {"size": 20}}
     margin = layout["margin"]
-    layout["margin"] = {**margin, "t": margin["t"] + 16, "r": margin["r"] + 12}  # half of the last tick
+    layout["margin"] = {**margin, "t": margin["t"] + 16, "r": margin["r"] + 12}  # half of the last tick label
     layout["legend"] = {**layout.get("legend", {}), "font": {"size": 17}}
     layout["updatemenus"] = [
         {**menu, "font": {**menu["font"], "size": 18}, "pad": {**menu["pad"], "b": menu["pad"]["b"] + 16}}
@@ -73,7 +79,7 @@ def presented(figure: Figure) -> Figure:
 
 
 def _larger(layout: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a layout, or what a frame changes of it, with larger words; the page's theme has small ones."""
+    """Return a layout, or a frame's changes to it, with larger text than the page's theme has."""
     larger = dict(layout)
     for name in [name for name in layout if name.startswith(("xaxis", "yaxis"))]:
         title = {**layout[name].get("title", {}), "font": {"size": 17}}
@@ -98,12 +104,12 @@ def _labels_in_view(axis: Mapping[str, Any]) -> int:
 
 
 def _in_two_lines(words: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a headline that has less room: what it is about, and below it what it says."""
+    """Return a headline with its subject on one line and its statement on the next."""
     return {**words, "text": words["text"].replace(":</b> ", ":</b><br>"), "align": "left"}
 
 
 def stacked(figure: Figure) -> Figure:
-    """Return a figure whose plots are below each other instead of beside, for a narrow window."""
+    """Return a figure with its plots stacked, for a narrow window."""
     layout = figure["layout"]
     axes = [axis for name, axis in layout.items() if name.startswith("xaxis")]
     parts = sorted(axis["domain"] for axis in axes if "domain" in axis)
@@ -123,7 +129,7 @@ def stacked(figure: Figure) -> Figure:
 
 
 def _below(layout: Mapping[str, Any], parts: Sequence[tuple[float, float]]) -> dict[str, Any]:
-    """Return a layout, or what a frame changes of it, with each part of the width as a row of its own."""
+    """Return a layout, or a frame's changes to it, with each plot in a row of its own."""
     whole = len(parts) * (PLOT + BETWEEN) - BETWEEN
     tops = [1 - row * (PLOT + BETWEEN) / whole for row in range(len(parts))]
     moved = dict(layout)
@@ -150,18 +156,33 @@ def heading(text: str, x: float) -> dict[str, Any]:
 
 
 def headline(text: str) -> dict[str, Any]:
-    """Return the headline of a whole figure, whose text may change from frame to frame."""
+    """Return the headline of a figure, which may change from frame to frame."""
     return {**heading("", 0), "text": text, "yshift": ROW + 8}
 
 
 def mark(text: str, x: float, y: float, colour: str, axes: str = "", **more: Any) -> dict[str, Any]:
-    """Return words at a place of a plot; `axes` is "2" for the right one."""
-    key = f'<span style="color:{colour}">■</span>'  # the words take the theme's colour, which can be read
+    """Return a label in a plot; `axes` is "2" for the right one."""
+    key = f'<span style="color:{colour}">■</span>'  # the words keep the theme's readable colour
     return note(f"{key} {text}", x, y, xref=f"x{axes}", yref=f"y{axes}", **{"font": {"size": 13}, **more})
 
 
+def two_worlds(
+    x: Array, without_you: Array, with_you: Array, hover: str, places: tuple[float, float], height: float
+) -> tuple[list[Trace], list[dict[str, Any]]]:
+    """Return the curves of the worlds without and with you, and a label above each at its place."""
+    curves = [
+        line("Without you", x, without_you, GREY, "dash", hover),
+        line("With you", x, with_you, BLUE, "solid", hover, **SHADE),
+    ]
+    labels = [
+        mark("without you", places[0], height, GREY, xanchor="right", xshift=-2),
+        mark("with you", places[1], height, BLUE, xanchor="left", xshift=2),
+    ]
+    return curves, labels
+
+
 def swept(draw: Callable[[float], Figure], values: Iterable[float], symbol: str) -> Figure:
-    """Add frames to the figure of the last of these values: the same one for each of them in turn."""
+    """Return the figure at the last of these values, with a frame for each value."""
     frames = []
     for value in values:
         drawn, place = draw(value), f"{symbol} = {number(value)}"
@@ -170,7 +191,7 @@ def swept(draw: Callable[[float], Figure], values: Iterable[float], symbol: str)
 
 
 def _moving(layout: Mapping[str, Any], text: str) -> dict[str, Any]:
-    """Return what a frame changes of a layout, with words that say where it is."""
+    """Return a frame's changes to a layout, with the frame's value as headline."""
     axes = {name: axis for name, axis in layout.items() if name.startswith(("xaxis", "yaxis"))}
     return {**axes, "annotations": [*layout.get("annotations", []), headline(f"<b>{text}</b>")]}
 
@@ -178,9 +199,9 @@ def _moving(layout: Mapping[str, Any], text: str) -> dict[str, Any]:
 def played(
     figure: Figure, frames: list[dict[str, Any]], first: int, milliseconds: int, rounds: int
 ) -> Figure:
-    """Add frames, with buttons to play them from frame `first` for some rounds and to pause.
+    """Add frames to a figure, with buttons to play them from frame `first` for some rounds and to pause.
 
-    Frames are cut, never blended, and nothing moves by itself: that suits visitors who asked for less motion.
+    Frames switch without blending, and nothing moves unasked, for visitors who prefer reduced motion.
     """
     names = [frame["name"] for frame in frames]
     order = (names[first + 1 :] + names[: first + 1]) * rounds if rounds > 1 else names

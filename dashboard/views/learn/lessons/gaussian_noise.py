@@ -1,4 +1,4 @@
-"""The Gaussian mechanism: sensitivity and noise, two densities, and the privacy loss."""
+"""The Gaussian mechanism: sensitivity, noise, two densities and the privacy loss."""
 
 import math
 from collections.abc import Mapping
@@ -12,34 +12,20 @@ from dashboard.background import Later
 from dashboard.components.bounds import at_most
 from dashboard.components.formats import brief, number
 from dashboard.state import Number, log_stops
-from dashboard.views.learn.lessons import controls
+from dashboard.views.learn.lessons import base
 from dashboard.views.learn.lessons.base import Outcome, lesson
-from dashboard.views.learn.lessons.figures import mark, side_by_side, swept
+from dashboard.views.learn.lessons.figures import mark, side_by_side, swept, two_worlds
 from vips_core.kernels import Array
 from vips_core.privacy import gaussian
 from vips_core.privacy.accountants import paper_step_epsilon
-from vips_core.reports.figures import BLUE, GREEN, GREY, VERMILION, Figure, log_axis
-from vips_core.reports.traces import line
+from vips_core.reports.figures import BLUE, GREEN, VERMILION, Figure, log_axis
+from vips_core.reports.traces import axis, line
 
-SENSITIVITY = Number(
-    "noise_sens",
-    "Sensitivity Δ",
-    1.0,
-    0.1,
-    10,
-    "How far one record can move the true answer.",
-    log_stops(0.1, 10),
-)
-NOISE_STD = Number(
-    "noise_std",
-    "Noise, standard deviation σ",
-    4.0,
-    0.1,
-    100,
-    "Spread of the Gaussian noise that is added.",
-    log_stops(0.1, 100),
-)
-DELTA = controls.delta("noise")
+_MOVE = "The largest effect of one record on the true answer."
+SENSITIVITY = Number("noise_sens", "Sensitivity Δ", 1.0, 0.1, 10, _MOVE, log_stops(0.1, 10))
+_STD = "Standard deviation of the added Gaussian noise."
+NOISE_STD = Number("noise_std", "Noise σ", 4.0, 0.1, 100, _STD, log_stops(0.1, 100))
+DELTA = base.delta("noise")
 
 
 def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
@@ -49,24 +35,24 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
     epsilon = float(gaussian.epsilon(mu, delta))
     classical = paper_step_epsilon(1 / mu, delta)
     beyond = float(ndtr(mu / 2 - epsilon / mu))
-    caution = ", above 1, where it is not proved" if classical > 1 else ""
+    caution = ", above 1, where it is unproven" if classical > 1 else ""
     return Outcome(
         numbers=(
             ("Noise multiplier σ/Δ", number(1 / mu)),
             ("ε, exact", at_most(epsilon)),
             ("ε, classical rule", at_most(classical)),
-            ("Chance that L is above ε", f"{beyond:.2g}"),
+            ("Probability of L above ε", f"{beyond:.2g}"),
         ),
         figure=swept(
             lambda std: _figure(sensitivity, std, delta, revealed), np.geomspace(4, 1, 8) * noise_std, "σ"
         ),
         table=lambda: worlds(sensitivity, noise_std),
         explanation=(
-            f"Only the ratio σ/Δ = **{number(1 / mu)}** counts: doubling both stretches the axis and changes "
-            f"nothing else. At δ = {brief(delta)} it gives ε = **{at_most(epsilon)}** exactly; the paper's "
-            f"classical rule says {at_most(classical)}{caution}. The loss is above ε with chance "
-            f"**{beyond:.2g}**, which is more than δ: of an output with loss L, δ counts only the share 1 − "
-            "e^(ε − L) by which it exceeds what ε allows (green)."
+            f"Only the ratio σ/Δ = **{number(1 / mu)}** matters: doubling both stretches the axis and "
+            f"changes nothing else. At δ = {brief(delta)}, the exact ε is **{at_most(epsilon)}**; "
+            f"the paper's classical rule gives {at_most(classical)}{caution}. The loss L exceeds ε with "
+            f"probability **{beyond:.2g}**, which is more than δ, because δ counts an output with loss L "
+            "only by the share 1 − e^(ε − L) above what ε allows (green)."
         ),
     )
 
@@ -79,40 +65,33 @@ def worlds(sensitivity: float, noise_std: float) -> pd.DataFrame:
 
 
 def _figure(sensitivity: float, noise_std: float, delta: float, revealed: bool) -> Figure:
-    hover, shade = "output %{x:.3g}", {"fill": "tozeroy", "fillcolor": "rgba(31,131,196,0.10)"}
-    output, without, with_you = worlds(sensitivity, noise_std).to_numpy().T
-    densities = [
-        line("Without you", output, without, GREY, "dash", hover),
-        line("With you", output, with_you, BLUE, "solid", hover, **shade),
-    ]
     mu = sensitivity / noise_std
+    peak, loss_peak = (1 / (std * math.sqrt(2 * math.pi)) for std in (noise_std, mu))
+    places = (0.0, sensitivity)
+    output, without, with_you = worlds(sensitivity, noise_std).to_numpy().T
+    densities, labels = two_worlds(output, without, with_you, "output %{x:.3g}", places, 1.08 * peak)
     epsilon = float(gaussian.epsilon(mu, delta))
     loss = np.linspace(mu**2 / 2 - 5 * mu, max(mu**2 / 2 + 5 * mu, epsilon + 1.5 * mu), 201)
-    peak, loss_peak = (1 / (std * math.sqrt(2 * math.pi)) for std in (noise_std, mu))
     bottom = math.log10(_density(np.array([epsilon]), mu**2 / 2, mu)[0]) - 3
     drawn = side_by_side(
         densities,
         _loss_lines(loss, mu, epsilon, 10**bottom) if revealed else [],
         (
-            {"title": {"text": "Released value"}},
-            {"title": {"text": "Density"}, "range": [0, 1.15 * peak]},
-            {"title": {"text": "Privacy loss L (nats)"}, "range": [float(loss[0]), float(loss[-1])]},
+            axis("Released value"),
+            axis("Density", range=[0, 1.15 * peak]),
+            axis("Privacy loss L (nats)", range=[float(loss[0]), float(loss[-1])]),
             log_axis("Density (log scale)", bottom, math.log10(loss_peak) + 0.6),
         ),
-        ("Two worlds", "How much one output tells"),
+        ("Two worlds", "Information in one output"),
     )
-    top = math.log10(loss_peak) + 0.45  # annotations on a logarithmic axis are placed by logarithms
+    top = math.log10(loss_peak) + 0.45  # labels on a logarithmic axis are placed by logarithms
     at_epsilon = mark(f"ε = {at_most(epsilon)}", epsilon, top, VERMILION, "2", xanchor="right", xshift=-6)
-    drawn["layout"]["annotations"] += [
-        *([at_epsilon] if revealed else []),
-        mark("without you", 0, 1.08 * peak, GREY, xanchor="right", xshift=-2),
-        mark("with you", sensitivity, 1.08 * peak, BLUE, xanchor="left", xshift=2),
-    ]
+    drawn["layout"]["annotations"] += [*([at_epsilon] if revealed else []), *labels]
     return drawn
 
 
 def _loss_lines(loss: Array, mu: float, epsilon: float, bottom: float) -> list[dict[str, Any]]:
-    """Return the density of the privacy loss, its tail above ε, what δ counts of it, and ε."""
+    """Return the density of the privacy loss, its tail above ε, the part that δ counts, and ε."""
     tail, hover = loss[loss > epsilon], "loss %{x:.3g}"
     above = _density(tail, mu**2 / 2, mu)
     return [
@@ -124,7 +103,7 @@ def _loss_lines(loss: Array, mu: float, epsilon: float, bottom: float) -> list[d
 
 
 def counted_in_delta(loss: Array, epsilon: float) -> Array:
-    """Share of an output with this loss that δ counts: E[(1 − e^(ε − L))⁺] = δ."""
+    """Return the share that δ counts of an output with this loss: E[(1 − e^(ε − L))⁺] = δ."""
     return np.asarray(-np.expm1(np.minimum(epsilon - loss, 0)))
 
 

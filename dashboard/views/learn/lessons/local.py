@@ -1,4 +1,4 @@
-"""Local against central: what it costs to trust nobody."""
+"""Local against central differential privacy: the price of trusting nobody."""
 
 import math
 from collections.abc import Mapping
@@ -9,70 +9,61 @@ import pandas as pd
 
 from dashboard.background import Later
 from dashboard.components.formats import number
-from dashboard.state import Number, log_stops
-from dashboard.views.learn.lessons import surveys
+from dashboard.views.learn.lessons import base
 from dashboard.views.learn.lessons.base import Outcome, lesson
 from dashboard.views.learn.lessons.figures import LEGEND_BELOW, figure, point, swept
 from vips_core.reports.figures import BLUE, VERMILION, Figure, log_axis
 from vips_core.reports.traces import line
 
-MOST, SURVEYS, SHARE = 10**8, 500, 0.3
-EPSILON = Number("local_eps", "ε", 1.0, 0.1, 5, "The same for both, with δ = 0.", log_stops(0.1, 5))
-PEOPLE = Number(
-    "local_people",
-    "People",
-    10_000,
-    100,
-    10**6,
-    "How many answer one yes-or-no question.",
-    log_stops(100, 10**6, whole=True, mantissas=(1, 2, 5)),
-    whole=True,
-)
+MOST = 10**8  # people at the right end of the chart, enough to show the answer at the default ε
+SURVEYS, SHARE, SEED = 500, 0.3, 4  # of the simulation: enough surveys for a spread to within about 3%
+EPSILON = base.epsilon("local", 1.0, "The same for both models, with δ = 0.")
+PEOPLE = base.count("local_people", "People", 10_000, 100, 10**6, "People who answer one yes-or-no question.")
 
 
 def central_error(people: Any, epsilon: float) -> Any:
-    """Spread of the share when a trusted party adds Laplace noise of scale 1/ε to the number of yes."""
+    """Return the error of the share if a trusted party adds Laplace noise of scale 1/ε to the sum."""
     return math.sqrt(2) / (epsilon * people)
 
 
 def people_needed(people: float, epsilon: float) -> float:
-    """Return how many people the local way needs for the error that the central one has."""
-    return float((surveys.standard_error(1, epsilon) / central_error(people, epsilon)) ** 2)
+    """Return the number of people at which the local model reaches the central model's error."""
+    return float((base.survey_error(1, epsilon) / central_error(people, epsilon)) ** 2)
 
 
 def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
-    """Show both errors over the number of people."""
+    """Show both errors against the number of people."""
     epsilon, people = values[EPSILON.name], int(values[PEOPLE.name])
-    local, central = surveys.standard_error(people, epsilon), central_error(people, epsilon)
+    local, central = base.survey_error(people, epsilon), central_error(people, epsilon)
     counts = np.geomspace(100, people, 8).round()
     needed = people_needed(people, epsilon)
     return Outcome(
         numbers=(
             ("Error, central", f"±{central:.3%}"),
             ("Error, local", f"±{local:.2%}"),
-            ("People that local needs instead", f"{float(f'{needed:.2g}'):,.0f}"),
+            ("People needed locally", f"{float(f'{needed:.2g}'):,.0f}"),
         ),
         figure=swept(lambda n: _figure(int(n), epsilon), counts, "People") if revealed else _axes([]),
         table=lambda: _table(epsilon),
         explanation=(
-            f"Locally, each of {people:,} people adds a coin's noise: the sum has as many noises as people, "
-            f"and the error of the share falls like 1/√N, here to **{local:.2%}**. Centrally, one noise "
-            f"hides one person in the whole sum: the error falls like 1/N, here to **{central:.3%}**. For "
-            f"that, the local way would need about **{float(f'{needed:.2g}'):,.0f}** people. In return "
-            "nobody, not even whoever counts, learns a true answer. The wall of VIPS is central; both have "
+            f"In the local model, each of {people:,} people adds the noise of a coin, and the error of the "
+            f"share falls like 1/√N, here to **{local:.2%}**. In the central model, a single draw of noise "
+            f"hides one person in the sum, and the error falls like 1/N, here to **{central:.3%}**. To match "
+            f"it, the local model needs about **{float(f'{needed:.2g}'):,.0f}** people. In return nobody "
+            "learns a true answer, not even the analyst. VIPS uses the central model; both have "
             f"ε = {number(epsilon)}."
         ),
     )
 
 
 def simulated_error(people: int, epsilon: float) -> float:
-    """Spread of the estimates of simulated surveys."""
-    return float(surveys.estimates(SHARE, people, epsilon, SURVEYS, 4).std())
+    """Return the standard deviation of the estimates of simulated surveys."""
+    return float(base.survey_estimates(SHARE, people, epsilon, SURVEYS, SEED).std())
 
 
 def _figure(people: int, epsilon: float) -> Figure:
     counts, hover = np.geomspace(100, MOST, 40), "%{x:,.0f} people: ±%{y:.2g}"
-    local = [surveys.standard_error(n, epsilon) for n in counts]
+    local = [base.survey_error(n, epsilon) for n in counts]
     return _axes(
         [
             line("Local: everyone tosses a coin", counts, local, VERMILION, "dash", hover),
@@ -101,7 +92,7 @@ def _table(epsilon: float) -> pd.DataFrame:
         {
             "People": counts.astype(int),
             "Error, central": central_error(counts, epsilon),
-            "Error, local": [surveys.standard_error(n, epsilon) for n in counts],
+            "Error, local": [base.survey_error(n, epsilon) for n in counts],
         }
     )
 

@@ -1,4 +1,4 @@
-"""Neighbours and groups: what is promised to somebody with several rows, and to a family."""
+"""Neighbours and groups: the guarantee for a person with several rows, and for a family."""
 
 import math
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ import pandas as pd
 from dashboard.background import Later
 from dashboard.components.bounds import at_most
 from dashboard.components.formats import brief, number
-from dashboard.state import Number, log_stops
+from dashboard.views.learn.lessons import base
 from dashboard.views.learn.lessons.base import Outcome, lesson
 from dashboard.views.learn.lessons.figures import LEGEND_BELOW, figure, point, swept
 from vips_core import rounding
@@ -19,42 +19,35 @@ from vips_core.privacy import gaussian
 from vips_core.reports.figures import BLUE, GREEN, VERMILION, Figure, log_axis
 from vips_core.reports.traces import axis, line
 
-DELTA, MOST = 1e-6, 20
-EPSILON = Number("neighbours_eps", "ε of one row", 1.0, 0.1, 5, "What the plan says.", log_stops(0.1, 5))
-ROWS = Number(
-    "neighbours_rows",
-    "Rows of one person",
-    10,
-    1,
-    MOST,
-    "How often one person is in the file.",
-    tuple(range(1, MOST + 1)),
-    whole=True,
-)
+DELTA = 1e-6
+MOST = 20  # rows of one person; at the default ε, δ of the general rule reaches 1 at 13
+EPSILON = base.epsilon("neighbours", 1.0, "The ε that the plan states.", "ε of one row")
+_ROWS_HELP = "Number of rows that belong to the same person."
+ROWS = base.whole("neighbours_rows", "Rows of one person", 10, range(1, MOST + 1), _ROWS_HELP)
 
 
 def group_delta(rows: float, epsilon: float, delta: float) -> float:
-    """δ of the general rule for groups, beside kε: k e^((k−1)ε) δ; above 1 it promises nothing."""
+    """Return δ of the general rule for groups, k e^((k−1)ε) δ, capped at 1, where it guarantees nothing."""
     return min(1.0, rows * math.exp((rows - 1) * epsilon) * delta)
 
 
 def gaussian_epsilon(rows: Any, epsilon: float, delta: float) -> Array:
-    """ε of as many rows at the same δ, exactly, for Gaussian noise: they move a sum as many times as far."""
+    """Return the exact ε of k rows at the same δ under Gaussian noise: k rows move a sum k times as far."""
     mu = gaussian.mu(epsilon, delta)
     return np.array([gaussian.epsilon(k * mu, delta) for k in np.atleast_1d(rows)])
 
 
 def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
-    """Show what is left of the promise."""
+    """Show the guarantee for several rows."""
     epsilon, rows = values[EPSILON.name], int(values[ROWS.name])
     exact = float(gaussian_epsilon(rows, epsilon, DELTA)[0])
     general = group_delta(rows, epsilon, DELTA)
-    grown = brief(float(f"{general:.2g}")) + (", which promises nothing" if general == 1 else "")
-    more = ": more, because its δ has not grown" if exact > rows * epsilon * 1.001 else ""
+    grown = brief(float(f"{general:.2g}")) + (", which guarantees nothing" if general == 1 else "")
+    more = ", which is larger because its δ has not grown" if exact > rows * epsilon * 1.001 else ""
     return Outcome(
         numbers=(
             ("ε by the general rule", number(rows * epsilon)),
-            ("with a δ of", brief(float(f"{general:.2g}"))),
+            ("δ by the general rule", brief(float(f"{general:.2g}"))),
             ("ε of Gaussian noise, same δ", at_most(exact)),
         ),
         figure=swept(lambda k: _figure(int(k), epsilon), range(1, rows + 1), "Rows")
@@ -62,12 +55,11 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
         else _axes([], epsilon),
         table=lambda: _table(epsilon),
         explanation=(
-            f"Neighbours differ in one row, so ε = {number(epsilon)} is about one row. {rows} rows are "
-            f"{rows} steps between neighbours: any mechanism gives ε = {rows} × {number(epsilon)} = "
-            f"**{number(rows * epsilon)}**, and δ grows to {grown}. Gaussian noise, at the unchanged "
-            f"δ = {brief(DELTA)}, gives **{at_most(exact)}**{more}. Name the column that says whose a row "
-            "is, and the wall weighs all rows of a person as one: then ε is about the person, without more "
-            "noise."
+            f"Neighbours differ in one row, so ε = {number(epsilon)} protects one row. {rows} rows are "
+            f"{rows} steps from neighbour to neighbour: for any mechanism, ε = {rows} × {number(epsilon)} = "
+            f"**{number(rows * epsilon)}**, and δ grows to {grown}. Gaussian noise at the unchanged "
+            f"δ = {brief(DELTA)} has ε = **{at_most(exact)}**{more}. If a column names the person, the wall "
+            "weights all rows of a person as one: ε then protects the person, without more noise."
         ),
     )
 
@@ -81,7 +73,14 @@ def _figure(rows: int, epsilon: float) -> Figure:
         [
             line("Any mechanism: kε, with a larger δ", counts, counts * epsilon, VERMILION, "dash", hover),
             line("Gaussian noise, the same δ", counts, exact, BLUE, "solid", hover),
-            line("Person named: rows count as one", counts, np.full(MOST, epsilon), GREEN, "dot", hover),
+            line(
+                "Person column: rows count as one",
+                counts,
+                np.full(MOST, epsilon),
+                GREEN,
+                "dot",
+                hover,
+            ),
             point("Here", rows, exact[rows - 1], f"{rows} rows: {written}"),
         ],
         epsilon,

@@ -1,7 +1,7 @@
-"""The privacy wall: one step of VIPS on real numbers, from exact sums to parameters.
+"""The privacy wall: one step of VIPS on real data, from exact sums to parameters.
 
-The sums before the noise come through the same wall with a noise multiplier of 0 (ε = ∞). They may be shown
-because the data are public; for private data nothing but the released sums exists outside the wall.
+The exact sums pass the same wall with a noise multiplier of 0 (ε = ∞). They can be shown because the data are
+public; with private data, only noisy sums exist outside the wall.
 """
 
 import functools
@@ -16,13 +16,13 @@ import sample_data
 from dashboard.background import Later
 from dashboard.components.bounds import at_most
 from dashboard.components.formats import number
-from dashboard.state import Choice, Number, log_stops
-from dashboard.views.learn.lessons import figures
+from dashboard.state import Choice
+from dashboard.views.learn.lessons import base, figures
 from dashboard.views.learn.lessons.base import Outcome, lesson
 from vips_core import BayesianLogistic, Fit, PrivacyPlan, Table, fit
 from vips_core.kernels import Array
 from vips_core.reports.figures import BLUE, GREY, VERMILION, Figure
-from vips_core.reports.traces import note
+from vips_core.reports.traces import axis, markers, note
 
 FEATURES = (
     "intercept",
@@ -34,27 +34,16 @@ FEATURES = (
     "difficulty walking",
     "moderate recreation",
 )
-NORM_BOUND = len(FEATURES) ** 0.5  # every feature is from 0 to 1
+NORM_BOUND = len(FEATURES) ** 0.5  # every feature lies in [0, 1]
 DELTA = 1e-5
-EPSILON = Number(
-    "wall_eps", "ε of this step", 1.0, 0.1, 10, "The noise is calibrated to it, exactly.", log_stops(0.1, 10)
-)
-SEED = Number(
-    "wall_seed",
-    "Draw of the noise",
-    1,
-    1,
-    100,
-    "A known seed: for teaching, never for private data.",
-    tuple(range(1, 101)),
-    whole=True,
-)
+EPSILON = base.epsilon("wall", 1.0, "The noise is calibrated to this ε exactly.", "ε of this step", high=10)
+SEED = base.draw_of_noise("wall_seed", 100)
 STAGES = {"wall": "Sums", "noise": "Noise", "released": "Released", "parameters": "Parameters"}
-STAGE = Choice("wall_stage", "Stage", "wall", STAGES, "One step, in four stages; Play shows them in turn.")
+STAGE = Choice("wall_stage", "Stage", "wall", STAGES, "One step in four stages; Play shows them in turn.")
 _SENTENCES = {
     "wall": "<b>1 Behind the wall:</b> exact sums over 4,204 people",
-    "noise": "<b>2 The noise:</b> as large as one person demands",
-    "released": "<b>3 Released:</b> sums plus noise, and nothing else",
+    "noise": "<b>2 Noise:</b> scaled to one person's bound",
+    "released": "<b>3 Released:</b> sums plus noise, nothing else",
     "parameters": "<b>4 Parameters:</b> computed from the release alone",
 }
 
@@ -64,7 +53,7 @@ _NOT_YET = note("not computed yet", 0.845, 0.5, xref="paper", yref="paper", xanc
 
 @dataclass(frozen=True)
 class Step:
-    """One step: the two sums, the weights with their 90% intervals, and what the ledger says."""
+    """One step: the two sums, the weights with their 90% intervals, and ε from the ledger."""
 
     linear: Array
     curvature: Array
@@ -74,7 +63,7 @@ class Step:
     noise_std: dict[str, float]
 
     def missed(self, weights: Array) -> int:
-        """Return how many intervals do not hold these weights."""
+        """Return the number of intervals that miss these weights."""
         return int((np.abs(weights - self.intervals.mean(axis=1)) > np.ptp(self.intervals, axis=1) / 2).sum())
 
 
@@ -87,14 +76,14 @@ def _people() -> Table:
 
 @functools.lru_cache(maxsize=256)
 def step(epsilon: float | None, seed: int) -> Step:
-    """Take one full-batch step of the paper's Algorithm 5; None is without noise."""
+    """Run one full-batch step of the paper's Algorithm 5; an ε of None means no noise."""
     people = _people()
     model = BayesianLogistic(FEATURES, NORM_BOUND, variant="paper")
     plan = PrivacyPlan(
         records=len(people), expected_batch=len(people), steps=1, noise_multiplier=0.0, delta=DELTA
     )
     trained: Fit[Any] = fit(model, people, plan if epsilon is None else plan.calibrate(epsilon), seed=seed)
-    params = trained.params  # after the first step the averages are the released sums themselves
+    params = trained.params  # after one step, the averages are the released sums
     (entry,) = trained.ledger.entries
     return Step(
         params.average_linear,
@@ -107,7 +96,7 @@ def step(epsilon: float | None, seed: int) -> Step:
 
 
 def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
-    """Show one stage of the step, with all four to play."""
+    """Show one stage of the step, with all four as frames."""
     exact, noisy = step(None, values[SEED.name]), step(values[EPSILON.name], values[SEED.name])
     stages = {name: _stage(name, exact, noisy) for name in STAGES}
     largest = float(np.abs(noisy.linear).max())
@@ -121,17 +110,17 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
         table=lambda: _table(exact, noisy),
         explanation=(
             "The bound on **one** person sets the noise, whatever N is: here "
-            f"{number(noisy.noise_std['linear'])} beside sums as large as {largest:,.0f}. Sums grow with N "
-            "and noise does not, so more people mean better results at the same ε. The weights solve a "
-            f"system with the noisy matrix, which can magnify noise. **{noisy.missed(exact.weights)} of "
-            f"{len(FEATURES)}** intervals miss the weight without noise (◇): the paper's posterior takes the "
-            "released sums for exact. The improved variant counts the noise that it knows of."
+            f"{number(noisy.noise_std['linear'])}, beside sums as large as {largest:,.0f}. Sums grow with "
+            "N, noise does not, so more people give better results at the same ε. The weights solve a linear "
+            f"system with the noisy matrix, which can amplify noise. **{noisy.missed(exact.weights)} of "
+            f"{len(FEATURES)}** intervals miss the weight without noise (◇): the paper's posterior treats "
+            "the released sums as exact. The improved variant accounts for the noise."
         ),
     )
 
 
 def _stage(name: str, exact: Step, noisy: Step) -> dict[str, Any]:
-    """One frame: the bars, the matrix and (in the last one) the weights."""
+    """Return one frame: the bars, the matrix and, in the last one, the weights."""
     linear, curvature, colour = {
         "wall": (exact.linear, exact.curvature, GREY),
         "noise": (noisy.linear - exact.linear, noisy.curvature - exact.curvature, VERMILION),
@@ -150,8 +139,11 @@ def _stage(name: str, exact: Step, noisy: Step) -> dict[str, Any]:
 
 
 def _empty_traces(most: float) -> list[dict[str, Any]]:
-    """Return what no stage changes of the bars, the matrix (up to ±most), and both sets of weights."""
+    """Return the bars, the matrix (up to ±most) and both sets of weights, with what no stage changes."""
     scale = [[0, VERMILION], [0.5, "rgba(127,138,149,0.12)"], [1, BLUE]]
+    dot = {"color": BLUE, "size": 10}
+    third: dict[str, Any] = {"xaxis": "x3", "yaxis": "y3"}
+    hollow = {"color": GREY, "size": 11, "symbol": "diamond-open", "line": {"width": 2}}
     return [
         {"orientation": "h", "y": FEATURES, "hovertemplate": "%{y}: %{x:,.0f}<extra></extra>"},
         {
@@ -167,24 +159,8 @@ def _empty_traces(most: float) -> list[dict[str, Any]]:
             "ygap": 1,
             "hovertemplate": "%{y} × %{x}: %{z:,.0f}<extra></extra>",
         },
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "name": "Released",
-            "xaxis": "x3",
-            "yaxis": "y3",
-            "marker": {"color": BLUE, "size": 10},
-            "hovertemplate": "%{y}: %{x:.2f}<extra>with noise</extra>",
-        },
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "name": "Without noise",
-            "xaxis": "x3",
-            "yaxis": "y3",
-            "marker": {"color": GREY, "size": 11, "symbol": "diamond-open", "line": {"width": 2}},
-            "hovertemplate": "%{y}: %{x:.2f}<extra>without noise</extra>",
-        },
+        markers("Released", [], [], BLUE, hover="%{y}: %{x:.2f} with noise", marker=dot, **third),
+        markers("Without noise", [], [], GREY, hover="%{y}: %{x:.2f} without noise", marker=hollow, **third),
     ]
 
 
@@ -201,28 +177,19 @@ def _figure(stages: Mapping[str, Any], stage: str, exact: Step, noisy: Step) -> 
     features |= {"automargin": True, "fixedrange": True, "ticks": "", "showgrid": False}
     drawn = figures.figure(
         [{**trace, **shown} for trace, shown in zip(empty, frame["data"], strict=True)],
-        {
-            "domain": [0, 0.36],
-            "title": {"text": "Σ(y − ½)x"},
-            "range": _room(np.concatenate(ends)),
-            "nticks": 4,
-            "tickangle": 0,
-        },
+        axis("Σ(y − ½)x", domain=[0, 0.36], range=_room(np.concatenate(ends)), nticks=4, tickangle=0),
         features,
         xaxis2={
-            "domain": [0.40, 0.64],
+            **axis("Σ⟨ξ⟩xxᵀ, same order", domain=[0.40, 0.64]),
             "anchor": "y2",
-            "title": {"text": "Σ⟨ξ⟩xxᵀ, same order"},
             "showticklabels": False,
             "fixedrange": True,
             "showgrid": False,
             "ticks": "",
         },
         xaxis3={
-            "domain": [0.69, 1],
+            **axis("Weights (◇ no noise)", domain=[0.69, 1], range=_room(weights)),
             "anchor": "y3",
-            "title": {"text": "Weights (◇ no noise)"},
-            "range": _room(weights),
             "fixedrange": True,
             "zeroline": True,
         },

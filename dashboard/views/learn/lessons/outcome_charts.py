@@ -1,6 +1,7 @@
-"""Charts of one run at a time, of a risk model, of topics and of digits, with the others to play."""
+"""Charts of one run of a risk model, of topics and of digits, with the other runs as frames."""
 
 import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,19 +14,19 @@ from vips_core.reports.figures import BLUE, GREY, Figure
 from vips_core.reports.traces import axis, line, markers
 
 NON_PRIVATE = len(EPSILONS) - 1
-COLUMNS = 5  # topics on one screen
-MILLISECONDS = 600
-ROUNDS = 4
+COLUMNS = 5  # topics that fit side by side with readable words
+MILLISECONDS = 600  # per frame: long enough to see a curve or an image, not to read words
+ROUNDS = 4  # times that Play shows all runs
 CELL = 30  # pixels of an image with its margin
 
 
 def label(epsilon: float) -> str:
-    """Write an ε of the results."""
+    """Format an ε of the results."""
     return "∞" if math.isinf(epsilon) else f"{epsilon:g}"
 
 
 def risk(results: Results, place: int, run: int, revealed: bool) -> Figure:
-    """ROC of one run, and the AUC of every run at every ε."""
+    """Draw the ROC of one run, and the AUC of every run at every ε."""
     ticks = [label(epsilon) for epsilon in EPSILONS]
     places = np.arange(len(EPSILONS))
     shown = places if revealed else places[-1:]
@@ -60,19 +61,17 @@ def risk(results: Results, place: int, run: int, revealed: bool) -> Figure:
             axis("False positive rate", range=[0, 1], tickformat=".0%"),
             axis("True positive rate", range=[0, 1.02], tickformat=".0%"),
             axis("ε", tickvals=places, ticktext=ticks, range=[-0.5, NON_PRIVATE + 0.5]),
-            axis("AUC of held-out people", range=[lowest - 0.02, 0.9]),
+            axis("Held-out AUC", range=[lowest - 0.02, 0.9]),
         ),
         ("", ""),
     )
-    drawn["layout"]["annotations"] = [_headline(place, run)]
-    frames = [_frame(place, seed, moving(seed), [0, 4]) for seed in range(results.auc.shape[1])]
-    return figures.played(drawn, frames, run, MILLISECONDS, ROUNDS)
+    return _played(drawn, place, run, results.auc.shape[1], moving, traces=(0, 4))
 
 
 def topics(results: Results, place: int, run: int, revealed: bool) -> Figure:
-    """First words of the topics of one run; in colour those that the first run without noise has too.
+    """Draw the first words of one run's topics, in colour those that the first run without noise shares.
 
-    Shown are the topics on which runs without noise agree most.
+    The topics are those on which the runs without noise agree most.
     """
     if not revealed:
         place = NON_PRIVATE
@@ -103,15 +102,13 @@ def topics(results: Results, place: int, run: int, revealed: bool) -> Figure:
             "ticktext": [f"Topic {k + 1}" for k in range(COLUMNS)],
         },
         {"range": [ranks - 0.4, -0.6], **hidden},
-        annotations=[_headline(place, run)],
         showlegend=False,
     )
-    frames = [_frame(place, seed, moving(seed), [0]) for seed in range(results.words.shape[1])]
-    return figures.played(drawn, frames, run, 2 * MILLISECONDS, ROUNDS)
+    return _played(drawn, place, run, results.words.shape[1], moving, milliseconds=2 * MILLISECONDS)
 
 
 def digits(results: Results, place: int, run: int, revealed: bool) -> Figure:
-    """Ten test digits, each above what one run makes of it."""
+    """Draw ten test digits, each above its reconstruction by one run."""
     if not revealed:
         place = NON_PRIVATE
 
@@ -137,25 +134,36 @@ def digits(results: Results, place: int, run: int, revealed: bool) -> Figure:
             "tickvals": middles,
             "ticktext": ["test image", "this run"] * 2,
         },
-        annotations=[_headline(place, run)],
         showlegend=False,
     )
-    frames = [_frame(place, seed, moving(seed), [0]) for seed in range(results.reconstructions.shape[1])]
-    return figures.played(drawn, frames, run, MILLISECONDS, ROUNDS)
+    return _played(drawn, place, run, results.reconstructions.shape[1], moving)
 
 
 def _pairs(images: Array, reconstructed: Array) -> npt.NDArray[np.int8]:
-    """Rows of five images (below 0) and of their reconstructions (above 0), in the file's grey levels."""
+    """Return rows of five images (below 0) and their reconstructions (above 0), in the file's grey levels."""
     rows = [part for five in (slice(0, 5), slice(5, 10)) for part in (-images[five], reconstructed[five])]
     padded = np.pad(np.array(rows) * LEVELS, ((0, 0), (0, 0), (1, 1), (1, 1)))
     return padded.transpose(0, 2, 1, 3).reshape(4 * CELL, 5 * CELL).round().astype(np.int8)
 
 
-def _frame(place: int, seed: int, data: list[dict[str, Any]], traces: list[int]) -> dict[str, Any]:
-    layout = {"annotations": [_headline(place, seed)]}
-    return {"name": f"run {seed + 1}", "data": data, "traces": traces, "layout": layout}
+def _played(
+    drawn: Figure,
+    place: int,
+    run: int,
+    runs: int,
+    moving: Callable[[int], list[dict[str, Any]]],
+    traces: Sequence[int] = (0,),
+    milliseconds: int = MILLISECONDS,
+) -> Figure:
+    """Add a frame for each run to a figure of one of them, with the run in the headline."""
 
+    def layout(seed: int) -> dict[str, Any]:
+        noise = "Without noise" if place == NON_PRIVATE else f"ε = {label(EPSILONS[place])}"
+        return {"annotations": [figures.headline(f"<b>{noise}</b>, run {seed + 1}")]}
 
-def _headline(place: int, seed: int) -> dict[str, Any]:
-    noise = "Without noise" if place == NON_PRIVATE else f"ε = {label(EPSILONS[place])}"
-    return figures.headline(f"<b>{noise}</b>, run {seed + 1}")
+    frames: list[dict[str, Any]] = [
+        {"name": f"run {seed + 1}", "data": moving(seed), "traces": list(traces), "layout": layout(seed)}
+        for seed in range(runs)
+    ]
+    drawn = {**drawn, "layout": drawn["layout"] | layout(run)}
+    return figures.played(drawn, frames, run, milliseconds, ROUNDS)

@@ -1,9 +1,5 @@
-"""What noise does to topics, to a risk model and to digits, over many real runs.
+"""The effect of noise on topics, a risk model and digits, over many real runs from `sample_data.lessons`."""
 
-All numbers come from the runs that `sample_data.lessons` made.
-"""
-
-import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,10 +9,10 @@ import pandas as pd
 
 from dashboard.background import Later
 from dashboard.components.bounds import at_most
-from dashboard.state import Choice, Number
+from dashboard.state import Choice
 from dashboard.views.learn.lessons import outcome_charts
-from dashboard.views.learn.lessons.base import Answer, Outcome, Question, Scale, lesson
-from sample_data import lessons as results_file
+from dashboard.views.learn.lessons.base import Answer, Outcome, Question, Scale, lesson, whole
+from sample_data import lessons as results
 from sample_data.lessons import EPSILONS, Results
 from vips_core.kernels import Array
 from vips_core.reports.figures import Figure
@@ -24,30 +20,30 @@ from vips_core.reports.figures import Figure
 
 @dataclass(frozen=True)
 class Trained:
-    """A model that was trained again and again.
+    """A model with its repeated runs.
 
     Attributes
     ----------
     row
         Its row in the results' table of spent ε.
-    scores
-        Function of the results: held-out scores of its runs, (ε, seed).
+    column
+        The attribute of the results with the held-out scores of its runs, (ε, seed).
     style
-        How a score is written.
+        The format of a score.
     draw
-        Function of the results, the place of ε, the run, and whether the answer is revealed.
+        Function of the results, the index of ε, the run, and whether the answer is revealed.
     size
-        How many records share how many sums.
+        Numbers of records and of sums.
     story
         Who trains what, for the question.
     blind
-        The score of a model that gives all that is possible the same probability.
+        The score of a model with equal probabilities for every outcome.
     """
 
     label: str
     row: int
     score: str
-    scores: Callable[[Results], Array]
+    column: str
     style: str
     draw: Callable[[Results, int, int, bool], Figure]
     size: str
@@ -56,11 +52,11 @@ class Trained:
     smaller_is_better: bool = False
 
     def of_runs(self) -> Array:
-        """Held-out scores of the runs, (ε, seed)."""
-        return self.scores(results())
+        """Return the held-out scores of the runs, (ε, seed)."""
+        return np.asarray(getattr(results.load(), self.column))
 
     def write(self, score: float) -> str:
-        """Write a score for people."""
+        """Format a score."""
         return format(float(score), self.style)
 
 
@@ -69,7 +65,7 @@ MODELS = {
         label="Stroke risk",
         row=0,
         score="AUC",
-        scores=lambda all_runs: all_runs.auc,
+        column="auc",
         style=".3f",
         draw=outcome_charts.risk,
         size="4,204 people and 45 weights.",
@@ -80,7 +76,7 @@ MODELS = {
         label="Topics",
         row=1,
         score="Perplexity",
-        scores=lambda all_runs: all_runs.perplexity,
+        column="perplexity",
         style=",.0f",
         draw=outcome_charts.topics,
         size="19,070 paragraphs and 60,000 topic–word counts: many sums share the signal.",
@@ -92,7 +88,7 @@ MODELS = {
         label="Digits",
         row=2,
         score="Pixel accuracy",
-        scores=lambda all_runs: all_runs.accuracy,
+        column="accuracy",
         style=".1%",
         draw=outcome_charts.digits,
         size="6,000 images and 784 pixels by 50 hidden units.",
@@ -112,28 +108,14 @@ EPSILON = Scale(
     "ε",
     "0.1",
     {label: label for label in map(outcome_charts.label, EPSILONS)},
-    "Runs were made at these values; ∞ is training without noise.",
+    "The runs exist at these values; ∞ is training without noise.",
 )
-RUN = Number(
-    "outcomes_run",
-    "Run",
-    1,
-    1,
-    8,
-    "Another run draws other noise. Play shows them in turn.",
-    tuple(range(1, 9)),
-    whole=True,
-)
-
-
-@functools.cache
-def results() -> Results:
-    """Return the shipped results, read once."""
-    return results_file.load()
+_RUN_HELP = "Each run has fresh noise. Play shows them in turn."
+RUN = whole("outcomes_run", "Run", 1, range(1, results.DIGIT_SEEDS + 1), _RUN_HELP)
 
 
 def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
-    """Show one run at one ε, with the other runs to play."""
+    """Show one run at one ε, with the other runs as frames."""
     model, run = MODELS[values[WHAT.name]], values[RUN.name] - 1
     place = list(EPSILON.options).index(values[EPSILON.name])
     here, without_noise = model.of_runs()[place], model.of_runs()[-1].mean()
@@ -141,12 +123,12 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
     worst, best = (high, low) if model.smaller_is_better else (low, high)
     return Outcome(
         numbers=(
-            ("ε by PLD, from the ledger", at_most(float(results().spent[model.row, place]))),
+            ("ε by PLD, from the ledger", at_most(float(results.load().spent[model.row, place]))),
             (f"{model.score}, mean", model.write(here.mean())),
             ("Worst – best run", f"{worst} – {best}"),
             ("Without noise", model.write(without_noise)),
         ),
-        figure=model.draw(results(), place, run, revealed),
+        figure=model.draw(results.load(), place, run, revealed),
         table=lambda: _table(model),
         explanation=(
             f"{model.size} At ε = {values[EPSILON.name]}, {here.size} runs gave from **{low}** to "
@@ -165,7 +147,7 @@ def _table(model: Trained) -> pd.DataFrame:
 
 
 def question(values: Mapping[str, Any]) -> Question:
-    """Ask what one run at ε = 0.1 of the chosen model gives."""
+    """Ask for the score of one run of the chosen model at ε = 0.1."""
     model = MODELS[values[WHAT.name]]
     scores = model.of_runs()
     noisy, exact = scores[0], model.write(scores[-1].mean())
@@ -173,15 +155,15 @@ def question(values: Mapping[str, Any]) -> Question:
     score = model.score if model.score.isupper() else model.score.lower()
     return Question(
         f"{model.story} once, with ε = 0.1. Without noise the {score} would be {exact}. What will this one "
-        "run give?",
+        "run reach?",
         (
-            Answer(f"About {exact}: noise averages out", "The noise is there in full in every single run."),
+            Answer(f"About {exact}: noise averages out", "Every single run has the full noise."),
             Answer(
                 f"{model.write(noisy.mean())}, always",
-                "That is the mean of many runs; each draws its own noise.",
+                "That is the mean of many runs; each has its own noise.",
             ),
-            Answer(f"Nobody can say: {noisy.size} tries gave from {low} to {high}"),
-            Answer(f"{model.blind}: nothing but noise is left", "Every run here did better than that."),
+            Answer(f"Nobody can say: {noisy.size} runs ranged from {low} to {high}"),
+            Answer(f"{model.blind}: nothing but noise is left", "Every run here scored better than that."),
         ),
     )
 
@@ -193,7 +175,7 @@ LESSON = lesson(
     look=look,
     question=question,
     solution=(
-        f"{_AUC[0].std():.3f} and {_AUC[2].std():.3f}. Report mean and spread over runs "
-        "on public data; on private data every further run, and choosing the best of them, costs privacy too."
+        f"{_AUC[0].std():.3f} and {_AUC[2].std():.3f}. Report the mean and standard deviation of "
+        "runs on public data; on private data, every further run and the choice of the best one cost privacy."
     ),
 )

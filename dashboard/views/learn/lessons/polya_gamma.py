@@ -1,4 +1,4 @@
-"""Pólya–Gamma: ⟨ξ⟩ and its bound ¼, and the logistic curve above its Gaussian lower bounds."""
+"""Pólya–Gamma: ⟨ξ⟩ and its bound ¼, and Gaussian lower bounds on the logistic curve."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,39 +12,27 @@ from dashboard.state import Number
 from dashboard.views.learn.lessons.base import Outcome, lesson
 from dashboard.views.learn.lessons.figures import mark, point, side_by_side, swept
 from vips_core.kernels import Array
-from vips_core.kernels.polya_gamma import pg_means
+from vips_core.kernels.special import pg_means
 from vips_core.reports.figures import BLUE, GREY, PURPLE, VERMILION, Figure
-from vips_core.reports.traces import line
+from vips_core.reports.traces import axis, line
 
-LARGEST = 10.0
-TANGENT = Number(
-    "polya_c",
-    "Tangent point c",
-    2.0,
-    0.0,
-    LARGEST,
-    "Where the Gaussian touches the logistic curve.",
-    tuple(round(0.25 * quarter, 2) for quarter in range(41)),
-)
-PLACE = Number(
-    "polya_psi",
-    "Log-odds ψ",
-    4.0,
-    -LARGEST,
-    LARGEST,
-    "Where the bounds are compared with the curve.",
-    tuple(round(0.5 * half, 1) for half in range(-20, 21)),
-)
+LARGEST = 10.0  # end of the axes of c and ψ, where the logistic curve is flat
+_TOUCH = "The Gaussian touches the logistic curve here."
+_QUARTERS = tuple(0.25 * quarter for quarter in range(41))
+TANGENT = Number("polya_c", "Tangent point c", 2.0, 0.0, LARGEST, _TOUCH, _QUARTERS)
+_COMPARE = "The bounds are compared with the curve here."
+_HALVES = tuple(0.5 * half for half in range(-20, 21))
+PLACE = Number("polya_psi", "Log-odds ψ", 4.0, -LARGEST, LARGEST, _COMPARE, _HALVES)
 
 
 def tangent_bound(psi: Any, c: float) -> Array:
-    """Gaussian in ψ below the logistic curve that touches it at ±c, with curvature ⟨ξ⟩ of PG(1, c)."""
+    """Return the Gaussian lower bound that touches the logistic curve at ±c, with curvature ⟨ξ⟩."""
     psi = np.asarray(psi, float)
     return np.asarray(expit(c) * np.exp((psi - c) / 2 - _mean(c) / 2 * (psi**2 - c**2)))
 
 
 def quarter_bound(psi: Any, c: float) -> Array:
-    """Gaussian below the logistic curve that touches it at c alone, with the largest curvature ¼."""
+    """Return the Gaussian lower bound that touches the curve at c only, with the largest curvature ¼."""
     away = np.asarray(psi, float) - c
     return np.asarray(expit(c) * np.exp(expit(-c) * away - away**2 / 8))
 
@@ -67,9 +55,10 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
         table=lambda: _bounds(c),
         explanation=(
             f"⟨ξ⟩ is largest at c = 0, where it is ¼, and falls to **{xi:.4f}** at c = {c:g}. So one person "
-            "moves Σ⟨ξ⟩xxᵀ by at most ¼ in the Frobenius norm (root of the sum of squares), in "
-            "which ‖xxᵀ‖ = ‖x‖² ≤ 1. Given ξ, the likelihood is Gaussian in ψ and the model conjugate. "
-            f"At ψ = {psi:g} the bound with ⟨ξ⟩ misses {gaps[0]:.3f}, the simpler one with ¼ {gaps[1]:.3f}."
+            "moves Σ⟨ξ⟩xxᵀ by at most ¼ in the Frobenius norm (root of the sum of squares), because "
+            "‖xxᵀ‖ = ‖x‖² ≤ 1. Given ξ, the likelihood is Gaussian in ψ and the model is conjugate. "
+            f"At ψ = {psi:g}, the bound with ⟨ξ⟩ lies {gaps[0]:.3f} below the curve, the simpler one with ¼ "
+            f"{gaps[1]:.3f}."
         ),
     )
 
@@ -107,10 +96,10 @@ def _figure(c: float, psi: float, revealed: bool) -> Figure:
         left,
         right,
         (
-            {"title": {"text": "Argument c"}, "range": [-0.2, LARGEST + 0.2]},
-            {"title": {"text": "⟨ξ⟩"}, "range": [0, 0.3 if revealed else 1.05]},
-            {"title": {"text": "Log-odds ψ"}, "range": [-LARGEST, LARGEST]},
-            {"title": {"text": "p(y = 1)"}, "range": [0, 1.05]},
+            axis("Argument c", range=[-0.2, LARGEST + 0.2]),
+            axis("⟨ξ⟩", range=[0, 0.3 if revealed else 1.05]),
+            axis("Log-odds ψ", range=[-LARGEST, LARGEST]),
+            axis("p(y = 1)", range=[0, 1.05]),
         ),
         ("Mean of ξ ~ PG(1, c)", "Curve, lower bounds"),
     )
@@ -121,7 +110,7 @@ def _figure(c: float, psi: float, revealed: bool) -> Figure:
 
 
 def _mean_lines(c: float) -> list[dict[str, Any]]:
-    """Return ⟨ξ⟩ over its argument, its bound, and where c is."""
+    """Return ⟨ξ⟩ against its argument, its bound, and a marker at c."""
     arguments, xi = np.linspace(0, LARGEST, 201), _mean(c)
     return [
         line("⟨ξ⟩", arguments, pg_means(arguments), BLUE, "solid", "c = %{x:.2f}: ⟨ξ⟩ = %{y:.4f}"),

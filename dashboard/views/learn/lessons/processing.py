@@ -1,4 +1,4 @@
-"""Post-processing: whatever is done with a release alone costs nothing, and can make it better."""
+"""Post-processing: computing with a release alone costs no privacy, and can improve accuracy."""
 
 import functools
 from collections.abc import Mapping
@@ -10,8 +10,7 @@ import pandas as pd
 from dashboard.background import Later
 from dashboard.components.bounds import at_most
 from dashboard.components.formats import number
-from dashboard.state import Number
-from dashboard.views.learn.lessons import controls
+from dashboard.views.learn.lessons import base
 from dashboard.views.learn.lessons.base import Outcome, lesson
 from dashboard.views.learn.lessons.figures import LEGEND_BELOW, figure, played
 from vips_core.kernels import Array
@@ -19,30 +18,22 @@ from vips_core.privacy import gaussian
 from vips_core.reports.figures import BLUE, GREEN, GREY, Figure
 from vips_core.reports.traces import axis
 
-DELTA, DRAWS = 1e-5, 400
+DELTA = 1e-5
+DRAWS, SHOWN = 400, 12  # draws of the noise: for the average error, and to choose from
 GROUPS = ("0–9", "10–19", "20–29", "30–39", "40–49", "50–59", "60–69", "70–79", "80–89", "90+")
-COUNTS = np.array([3, 9, 41, 62, 48, 30, 17, 8, 2, 0], float)  # generated: cases by age, one each
-NOISE = controls.noise_multiplier("processing", 5.0)
-DRAW = Number(
-    "processing_draw",
-    "Draw of the noise",
-    1,
-    1,
-    12,
-    "A known seed: for teaching, never for private data.",
-    tuple(range(1, 13)),
-    whole=True,
-)
+COUNTS = np.array([3, 9, 41, 62, 48, 30, 17, 8, 2, 0], float)  # generated cases by age
+NOISE = base.noise_multiplier("processing", 5.0)
+DRAW = base.draw_of_noise("processing_draw", SHOWN)
 
 
 @functools.lru_cache(maxsize=64)
 def released(noise: float) -> Array:
-    """Counts with noise, (draw, group); one person is in one group, so moves them by 1."""
+    """Return noisy counts, (draw, group); each person is in one group and moves one count by 1."""
     return np.asarray(COUNTS + noise * np.random.default_rng(3).standard_normal((DRAWS, COUNTS.size)))
 
 
 def cleaned(noisy: Array) -> Array:
-    """Counts that can be: none below 0, and the public total (the nearest such point to each release)."""
+    """Return the nearest counts to each release that are not negative and have the public total."""
     ordered = -np.sort(-noisy, axis=-1)
     over = (np.cumsum(ordered, axis=-1) - COUNTS.sum()) / np.arange(1, COUNTS.size + 1)
     last = (ordered > over).sum(axis=-1, keepdims=True) - 1
@@ -50,7 +41,7 @@ def cleaned(noisy: Array) -> Array:
 
 
 def error(counts: Array) -> float:
-    """Root of the mean squared error over draws and groups."""
+    """Return the root mean squared error over draws and groups."""
     return float(np.sqrt(((counts - COUNTS) ** 2).mean()))
 
 
@@ -62,7 +53,7 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
     epsilon = at_most(float(gaussian.epsilon(1 / noise, DELTA)))
     frames: list[dict[str, Any]] = [
         {"name": f"draw {place + 1}", "data": _bars(noisy[place], clean[place], revealed)}
-        for place in range(12)
+        for place in range(SHOWN)
     ]
     return Outcome(
         numbers=(
@@ -76,11 +67,12 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
             {"Age": GROUPS, "True": COUNTS, "Released": noisy[draw], "Cleaned": clean[draw]}
         ),
         explanation=(
-            f"No function of a release knows more about anyone than the release does: ε stays **{epsilon}**. "
-            "Counts below 0 cannot be, and the total is public, so moving to the nearest counts that can be "
-            f"takes the error from {number(error(noisy))} to **{number(error(clean))}** on average over "
-            f"{DRAWS} draws. Training works like this too: parameters are functions of noisy sums. Looking "
-            "at the true counts to choose how to clean would be another release, with its own ε."
+            f"No function of a release reveals more about anyone than the release itself: ε stays "
+            f"**{epsilon}**. Counts are not negative and their total is public, so moving to the nearest "
+            f"possible counts reduces the error from {number(error(noisy))} to **{number(error(clean))}** on "
+            f"average over {DRAWS} draws. Training works the same way: parameters are functions of noisy "
+            "sums. Choosing how to clean by looking at the true counts would be another release, with its "
+            "own ε."
         ),
     )
 

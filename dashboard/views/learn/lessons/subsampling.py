@@ -1,4 +1,4 @@
-"""Subsampling: what small batches save in ε, and the efficiency that they cost."""
+"""Subsampling: small batches reduce ε, and efficiency."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,37 +10,37 @@ import pandas as pd
 from dashboard.background import Later
 from dashboard.components.bounds import at_most
 from dashboard.components.charts import WAITING
-from dashboard.views.learn.lessons import controls
+from dashboard.views.learn.lessons import base
 from dashboard.views.learn.lessons.base import Outcome, lesson
 from dashboard.views.learn.lessons.figures import point, side_by_side, swept
 from vips_core import rounding
 from vips_core.kernels import Array
 from vips_core.reports.figures import BLUE, FOOT, GREEN, GREY, Figure, log_axis, log_ends
-from vips_core.reports.traces import line
+from vips_core.reports.traces import axis, line
 
-LEAST_RATE = 1e-3
-RATE = controls.sampling_rate("subsampling", 0.05, least=LEAST_RATE)
-NOISE = controls.noise_multiplier("subsampling", 1.24)
-STEPS = controls.steps("subsampling", 20, least=1, most=1000)
+LEAST_RATE = 1e-3  # left end of the chart: batches of a thousandth of the records
+RATE = base.sampling_rate("subsampling", 0.05, least=LEAST_RATE)
+NOISE = base.noise_multiplier("subsampling", 1.24)
+STEPS = base.steps("subsampling", 20, least=1, most=1000)
 DELTA = 1e-4  # the paper's
 
 
 @dataclass(frozen=True)
 class Sampled:
-    """ε by PLD and efficiency at some sampling rates."""
+    """ε by PLD and efficiency at several sampling rates."""
 
     rates: Array
     epsilons: Array
     efficiencies: Array
 
     def table(self) -> pd.DataFrame:
-        """One row for each rate."""
+        """Return one row for each rate."""
         return pd.DataFrame({"q": self.rates, "ε (PLD)": self.epsilons, "Efficiency": self.efficiencies})
 
 
 def sampled(rates: tuple[float, ...], noise: float, steps: int) -> Sampled:
-    """Return both at these rates."""
-    plans = [controls.sampled_plan(noise, rate, steps, DELTA) for rate in rates]
+    """Return ε and efficiency at these rates."""
+    plans = [base.sampled_plan(noise, rate, steps, DELTA) for rate in rates]
     return Sampled(
         np.array([plan.sampling_rate for plan in plans]),
         np.array([plan.epsilon("pld") for plan in plans]),
@@ -49,7 +49,7 @@ def sampled(rates: tuple[float, ...], noise: float, steps: int) -> Sampled:
 
 
 def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
-    """Show ε and efficiency over the sampling rate."""
+    """Show ε and efficiency against the sampling rate."""
     rate, noise, steps = (values[p.name] for p in (RATE, NOISE, STEPS))
     at_rate = later(sampled, (rate,), noise, steps)
     grid = later(sampled, tuple(np.geomspace(LEAST_RATE, 1, 13)), noise, steps)
@@ -67,7 +67,7 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
 
 
 def _played(grid: Sampled, rate: float, here: tuple[float, float], revealed: bool) -> Figure:
-    """Let the dot walk from full batches down the curve, and end at this rate."""
+    """Return a figure whose frames move the dot from full batches down the curve to this rate."""
     on_grid = zip(grid.rates[::-1], grid.epsilons[::-1], grid.efficiencies[::-1], strict=True)
     way = {q: (epsilon, efficiency) for q, epsilon, efficiency in on_grid if q > rate} | {rate: here}
     return swept(lambda q: _figure(grid, q, *way[q], revealed), way, "q")
@@ -92,19 +92,20 @@ def _figure(grid: Sampled, rate: float, epsilon: float, efficiency: float, revea
             q_axis,
             log_axis("ε by PLD (log scale)", *log_ends(grid.epsilons, 0.1)),
             q_axis,
-            {"title": {"text": "Efficiency"}, "range": [0, 1.08], "tickformat": ".0%"},
+            axis("Efficiency", range=[0, 1.08], tickformat=".0%"),
         ),
-        ("What q saves", "What q costs, at the same ε"),
+        ("Privacy gained by sampling", "Signal lost, at the same ε"),
     )
 
 
 def _explanation(rate: float, epsilon: float, efficiency: float) -> str:
     return (
-        f"Drawing {rate:.3g} of the records hides people: ε falls to {at_most(epsilon)}. But each step also "
-        f"sees less. Full batches with more noise, at the same ε, would have a signal over noise "
-        f"{1 / efficiency:.3g} times as large: this plan's efficiency is **{efficiency:.0%}**. At "
-        "equal signal, small batches save computing time, not privacy. Efficiency compares privacy noise "
-        "only: that other people are drawn each time makes sampled sums vary even more, which it leaves out."
+        f"Sampling a share of {rate:.3g} of the records hides people: ε falls to {at_most(epsilon)}. But "
+        "each step also sees fewer of them. Full batches with more noise, at the same ε, have a "
+        f"signal-to-noise ratio {1 / efficiency:.3g} times as high: this plan's efficiency is "
+        f"**{efficiency:.0%}**. At an equal signal-to-noise ratio, small batches save computing time, not "
+        "privacy. Efficiency counts privacy noise only; it ignores the sampling variance, which makes "
+        "sampled sums vary even more."
     )
 
 

@@ -1,13 +1,26 @@
-"""What changes of gradients tell of the curvature, and regression on columns that share much of it."""
+"""What changes of gradients say of the curvature, and regression on columns that share much of it."""
 
 import numpy as np
 import pytest
 from scipy.special import expit
 
 import vips_core as vips
-from vips_core.models.logistic import secants
-from vips_core.models.logistic.coordinates import from_moments, moment_block, moment_sums
-from vips_core.models.logistic.posterior import Directions
+from vips_core.models.logistic.constants import Constants
+from vips_core.models.logistic.coordinates import from_moments
+from vips_core.models.logistic.curvature import (
+    Directions,
+    add_direction,
+    no_directions,
+    rank_one_update,
+)
+from vips_core.models.logistic.sums import moment_block, moments
+
+CONSTANTS = Constants()
+
+
+def update(known, move, change, noise_std):
+    limits = CONSTANTS.min_z_direction, CONSTANTS.harmless_excess
+    return rank_one_update(known, move, change, noise_std, *limits)
 
 
 def spiked(rng, size=40, excess=500.0):
@@ -21,7 +34,7 @@ def test_one_change_shows_a_shared_direction():
     rng = np.random.default_rng(0)
     diagonal, direction, curvature = spiked(rng)
     move = rng.normal(size=40)
-    found, excess = secants.beyond(diagonal * move, move, curvature @ move, noise_std=1e-9)
+    found, excess = update(diagonal * move, move, curvature @ move, noise_std=1e-9)
     assert abs(found @ direction) == pytest.approx(1)
     assert excess == pytest.approx(500)
 
@@ -34,23 +47,23 @@ def test_noise_alone_is_no_direction():
     for _ in range(draws):
         move = rng.normal(size=40)
         change = diagonal * move + 5 * np.sqrt(2) * rng.normal(size=40)
-        false += secants.beyond(diagonal * move, move, change, noise_std=5.0) is not None
+        false += update(diagonal * move, move, change, noise_std=5.0) is not None
     assert false <= draws * 0.01
 
 
 def test_a_little_more_than_known_is_left_alone():
     move = np.ones(10)
-    assert secants.beyond(move, move, 1.9 * move, noise_std=1e-9) is None
-    assert secants.beyond(move, move, 2.1 * move, noise_std=1e-9) is not None
+    assert update(move, move, 1.9 * move, noise_std=1e-9) is None
+    assert update(move, move, 2.1 * move, noise_std=1e-9) is not None
 
 
-def test_joined_directions_are_orthogonal_and_add_up():
+def test_added_directions_are_orthogonal_and_add_up():
     rng = np.random.default_rng(0)
-    shared, total = secants.none(12), np.zeros((12, 12))
+    shared, total = no_directions(12), np.zeros((12, 12))
     for excess in (3.0, 2.0, 5.0):
         direction = rng.normal(size=12)
         direction /= np.linalg.norm(direction)
-        shared = secants.joined(shared, direction, excess)
+        shared = add_direction(shared, direction, excess, most=8)
         total += excess * np.outer(direction, direction)
     np.testing.assert_allclose(shared.vectors.T @ shared.vectors, np.eye(3), atol=1e-12)
     np.testing.assert_allclose((shared.vectors * shared.excess) @ shared.vectors.T, total, atol=1e-12)
@@ -103,6 +116,7 @@ def test_what_is_mostly_zero_does_not_depend_on_the_unit(value):
     x = value * (rng.random((2000, 4)) < shares)
     rows = vips.Table(x, rng.random(2000) < 0.5, ("a", "b", "c", "d"), norm_bound=2.0)
     block = moment_block(2.0, 1.0, 4)
-    sums = moment_sums(rows, 2.0, block)
-    where = from_moments(sums, 1e-6, 2.0, block, 2000, 0.5, np.zeros((0, 2), np.int64))
-    np.testing.assert_array_equal(where.centre != 0, [True, True, False, False])
+    sums = moments(rows, 2.0, block)
+    none = np.zeros((0, 2), np.int64)
+    found = from_moments(sums, 1e-6, 2.0, block.bound, 2000, none, 0.5, CONSTANTS)
+    np.testing.assert_array_equal(found.centre != 0, [True, True, False, False])

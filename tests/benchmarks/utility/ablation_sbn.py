@@ -1,0 +1,100 @@
+"""The refined sigmoid belief network's mechanisms, each turned off; see `ablation`.
+
+Only sets that need no download: subsets of the shipped MNIST, scikit-learn's digits and our generated digits.
+"""
+
+import functools
+from dataclasses import replace
+
+import numpy as np
+
+import vips_core as vips
+from sample_data import generate
+from tests.benchmarks.utility import images
+from tests.benchmarks.utility.ablation import Ablation, Measure
+from vips_core.kernels.symmetric import from_triangles
+from vips_core.models.sbn.model import SBN
+from vips_core.models.sbn.moments import Moments
+from vips_core.models.sbn.refined import CONSTANTS
+from vips_core.models.sbn.scores import scores
+from vips_core.records import Images
+
+DELTA = 1e-4
+HIDDEN = 50
+PASSES = 12
+TRAIN = {"mnist 1,500": 1500, "digits": 1527, "mnist 6,000": 6000, "generated": 3000}
+TEST = 1500
+GENERATED = 7000
+
+
+class RawCovariance(Moments):
+    """Takes the noisy covariance, cut to its nonnegative eigenvalues, for the true one."""
+
+    def _moments(self, params):
+        mean, covariance, _ = super()._moments(params)
+        values, vectors = np.linalg.eigh(covariance)
+        return mean, (vectors * np.maximum(values, 0)) @ vectors.T, 0.0
+
+
+class UnweighedCorrection(Moments):
+    """Corrects the mean image by the moments alone, whatever their noise."""
+
+    def _moments(self, params):
+        return super()._moments(replace(params, centre_std=0.0))
+
+
+class NoTotalRow(Moments):
+    """Takes N for the total weight, and the first release for the mean image."""
+
+    def _moments(self, params):
+        covariance = from_triangles(params.second, self.pixels + 1)[1:, 1:] / params.records
+        return params.pixel_centre, covariance, params.second_std / params.records / np.sqrt(2)
+
+
+def constants(algorithm=Moments, **values):
+    return functools.partial(algorithm, constants=replace(CONSTANTS, **values))
+
+
+VARIANTS = {
+    "mean image in a release of its own": constants(steps=1),
+    "clipping": constants(residual_clip=1.0),
+    "row of total weight": constants(NoTotalRow, total_row=1e-6),
+    "correction of the mean weighed by its noise": UnweighedCorrection,
+    "neighbouring pixels agree": constants(neighbour_range=1e-9),
+    "covariance denoised": RawCovariance,
+    "groups of eigenvectors": constants(groups=1),
+    "several rounds": constants(rounds=1),
+    "average of rounds": constants(forgetting=0.0),
+    "logit gain": constants(logit_gain=1.0),
+}
+
+
+@functools.lru_cache(1)
+def split(name: str, seed: int) -> tuple[Images, Images]:
+    """Return (train, test) of a set, another split for every seed."""
+    rows = generate.digits(GENERATED, seed=0)[0] if name == "generated" else images.load(name.split()[0])
+    train, test = rows.split(images.TEST_SHARE, seed)
+    return train[np.arange(len(train)) < TRAIN[name]], test[np.arange(len(test)) < TEST]
+
+
+def score(name, epsilon, seed, variant):
+    train, test = split(name, seed)
+    model = SBN(train.shape[0] * train.shape[1], HIDDEN, train.shape)
+    if variant:
+        vars(model)["algorithm"] = variant(model)  # models are frozen
+    plan = model.recommend(records=len(train), epsilon=epsilon, delta=DELTA, epochs=PASSES)
+    accuracy, likelihood = scores(model, vips.fit(model, train, plan, seed=seed).params, test)
+    return {"accuracy": accuracy, "log_likelihood": likelihood}
+
+
+ABLATION = Ablation(
+    data=tuple(TRAIN),
+    variants=VARIANTS,
+    score=score,
+    measures={
+        "accuracy": Measure(larger_is_better=True, tolerance=0.002),
+        "log_likelihood": Measure(larger_is_better=True, tolerance=2.0),
+    },
+    epsilons=(0.5, 1.0, 4.0),
+    draws=3,
+)

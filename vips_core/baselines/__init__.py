@@ -1,1 +1,0 @@
-"""Rivals of Bayesian logistic regression: non-private ERM, objective perturbation, DP-SGD."""

@@ -1,0 +1,169 @@
+"""What a batch contributes: sums over labelled rows, each record within its bound (E-steps).
+
+The refined variant weights records and does not rescale them: w = min(1, bound/‖z‖) depends on x alone, so
+the weighted estimating equation Σ w(y − σ(xᵀm))x = 0 keeps the model's coefficients. Shares are cut to the
+block's grid, which makes sums exact. A curvature is released as the whole matrix; the average of its two
+triangles has as little noise as a packed triangle would have.
+
+A row's share depends on that row alone: BLAS computes only exact products of a row
+(`vips_core.kernels.exact`), and everything else is computed row by row. Bounds are lowered by the rounding
+error of a norm of that many columns. If a person has several rows, each row's share is multiplied by one over
+their number (`row_weights`) before it is cut, and the average of shares within a bound is within it.
+
+| symbol       | code        | shape  |
+|--------------|-------------|--------|
+| x, y         | `x`, `y`    | (n, d), (n,) |
+| w            | `weight`    | (n,)   |
+| z            | see `coordinates` | (n, d) |
+| θ            | `point`     | (d+1,), the level's coordinate first |
+"""
+
+from typing import Any
+
+import numpy as np
+import scipy  # its parts load when they are used
+from scipy import sparse
+
+from vips_core.kernels import Array
+from vips_core.kernels.exact import cut, lowered, row_sums, square_step
+from vips_core.kernels.pool import map_chunks
+from vips_core.models.base import Block
+from vips_core.models.logistic import kernels
+from vips_core.models.logistic.coordinates import Coordinates, unit
+from vips_core.records import Table
+
+ROWS = 1024  # rows that BLAS sees at a time: they stay in the cache
+CHUNK = 4096  # rows of one thread's task
+NARROW = 31  # columns up to which BLAS multiplies two matrices faster than one triangle (OpenBLAS, AVX-512)
+
+
+def moment_block(norm_bound: float, radius: float, d: int) -> Block:
+    """Return the block of `moments`."""
+    return Block(radius / unit(norm_bound, d), shape=(2 * d + 2,))
+
+
+def moments(batch: Table, norm_bound: float, block: Block) -> Array:
+    """Return Σ v·(x, min(x², |x|), k(1−y), ky) in units of a column; v shortens records to the bound k.
+
+    min(x², |x|) is the square for values in [−1, 1] and never longer than x.
+    """
+    x, y, row_weights = batch.x, batch.y.astype(np.float64), batch.row_weights
+    per_unit, bound = 1 / unit(norm_bound, x.shape[1]), lowered(block.bound, cells=2 * x.shape[1] + 1)
+
+    def chunk_sums(start: int, stop: int) -> Array:
+        rows = x[start:stop] * per_unit
+        if sparse.issparse(rows):
+            cells = np.minimum(rows.data**2, np.abs(rows.data))
+            squares = sparse.csr_array((cells, rows.indices, rows.indptr), shape=rows.shape)
+        else:
+            squares = np.minimum(rows**2, np.abs(rows))
+        norm = np.sqrt(norms(rows) ** 2 + norms(squares) ** 2 + block.bound**2)
+        weight = row_weights[start:stop] * at_most(bound, norm)
+        labels = np.column_stack([1 - y[start:stop], y[start:stop]])
+        sums = (row_sum(columns, weight, block.grid) for columns in (rows, squares))
+        return np.concatenate([*sums, row_sum(labels, weight * block.bound, block.grid)])
+
+    chunk = max(len(y), 1) if sparse.issparse(x) else ROWS  # dense rows stay in the cache
+    return np.asarray(sum(map_chunks(chunk_sums, len(y), chunk), np.zeros(block.shape)))
+
+
+def gradient_and_diagonal(batch: Table, coordinates: Coordinates, point: Array, block: Block) -> Array:
+    """Return the gradient, the squares of columns and the two totals; `refined` has the formulas."""
+    x, y, row_weights = batch.x, batch.y.astype(np.float64), batch.row_weights
+    if sparse.issparse(x):
+        x = coordinates.filled(x)
+    columns = coordinates.centre, coordinates.scale, 1 / coordinates.reach
+    bound = lowered(block.bound, cells=len(point))
+    constant, grid = coordinates.constant, block.grid
+    missing = np.zeros((0, 2), np.int64) if coordinates.missing is None else coordinates.missing
+    common = np.flatnonzero(coordinates.centre)
+    place = np.full(x.shape[1], -1)
+    place[common] = np.arange(len(common))
+
+    def chunk_sums(start: int, stop: int) -> Array:
+        steps, labels = np.zeros(block.shape), (y[start:stop], row_weights[start:stop])
+        if sparse.issparse(x):
+            cells = x.data, x.indices, x.indptr[start : stop + 1]
+            kernels.add_sparse_shares(
+                *cells, *labels, common, place, *columns, constant, point, bound, grid, steps
+            )
+        else:
+            kernels.add_shares(x[start:stop], *labels, missing, *columns, constant, point, bound, grid, steps)
+        return steps
+
+    steps = sum(map_chunks(chunk_sums, len(y), CHUNK), np.zeros(block.shape))
+    return np.asarray(steps * block.grid)
+
+
+def curvature(batch: Table, coordinates: Coordinates, point: Array, block: Block) -> Array:
+    """Return Σ 4w²p(1−p)zzᵀ over records."""
+    x, row_weights, step = batch.x, batch.row_weights, square_step(block.grid)
+    columns, constant = (coordinates.centre, coordinates.scale), coordinates.constant
+    bound = lowered(block.bound, cells=len(point))
+
+    def chunk_sums(start: int, stop: int) -> Array:
+        total, out = np.zeros(block.shape, order="F"), np.empty((ROWS, len(point)))
+        for first in range(start, stop, ROWS):
+            last = min(first + ROWS, stop)
+            rows, written = x[first:last], out[: last - first]
+            dense = coordinates.filled(rows.toarray() if sparse.issparse(x) else rows)
+            kernels.write_weighted_rows(
+                dense, row_weights[first:last], *columns, constant, point, bound, step, written
+            )
+            add_products(written, total)
+        return total
+
+    total = sum(map_chunks(chunk_sums, batch.row_count, CHUNK), np.zeros(block.shape))
+    return mirrored(total) * step**2
+
+
+def add_products(weighted_rows: Array, total: Array) -> None:
+    """Add Σ xxᵀ over rows to `total`, which is in Fortran's order; below its diagonal maybe not."""
+    blas, columns = scipy.linalg.blas, weighted_rows.T
+    if len(columns) <= NARROW:
+        blas.dgemm(1.0, columns, columns, 1.0, total, trans_b=True, overwrite_c=True)
+    else:
+        blas.dsyrk(1.0, columns, 1.0, total, overwrite_c=True)
+
+
+def mirrored(total: Array) -> Array:
+    """Return the symmetric matrix that has this upper triangle."""
+    return np.asarray(np.triu(total) + np.triu(total, 1).T)
+
+
+def row_sum(x: Any, factors: Array, grid: float) -> Array:
+    """Return Σ factor·x over rows, each cut to the grid."""
+    if sparse.issparse(x):
+        cells = cut(x.data * np.repeat(factors, np.diff(x.indptr)), grid)
+        return np.asarray(np.bincount(x.indices, cells, minlength=x.shape[1]))
+    steps = np.zeros(x.shape[1])
+    kernels.add_rows(x, factors / grid, steps)
+    return steps * grid
+
+
+def norms(x: Any) -> Array:
+    """Return the L2 norm of every row."""
+    if sparse.issparse(x):
+        cells = sparse.csr_array((x.data**2, x.indices, x.indptr), shape=x.shape)
+        return np.sqrt(np.asarray(cells.sum(axis=1), np.float64).ravel())
+    return np.sqrt(row_sums(x**2))
+
+
+def at_most(bound: float, norm: Array) -> Array:
+    """Return factors that scale vectors of these norms down to `bound`, 1 where they are short enough."""
+    return np.asarray(bound / np.maximum(norm, bound))
+
+
+def quadratic_forms(x: Any, matrix: Array) -> Array:
+    """Return xᵀAx of every row; dense rows in chunks, which avoids a second n × d array.
+
+    The last bits of a dense row may depend on its neighbours: this is for predictions, not for shares.
+    """
+    forms = np.empty(x.shape[0])
+    if sparse.issparse(x):
+        kernels.sparse_quadratic_forms(x.data, x.indices, x.indptr, matrix, forms)
+    else:
+        for start in range(0, len(forms), ROWS):
+            rows = x[start : start + ROWS]
+            forms[start : start + ROWS] = row_sums((rows @ matrix) * rows)
+    return np.maximum(forms, 0.0)
