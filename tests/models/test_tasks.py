@@ -22,11 +22,12 @@ OWN_ROOMS = {  # a model's folder; the page that shows one model
     *(f"vips_core/models/{name}" for name in TASKS),
     *(f"dashboard/views/{page}" for page in ("topics", "risk", "images")),
 }
-EXAMPLES = {  # what is shown before anyone has chosen: a further model changes nothing here
+EXAMPLES = {  # what is shown before anyone has chosen: a further model need not change it
+    "dashboard/pages.py",  # which models have a page of their own
     "vips_core/sweeps/presets.py",  # the paper's experiments
     "dashboard/views/plan/usefulness.py",  # results that ship
-    "dashboard/views/audit/parameters.py",
-    "dashboard/views/frontier/parameters.py",
+    "dashboard/views/audit/form.py",
+    "dashboard/views/frontier/form.py",
 }
 OTHERS = sorted(
     name

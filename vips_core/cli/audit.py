@@ -54,7 +54,7 @@ def _audit(options: argparse.Namespace) -> None:
 
 
 def print_verdict(verdict: Verdict) -> None:
-    """Print what an audit says."""
+    """Print the verdict of an audit."""
     print(verdict.sentence())
     measured = rounding.down(verdict.measured)
     rows = {

@@ -43,7 +43,7 @@ def add_fit(commands: Any) -> None:
 
 
 def add_request(parser: argparse.ArgumentParser, task: Task, other_data: str) -> None:
-    """Declare what a request has; `other_data` says what there is besides the samples."""
+    """Declare the options of a request; `other_data` names what `--data` takes besides samples."""
     parser.add_argument("--data", required=True, help=f"{', '.join(samples_of(task.kind))}, {other_data}")
     parser.add_argument("--method", choices=task.methods, default=REFINED)
     add_options(parser, {**SPENDING, **task.options})
@@ -56,7 +56,7 @@ def requested(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def answer_queued(store: Store, run_id: str, options: argparse.Namespace) -> None:
-    """Let a run go on in the background, and say how to follow it."""
+    """Run in the background, and print how to follow the run."""
     supervisor.detach(store)
     answer(options, {"run": run_id}, f"Run {run_id} is queued; see vips-explorer runs show {run_id}")
 
@@ -201,7 +201,7 @@ def _cost(result: Mapping[str, Any]) -> str:
 
 
 def print_result(result: Mapping[str, Any], summary: str) -> None:
-    """Print what came of a run and what it cost."""
+    """Print a run's results and cost."""
     print(f"{summary}\n")
     print(_cost(result))
     if result["held_out"]:

@@ -24,7 +24,11 @@ def add_plan(commands: Any) -> None:
     noise = plan.add_mutually_exclusive_group(required=True)
     noise.add_argument("--noise", type=float, help="σ, noise multiplier")
     noise.add_argument("--target-epsilon", type=float, help="find the noise multiplier for this ε")
-    noise.add_argument("--target-tpr", type=float, help="find the noise at which at most this share is found")
+    noise.add_argument(
+        "--target-tpr",
+        type=float,
+        help="find the noise at which an attack detects at most this share",
+    )
     noise.add_argument("--target-advantage", type=float, help="find the noise for this largest TPR − FPR")
     noise.add_argument("--target-posterior", type=float, help="find the noise for this largest belief")
     plan.add_argument(
@@ -119,6 +123,6 @@ def print_risk(risk: AttackRisk) -> None:
 
 
 def print_notes(notes: Sequence[str]) -> None:
-    """Print what to look out for."""
+    """Print warnings about the plan."""
     for note in notes:
         print(f"\nWarning: {note}")

@@ -1,4 +1,4 @@
-"""`vips-explorer runs`: what was trained, what is training, and what came of it."""
+"""`vips-explorer runs`: list, show, cancel and export runs."""
 
 import argparse
 import json

@@ -38,7 +38,7 @@ def answer(options: argparse.Namespace, content: Any, *sentences: str) -> None:
 
 
 class _Shown:
-    """Standard error for what is good to see: a reader who has left, or a full disk, ends no work."""
+    """Standard error for progress: a closed terminal or a full disk stops no run."""
 
     def write(self, text: str) -> None:
         with contextlib.suppress(OSError):

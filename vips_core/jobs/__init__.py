@@ -1,1 +1,1 @@
-"""What trains: a request, its plan, and the processes that carry it out."""
+"""Training: requests, plans, and the processes that carry them out."""

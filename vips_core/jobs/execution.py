@@ -32,7 +32,7 @@ LOG = "worker.log"  # of the process that does a run; it stays where it is
 
 
 def published_files(task: Task, folder: Path) -> list[Path]:
-    """Return the files of a run that hold nothing but what was released, and so may leave the store.
+    """Return the files of a run that hold only what was released, and so may leave the store.
 
     Everything else in the folder (logs, locks, whatever comes later) stays where it is.
     """
@@ -92,7 +92,7 @@ def run(
 
 
 def _stopped(prepared: Prepared, steps: int) -> list[str]:
-    """Say what a private run has cost that was stopped: accountants take the number of steps as given."""
+    """Warn that a stopped private run costs its whole ε: accountants take the number of steps as fixed."""
     plan = prepared.wall_plan
     if not prepared.request.private or steps == plan.steps:
         return []
@@ -104,9 +104,9 @@ def _stopped(prepared: Prepared, steps: int) -> list[str]:
 
 
 def epsilon_so_far(request: Request, progress: Progress[Any]) -> float:
-    """ε by an accountant that answers at once: exact for full batches, otherwise RDP.
+    """Return ε by a fast accountant: exact for full batches, otherwise RDP.
 
-    The target of the whole run holds for each part of it, too.
+    No part of a run costs more than the target of the whole.
     """
     accountant = "gaussian" if progress.plan.sampling_rate == 1 else "rdp"
     epsilon = progress.ledger.epsilon(progress.plan.delta, accountant)

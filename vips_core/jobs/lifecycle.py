@@ -1,4 +1,4 @@
-"""What workers and supervisors do to a run: claim it, begin, advance and finish it, end abandoned ones.
+"""The life of a run in the store: claimed, begun, advanced, finished, or ended after its worker died.
 
 A worker may release only what it has announced: `advance` writes into the ledger how many releases there may
 be by then, before they happen, in a transaction that fails once the run was taken from the worker. So a run
@@ -38,7 +38,7 @@ if sys.platform != "win32":
 
 
 class GivenUpError(Exception):
-    """The run was taken from its worker, which must not release anything more."""
+    """The worker has lost the run, and must release nothing more."""
 
 
 def claim(store: Store, limit: int) -> tuple[str, int] | None:
@@ -71,7 +71,7 @@ def claim(store: Store, limit: int) -> tuple[str, int] | None:
 
 
 def drop_claim(store: Store, run_id: str) -> None:
-    """Let a run start again whose process ended before it began."""
+    """Release the claim on a run whose process ended before it began the run."""
     waits = "id = ? AND status = 'queued' AND claimed IS NOT NULL"
     if store.database.read(f"SELECT 1 FROM runs WHERE {waits}", [run_id]):
         with store.database.write() as connection:
@@ -80,7 +80,7 @@ def drop_claim(store: Store, run_id: str) -> None:
 
 @dataclass
 class ClaimedRun:
-    """A run that one worker trains. Every method raises `GivenUpError` once it was taken from the worker."""
+    """A run that one worker trains. Every method raises `GivenUpError` once the worker has lost the run."""
 
     store: Store
     id: str
@@ -96,9 +96,9 @@ class ClaimedRun:
         score: float | None = None,
         steps: int | None = None,
     ) -> bool:
-        """Record progress and announce so many `releases` in all; True where the run shall stop instead.
+        """Record progress and announce a total of `releases`; return True if the run must stop instead.
 
-        Where it shall stop, nothing is announced.
+        If it must stop, nothing is announced.
         """
         with self.store.database.write() as connection:
             row = self._row(connection)
@@ -142,7 +142,7 @@ class ClaimedRun:
 
 
 def begin(store: Store, run_id: str) -> ClaimedRun | None:
-    """Take a waiting run in hand; None where it no longer waits."""
+    """Start a queued run as this process's own; None if it is no longer queued."""
     worker = secrets.token_hex(8)
     with store.database.write() as connection:
         changed = connection.execute(

@@ -187,7 +187,7 @@ def queue(store: Store, prepared: Prepared, *, held: bool = False) -> str:
     prepared
         The run.
     held
-        Whether other processes let it be for a while, because the caller starts it itself.
+        Whether the run is claimed for the caller, who starts it itself.
 
     Returns
     -------

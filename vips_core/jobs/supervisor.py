@@ -1,4 +1,4 @@
-"""Starts waiting runs as processes of their own and notices those that died.
+"""Start queued runs in separate processes, and end the runs of processes that died.
 
 There is no process in charge: whoever calls `start` (a page, a command, a worker at its end, the loop below)
 does what is due, in transactions that let several callers act at once. Workers outlive their starter. Warm
@@ -110,12 +110,12 @@ _handing_out = threading.Lock()
 
 
 def limit() -> int:
-    """How many runs may train at once: `VIPS_WORKERS` where set, otherwise the number of cores."""
+    """Return how many runs may train at once: `VIPS_WORKERS`, by default the number of cores."""
     return validate.from_environment("VIPS_WORKERS", default=os.cpu_count() or 1, low=1)
 
 
 def warm_limit() -> int:
-    """How many processes wait for runs: `VIPS_WARM`, which the dashboard sets; otherwise none."""
+    """Return how many warm workers to keep: `VIPS_WARM`, which the dashboard sets; by default none."""
     return min(limit(), validate.from_environment("VIPS_WARM", default=0, low=0))
 
 
@@ -163,7 +163,7 @@ def _process(store: Store, log: Path, *what: str, variables: Mapping[str, str] |
 
 
 def start(store: Store, launch: Callable[[Store, str, int], Child] = launch) -> list[str]:
-    """End what dead workers left, and start what may start.
+    """End the runs of dead workers, and start as many queued runs as the limit allows.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ from vips_core.store.rows import CANCELLED, DONE, FAILED, FIT
 from vips_core.store.store import Store
 
 OnStep = Callable[[Any], object]  # of a fit's Progress or of a sweep's CellProgress
-Job = Callable[[ClaimedRun, OnStep | None], None]  # what a run of some kind does once it is in hand
+Job = Callable[[ClaimedRun, OnStep | None], None]  # trains, sweeps or audits a run that was claimed
 _PAUSE = 0.2  # seconds between two computations of ε so far, which a fast step does not wait for
 _NICE = 4  # priority of training, 0 being that of the pages: beside another busy process, 0.3 of a core
 _WATCHING = 0.1  # share of the time that may go to scores while training
@@ -39,10 +39,10 @@ class KeptElsewhereError(ValueError):
 
 
 def work(store: Store, run_id: str, on_step: OnStep | None = None, job: Job | None = None) -> None:
-    """Do a waiting run to its end, which the store then tells.
+    """Run a queued job to completion and record its status.
 
-    Mistakes in the run are recorded in the store and not raised. What is raised: `ValueError` where the run
-    does not wait or the store cannot be written (the run is then settled later), and `KeyboardInterrupt`.
+    Errors of the run are recorded in the store, not raised. Raised are `ValueError` if the run is not queued
+    or the store cannot be written (the run is then settled later), and `KeyboardInterrupt`.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ _JOBS = {FIT: train}
 
 
 class _Follower:
-    """What happens after each step: progress is stored, and the next release announced."""
+    """Stores progress after each step and announces the next release."""
 
     def __init__(self, run: ClaimedRun, prepared: Prepared, on_step: OnStep | None, disk_space: Path) -> None:
         self._run = run
@@ -190,7 +190,7 @@ class _Follower:
         self._disk_space.unlink(missing_ok=True)
 
     def kept_elsewhere(self, error: Exception) -> Exception:
-        """Keep what was released in another place, and return the error with what was spent and where."""
+        """Save the release elsewhere; return the error with the cost and the place."""
         last = self._last
         if last is None:
             return error
@@ -220,7 +220,7 @@ class _Follower:
 
 
 def _sentence(error: Exception) -> str:
-    """Say what went wrong in one line, without a traceback."""
+    """Describe an error in one line, without a traceback."""
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return f"the disk is full: {error.strerror or error}"
     if isinstance(error, OSError) and error.filename is not None:  # the log has the path
@@ -232,7 +232,7 @@ def _sentence(error: Exception) -> str:
 
 
 def _log(run: ClaimedRun) -> None:
-    """Keep the traceback for those who can read it, where the disk allows."""
+    """Append the traceback to the run's log, if the disk allows."""
     try:
         with (run.store.folder(run.id) / execution.LOG).open("a", encoding="utf-8") as file:
             file.write(traceback.format_exc())
@@ -245,7 +245,7 @@ def main(
     jobs: Mapping[str, Job] | None = None,
     then: Callable[[Store], object] = supervisor.start,
 ) -> int:
-    """Do one run, `then` start those that wait; without a run, those that come on standard input.
+    """Do one run, `then` start queued ones; without a run, do those ordered on standard input.
 
     SIGTERM asks it to stop within one step. `jobs` says what runs of each kind do; left out, there are only
     those that train one model.
@@ -311,9 +311,9 @@ def give_way() -> None:
 def noted_interrupts(
     note: Callable[[threading.Event], object] = threading.Event.set,
 ) -> Iterator[threading.Event]:
-    """Let Ctrl-C do `note` with the event that is returned, by default set it, rather than raise.
+    """Let Ctrl-C call `note` on the returned event (by default, set it) instead of raising.
 
-    So does SIGTERM, by which batch systems end what has run for long enough, where nothing else handles it.
+    The same holds for SIGTERM, which batch systems send at a time limit, unless it has another handler.
     """
     noted = threading.Event()
     with contextlib.ExitStack() as afterwards:

@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dashboard import pages
-from dashboard.components.bounds import at_least, at_most
+from dashboard.components.formats import at_least, at_most
 from dashboard.views.runs import charts, data, history, text
 from tests import toy_model
 from tests.pages import address, checked, opened, settled, view
@@ -322,7 +322,7 @@ def test_data_sets_that_share_a_budget_by_mistake_are_separated(store):
     keys = [button.key for button in at.button if button.key.startswith("separate:")]
     assert keys == ["separate:north", "separate:south"]
     checked(button(at, "separate:south").click().run())
-    assert "separating data sets needs a name and a reason" in at.error[0].value
+    assert "Separating data sets needs a name and a reason" in at.error[0].value
     at.text_input(key="separate-by:south").set_value("Ada")
     at.text_input(key="separate-reason:south").set_value("both studies number from 1")
     checked(button(at, "separate:south").click().run())

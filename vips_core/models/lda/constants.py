@@ -1,4 +1,9 @@
-"""The constants of refined topics, in one place: an ablation replaces them."""
+"""The constants of refined topics, in one place, so that an ablation can replace them.
+
+Chosen by held-out completion perplexity on public documents (State of the Union, Wikipedia, newsgroups,
+docstrings, package descriptions and generated ones), unless derived as stated. "Without" is what
+`tests/benchmarks/utility/ablation_lda.py` measured: the mean change of perplexity when a mechanism is off.
+"""
 
 from dataclasses import dataclass
 
@@ -7,42 +12,54 @@ from dataclasses import dataclass
 class Constants:
     """What refined topics take as given."""
 
-    word_steps: int = 2
-    forming_steps: int = 2
-    fewest_split: int = 10
-    split_shape: float = 100.0
-    start_shape: float = 30.0
-    fewest_steps: int = 10
-    useful_steps: int = 20
-    cell_noise: float = 8.0
-    fewest_topics: int = 4
-    unmeasured_mass: float = 0.001
-    smallest_mass: float = 0.1
-    word_weight_power: float = 0.2
-    largest_word_weight: float = 8.0
-    cell_weight_power: float = 0.1
-    smallest_cell_share: float = 1e-3
-    expected: float = 0.9
-    count_noise: float = 10.0
-    usual_noise: float = 1.5
-    rank_offset: float = 10.0
-    rank_scales: tuple[float, float] = (1.0, 1.0)
-    word_slope_steps: int = 25
-    word_em_steps: int = 50
-    largest_log: float = 6.0
-    longest_step: float = 1.0
-    cell_variance: tuple[float, float] = (0.1, 10.0)
-    first_slope_steps: int = 6
-    slope_steps: int = 2
-    groups: int = 8
-    fewest_group_words: int = 100
+    # Steps of training
+    word_steps: int = (
+        2  # steps that measure word counts before topics; without (0): +7.4 %, with 1: no change
+    )
+    forming_steps: int = 2  # steps of the first, smaller generation of topics; without (0): +1.1 %
+    fewest_split: int = 10  # topics from which there are two generations: halves of fewer are too coarse
+    split_shape: float = 100.0  # shape of the gamma jitter of split topics: they differ by 10 %
+    start_shape: float = 30.0  # shape of the gamma distribution that topics start from: they differ by 18 %
+    fewest_steps: int = 10  # steps that topics need to form
+    useful_steps: int = 20  # steps beyond which noise grows and topics do not improve
+
+    # How many topics are measured
+    cell_noise: float = 8.0  # averaged noise over the mean of a cell, up to which one more topic pays
+    fewest_topics: int = 4  # measured whatever the noise, if the model has as many; without: no change
+    unmeasured_mass: float = 0.001  # mass of an empty topic over the average topic's: λ must be positive
+    smallest_mass: float = 0.1  # least mass over the average topic's, because noisy mass may be negative
+
+    # What is measured
+    word_weight_power: float = 0.2  # words weigh (V p_v)^-power: noise in proportion to counts; 0: no change
+    cell_weight_power: float = 0.1  # the same for cells of a word; without (0): +0.3 %
+    smallest_cell_share: float = 1e-3  # a cell's share over the average topic's, bounds its weight to 2
+    expected: float = 0.9  # part of exactly known words that is expected, not measured; without (0): +0.6 %
+    count_noise: float = 10.0  # expectations are divided by 1 + this · (noise / count)²; without (0): +1.7 %
+
+    # The average over steps
+    usual_noise: float = 1.5  # noise over cell at which step t weighs t^-1/2; without an average (∞): +12 %
+
+    # Layer 1: word shares
+    rank_offset: float = 10.0  # ranks; log(rank + 10) flattens the head of Zipf's law
+    rank_scales: tuple[float, float] = (1.0, 1.0)  # of vocabulary and English rank; without: +8 %, no change
+    word_slope_steps: int = 25  # Newton steps, until they settle; without (0): +5.6 %
+    word_em_steps: int = 50  # EM steps, until they settle; with 1: +0.6 %, Wikipedia +2.4 %
+
+    # Layer 3: semantic prior
+    largest_log: float = 6.0  # bounds the logarithm of a predicted ratio, so that exp stays finite
+    longest_step: float = 1.0  # largest change of a log ratio in a Newton step: diverges without
+    cell_variance: tuple[float, float] = (0.1, 10.0)  # least and largest ω²; keeps weights positive
+    slope_steps: int = 2  # Newton steps after each release, from the last prior; without (0): +10.5 %
+
+    # Layers 4 and 5: mixture prior and word classes
+    groups: int = 8  # of words by frequency; 1: no change on average, Wikipedia +1.1 %
+    fewest_group_words: int = 100  # words: a smaller group learns nothing of its own
+    # Gamma shapes that classes start from; one class: no change on average, Wikipedia +1.0 %
     class_shapes: tuple[float, ...] = tuple(4.0 ** (step / 3) for step in (-3, -1, 1, 3))
-    topic_grid: tuple[float, float, int] = (0.02, 50, 18)
-    word_grid: tuple[float, float, int] = (0.01, 500, 24)
-    first_em_steps: int = 10
-    em_steps: int = 2
-    bump_cells: float = 1e-3
-    class_columns: float = 1.0
+    topic_grid: tuple[float, float, int] = (0.02, 50, 18)  # first, last and number of bumps: cell / expected
+    word_grid: tuple[float, float, int] = (0.01, 500, 24)  # the same for words; one grid for both: +0.2 %
+    bump_cells: float = 1e-3  # cells that each bump has beforehand, so that none is lost for good
+    class_columns: float = 1.0  # words that each class has beforehand, likewise
 
 
 CONSTANTS = Constants()

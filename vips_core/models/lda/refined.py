@@ -168,7 +168,6 @@ class Refined:
         constants, words, steps = self.constants, len(total), params.word_steps + 1
         average = params.word_average + (total - params.word_average) / steps
         shares, share_std = word_shares(average, std / math.sqrt(steps), self.model.vocabulary, constants)
-        weights = (shares * words) ** -constants.word_weight_power
         return replace(
             params,
             lam=params.lam * (shares / params.word_shares),
@@ -176,7 +175,7 @@ class Refined:
             word_steps=steps,
             word_shares=shares,
             share_std=share_std,
-            weights=np.minimum(weights, constants.largest_word_weight),
+            weights=(shares * words) ** -constants.word_weight_power,
         )
 
     def _after_topics(
@@ -217,17 +216,16 @@ class Refined:
 
         `flat` is what is expected of cells before meaning says anything.
         """
-        constants, first = self.constants, params.topic_steps == 0
-        features = semantic_features(self.model.vocabulary)
-        steps = constants.first_slope_steps if first else constants.slope_steps
-        semantic = params.semantic_prior.fit(average / flat, noise / flat, features, steps, constants)
+        constants, features = self.constants, semantic_features(self.model.vocabulary)
+        cells = average / flat, noise / flat
+        semantic = params.semantic_prior.fit(*cells, features, constants.slope_steps, constants)
         ratios = semantic.ratios(features, constants)
         expected = flat * (ratios / (ratios * params.word_shares).sum(axis=1, keepdims=True))
         groups = frequency_groups(params.word_shares, constants)
         grid = np.geomspace(*constants.topic_grid)
-        steps = constants.first_em_steps if first else constants.em_steps
-        estimate, cells = shrink(average, expected, noise, groups, params.cell_prior, grid, steps, constants)
-        return estimate, semantic, cells
+        known = average, expected, noise
+        estimate, prior = shrink(*known, groups, params.cell_prior, grid, 1, constants)  # one step of EM
+        return estimate, semantic, prior
 
     def _split(self, params: RefinedParams) -> RefinedParams:
         """Split topics into the second generation; what the first has measured counts as one step."""
