@@ -44,13 +44,14 @@ class LDATask(Task):
         Score(
             _COMPLETION,
             larger_is_better=False,
-            meaning="how many words the model hesitates between when it guesses half of a text from the "
-            "other half",
+            meaning="how many words the model effectively chooses among when it predicts half of a text "
+            "from the other half",
         ),
         Score(
             _BOUND,
             larger_is_better=False,
-            meaning="at most how many words the model hesitates between in a new text, by the paper's rule",
+            meaning="at most how many words the model effectively chooses among in a new text, by the "
+            "paper's rule",
         ),
         Score(
             _COHERENCE,
