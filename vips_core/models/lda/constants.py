@@ -41,7 +41,6 @@ class Constants:
 
     # Layer 1: word shares
     rank_offset: float = 10.0  # ranks; log(rank + 10) flattens the head of Zipf's law
-    rank_scales: tuple[float, float] = (1.0, 1.0)  # of vocabulary and English rank; without: +8 %, no change
     word_slope_steps: int = 25  # Newton steps, until they settle; without (0): +5.6 %
     word_em_steps: int = 50  # EM steps, until they settle; with 1: +0.6 %, Wikipedia +2.4 %
 

@@ -92,12 +92,9 @@ def _word_features(vocabulary: tuple[str, ...], constants: Constants) -> Array:
     """Return each word's semantic features, and its log ranks in the vocabulary and in English."""
     rank = {word: place for place, word in enumerate(english_words())}
     ranks = np.arange(len(vocabulary)), np.array([rank.get(word.lower(), len(rank)) for word in vocabulary])
-    columns = [np.log(place + constants.rank_offset) for place in ranks]
-    spread = [
-        scale * ((column - column.mean()) / max(column.std(), 1e-9))
-        for scale, column in zip(constants.rank_scales, columns, strict=True)
-    ]
-    return np.column_stack([semantic_features(vocabulary), *spread])
+    logs = [np.log(place + constants.rank_offset) for place in ranks]
+    standardised = [(column - column.mean()) / max(column.std(), 1e-9) for column in logs]
+    return np.column_stack([semantic_features(vocabulary), *standardised])
 
 
 # 2. Residuals
