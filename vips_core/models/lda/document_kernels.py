@@ -1,11 +1,10 @@
 """Latent Dirichlet allocation of one document after the other: its words, the clip and the sum.
 
-The symbols are those of `sweep_kernels`. Counts are measured as weights[v] n_v φ_vk, residuals as
-w_kv n_v (φ_vk - e_kv):
+The symbols are those of `sweep_kernels`. Counts are measured as n_v φ_vk, residuals as w_kv n_v
+(φ_vk - e_kv):
 
 symbol          code       shape
 --------------  ---------  ----------------------------------------
-                weights    (V,) float32
 w_kv exp<ln β>  weighted   (V, P) float32, as rows, weighted
 w_kv e_kv       expected   (V, P) float32
 """
@@ -179,14 +178,13 @@ def read_resampled(words: Int32, counts: Int32, length: int, seed: int, word: In
 def add_documents(
     documents: Counts,
     topics: Topics,
-    weights: Float32,
     inference: Inference,
     limits: Limits,
     resampled: bool,
     seed: int,
     sums: Array,
 ) -> None:
-    """Add each document's weighted and clipped statistics to `sums`, words × padded topics, in grid steps.
+    """Add each document's clipped statistics to `sums`, words × padded topics, in grid steps.
 
     Every cell of a document is cut to a whole number of steps, so that sums are exact in any order.
     """
@@ -215,9 +213,8 @@ def add_documents(
             all_normalisers(padded, width, active, work)
             most_square, whole = 0.0, 0.0
             for u in range(used):
-                weighted = count[u] * weights[word[u]]
-                most_square += weighted * weighted
-                value[u] = weighted / found[u]
+                most_square += count[u] * count[u]
+                value[u] = count[u] / found[u]
                 whole += value[u]
             scale = 1.0
             # Otherwise even φ of 0 and 1 only would be within the bound, whose sums are 1 but for rounding.
@@ -225,7 +222,7 @@ def add_documents(
                 all_squares(padded, width, active, work)
                 norm_square = 0.0
                 for u in range(used):
-                    norm_square += float(count[u] * weights[word[u]]) ** 2 * square[u]
+                    norm_square += float(count[u]) ** 2 * square[u]
                 norm_square *= 1 + topics.number * ROUNDING
                 scale = min(1.0, limits.bound / math.sqrt(norm_square))
             if not (whole + 1) * (scale / grid) < LARGEST:

@@ -1,8 +1,8 @@
 """The E-step of latent Dirichlet allocation over documents, in threads.
 
-Every document's share is cut to whole steps of a grid, so that its sums are exact: they have the same bits in
-any order, for any number of threads and any split of the documents. `document_kernels` has what happens to
-one document, and `sweep_kernels` its iterations.
+Every document's share is cut to whole steps of a grid, so that sums are exact: the same bits for any order of
+documents, number of threads and split into shards. `document_kernels` treats one document after the
+other, `sweep_kernels` iterates over one.
 """
 
 from collections.abc import Callable
@@ -30,7 +30,7 @@ from vips_core.records import Documents
 if TYPE_CHECKING:
     from vips_core.models.lda.model import LDA
 
-LINE = 64  # bytes of a cache line
+LINE = 64  # bytes in a cache line
 GROUP = 512  # documents that a thread takes at a time
 LOG_FLOOR = -60.0
 SLACK = 1 - 1e-5  # float32 rounding of a norm must not lift a record above its bound
@@ -46,7 +46,7 @@ def cache_lines(shape: tuple[int, ...], dtype: Any) -> npt.NDArray[Any]:
 
 
 def expected_rows(lam: npt.NDArray[np.floating]) -> Float32:
-    """exp<ln β> of topics × words `lam`, as words × padded topics with the largest entry of each word 1."""
+    """Return exp<ln β> of `lam` (topics × words) as words × padded topics, with 1 as each word's maximum."""
     topics, words = lam.shape
     logs = np.asarray(digamma(lam))
     logs -= digamma(lam.sum(axis=1, keepdims=True))
@@ -57,9 +57,9 @@ def expected_rows(lam: npt.NDArray[np.floating]) -> Float32:
 
 
 def topic_word_sums(
-    model: "LDA", corpus: Documents, rows: Float32, weights: Float32, block: Block, *, resampled: bool
+    model: "LDA", corpus: Documents, rows: Float32, block: Block, *, resampled: bool
 ) -> Array:
-    """Sum over documents of weights[v] n_v φ_vk, each in the block's bound and on its grid: topics × words.
+    """Return Σ over documents of n_v φ_vk (topics × words), each in the block's bound and on its grid.
 
     `resampled` draws exactly the model's number of words with replacement from each document; otherwise
     longer documents are scaled down to it and shorter ones stay as they are. An empty document adds nothing.
@@ -69,7 +69,7 @@ def topic_word_sums(
 
     def add(documents: Counts, sums: Array) -> None:
         how = _inference(model), limits, resampled, model.seed
-        add_documents(documents, topics, weights, *how, sums)
+        add_documents(documents, topics, *how, sums)
 
     steps = _added(add, corpus, rows.shape)[:, : topics.number].T
     return np.multiply(steps, block.grid, order="C")
@@ -78,7 +78,7 @@ def topic_word_sums(
 def residual_sums(
     model: "LDA", corpus: Documents, rows: Float32, weighted: Float32, expected: Float32, block: Block
 ) -> Array:
-    """Sum over documents of w_kv n_v (φ_vk - e_kv), each in the bound and on the grid: topics × words.
+    """Return Σ over documents of w_kv n_v (φ_vk - e_kv) (topics × words), each in the bound, on the grid.
 
     `weighted` is w_kv exp<ln β> and `expected` w_kv e_kv, in the shape of `rows`. Longer documents are scaled
     down to the model's number of words.
@@ -94,7 +94,7 @@ def residual_sums(
 
 
 def word_sums(corpus: Documents, *, words: int, block: Block) -> Array:
-    """Sum over documents of their counts, longer ones scaled to `words` words, each in the block's bound."""
+    """Return Σ over documents of counts, of at most `words` words and within the block's bound each."""
 
     def add(documents: Counts, sums: Array) -> None:
         add_counts(documents, _limits(words, block), sums)
@@ -105,7 +105,7 @@ def word_sums(corpus: Documents, *, words: int, block: Block) -> Array:
 def infer_gammas(
     corpus: Documents, rows: Float32, topics: int, alpha: float, sweeps: int = 100, tolerance: float = 1e-3
 ) -> Array:
-    """γ of each document with all its words, documents × topics; an empty document keeps its prior."""
+    """Return γ of each document from all its words, documents × topics; an empty document keeps the prior."""
     gammas = np.empty((len(corpus), topics), np.float32)
     known = Topics(rows, row_sums(rows), topics), Inference(alpha, sweeps, tolerance)
 
@@ -129,8 +129,8 @@ def _limits(words: int, block: Block) -> Limits:
 
 
 def _added(add: Callable[[Counts, Array], None], corpus: Documents, shape: tuple[int, ...]) -> Array:
-    """Add all documents, in threads, each with sums of its own: they are exact, whoever adds what."""
-    starts = iter(range(0, len(corpus), GROUP))  # shared: who is ready takes the next group
+    """Add up all documents in threads, each with its own sums, which are exact in any order."""
+    starts = iter(range(0, len(corpus), GROUP))  # shared: a free thread takes the next group
 
     def thread_sums(*_: int) -> Array:
         sums = cache_lines(shape, np.float64)

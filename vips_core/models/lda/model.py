@@ -7,7 +7,7 @@ N       words_per_document
 λ       params.lam          (K, V) posterior of the topics
 α, η    alpha, eta          priors of a document's topics and of a topic's words
 s       block "topics"      (K, V) expected topic–word counts
-        block "words"       (V,) word counts (refined, first steps)
+        block "words"       (V,) word counts (refined, first step)
 a       clip                a document's block is clipped to a·N in L2 norm
 """
 

@@ -54,8 +54,7 @@ class Paper:
 
     def sums(self, params: PaperParams, batch: Documents, blocks: Mapping[str, Block]) -> dict[str, Array]:
         """Return the expected topic–word counts of documents of exactly N words each."""
-        weights, block = np.ones(len(self.model.vocabulary), np.float32), blocks["topics"]
-        return {"topics": topic_word_sums(self.model, batch, params.rows, weights, block, resampled=True)}
+        return {"topics": topic_word_sums(self.model, batch, params.rows, blocks["topics"], resampled=True)}
 
     def update(self, params: PaperParams, released: Released, step: int) -> PaperParams:
         """Move λ by ρ_t towards the posterior of the noisy counts."""

@@ -173,12 +173,20 @@ def add_weighted(ratio: Any, local: Float32, topic: Int64, active: int, at: int,
 
 
 @nb.njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
-def weighted_sums(padded: int, width: int, active: int, work: Workspace) -> np.float32:
+def weighted_sums(
+    local: Float32,
+    count: Float32,
+    padded: int,
+    width: int,
+    theta: Float32,
+    topic: Int64,
+    active: int,
+    total: Float32,
+) -> np.float32:
     """Write Σ_v n_v exp<ln β> / normaliser of each active topic, in sixteen sums, to `total`.
 
-    Returns Σ_v n_v / normaliser.
+    Returns Σ_v n_v / normaliser. Called in every sweep, so it takes no workspace: passing one is slower.
     """
-    local, count, theta, topic, total = work.local, work.counts, work.theta, work.topic, work.total
     many, some, few = zeros(64), zeros(32), zeros(16)
     to_many, to_some, size = padded // 64 * 64, padded // 32 * 32, ZERO
     for k in range(active + -active % SUMS):
@@ -364,7 +372,7 @@ def infer(topics: Topics, inference: Inference, padded: int, work: Workspace) ->
         elif unused * 16 > active and left > 1:  # fewer are not worth the moves
             active = without_unused(gain, theta, topic, active, total, no_gain)
         if left > 0:
-            size = weighted_sums(padded, width, active, work)
+            size = weighted_sums(work.local, count, padded, width, theta, topic, active, total)
             complete = bool(active == topics.number or unused_theta * size < no_gain)
     largest, padded_topics = TINY, active + -active % SUMS
     for k in range(padded_topics):
