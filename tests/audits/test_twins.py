@@ -20,7 +20,7 @@ BEHIND_A_BROKEN_WALL = {
 REAL = [
     case
     for case in CONFIGURATIONS
-    if case.name in ("lda refined", "logistic refined, wide and sparse", "sbn refined, large", "sbn paper")
+    if case.name in ("lda refined", "logistic refined, wide and sparse", "sbn refined", "sbn paper")
 ]
 
 
@@ -69,7 +69,7 @@ def loosely_clipped(model, blocks):
 
 
 @pytest.mark.parametrize(
-    ("name", "block"), [("lda refined", "topics"), ("lda paper", "topics"), ("sbn refined, large", "cross")]
+    ("name", "block"), [("lda refined", "topics"), ("lda paper", "topics"), ("sbn refined", "second")]
 )
 def test_real_models_without_their_clip_are_found(name, block):
     (case,) = [case for case in CONFIGURATIONS if case.name == name]

@@ -56,7 +56,7 @@ def test_what_a_method_ignores_makes_no_further_cells():
     [
         ({"model": "tree"}, "model must be one of lda, logistic, sbn, got 'tree'"),
         ({"topics": 5}, "topics is not an option of a sweep of logistic"),
-        ({"seed": 3}, "seed cannot be given in a sweep: give seeds"),
+        ({"seed": 3}, "seed is not an option of a sweep: give seeds"),
         ({"seeds": 0}, "seeds must be a whole number of at least 1"),
         ({"seeds": [1, 1]}, "seeds must differ"),
         ({"seeds": [-1]}, "seeds must be a whole number of at least 0 .*, got -1"),
@@ -70,7 +70,7 @@ def test_what_a_method_ignores_makes_no_further_cells():
         ({"figures": ["pie"]}, "figures must be one of epsilon, batch"),
         ({"figures": "epsilon"}, "figures must be a list"),
         ({"keep": "yes"}, "keep must be true or false"),
-        ({"title": 3}, "title must be a text"),
+        ({"title": 3}, "title must be text"),
         ({"seeds": 10_000, "epsilon": [1, 2]}, "at most 10,000 cells, got 20,000"),
     ],
 )

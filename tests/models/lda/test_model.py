@@ -75,23 +75,23 @@ def test_refined_comes_close_to_non_private_and_beats_paper_and_unigram(fits):
     assert scores["refined"] < scores["paper"]
 
 
-@pytest.mark.parametrize("method", ["refined", "paper"])
-def test_blocks_have_the_stated_bound_and_e_step_returns_just_them(documents, method):
+@pytest.mark.parametrize("variant", ["refined", "paper"])
+def test_blocks_have_the_stated_bound_and_e_step_returns_just_them(documents, variant):
     corpus, _ = documents
-    model, plan = LDA(4, corpus.vocabulary, 60, 0.2, method), plan_of(corpus)
+    model, plan = LDA(4, corpus.vocabulary, 60, 0.2, variant), plan_of(corpus)
     params = model.init(plan, np.random.default_rng(0))
     names = [set(model.blocks(plan, step)) for step in range(12)]
-    assert names == [{"words"} if method == "refined" and step < 1 else {"topics"} for step in range(12)]
+    assert names == [{"words"} if variant == "refined" and step < 1 else {"topics"} for step in range(12)]
     for step in (0, 5):
         (block,) = model.blocks(plan, step).values()
         assert block == Block(0.2 * 60, shape=(60,) if names[step] == {"words"} else (4, 60))
         assert set(model.e_step(params, corpus, model.blocks(plan, step)).sums) == names[step]
 
 
-@pytest.mark.parametrize("method", ["refined", "paper"])
-def test_e_step_is_stateless_and_an_empty_batch_is_legal(documents, method):
+@pytest.mark.parametrize("variant", ["refined", "paper"])
+def test_e_step_is_stateless_and_an_empty_batch_is_legal(documents, variant):
     corpus, _ = documents
-    model, plan = LDA(4, corpus.vocabulary, 60, variant=method), plan_of(corpus)
+    model, plan = LDA(4, corpus.vocabulary, 60, variant=variant), plan_of(corpus)
     params = model.init(plan, np.random.default_rng(0))
     shapes = {"words": (60,), "topics": (4, 60)}
     for step in (0, 5):
