@@ -50,7 +50,8 @@ class LDATask(Task):
         Score(
             _BOUND,
             larger_is_better=False,
-            meaning="the paper's upper bound on how many words the model effectively chooses among in a new text",
+            meaning="the paper's upper bound on how many words the model effectively chooses among in a "
+            "new text",
         ),
         Score(
             _COHERENCE,
