@@ -5,21 +5,6 @@ import os
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-__all__ = [
-    "few",
-    "from_environment",
-    "known_options",
-    "number",
-    "one_of",
-    "positive",
-    "same_order",
-    "sentence",
-    "share",
-    "shown",
-    "text",
-    "whole",
-]
-
 _MOST_NAMED = 3  # names in one sentence
 _MOST_CHARACTERS = 300  # of a sentence, as it is printed
 
