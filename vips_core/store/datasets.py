@@ -91,7 +91,12 @@ class DataSets(Home):
         """
         signature = declaration.author(by, reason)
         declaration.check_delta(cap, len(train), reason)
-        if _checked_name(name) in SAMPLES:
+        if not _NAME.fullmatch(name):
+            raise ValueError(
+                "the name of a data set must be 1 to 64 letters, digits, spaces, dots, dashes or "
+                f"underscores, and start with a letter or digit, got {name!r}"
+            )
+        if name in SAMPLES:
             raise ValueError(f"{name} is the name of a data set that comes with the project: choose another")
         if test is not None:
             check_alike(train, test)
@@ -357,12 +362,3 @@ class DataSets(Home):
     def _key(self) -> str:
         with self.database.reading() as connection:
             return declaration.fingerprint_key(connection)
-
-
-def _checked_name(name: str) -> str:
-    if not _NAME.fullmatch(name):
-        raise ValueError(
-            "the name of a data set must be 1 to 64 letters, digits, spaces, dots, dashes or underscores, "
-            f"and start with a letter or digit, got {name!r}"
-        )
-    return name
