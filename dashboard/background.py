@@ -1,4 +1,4 @@
-"""Slow work in the background, which a page follows when it is ready."""
+"""Slow work in the background: a page shows its result when it is ready."""
 
 import math
 import threading
@@ -12,10 +12,10 @@ import streamlit as st
 
 from dashboard.state import visit
 
-_LOOK = 0.05  # seconds between looks for newer input while a page waits
-_SOON = 0.01  # seconds between looks for a result
-_TOGETHER = 0.3  # seconds in which results that follow the first come with it
-_PATIENCE = 0.06  # seconds after which a page is drawn without what most often comes sooner
+_LOOK = 0.05  # seconds between checks for newer input while a page waits
+_SOON = 0.01  # seconds between checks for a result
+_TOGETHER = 0.3  # seconds after the first result in which others join it
+_PATIENCE = 0.06  # seconds that a page waits for a result that is usually quick
 
 
 class Background:
@@ -28,13 +28,13 @@ class Background:
         self._lock = threading.Lock()
 
     def result(self, function: Callable[..., Any], *args: Hashable) -> Any | None:
-        """Return the result of a call that was asked for and has ended, else None; raise what it raised."""
+        """Return the result of an earlier `ask`, None until it has ended; raise what the call raised."""
         with self._lock:
             future = self._futures.get((function, args))
         return future.result() if future is not None and future.done() and not future.cancelled() else None
 
     def ask(self, function: Callable[..., Any], *args: Hashable) -> Future[Any]:
-        """Return the future of this call, submitted now where it is new or was cancelled."""
+        """Return the future of this call, submitting it if it is new or was cancelled."""
         with self._lock:
             future = self._futures.pop((function, args), None)
             if future is None or future.cancelled():
@@ -45,19 +45,19 @@ class Background:
             return future
 
 
-_background = Background(threads=1, keep=256)  # a second would take turns from the pages
+_background = Background(threads=1, keep=256)  # a second thread would slow down the pages
 
 
 def compute_ahead(function: Callable[..., Any], *args: Hashable) -> None:
-    """Let a call be computed that a page will most likely ask for; nothing waits for it."""
+    """Compute a call that a page will probably need; nothing waits for it."""
     _background.ask(function, *args)
 
 
 class Later:
-    """The slow calls of one run of a page: call it for a result or None, and the page follows when ready.
+    """The slow calls of one run of a page, each of which returns a result or None for now.
 
-    On leaving the `with` block, calls that only the previous run waited for are dropped, and if something
-    is missing the run, whose fast part is on the page by then, waits for it and starts the page again.
+    At the end of the `with` block, calls that only the previous run needed are dropped. If a result is
+    missing, the run waits for it, with its fast part already shown, and then reruns the page.
     """
 
     def __init__(self) -> None:
@@ -70,11 +70,11 @@ class Later:
         self._asked.append(call)
         result = _background.result(function, *args)
         if result is None:
-            self._missing.append(call)  # started when the fast part is drawn, which it would slow down
+            self._missing.append(call)  # starts after the fast part is drawn, which it would slow down
         return result
 
     def soon(self, function: Callable[..., Any], *args: Hashable) -> Any | None:
-        """Return as by a call, after waiting a moment: what most often comes at once should not flicker."""
+        """Return the result after a short wait, so that quick results do not flicker."""
         wait([_background.ask(function, *args)], _PATIENCE)
         return self(function, *args)
 
@@ -91,7 +91,7 @@ class Later:
 
 
 def rerun_when_ready(calls: Sequence[tuple[Any, ...]]) -> None:
-    """Wait for the first of these calls, and for those that end soon after it, then run the page again."""
+    """Wait for the first of these calls, and those that end soon after it, then rerun the page."""
     futures = [_background.ask(*call) for call in calls]
     wait_until(lambda: any(future.done() for future in futures), every=_SOON)
     wait_until(lambda: all(future.done() for future in futures), every=_SOON, most=_TOGETHER)
@@ -99,10 +99,10 @@ def rerun_when_ready(calls: Sequence[tuple[Any, ...]]) -> None:
 
 
 def wait_until(ready: Callable[[], bool], *, every: float, most: float = math.inf) -> None:
-    """Keep a page until something is ready, looking every so many seconds; any input of the visitor ends it.
+    """Wait until something is ready, checking every `every` seconds; any input of the visitor ends the wait.
 
-    This is the only way in which pages wait. (A polling fragment would send the browser's values with every
-    poll, and a late poll would undo an input.)
+    Pages wait in no other way. A polling fragment would send the browser's values with every poll, and a late
+    poll would undo an input.
     """
     end = time.monotonic() + most
     while not ready() and (left := end - time.monotonic()) > 0:
@@ -110,8 +110,8 @@ def wait_until(ready: Callable[[], bool], *, every: float, most: float = math.in
 
 
 def pause(seconds: float) -> None:
-    """Let time pass on a page; any input of the visitor ends its run."""
+    """Wait on a page; any input of the visitor ends its run."""
     end = time.monotonic() + seconds
     while (left := end - time.monotonic()) > 0:
         time.sleep(min(_LOOK, left))
-        visit.get("page")  # Streamlit looks for newer input at each access to the state, and ends this run
+        visit.get("page")  # each access to the state has Streamlit check for newer input, which ends this run

@@ -1,4 +1,4 @@
-"""No click is lost: what Streamlit would drop of a visitor's input, and of the files that are asked for."""
+"""Keep clicks and downloads that Streamlit would drop when a page is redrawn."""
 
 import contextlib
 import time
@@ -9,12 +9,12 @@ from streamlit.runtime.media_file_manager import MediaFileManager
 from streamlit.runtime.state import get_session_state
 from streamlit.runtime.state.safe_session_state import SafeSessionState
 
-KEPT = 60.0  # seconds for which a file can be had after its button was drawn anew
+KEPT = 60.0  # seconds for which a file stays available after its button was redrawn
 
 
 @contextlib.contextmanager
 def uninterrupted(session: SafeSessionState | None = None) -> Iterator[None]:
-    """Let newer input of the visitor, for which Streamlit abandons what it runs, wait for a `with` block."""
+    """Finish a `with` block before newer input of the visitor, for which Streamlit would abandon it."""
     session = session or get_session_state()
     look = session._yield_callback
     object.__setattr__(session, "_yield_callback", lambda: None)  # its own __setattr__ writes to the state
@@ -32,15 +32,15 @@ def _take_all_input(session: SafeSessionState, *args: Any, **named: Any) -> None
         _take_input(session, *args, **named)
 
 
-# Streamlit never takes up again what it abandons here: a click that newer input follows at once, or the rest
-# of a callback, so that half of what the visitor asked for would be done.
+# Streamlit never resumes what it abandons here: a click right before newer input, or the rest of a
+# callback, so that half of a request would be done.
 SafeSessionState.on_script_will_rerun = _take_all_input  # type: ignore[method-assign, assignment]
 
 _unused = MediaFileManager._get_inactive_file_ids
 
 
 def _long_unused(manager: MediaFileManager, ids: set[str]) -> set[str]:
-    """Return those ids that have been unused for long; `ids` are all that are unused now."""
+    """Return the ids that have been unused for long; `ids` are all that are unused now."""
     now, before = time.monotonic(), getattr(manager, "unused_since", {})
     since = {one: before.get(one, now) for one in ids}
     manager.unused_since = since  # type: ignore[attr-defined]
@@ -56,7 +56,7 @@ def _removable(manager: MediaFileManager) -> set[str]:
     return removable - buttons
 
 
-# A browser may ask for a file by the button that it shows, while the page is drawn anew with another, and
-# fetch it when the pages of other visitors have ended: by then Streamlit has forgotten both.
+# A browser may request a file through a button that was just redrawn, and fetch it after the pages of other
+# visitors ended: by then Streamlit has forgotten both.
 MediaFileManager._get_inactive_file_ids = _removable  # type: ignore[method-assign, assignment]
 MediaFileManager._remove_orphaned_deferred_callables = lambda self: None  # type: ignore[method-assign]

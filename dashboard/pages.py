@@ -45,7 +45,7 @@ def page(name: str) -> Any:
     else:
         title, icon = TITLES[name]
     return st.Page(
-        functools.partial(_draw, name), title=title, icon=icon, url_path=name, default=name == "start"
+        functools.partial(draw, name), title=title, icon=icon, url_path=name, default=name == "start"
     )
 
 
@@ -76,7 +76,8 @@ def _load(module: str) -> Any:
         return importlib.import_module(module)
 
 
-def _draw(name: str) -> None:
+def draw(name: str) -> None:
+    """Draw a page, whose module is loaded first."""
     if name.startswith(_ANY):
         _load("dashboard.model_page.page").show_any(name.removeprefix(_ANY))
     else:

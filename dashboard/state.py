@@ -1,4 +1,4 @@
-"""State of one visitor: values from the page's address, and callbacks that change them."""
+"""State of one visit: values from the page's address, and callbacks that change them."""
 
 import contextlib
 import math
@@ -24,49 +24,51 @@ visit = st.session_state  # of one visitor
 
 
 def widget_key(name: str, kind: str, shape: Hashable = "") -> str:
-    """Return the key of the present widget of some kind for a value; another `shape` is another widget.
+    """Return the key of the current widget of some kind for a value; another `shape` is another widget.
 
     When the value changes elsewhere, the widget gets a new key and starts from the new value. Setting it
-    under its old key would race: a message that the browser sent before it heard of the new value reports the
-    old one, which looks like a visitor changing it back. So no widget is set by its key; the visit's value is
-    always its default. A page that is entered anew has new keys too: what another page's widget said is past.
+    under its old key would race: a message that the browser sent earlier reports the old value, as if the
+    visitor had changed it back. So no widget is set by its key; its default is always the visit's value.
+    A page that is entered again gets new keys too, so that messages of the previous page are ignored.
     """
     renewed = visit.setdefault(f"widgets:{name}", {}).setdefault(kind, 0)
     return f"{kind}:{name}:{visit.get('entered', 0)}:{renewed}:{shape}"
 
 
-def heeds(key: str, act: Callable[[Any], object]) -> Callable[..., None]:
-    """Return a callback that acts on what the widget of this key says.
+def on_widget_change(key: str, act: Callable[[Any], object]) -> Callable[..., None]:
+    """Return a callback that passes the value of the widget with this key to `act`.
 
-    One that was replaced says nothing any more, although the browser reports it until a run has ended.
+    A widget that was replaced is ignored, although the browser reports its value until a run has ended.
     """
     kind, name, _, _, shape = key.split(":", 4)
 
-    def heed() -> None:
+    def callback() -> None:
         if key == widget_key(name, kind, shape):
             act(visit[key])
 
-    return heed
+    return callback
 
 
-def takes(name: str, key: str, read: Callable[[Any], Any] = lambda value: value) -> Callable[..., None]:
-    """Return a callback by which a value of the visit becomes what its widget says, read in some way."""
+def store_widget_value(
+    name: str, key: str, read: Callable[[Any], Any] = lambda value: value
+) -> Callable[..., None]:
+    """Return a callback that sets a value of the visit to what its widget shows, converted by `read`."""
 
-    def take(said: Any) -> None:
-        put(name, read(said), by=key.split(":")[0])
+    def store(shown: Any) -> None:
+        put(name, read(shown), by=key.split(":")[0])
         settle()
 
-    return heeds(key, take)
+    return on_widget_change(key, store)
 
 
-def sets(name: str, value: Any) -> Callable[..., None]:
+def set_value(name: str, value: Any) -> Callable[..., None]:
     """Return a callback that sets a value of the visit."""
     return lambda: change(name, value)
 
 
 @dataclass(frozen=True)
 class Number:
-    """A number in the page's address, within bounds; a slider moves on the `stops`, an entry by `step`."""
+    """A bounded number in the page's address; a slider moves on `stops`, an entry by `step`."""
 
     name: str
     label: str
@@ -88,7 +90,7 @@ class Number:
         default: float | None = None,
         step: float | None = None,
     ) -> "Number":
-        """Return the input for an option of requests, whose bounds and words it takes."""
+        """Return the input for an option of requests, with its bounds and words."""
         whole = option.kind is int
         return cls(
             name,
@@ -103,7 +105,7 @@ class Number:
         )
 
     def parse(self, text: str) -> float:
-        """Read a number; `ValueError` with one sentence where it is none or out of bounds."""
+        """Read a number; `ValueError` with one sentence if it is invalid."""
         from vips_core import validate  # here: it loads the core
 
         value: float | str = text
@@ -116,7 +118,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Choice:
-    """One of a few words in the page's address, with their labels."""
+    """A choice among words in the page's address, each with a label."""
 
     name: str
     label: str
@@ -126,11 +128,11 @@ class Choice:
 
     @classmethod
     def of(cls, name: str, option: "Option") -> "Choice":
-        """Return the input for an option of requests, whose words it takes."""
+        """Return the input for an option of requests, with its words."""
         return cls(name, option.title, option.default, option.choices or {}, option.help)
 
     def parse(self, text: str) -> str:
-        """Read one of the options; `ValueError` with one sentence where it is none."""
+        """Read one of the options; `ValueError` with one sentence for any other word."""
         from vips_core import validate  # here: it loads the core
 
         return validate.one_of(self.name, text, self.options)
@@ -138,7 +140,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Text:
-    """A word in the page's address that matches a pattern, or, with `several`, a list of them with commas."""
+    """A word in the page's address that matches a pattern; with `several`, words separated by commas."""
 
     name: str
     default: str | None
@@ -146,7 +148,7 @@ class Text:
     several: bool = False
 
     def parse(self, text: str) -> str:
-        """Read the text; `ValueError` with one sentence where it does not match."""
+        """Read the text; `ValueError` with one sentence if it does not match."""
         for word in text.split(",") if self.several else [text]:
             if not re.fullmatch(self.pattern, word):
                 raise ValueError(f"{self.name} cannot be {text[:40]!r}")
@@ -159,14 +161,14 @@ Parameter = Number | Choice | Text
 def log_stops(
     low: float, high: float, whole: bool = False, mantissas: Sequence[float] = _MANTISSAS
 ) -> tuple[float, ...]:
-    """Return round numbers from `low` to `high`, about equally far apart in logarithm."""
+    """Return round numbers from `low` to `high` at about equal logarithmic distances."""
     numbers = (float(f"{mantissa}e{power}") for power in range(-16, 10) for mantissa in mantissas)
     inside = {low, high, *(x for x in numbers if low <= x <= high and not (whole and x % 1))}
     return tuple(sorted(int(x) if whole else float(x) for x in inside))
 
 
 def load(parameters: Sequence[Parameter]) -> None:
-    """Take the values of a new visit from the address, with a complaint for each that cannot be used."""
+    """Take the values of a new visit from the address, with a complaint for each unusable one."""
     for parameter in parameters:
         if _key(parameter.name) not in visit:
             with uninterrupted():
@@ -189,10 +191,10 @@ def _in_address(parameter: Parameter) -> Any:
 
 
 def save(parameters: Sequence[Parameter]) -> None:
-    """Write the values into the address where a copy of it would not restore the page.
+    """Write the values into the address, unless the address already restores them.
 
-    Each writing is a step of the browser's history. And one right after a change of pages may reach the
-    browser before the new page's path does: it then is a step to the old page with the values of the new.
+    Each write is a step in the browser's history. A write right after a change of pages may reach the browser
+    before the new path: the step then leads to the old page with values of the new one.
     """
     if _is_restored(parameters):
         if not st.query_params:
@@ -204,7 +206,7 @@ def save(parameters: Sequence[Parameter]) -> None:
 
 
 def _is_restored(parameters: Sequence[Parameter]) -> bool:
-    """Return whether the address, and nothing else in it, gives the values of the visit."""
+    """Return whether the address holds exactly the values of the visit."""
     if not set(st.query_params) <= {item.name for item in parameters}:
         return False
     try:
@@ -219,7 +221,7 @@ def get(name: str) -> Any:
 
 
 def put(name: str, value: Any, by: str | None = None) -> None:
-    """Change a value of this visit; its widgets, but the kind that it comes from, start from the new one."""
+    """Change a value of this visit, and renew its widgets except the kind (`by`) that changed it."""
     if visit.get(_key(name)) != value:
         renewed = visit.get(f"widgets:{name}", {})
         visit[f"widgets:{name}"] = {kind: count + (kind != by) for kind, count in renewed.items()}
@@ -227,43 +229,43 @@ def put(name: str, value: Any, by: str | None = None) -> None:
 
 
 def change(name: str, value: Any) -> None:
-    """Change a value because the visitor did; what was complained about before is settled."""
+    """Change a value for the visitor, which settles earlier complaints."""
     put(name, value)
     settle()
 
 
 def settle() -> None:
-    """Forget what the page had to say about values, because the visitor goes on."""
+    """Forget the problems and notes of the page, because the visitor moved on."""
     visit["problems"], visit["notes"] = [], []
 
 
 def note(sentence: str) -> None:
-    """Keep a sentence about a value that was adapted, which is no mistake of the visitor."""
+    """Keep a sentence about an adapted value, which is no mistake of the visitor."""
     visit["notes"] = [*notes(), sentence]
 
 
 def notes() -> list[str]:
-    """Return what the page has to say about values that it adapted."""
+    """Return the sentences about adapted values."""
     return list(visit.get("notes", []))
 
 
 def complain(sentence: str) -> None:
-    """Keep a sentence about a value for the page to show until the visitor changes something."""
+    """Keep a sentence about a problem, shown until the visitor changes something."""
     visit["problems"] = [*dict.fromkeys([*problems(), sentence])]
 
 
 def problems() -> list[str]:
-    """Return the complaints that the page has to show."""
+    """Return the sentences about problems."""
     return list(visit.get("problems", []))
 
 
 def enter(page: str) -> None:
-    """Say which page is drawn: each has values of its own, and a link to it that has values sets them all.
+    """Note which page is drawn. Each page has its own values, and a link with values sets all of them.
 
-    An address that this visit neither began with nor wrote is such a link, also where it arrives late: the
-    first run of a visit may come before the browser has said what it shows. One that the visit wrote is old
-    news, unless the visitor went back to it. So is one without values, which stands for all defaults where
-    the page was left so.
+    An address that this visit neither began with nor wrote is such a link, even if it arrives late: the first
+    run of a visit may come before the browser reports its address. An address that the visit wrote itself is
+    not a link, unless the visitor went back to it. Nor is one without values, which means all defaults if the
+    page was left that way.
     """
     address = st.query_params.to_dict()
     if getattr(get_script_run_ctx(), "is_history_navigation", False):

@@ -1,4 +1,4 @@
-"""What pages know of the store: data sets, runs, and what finished runs left."""
+"""The store as pages use it: data sets, runs, and results of finished runs."""
 
 import json
 import math
@@ -19,26 +19,11 @@ from vips_core.csv_text import from_csv
 from vips_core.jobs import execution, supervisor
 from vips_core.jobs.request import Request
 from vips_core.models.task import TASKS
-from vips_core.records import DataSet
+from vips_core.records import DataSet as DataSet
 from vips_core.store.database import StoreError
-from vips_core.store.rows import CANCELLED, DONE, QUEUED, RUNNING, DataRow, RunRow, versions
+from vips_core.store.rows import CANCELLED, DONE, QUEUED, RUNNING, DataRow, versions
+from vips_core.store.rows import RunRow as RunRow
 from vips_core.store.store import Store
-
-__all__ = [
-    "LIVE",
-    "DataSet",
-    "Finished",
-    "RunRow",
-    "data",
-    "data_sets",
-    "finished",
-    "has_results",
-    "held_out",
-    "same_run",
-    "store",
-    "suggested_delta",
-    "supervise",
-]
 
 LIVE = (QUEUED, RUNNING)
 _SUPERVISION = 1.0  # seconds between looks of the supervisor, for all visitors together
@@ -82,7 +67,7 @@ def store() -> Store:
 
 
 def data_sets(model: str) -> list[DataRow]:
-    """Return the data sets that suit a model, those that come with the project first."""
+    """Return the data sets of the kind that a model reads, samples first."""
     return [row for row in store().data_sets() if row.kind == TASKS[model].kind]
 
 
@@ -92,12 +77,12 @@ def data(name: str) -> DataSet:
 
 
 def suggested_delta(row: DataRow) -> float:
-    """Return the δ of a data set's cap, otherwise the largest power of ten that is at most a tenth of 1/N."""
+    """Return the δ of a data set's cap, otherwise the largest power of ten up to 1/(10·N)."""
     return row.cap.delta if row.cap else float(f"1e{math.floor(math.log10(0.1 / row.records) + 1e-9)}")
 
 
 def has_results(run: RunRow) -> bool:
-    """Whether a run has ended with something to show; one that was cancelled has what it had released."""
+    """Whether a run has ended with results; a cancelled run has what it released before."""
     return run.status in (DONE, CANCELLED) and (store().folder(run.id) / execution.RESULT).exists()
 
 
@@ -107,17 +92,17 @@ def held_out(run: RunRow) -> Mapping[str, float]:
 
 
 def finished(run_id: str) -> Finished:
-    """Return what a run left; `ValueError` where it has no results, or its data set is gone."""
+    """Return the results of a run; `ValueError` without results, or if its data set was removed."""
     run = store().run(run_id)
     if not has_results(run):
         raise ValueError(f"run {run_id} has no results: it is {run.status}")
     if run.fingerprint is not None and store().data_row(run.data).fingerprint != run.fingerprint:
-        raise ValueError(f"the records that run {run_id} used were removed, and others have their name")
+        raise ValueError(f"the records of run {run_id} were removed, and another data set has their name")
     return _finished(str(store().home), run_id, data(run.data))
 
 
 def same_run(request: Request) -> RunRow | None:
-    """Return a finished run that repeats this one exactly: same request with a seed, same versions."""
+    """Return a finished run with the same request, seed and versions, which would give the same result."""
     if request.seed is None:
         return None
     runs = store().runs(data=request.data, model=request.model, status=DONE, kind="fit")
@@ -126,9 +111,9 @@ def same_run(request: Request) -> RunRow | None:
 
 
 def supervise() -> list[str]:
-    """Let waiting runs start and dead ones be noticed, and return the statuses of the live runs.
+    """Start waiting runs, notice dead ones, and return the statuses of the live runs.
 
-    That nothing can be started, as on a full disk, is said on the page.
+    If nothing can be started, for instance because the disk is full, the page says so.
     """
     opened = store()
     try:
@@ -148,13 +133,13 @@ def _live_statuses(opened: Store) -> list[str]:
 
 
 class _Schedule:
-    """Something that is due every so many seconds, whoever asks."""
+    """Something that is due at most every `every` seconds, for all visitors together."""
 
     def __init__(self, every: float) -> None:
         self._every, self._next, self._lock = every, 0.0, threading.Lock()
 
     def is_due(self) -> bool:
-        """Whether it is due now; then it is not for a while."""
+        """Whether it is due now; if so, the wait begins again."""
         with self._lock:
             now = time.monotonic()
             if now < self._next:

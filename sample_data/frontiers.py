@@ -24,7 +24,7 @@ import pandas as pd
 import sample_data
 from vips_core import validate
 from vips_core.reports.exhibits import Exhibit
-from vips_core.reports.sweep_exhibits import matched_topics
+from vips_core.reports.sweep_report import side_by_side
 from vips_core.store.rows import versions
 from vips_core.store.store import Store
 from vips_core.sweeps import results
@@ -119,7 +119,7 @@ def make(name: str, store: Store) -> None:
         "cells": _columns(cells.drop(columns="seconds")),  # times depend on the machine's load
         "looks": _columns(results.traces(sweep, store)),
         "topics": [
-            vars(exhibit) | {"table": _columns(exhibit.table)} for exhibit in matched_topics(sweep, store)
+            vars(exhibit) | {"table": _columns(exhibit.table)} for exhibit in side_by_side(sweep, store)
         ],
     }
     text = json.dumps(content, ensure_ascii=False, allow_nan=False)

@@ -27,9 +27,9 @@ def unopened(name):
 
 
 def _show(name):
-    import importlib
+    from dashboard import pages
 
-    importlib.import_module(f"dashboard.views.{name}.page").show()
+    pages.draw(name)
 
 
 def settled(at):

@@ -34,7 +34,7 @@ def ledger(block=None, **changes):
     [
         (ledger(neighbours="replace one record"), "neighbours must be"),
         (ledger(neighbours=None), "neighbours must be"),
-        (ledger(format="vips-ledger/3"), "format is 'vips-ledger/2'"),
+        (ledger(format="vips-ledger/2"), "format is 'vips-ledger/1'"),
         (ledger(count=1.5), "count must be a whole number"),
         (ledger(count=float("inf")), "count must be a whole number"),
         (ledger(count=True), "count must be a whole number"),
@@ -53,7 +53,7 @@ def ledger(block=None, **changes):
         ("[" * 100_000, "nested too deeply"),
         ('{"a":' * 100_000, "nested too deeply"),
         ("[1, 2", "not JSON"),
-        ('{"format": "vips-ledger/2", "records": ' + "9" * 10_000 + "}", "the ledger"),
+        ('{"format": "vips-ledger/1", "records": ' + "9" * 10_000 + "}", "the ledger"),
     ],
 )
 def test_a_ledger_that_is_not_understood_is_refused(text, sentence, tmp_path, capsys):

@@ -18,6 +18,7 @@ from vips_core.reports.figures import (
     HEIGHT,
     METHOD_COLOURS,
     METHOD_SYMBOLS,
+    VERMILION,
     Figure,
     figure,
     log_axis,
@@ -25,32 +26,30 @@ from vips_core.reports.figures import (
 )
 from vips_core.reports.traces import axis, line, marked_line, note
 
-WAITING = "Being computed."
-_FEW_STEPS = 12  # that all have a tick
+WAITING = "Computing…"
+_FEW_STEPS = 12  # up to which every step has a tick
+_COLUMNS, _WIDTH, _HEIGHT = 20, 12, 17  # of the crowd, and of a person in it
 
 
-def plot(figure: dict[str, Any], name: str, alt: str) -> None:
-    """Show a chart alone."""
-    st.plotly_chart(UncheckedFigure(figure), key=f"chart:{name}", config={"displayModeBar": False}, alt=alt)
+def plot(figure: dict[str, Any], name: str, alt: str, **more: Any) -> None:
+    """Show a chart alone; `more` goes to `st.plotly_chart`."""
+    key, config = f"chart:{name}", {"displayModeBar": False}
+    st.plotly_chart(UncheckedFigure(figure), key=key, config=config, alt=alt, **more)
 
 
 def clickable(
     figure: dict[str, Any], name: str, alt: str, take: Callable[[list[Mapping[str, Any]]], None]
 ) -> None:
-    """Show a chart whose points can be clicked; `take` gets those that were."""
-    key = f"chart:{name}"
-    st.plotly_chart(
-        UncheckedFigure(figure),
-        key=key,
-        config={"displayModeBar": False},
-        alt=alt,
-        selection_mode="points",
-        on_select=lambda: take(state.visit[key]["selection"]["points"]),
-    )
+    """Show a chart whose points can be clicked; `take` gets the clicked ones."""
+
+    def on_select() -> None:
+        take(state.visit[f"chart:{name}"]["selection"]["points"])
+
+    plot(figure, name, alt, selection_mode="points", on_select=on_select)
 
 
 class UncheckedFigure(BaseFigure):  # type: ignore[misc]  # Plotly has no types
-    """A figure of ours, which Plotly takes as it is: checking it again takes longer than drawing the page."""
+    """A figure that Plotly does not validate, which would take longer than drawing the page."""
 
     def __init__(self, figure: dict[str, Any]) -> None:
         self._figure = figure
@@ -61,7 +60,7 @@ class UncheckedFigure(BaseFigure):  # type: ignore[misc]  # Plotly has no types
 
 
 def chart(figure: dict[str, Any] | None, name: str, alt: str, table: Callable[[], pd.DataFrame]) -> None:
-    """Show a chart, and its numbers as a table and CSV when asked for; None is being computed."""
+    """Show a chart, and on request its numbers as a table and CSV; None while it is being computed."""
     if figure is None:
         waiting()
         return
@@ -70,7 +69,7 @@ def chart(figure: dict[str, Any] | None, name: str, alt: str, table: Callable[[]
 
 
 def waiting() -> None:
-    """Keep the place of something that is being computed."""
+    """Hold the place of a chart that is being computed."""
     st.skeleton(height=HEIGHT)
     st.caption(WAITING)
 
@@ -83,7 +82,7 @@ def with_level(
     side: Literal["left", "right"],
     dash: Literal["dash", "dot"] = "dash",
 ) -> Figure:
-    """Return a figure with a line across at some height, and its label above it."""
+    """Return a figure with a labelled horizontal line."""
     across = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": level, "y1": level}
     across["line"] = {"color": colour, "width": 2, "dash": dash}
     place = {"xref": "paper", "xanchor": side, "yanchor": "bottom"}
@@ -92,7 +91,7 @@ def with_level(
 
 
 def steps_axis(title: str, last: int) -> dict[str, Any]:
-    """Return the axis of steps up to the last one, with ticks at whole ones."""
+    """Return an axis of steps, with whole ticks."""
     return axis(title, rangemode="tozero", **({"dtick": 1} if last <= _FEW_STEPS else {}))
 
 
@@ -103,9 +102,9 @@ def scores_over_steps(
     lines: Mapping[str, float] | None = None,
     planned: Sequence[int] = (),
 ) -> Figure:
-    """A held-out score against iterations, one curve for each method, and lines across to compare with.
+    """Draw a held-out score against iterations, one curve for each method, and baselines as `lines`.
 
-    `planned` are the iterations of runs that go on, so that the axis stays while their curves grow.
+    `planned` holds the total iterations of live runs, so that the axis stays while their curves grow.
     """
     traces = [
         marked_line(
@@ -130,7 +129,7 @@ def scores_over_steps(
 
 
 def score_by_epsilon(epsilons: Sequence[float], scores: NDArray[np.floating], score: str) -> Figure:
-    """Median held-out score of several runs at each ε, of which the last is training without privacy."""
+    """Draw the median score of several runs at each ε; the last ε is training without privacy."""
     medians, private = np.median(scores, axis=1), epsilons[:-1]
     free = [medians[-1]] * len(private)
     traces = [
@@ -139,3 +138,28 @@ def score_by_epsilon(epsilons: Sequence[float], scores: NDArray[np.floating], sc
     ]
     ends = (math.log10(private[0]) - 0.05, math.log10(private[-1]) + 0.05)
     return figure(traces, log_axis("ε (log scale)", *ends), axis(score_title(score)), height=240)
+
+
+def hundred_people(found: float, sentence: str) -> None:
+    """Draw 100 people, `found` of them marked; a fraction of a person is paler."""
+    whole = math.floor(found)
+    last = range(whole, min(whole + 1, 100))
+    paths = [
+        f'<path d="{_people(range(100))}" fill="{GREY}" fill-opacity="0.45"/>',
+        f'<path d="{_people(range(whole))}" fill="{VERMILION}"/>',
+        f'<path d="{_people(last)}" fill="{VERMILION}" fill-opacity="{found - whole:.2f}"/>',
+    ]
+    width, height = _WIDTH * _COLUMNS, _HEIGHT * 100 // _COLUMNS
+    size = f'viewBox="0 0 {width} {height}" width="{3 * width}" height="{3 * height}"'
+    svg = f'<svg {size} xmlns="http://www.w3.org/2000/svg">{"".join(paths)}</svg>'
+    st.image(svg, width="stretch", alt=sentence)
+
+
+def _people(places: range) -> str:
+    """Return an SVG path of heads and shoulders at these places of the crowd."""
+    return "".join(_person(_WIDTH * (place % _COLUMNS), _HEIGHT * (place // _COLUMNS)) for place in places)
+
+
+def _person(x: float, y: float) -> str:
+    head = f"M{x + 3.4:g} {y + 3.7:g}a2.6 2.6 0 1 0 5.2 0a2.6 2.6 0 1 0 -5.2 0z"
+    return f"{head}M{x + 1.6:g} {y + 15:g}v-4.4a4.4 3.4 0 0 1 8.8 0v4.4z"

@@ -1,10 +1,10 @@
-"""Numbers for people."""
+"""Numbers as text; a bound is rounded to the side on which it still holds."""
 
 import math
 
 
 def number(value: float | None) -> str:
-    """Write a number of at least 0 for people: three significant digits."""
+    """Write a nonnegative number with three significant digits."""
     if value is None or math.isnan(value):
         return "–"
     if math.isinf(value):
@@ -18,12 +18,26 @@ def number(value: float | None) -> str:
 
 
 def signed(value: float) -> str:
-    """Write a number of either sign for people."""
+    """Write a number of either sign with three significant digits."""
     return f"−{number(-value)}" if value < 0 else number(value)
 
 
 def brief(value: float | str) -> str:
-    """Write an exact input as short as it goes: 400,000 or 1.24 or 1e-7."""
+    """Write an exact input as briefly as possible: 400,000 or 1.24 or 1e-7."""
     if isinstance(value, str):
         return value
     return f"{value:,}" if isinstance(value, int) else f"{value:g}".replace("e-0", "e-")
+
+
+def at_most(value: float | None) -> str:
+    """Write an upper bound, such as a spent ε: rounded up."""
+    from vips_core import rounding  # here: it loads the core
+
+    return number(value if value is None else rounding.up(value, 3))
+
+
+def at_least(value: float) -> str:
+    """Write a lower bound, such as the rest of a budget: rounded down."""
+    from vips_core import rounding  # here: it loads the core
+
+    return number(rounding.down(value, 3))

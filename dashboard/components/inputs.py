@@ -1,4 +1,4 @@
-"""Inputs that follow the values of a visit: numbers, choices, lists."""
+"""Inputs for the values of a visit: numbers, choices, lists."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -11,22 +11,22 @@ from dashboard.components import formats
 from dashboard.components.layout import fresh, narrow_columns
 from dashboard.state import Choice, Number
 
-_WRITTEN_OUT = 1e-4  # the least number without an exponent, as the slider beside an entry has it
+_WRITTEN_OUT = 1e-4  # least number without an exponent, as on the slider beside the entry
 
 
 def number_with_slider(
     parameter: Number, most: float | None = None, before_change: Callable[[float], None] | None = None
 ) -> float:
-    """Show a slider on a logarithmic scale with exact entry beside it; both follow the value of the visit.
+    """Show a slider on a logarithmic scale with an exact entry beside it.
 
-    `before_change` hears of a new value, so that others can follow it.
+    `before_change` gets each new value first, so that other values can follow it.
     """
     high = parameter.high if most is None else most
     value: float = state.get(parameter.name)
     if value > high:
         value = high
         state.put(parameter.name, value)
-        state.note(f"{parameter.label} was lowered to {high:,}, the most that is possible here.")
+        state.note(f"{parameter.label} was lowered to {high:,}, the maximum here.")
     slider_key, number_key = (state.widget_key(parameter.name, kind, high) for kind in ("slider", "number"))
     stops = _stops(parameter, value, high)
     kind = int if parameter.whole else float
@@ -43,7 +43,7 @@ def number_with_slider(
             stops,
             value,
             key=slider_key,
-            on_change=state.takes(parameter.name, slider_key, read),
+            on_change=state.store_widget_value(parameter.name, slider_key, read),
             help=parameter.help,
             format_func=formats.brief,
         )
@@ -56,7 +56,7 @@ def number_with_slider(
             key=number_key,
             step=_step(parameter),
             format="%d" if parameter.whole else "%e" if 0 < value < _WRITTEN_OUT else "%g",
-            on_change=state.takes(parameter.name, number_key, read),
+            on_change=state.store_widget_value(parameter.name, number_key, read),
             label_visibility="collapsed",
         )
     return value
@@ -65,7 +65,7 @@ def number_with_slider(
 def switch(name: str, label: str, value: Any, help: str | None = None) -> bool:
     """Show a switch that sets a value, None while it is off; return whether it is on."""
     on, key = state.get(name) is not None, state.widget_key(name, "own")
-    on_change = state.takes(name, key, lambda on: value if on else None)
+    on_change = state.store_widget_value(name, key, lambda on: value if on else None)
     st.toggle(label, on, key=key, help=help, on_change=on_change)
     return on
 
@@ -97,7 +97,7 @@ def buttons(
         key=key,
         help=help,
         format_func=options.__getitem__,
-        on_change=state.takes(name, key, read),
+        on_change=state.store_widget_value(name, key, read),
         **{"width": "stretch", **more},
     )
 
@@ -141,7 +141,7 @@ def plain_slider(parameter: Number, step: float) -> float:
         key=key,
         format=f"%.{max(0, -math.floor(math.log10(step)))}f",
         help=parameter.help,
-        on_change=state.takes(parameter.name, key),
+        on_change=state.store_widget_value(parameter.name, key),
     )
     return float(state.get(parameter.name))
 
@@ -159,5 +159,5 @@ def one_of(name: str, label: str, options: Mapping[str, str], value: str, help: 
         key=key,
         help=help,
         format_func=lambda item: options.get(item, item),
-        on_change=state.takes(name, key),
+        on_change=state.store_widget_value(name, key),
     )

@@ -1,4 +1,4 @@
-"""Where things stand on a page: its head, cards, columns, problems.
+"""Layout of a page: header, glossary, cards, columns, problems.
 
 Nothing here needs the core, so that the first page can show before it is loaded.
 """
@@ -13,29 +13,45 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dashboard import state
-from dashboard.components import glossary
 
 _HERE = Path(__file__).parent
 STYLE = _HERE / "style.css"
 # A bell curve behind a wall, in a blue that reads on light and dark; inline, so that nothing is fetched.
 MARK, LOGO = ((_HERE / f"{name}.svg").read_text(encoding="utf-8") for name in ("mark", "logo"))
 
+TERMS = {
+    "ε": "Privacy cost. One person's record makes any published result at most e^ε times as likely. Smaller "
+    "is more private; 0 reveals nothing about anyone.",
+    "δ": "How far the guarantee of ε may be missed, as a probability. Keep it far below 1/N.",
+    "σ": "Noise multiplier: size of the random noise relative to the most that one person can change.",
+    "N": "Number of records. It is public.",
+    "S": "Batch size: average number of records in a training step.",
+    "q": "Sampling rate: the probability that a step uses a given record, S/N.",
+    "T": "Number of training steps.",
+}
+
 
 def header(title: str, introduction: str, status: bool = True) -> None:
-    """Show the page's title, with status line and glossary, and what was wrong with or adapted of values."""
+    """Show the page's title, status line and glossary, and problems and notes about values."""
     if status:
         status_line()
     st.title(title, anchor=False)
     st.caption(introduction)
     if status:
-        glossary.show()
-    place = st.empty()  # one place, however many there are: nothing below moves when they come or go
+        _glossary()
+    place = st.empty()  # one place for all of them, so that nothing below moves
     if state.problems() or state.notes():
         with place.container():
             for sentence in state.problems():
                 problem(sentence)
             for sentence in state.notes():
                 st.info(plain(sentence), icon=":material/info:")
+
+
+def _glossary() -> None:
+    """Offer the glossary, one click away."""
+    with st.popover("What ε, δ, σ, S and q mean", type="tertiary", icon=":material/dictionary:"):
+        st.markdown("\n".join(f"- **{letter}**: {meaning}" for letter, meaning in TERMS.items()))
 
 
 def status_line() -> None:
@@ -46,7 +62,7 @@ def status_line() -> None:
 
 
 def check_store() -> None:
-    """Say so and stop where the store or a setting cannot be used: no page works without it."""
+    """Stop with a sentence if the store or a setting cannot be used: no page works without them."""
     from dashboard import stored  # here: it loads the core
     from vips_core.jobs import supervisor
     from vips_core.store import ledger_chain
@@ -61,7 +77,7 @@ def check_store() -> None:
 
 
 def draw(page: Callable[[], object]) -> None:
-    """Draw a page; where its store turns out to be damaged or edited, say so in its place."""
+    """Draw a page, or a sentence in its place if the store turns out to be damaged or edited."""
     try:
         page()
     except ValueError as error:
@@ -78,10 +94,10 @@ def protected(unit: str) -> str:
 
 
 def fresh(name: str, shape: Hashable) -> DeltaGenerator:
-    """Return a container for a `with` block that forgets what was in it when its `shape` has changed.
+    """Return a container for a `with` block that is emptied when its `shape` changes.
 
-    While a page waits inside its run, the browser would go on showing what the previous run drew and this one
-    did not replace.
+    Otherwise, while a page waits inside its run, the browser would keep showing what only the previous run
+    drew.
     """
     key = f"shape:{name}"
     before, last = state.visit.get(key, (None, 0))
@@ -109,13 +125,13 @@ def download_button(
     icon: str = ":material/download:",
     help: str | None = None,
 ) -> None:
-    """Offer a file, which is made when it is asked for; its name's ending says its kind."""
+    """Offer a file, made on request; the ending of its name gives its type."""
     kind, _ = mimetypes.guess_type(file_name)
     st.download_button(label, content, file_name, kind, key=key, icon=icon, help=help, on_click="ignore")
 
 
 def metric(label: str, value: str | None, place: Any = st) -> None:
-    """Show a large number, or that it is being computed."""
+    """Show a large number, or … while it is being computed."""
     place.metric(label, "…" if value is None else value)
 
 
@@ -125,12 +141,12 @@ def narrow_columns(
     gap: Literal["small", "medium"] = "small",
     vertical_alignment: Literal["top", "center", "bottom"] = "top",
 ) -> list[DeltaGenerator]:
-    """Return columns for short numbers, which stay beside each other for longer than charts do."""
+    """Return columns for short numbers, which stay side by side on narrower screens than charts."""
     return st.container(key=f"narrow-{name}").columns(spec, gap=gap, vertical_alignment=vertical_alignment)
 
 
 def problem(sentence: str) -> None:
-    """Show one sentence about what cannot be done; it may quote the visitor, so nothing in it is markup."""
+    """Show a sentence about what cannot be done, without markup since it may quote the visitor."""
     from vips_core import validate  # here: it loads the core
 
     short = validate.sentence(sentence)
@@ -138,7 +154,7 @@ def problem(sentence: str) -> None:
 
 
 def failed(methods: Sequence[str]) -> str:
-    """Begin a sentence about methods that did worse than something that has learned nothing.
+    """Return the start of a sentence about methods that did worse than a trivial baseline.
 
     Examples
     --------
@@ -151,5 +167,5 @@ def failed(methods: Sequence[str]) -> str:
 
 
 def plain(text: str) -> str:
-    """Return Markdown that shows a text as it is."""
+    """Return Markdown that shows a text literally."""
     return re.sub(r"(?![,;.'])([!-/:-@\[-`{-~])", r"\\\1", text)

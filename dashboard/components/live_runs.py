@@ -1,4 +1,4 @@
-"""Runs that train while a page is open: following them, cancelling them, and why they failed."""
+"""Live runs on a page: following and cancelling them, and why one failed."""
 
 import math
 import time
@@ -11,7 +11,7 @@ from dashboard import background, state, stored
 from vips_core.store.rows import RunRow
 
 _POLL = 0.1  # seconds
-_STARTED = 1.0  # seconds after which a page is run again for a run that has begun: it may end sooner
+_STARTED = 1.0  # seconds before a run that has begun reruns the page: short runs end sooner
 
 
 def follow(
@@ -22,18 +22,18 @@ def follow(
     redraw: float = math.inf,
     rest: float = 0.0,
 ) -> None:
-    """Follow runs as a page has drawn them, and run it again when one has ended, or begun a while ago.
+    """Follow the runs that a page shows, and rerun the page when one ends or has begun.
 
     Parameters
     ----------
     read
-        Reads them again; by default each by its name.
+        Reads the runs again; by default one by one.
     show
-        Draws progress in the meantime, at first and whenever there is some.
+        Draws progress, at first and whenever something changed.
     redraw
-        Seconds after which the page is run again for mere progress, too.
+        Seconds after which progress alone reruns the page.
     rest
-        Seconds in which it is not run again: a browser needs them to draw what the page shows already.
+        Seconds before any rerun, which the browser needs to draw the page.
     """
     start = time.monotonic()
     shown: Sequence[RunRow] | None = None
@@ -61,7 +61,7 @@ def follow(
 def cancel_button(
     run_id: str, help: str | None = None, width: Literal["content", "stretch"] = "content"
 ) -> None:
-    """Offer to stop a live run within one step."""
+    """Show a button that stops a live run within one step."""
     st.button(
         "Cancel",
         key=f"cancel:{run_id}",
@@ -74,7 +74,7 @@ def cancel_button(
 
 
 def why_failed(run: RunRow) -> str:
-    """Say why a run failed; the folder of results that were saved is for those who have a shell there."""
+    """Return why a run failed, without paths of the server: the command shows the folder of saved results."""
     reason, saved, _ = (run.error or "").partition(" was kept in ")
     return (
         f"{reason} was kept: the command “vips-explorer runs show {run.id}” says where" if saved else reason

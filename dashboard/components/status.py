@@ -1,16 +1,23 @@
-"""The line on top of every page: the data set, what is left of its budget, and running jobs."""
+"""The line on top of every page (data set, budget left, running jobs), and a budget as a bar."""
 
 import html
 
 import streamlit as st
 
 from dashboard import state, stored
-from dashboard.components.bounds import at_least
+from dashboard.components.formats import at_least
+from vips_core.reports.figures import BLUE, PURPLE, VERMILION
+from vips_core.store.budget import percent
 from vips_core.store.rows import QUEUED, RUNNING
+
+_LEFT = "color-mix(in srgb, currentColor 14%, transparent)"
+_STRIPES = (
+    f"repeating-linear-gradient(45deg, {VERMILION} 0 4px, color-mix(in srgb, {VERMILION} 55%, white) 4px 7px)"
+)
 
 
 def show() -> None:
-    """Draw the line."""
+    """Draw the line at the top of a page."""
     items = "".join([*_data(), _jobs()])
     st.html(f'<div class="vips-status" role="status">{items}</div>')
 
@@ -37,10 +44,42 @@ def _data() -> list[str]:
 
 
 def _jobs() -> str:
-    statuses = stored.supervise()  # a restart of the machine may have left some waiting
+    statuses = stored.supervise()  # runs may have been waiting since the machine restarted
     running, waiting = (statuses.count(status) for status in (RUNNING, QUEUED))
     if not running and not waiting:
         return "<span>No run is training</span>"
     counts = {"training": running, "waiting": waiting}
     runs = ", ".join(f"{count} {status}" for status, count in counts.items() if count)
     return f'<span><span class="live"></span>Runs: {runs}</span>'
+
+
+def budget_bar(spent: float, reserved: float = 0.0, this_run: float = 0.0) -> None:
+    """Draw shares of a budget as a bar; what exceeds it fills the bar."""
+    st.html(drawn(spent, reserved, this_run))
+
+
+def drawn(spent: float, reserved: float = 0.0, this_run: float = 0.0) -> str:
+    """Return the bar and its legend as HTML that a screen reader reads as one sentence."""
+    left = max(0.0, 1 - spent - reserved - this_run)
+    shares = {
+        "Spent": (spent, BLUE),
+        "Reserved": (reserved, PURPLE),
+        "This run": (this_run, _STRIPES),
+        "Left": (left, _LEFT),
+    }
+    shown = {name: item for name, item in shares.items() if item[0] > 0 or name in ("Spent", "Left")}
+    whole = max(1.0, spent + reserved + this_run)
+    widths = [
+        f'<i style="width: {100 * share / whole:.3f}%; background: {colour}"></i>'
+        for name, (share, colour) in shown.items()
+        if name != "Left"
+    ]
+    key = [
+        f'<span><i style="background: {colour}"></i>{name} {percent(share)}</span>'
+        for name, (share, colour) in shown.items()
+    ]
+    sentence = ", ".join(f"{name.lower()} {percent(share)}" for name, (share, _) in shown.items())
+    return (
+        f'<div class="vips-budget"><div class="bar" role="img" aria-label="Budget: {sentence}">'
+        f'{"".join(widths)}</div><div class="key" aria-hidden="true">{"".join(key)}</div></div>'
+    )

@@ -1,4 +1,4 @@
-"""Tables: the numbers of a picture, short tables with sentences, those without room, and CSV files."""
+"""Tables: the numbers behind a chart, short tables of sentences, wide tables as lists, CSV files."""
 
 import html
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ from vips_core.csv_text import to_csv
 
 @dataclass(frozen=True)
 class NarrowRow:
-    """A row of a table where it has no room to the side: a title, which may be a link, above the rest."""
+    """A table row on a narrow screen: a title, which may be a link, above the details."""
 
     title: str
     details: str
@@ -30,7 +30,7 @@ class NarrowRow:
 
 
 def by_width(name: str, rows: Sequence[NarrowRow]) -> DeltaGenerator:
-    """Return a container for a wide table; where it has no room, these rows are shown instead."""
+    """Return a container for a wide table, which these rows replace on narrow screens."""
     both = st.container(key=f"by-width-{name}")
     wide = both.container(key=f"wide-{name}")
     both.html(f'<ul class="vips-rows" tabindex="0">{"".join(row.drawn() for row in rows)}</ul>')
@@ -38,7 +38,7 @@ def by_width(name: str, rows: Sequence[NarrowRow]) -> DeltaGenerator:
 
 
 def table_twin(name: str, alt: str, table: Callable[[], pd.DataFrame]) -> None:
-    """Show the numbers of a picture as a table and CSV, when asked for."""
+    """Offer the numbers behind a chart as a table and CSV."""
     twin = st.expander("As a table", key=f"table:{name}", on_change="rerun", type="compact")
     if twin.open:
         rows = table()
@@ -48,7 +48,7 @@ def table_twin(name: str, alt: str, table: Callable[[], pd.DataFrame]) -> None:
 
 
 def text_table(rows: pd.DataFrame) -> None:
-    """Show a short table with sentences in it, which wrap."""
+    """Show a short table whose sentences wrap."""
     st.table(rows, border="horizontal", hide_index=True)
 
 

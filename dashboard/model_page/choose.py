@@ -120,7 +120,7 @@ def _data(page: ModelPage, row: DataRow) -> None:
         list(rows),
         list(rows).index(row.name),
         key=key,
-        on_change=state.heeds(key, data_set),
+        on_change=state.on_widget_change(key, data_set),
         format_func=lambda name: f"{name} (private)" if rows[name].private else name,
     )
     about = f"{SAMPLES[row.name].help}. " if row.name in SAMPLES else ""
@@ -133,7 +133,7 @@ def _data(page: ModelPage, row: DataRow) -> None:
         icon=":material/upload_file:",
         width="stretch",
         key="own",
-        on_click=state.sets("upload", "1"),
+        on_click=state.set_value("upload", "1"),
     )
 
 
@@ -146,7 +146,7 @@ def _methods(page: ModelPage, row: DataRow) -> None:
         state.get("methods").split(","),
         key=key,
         format_func=page.labels.__getitem__,
-        on_change=state.takes("methods", key, lambda chosen: ",".join(chosen) or allowed[0]),
+        on_change=state.store_widget_value("methods", key, lambda chosen: ",".join(chosen) or allowed[0]),
         help="Each method is a run of its own. On private data every run spends budget and adds noise.",
     )
 
@@ -172,5 +172,5 @@ def _seed() -> None:
         int(SEED.high),
         int(state.get("seed")),
         key=key,
-        on_change=state.takes("seed", key, int),
+        on_change=state.store_widget_value("seed", key, int),
     )

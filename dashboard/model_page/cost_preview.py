@@ -9,9 +9,8 @@ import streamlit as st
 
 from dashboard import pages, state, stored
 from dashboard.background import Later, compute_ahead
-from dashboard.components import budget_bar, layout, price
-from dashboard.components.bounds import at_most
-from dashboard.components.formats import brief, number
+from dashboard.components import layout, price, status
+from dashboard.components.formats import at_most, brief, number
 from dashboard.components.price import Price
 from dashboard.components.tables import text_table
 from dashboard.model_page.definition import SAME_TRAINING, ModelPage
@@ -133,7 +132,7 @@ def _without_price(quote: Quote | None) -> str:
 
 def _budget(forecast: Forecast | None) -> None:
     if forecast is not None:
-        budget_bar.show(forecast.before, this_run=forecast.after - forecast.before)
+        status.budget_bar(forecast.before, this_run=forecast.after - forecast.before)
         st.caption("Fits in the budget." if forecast.fits else "**Does not fit in the budget.**")
 
 
@@ -178,7 +177,7 @@ def show(
                 "Show the ready example",
                 icon=":material/auto_awesome:",
                 key="example",
-                on_click=state.sets("example", "1"),
+                on_click=state.set_value("example", "1"),
                 help="Trains on public data, or shows the results at once if it was trained before.",
             )
         if quote is not None:

@@ -100,7 +100,7 @@ def _any_results(page: ModelPage, runs: dict[str, Finished]) -> None:
     score = page.task.validation_score
     curves = {method: item.run.scores for method, item in runs.items() if item.run.scores}
     if curves:
-        with layout.card(f"Held-out {score} while training", page.task.scores[score].explained()):
+        with layout.card(f"Held-out {score} while training"):
             figure = scores_over_steps(curves, page.labels, score)
             chart(
                 figure,

@@ -9,8 +9,7 @@ import streamlit as st
 
 from dashboard import pages, stored
 from dashboard.components import layout
-from dashboard.components.bounds import at_most
-from dashboard.components.formats import brief, signed
+from dashboard.components.formats import at_most, brief, signed
 from dashboard.components.price import whole_run
 from dashboard.components.tables import csv_button, text_table
 from dashboard.model_page.definition import SAME_TRAINING, ModelPage

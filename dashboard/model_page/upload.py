@@ -1,4 +1,4 @@
-"""Own data: the form that asks for a file and for what must be public about it, and its registration."""
+"""Own data: the form for a file and its public description, and its registration."""
 
 import math
 import re
@@ -12,8 +12,7 @@ import streamlit as st
 from dashboard import background, state, stored
 from dashboard.clicks import uninterrupted
 from dashboard.components import layout
-from dashboard.model_page import upload_files, upload_people
-from dashboard.model_page.upload_people import Answer
+from dashboard.model_page import upload_files
 from vips_core import validate
 from vips_core.jobs.request import SPENDING
 from vips_core.models.task import Task
@@ -22,38 +21,42 @@ from vips_core.store.budget import Cap
 from vips_core.store.pools import KnownPeople
 
 _VOCABULARY = (
-    "Words come from a public list, one per line. A list made from the documents themselves would reveal "
-    "rare words. Private topics make use of what English words mean, and are better where words that are "
-    "frequent in similar public texts come first. Without a file, the 6,000 most common English words are "
-    "used."
+    "A public list of words, one per line. A list made from the documents themselves would reveal rare "
+    "words. Put the words first that are most frequent in similar public texts: private topics use that "
+    "order, and the meaning of English words. Without a file, the 6,000 most common English words are used."
 )
 _RANGES = (
-    "Say which values are possible, from knowledge and not from the file: a range read off the data would "
-    "reveal its most extreme person. Values outside are moved to the nearest end. Columns that are not used "
-    "need no range."
+    "Enter the possible values from general knowledge. A range read off the data would reveal the most "
+    "extreme person. Values outside are clipped to the nearest end. Leave a column empty to ignore it."
 )
-_GAPS = "Whether a value may be missing; that is a predictor of its own."
-_THRESHOLD = "Grey values above this become 1, the others 0. Choose it without looking at the images."
-_CAP = (
-    "All runs on these records together may spend this much, and no more. You can raise it later, on record."
-)
+_GAPS = "Whether values may be missing. Missingness becomes a predictor of its own."
+_THRESHOLD = "Grey values above this become 1, others 0. Choose it without looking at the images."
+_CAP = "The most that all runs on these records may spend together. You can raise it later, on record."
 _HELD_OUT = (
-    "Only public records are scored. Without them there are no scores, because a score of private training "
-    "records would be a release that nobody counted."
+    "Only public records are scored. Without them there are no scores: scoring private records would be a "
+    "release that nobody counts."
 )
-_REASON = "Kept in the ledger with the data set. Needed where the budget's δ is above 1/(10·N)."
+_REASON = "Kept in the ledger with the data set. Required if the budget's δ is above 1/(10·N)."
+_SHARE = "Yes: share one budget"
+_OTHERS = "No: different people"
+_STUDY = "No: another study with the same identifiers"
+_SEPARATE = "Recorded in the ledger and in every report."
+_NAMED = (
+    "Its identifiers are then compared with no other study's. Reports name the study with the unit of "
+    "protection."
+)
 _NO_COLUMN = ""
 _PRIVATE, _PUBLIC = "Private", "Public"
-_LAST_CELL = 0.5  # seconds by which a table may send its last cell later than a click elsewhere
+_LAST_CELL = 0.5  # seconds that the last edited cell of a table may arrive after a click elsewhere
 
 
 def show(task: Task, done: Callable[[str], None], close: Callable[[], None]) -> None:
-    """Draw the form, one step after the other; `done` gets the name under which records were registered."""
-    with layout.card("Use your own data", "The file stays on this machine. It is read, never run."):
+    """Draw the form step by step; `done` gets the name of the new data set."""
+    with layout.card("Use your own data", "The file stays on this machine and is never executed."):
         files = _files(task, f"{task.records.record}s".capitalize(), "records", task.records.upload_help)
         with st.container():
             about, missing = _described(task, files) if files else ({}, ["a file"])
-        # Another file may ask for other answers, but what was said about protection and name stays.
+        # Another file may need other answers, but protection and name stay.
         described = state.visit[_described_once(task)] = state.visit.get(_described_once(task)) or not missing
         form = _protected(task, files, about) if described else None
         with st.container(horizontal=True):
@@ -77,10 +80,45 @@ def show(task: Task, done: Callable[[str], None], close: Callable[[], None]) -> 
 
 
 @dataclass(frozen=True)
-class _Form:
-    """The form as it was filled in.
+class Answer:
+    """What the visitor says about people who occur in another data set; empty if nobody asked.
 
-    `about` is what must be public about the records, `answered_for` the files that `known_people` is about.
+    Attributes
+    ----------
+    chosen
+        The option, None if none was chosen.
+    text
+        The reason, or the name of the study.
+    """
+
+    chosen: str | None = None
+    text: str = ""
+
+    @property
+    def share_budget(self) -> bool:
+        """Whether the records share the budget of the data sets that were found."""
+        return self.chosen == _SHARE
+
+    @property
+    def separate(self) -> str:
+        """Why they are different people; `ValueError` without a reason."""
+        if self.chosen == _OTHERS and not self.text.strip():
+            raise ValueError("give the reason why they are different people")
+        return self.text if self.chosen == _OTHERS else ""
+
+    @property
+    def person_namespace(self) -> str | None:
+        """The study that numbers them; `ValueError` without its name."""
+        if self.chosen == _STUDY and not self.text.strip():
+            raise ValueError("name the study that numbers these people")
+        return self.text if self.chosen == _STUDY else None
+
+
+@dataclass(frozen=True)
+class _Form:
+    """The completed form.
+
+    `about` describes the records publicly; `known_people` answers a question about the files `answered_for`.
     """
 
     task: Task
@@ -97,19 +135,19 @@ class _Form:
 
 
 def _ask() -> None:
-    """Remember the click: the run that it starts ends early where the table's last cell comes after it."""
+    """Remember the click: its run ends early if the last cell of the table arrives after it."""
     state.visit["adding"] = True
 
 
 def _back(task: Task, close: Callable[[], None]) -> None:
     state.visit["adding"] = state.visit[_described_once(task)] = False
     state.visit[_refusal(task)] = None
-    upload_people.forget(task.name)
+    state.visit[_known(task)] = None
     close()
 
 
 def _show_refusal(task: Task) -> None:
-    """Say what was wrong, until the next try: if it went earlier, the form would move under a click."""
+    """Show what was wrong until the next try: if it vanished earlier, the form would move under a click."""
     if sentence := state.visit.get(_refusal(task)):
         layout.problem(sentence)
 
@@ -120,6 +158,10 @@ def _refusal(task: Task) -> str:
 
 def _described_once(task: Task) -> str:
     return f"described:{task.name}"
+
+
+def _known(task: Task) -> str:
+    return f"known-people:{task.name}"
 
 
 def _files(task: Task, label: str, key: str, help_text: str) -> list[Any]:
@@ -134,7 +176,7 @@ def _files(task: Task, label: str, key: str, help_text: str) -> list[Any]:
 
 
 def _described(task: Task, files: list[Any]) -> tuple[dict[str, Any], list[str]]:
-    """Ask for what must be public about the records, and return what is still missing of it."""
+    """Ask for the public description of the records; return it, and what is still missing."""
     try:
         columns = upload_files.columns(files[0])
     except ValueError as problem:
@@ -148,7 +190,7 @@ def _described(task: Task, files: list[Any]) -> tuple[dict[str, Any], list[str]]
             layout.problem(f"a table needs two columns or more with commas between them, got {got}")
             return {}, ["a file that can be read"]
         about["target"] = st.selectbox(
-            "Target", columns, index=None, key="target", placeholder="The column to predict, 0 or 1"
+            "Target", columns, index=None, key="target", placeholder="Column to predict, 0 or 1"
         )
         if about["target"] is None:
             return {}, ["the target", owner]
@@ -169,7 +211,7 @@ def _described(task: Task, files: list[Any]) -> tuple[dict[str, Any], list[str]]
 
 
 def _person(task: Task, columns: list[str]) -> str | None:
-    """Ask which column names the person; None where nobody chose."""
+    """Ask which column names the person; None before an answer."""
     person: str | None = _NO_COLUMN
     if columns:
         person = st.selectbox(
@@ -177,18 +219,18 @@ def _person(task: Task, columns: list[str]) -> str | None:
             [_NO_COLUMN, *columns],
             index=None,
             key="person",
-            placeholder="Yes, or the column that names the person",
+            placeholder="Yes, or choose the column that names the person",
             format_func=lambda name: (
                 f"No: {name} names the person"
                 if name
-                else f"Yes, or nobody knows: each {task.records.record} is protected by itself"
+                else f"Yes or unknown: each {task.records.record} is protected separately"
             ),
-            help=f"All {task.records.record}s of a person are then drawn together and count as one record.",
+            help=f"All {task.records.record}s of one person are sampled together and count as one record.",
         )
     if person == _NO_COLUMN:
         st.warning(
-            f"The guarantee protects {task.records.unit()}, not one person: whoever has k of them may "
-            "lose up to k times the ε. A column that names the person avoids that.",
+            f"This protects {task.records.unit()}, not one person: someone with k of them can lose up to k "
+            "times the ε. A column that names the person prevents that.",
             icon=":material/warning:",
         )
     return person
@@ -220,7 +262,7 @@ def _ranges(names: list[str]) -> pd.DataFrame:
 
 
 def _protected(task: Task, files: list[Any], about: dict[str, Any]) -> _Form:
-    """Ask how the records are protected, what may be scored, and under which name they are kept."""
+    """Ask for the protection, the held-out records and the name of the data set."""
     private, cap = _protection()
     held_out = _files(task, f"Held-out {task.records.record}s, public (optional)", "held-out", _HELD_OUT)
     name = st.text_input("Name", max_chars=64, key="data-name", placeholder="clinic-2024")
@@ -228,8 +270,26 @@ def _protected(task: Task, files: list[Any], about: dict[str, Any]) -> _Form:
         by = st.text_input("Your name", max_chars=100, key="by")
         reason = st.text_input("Why", max_chars=500, key="reason", help=_REASON)
     these = tuple(file.file_id for file in (*files, *held_out)), about.get(PERSON), private
-    answer = upload_people.ask(task.name, these, about.get(PERSON))
+    answer = _known_people(task, these, about.get(PERSON))
     return _Form(task, files, about, held_out, private, cap, name, by, reason, answer, these)
+
+
+def _known_people(task: Task, files: Hashable, person: str | None) -> Answer:
+    """Ask about people of these files who occur in another data set, and return the answer."""
+    asked_of, found, may_share = state.visit.get(_known(task)) or (None, "", False)
+    if asked_of != files:
+        return Answer()
+    if may_share:
+        st.warning(layout.plain(f"{found[0].upper()}{found[1:]}."), icon=":material/group:")
+    else:
+        layout.problem(found)
+    options = [_SHARE] * may_share + [_OTHERS] + [_STUDY] * (person is not None)
+    chosen = st.radio("Are they the same people?", options, index=None, key="same-people")
+    if chosen == _OTHERS:
+        return Answer(chosen, st.text_input("Why they are different people", key="separate", help=_SEPARATE))
+    if chosen == _STUDY:
+        return Answer(chosen, st.text_input("Name of this study", max_chars=64, key="study", help=_NAMED))
+    return Answer(chosen)
 
 
 def _protection() -> tuple[bool, Cap | None]:
@@ -239,10 +299,10 @@ def _protection() -> tuple[bool, Cap | None]:
         default=_PRIVATE,
         required=True,
         key="protection",
-        help="Private records get noise in every run, a budget, and no run without privacy.",
+        help="Private records have a budget, and every run adds noise.",
     )
     if protection == _PUBLIC:
-        st.caption("Anyone may see these records: runs without privacy are allowed, and nothing is counted.")
+        st.caption("Anyone may see these records. Runs without privacy are allowed, without a budget.")
         return False, None
     left, right = layout.narrow_columns("cap", 2)
     bounds = SPENDING["epsilon"]
@@ -258,7 +318,7 @@ def _protection() -> tuple[bool, Cap | None]:
         format="%e",
         step=1e-7,
         key="cap-delta",
-        help="Allowed chance that the guarantee fails. Keep it well below one over the number of records.",
+        help="Probability that the guarantee may fail. Keep it well below 1/N.",
     )
     st.caption(_CAP)
     return True, Cap(float(epsilon), float(delta))
@@ -287,10 +347,10 @@ def _add(form: _Form, done: Callable[[str], None]) -> None:
             separate=form.known_people.separate,
         )
     except KnownPeople as known:
-        upload_people.remember(form.task.name, form.answered_for, known)
+        state.visit[_known(form.task)] = (form.answered_for, known.found, known.may_share)
     except (ValueError, OSError) as problem:  # the latter where the disk for uploads is full
         state.visit[_refusal(form.task)] = str(problem)
     else:
         state.visit[_described_once(form.task)] = False
-        upload_people.forget(form.task.name)
+        state.visit[_known(form.task)] = None
         done(row.name)

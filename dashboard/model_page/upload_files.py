@@ -1,4 +1,4 @@
-"""Files that visitors send: bounded, read under names of our own, with one sentence for what is wrong."""
+"""Uploaded files: bounded in size, stored under names of our own, refused in one sentence."""
 
 import io
 import math
@@ -20,13 +20,13 @@ from vips_core.store.people import Sources
 from vips_core.toml import to_toml
 
 MOST_BYTES = 200 * 2**20  # of all files together
-MOST_ARRAYS = 100  # of an .npz, whose names are offered; of thousands, they may be patients'
+MOST_ARRAYS = 100  # in an .npz whose names are offered: thousands of names may be those of patients
 SUFFIXES = (".txt", ".csv", ".npz", ".png")
 _OWN_NAME = re.compile(r"\brecords\.(txt|csv|npz)\b")
 
 
 class File(Protocol):
-    """What Streamlit hands over."""
+    """An uploaded file, as Streamlit returns it."""
 
     name: str
     size: int
@@ -37,7 +37,7 @@ class File(Protocol):
 
 
 def columns(file: File) -> list[str]:
-    """Return the names in a CSV's header or of an .npz's own arrays, which are taken to be public."""
+    """Return the column names of a CSV or array names of an .npz, which are assumed to be public."""
     suffix = _suffix(file)
     if suffix == ".npz":  # one that cannot be read is refused when it is
         names = npz.array_names(io.BytesIO(file.getvalue()))
@@ -48,7 +48,7 @@ def columns(file: File) -> list[str]:
 
 
 def read(kind: Kind, files: Sequence[File], about: Mapping[str, Any]) -> Any:
-    """Return the records of the files of one upload; `ValueError` with one sentence where they are none."""
+    """Return the records of an upload; `ValueError` with one sentence for a bad file."""
     total = sum(file.size for file in files)
     if total > MOST_BYTES:
         raise ValueError(f"files must be at most 200 MB together, got {total / 2**20:,.0f} MB")
@@ -66,7 +66,7 @@ def read(kind: Kind, files: Sequence[File], about: Mapping[str, Any]) -> Any:
 def sources(
     kind: Kind, files: Sequence[File], held_out: Sequence[File], person: str | None, study: str | None
 ) -> Sources:
-    """Return what identifies the people of files that `read` takes, as a study numbers them."""
+    """Return what identifies the people in the files, as the study numbers them."""
 
     def identifying(some: Sequence[File]) -> tuple[list[bytes], list[bytes]]:
         if not some:
@@ -80,7 +80,7 @@ def sources(
 
 
 def schema(table: pd.DataFrame) -> str:
-    """Return the table of public ranges as the TOML that commands read; a row without both ends is unused."""
+    """Return the table of public ranges as the TOML of commands; rows without ends are left out."""
     ranges: dict[str, list[float]] = {}
     for row in table.to_dict("records"):
         low, high = (None if pd.isna(row[end]) else float(row[end]) for end in ("Lowest", "Highest"))
@@ -105,7 +105,7 @@ def _suffix(file: File) -> str:
 
 
 def _written(folder: Path, files: Sequence[File], suffixes: set[str]) -> Path:
-    """Write the files under names of our own: theirs may be anything."""
+    """Write the files under names of our own, since theirs may be anything."""
     if suffixes == {".png"}:
         images = folder / "images"
         make_private_folder(images)
@@ -123,7 +123,7 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _options(folder: Path, about: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is public about the records as the options that commands take."""
+    """Return the public description as the options of commands."""
     options = {name: about[name] for name in ("column", "threshold", PERSON) if name in about}
     if "vocabulary" in about:
         options["vocabulary"] = str(folder / "vocabulary.txt")

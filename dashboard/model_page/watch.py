@@ -9,8 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dashboard import state, stored
 from dashboard.components import charts, layout, live_runs, price
-from dashboard.components.bounds import at_most
-from dashboard.components.formats import number
+from dashboard.components.formats import at_most, number
 from dashboard.model_page.definition import ModelPage
 from vips_core.store.rows import CANCELLED, DONE, FAILED, QUEUED, RUNNING, RunRow
 
@@ -110,12 +109,8 @@ class ProgressCard:
             scores = {run.request["method"]: run.scores for run in runs}
             planned = [run.steps for run in runs]
             figure = charts.scores_over_steps(scores, self._page.labels, score, planned=planned)
-            place.plotly_chart(
-                charts.UncheckedFigure(figure),
-                key=f"live:{points}",
-                config={"displayModeBar": False},
-                alt=f"Held-out {score} so far, by iteration.",
-            )
+            with place:
+                charts.plot(figure, f"live:{points}", f"Held-out {score} so far, by iteration.")
 
     def _standing(self, run: RunRow) -> str:
         label = self._page.labels[run.request["method"]]

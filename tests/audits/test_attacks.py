@@ -147,7 +147,7 @@ def test_naive_noise_betrays_the_person_and_ours_does_not(with_person):
 
 def test_bad_attacks_get_one_sentence():
     model, data, plan = BetaBernoulli(12, 2.0), coin_flips(), full_plan(200, 1.0)
-    with pytest.raises(ValueError, match="the attack is on one person, got 200 records"):
+    with pytest.raises(ValueError, match="person must be a data set of one record, got 200 records"):
         attack_step(model, model.init(plan, None), data, plan, 0, releases=10, randomness=Randomness.of(0))
     with pytest.raises(ValueError, match="releases must be a whole number of at least 4"):
         attack_the_wall(model, data, plan, releases=1)

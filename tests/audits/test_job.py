@@ -61,7 +61,7 @@ def test_an_audit_leaves_verdict_and_roc(store, method, attack):
     assert not verdict.refuted
     assert "did not refute" in verdict.sentence()
     full = verdict.plan["expected_batch"] == verdict.plan["records"]
-    assert ("and with Gaussian noise" in verdict.sentence()) == (attack == "wall" and full)
+    assert ("and assuming Gaussian noise" in verdict.sentence()) == (attack == "wall" and full)
     assert "verified" not in verdict.to_json()
     assert verdict.attempts == (400 if attack == "wall" else 20)
     assert row.epsilon == verdict.claimed
@@ -125,7 +125,7 @@ def test_a_stopped_audit_keeps_what_it_has(store, monkeypatch):
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"data": "flips"}, "flips is private: an audit looks at raw statistics, so it runs on public data"),
+        ({"data": "flips"}, "flips is private: an audit needs raw statistics, so it runs on public data"),
         ({"noise": 0}, "an audit needs noise"),
         ({"noise": None, "method": "non-private"}, "an audit needs noise"),
         (

@@ -25,7 +25,7 @@ from playwright.sync_api import Page, sync_playwright
 from streamlit.testing.v1 import AppTest
 
 from dashboard import background, launch
-from dashboard.components.bounds import at_most
+from dashboard.components.formats import at_most
 from dashboard.views.plan import page as plan
 from tests.served import COMMAND, Served, served
 from vips_core import PrivacyPlan

@@ -27,7 +27,7 @@ def test_arrow_keys_walk_all_lessons_on_one_screen_each(visit):
         expect(page).to_have_url(re.compile(rf"[?&]lesson={lesson}&present=1"))
         expect(page.get_by_text(taught.question(taught.defaults).text)).to_be_visible()
         expect(chart(page)).to_have_count(1)
-        expect(page.get_by_text("Being computed.")).to_have_count(0)
+        expect(page.get_by_text("Computing…")).to_have_count(0)
         expect(page.get_by_text("Traceback")).to_have_count(0)
         height = page.get_by_test_id("stMainBlockContainer").evaluate("block => block.scrollHeight")
         assert height <= page.viewport_size["height"]

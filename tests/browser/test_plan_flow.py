@@ -5,8 +5,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import expect
 
-from dashboard.components.bounds import at_most
-from dashboard.components.formats import number
+from dashboard.components.formats import at_most, number
 from vips_core import PrivacyPlan
 
 expect.set_options(timeout=60_000)  # a busy machine is no failure
@@ -21,7 +20,7 @@ def headline(page):
 def settle(page):
     """Wait until the slow accountants have answered and every chart is drawn."""
     expect(page.locator(".js-plotly-plot")).to_have_count(5)
-    expect(page.get_by_text("Being computed.")).to_have_count(0)
+    expect(page.get_by_text("Computing…")).to_have_count(0)
 
 
 def test_move_an_input_and_share_the_address(visit):

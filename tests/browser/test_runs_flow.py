@@ -6,7 +6,7 @@ import zipfile
 import pytest
 from playwright.sync_api import expect
 
-from dashboard.components.bounds import at_most
+from dashboard.components.formats import at_most
 from tests.small_rows import rows
 from vips_core import PrivacyPlan
 from vips_core.jobs import worker
@@ -123,7 +123,7 @@ def test_a_small_sweep_fills_in_and_its_address_restores_it(visit, runs):
 def test_a_click_on_the_surface_takes_its_values_and_the_plan_goes_on(visit):
     page = visit("/plan?sigma=1.24")
     expect(page.locator(".js-plotly-plot")).to_have_count(5)
-    expect(page.get_by_text("Being computed.")).to_have_count(0)
+    expect(page.get_by_text("Computing…")).to_have_count(0)
     surface = page.get_by_role("figure", name=re.compile("Heat map of ε")).locator(".js-plotly-plot")
     surface.scroll_into_view_if_needed()
     box = surface.locator(".nsewdrag").first.bounding_box()

@@ -63,7 +63,7 @@ def test_train_from_sample_data_to_the_picture(visit):
         "The army and the navy fight the war; taxes pay the public debt."
     )
     page.get_by_label("Text", exact=True).press("Control+Enter")
-    expect(page.get_by_text("of its words are in the public vocabulary")).to_be_visible()
+    expect(page.get_by_text("Words in the public vocabulary")).to_be_visible()
     expect(page.locator(".js-plotly-plot")).to_have_count(5)
 
     other = visit(page.url)

@@ -41,7 +41,7 @@ def test_an_audit_prints_claim_bound_ratio_and_support_test(capsys, store):
     assert "The attack did not refute the claim" in printed
     for label in ("claimed ε of one release", "measured ε, at least (95% confidence)", "measured / claimed"):
         assert label in printed
-    assert "every released number is a multiple of its public step" in printed
+    assert "every released number is a multiple of its public grid step" in printed
     assert "verified" not in printed
     (row,) = store.runs(kind="audit")
     assert main(["runs", "show", row.id]) == 0
@@ -62,7 +62,7 @@ def test_private_data_are_refused_in_one_line(capsys, store):
     assert main([*AUDIT, "--data", "flips"]) == 2
     printed = capsys.readouterr()
     assert printed.err.count("\n") == 1
-    assert "flips is private: an audit looks at raw statistics" in printed.err
+    assert "flips is private: an audit needs raw statistics" in printed.err
     assert store.runs() == []
 
 

@@ -77,14 +77,14 @@ def test_a_widget_that_was_replaced_says_nothing_any_more(visited):
     visited({"page": "plan", "value:plan/sigma": 1.24}, QueryParams())
     slider, entry = state.widget_key("sigma", "slider"), state.widget_key("sigma", "number")
     state.visit |= {slider: 1.24, entry: 2.0}
-    state.takes("sigma", entry)()
+    state.store_widget_value("sigma", entry)()
     assert state.get("sigma") == 2.0
     assert state.widget_key("sigma", "number") == entry  # which the visitor is in
     assert state.widget_key("sigma", "slider") != slider  # starts from the new value
-    state.takes("sigma", slider)()
+    state.store_widget_value("sigma", slider)()
     assert state.get("sigma") == 2.0
     state.change("sigma", 3.0)
-    state.takes("sigma", entry)()
+    state.store_widget_value("sigma", entry)()
     assert state.get("sigma") == 3.0
     entry = state.widget_key("sigma", "number")
     state.visit["entered"] = 2

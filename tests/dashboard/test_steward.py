@@ -133,7 +133,7 @@ def test_a_read_only_store_is_shown_and_every_change_is_refused_in_one_sentence(
     for name in ("plan", "topics", "frontier", "audit"):
         assert not errors(view(name)), name
     at = view("risk", data="secret", runs=run, epsilon=1, delta=1e-4)
-    assert "Protected is" in said(at)
+    assert "This protects" in said(at)
     assert errors(press_train(view("risk", data="secret", epsilon=0.5, delta=1e-4))) == [refusal]
     at = view("runs", runs=f"{run},{waiting}")
     checked(at.button(key=f"ask:{run}").click().run())

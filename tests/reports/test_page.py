@@ -56,7 +56,15 @@ def test_names_in_figures_and_tables_are_text():
     sweep = Sweep.from_mapping({"model": "logistic", "data": MARKUP, "delta": 0.1, "epsilon": 1.0})
     values = {"task": TASKS["logistic"], "cells": 1, "finished": 0, "summary": None, "failure_table": None}
     html = page.render(
-        "sweep.html.j2", title="", sweep=sweep, exhibits=[exhibit], unit="", deltas=[], versions={}, **values
+        "sweep.html.j2",
+        title="",
+        sweep=sweep,
+        exhibits=[exhibit],
+        unit="",
+        deltas=[],
+        pure_methods=[],
+        versions={},
+        **values,
     )
     before_plotly = html.split("<script>")[0]
     assert "<b>" not in before_plotly
@@ -83,7 +91,7 @@ def test_figures_are_plain_json():
     rates = np.array([0.0, 0.5, 1.0])
     for figure in (
         figures.attacker_roc(rates, rates, [(0.1, 0.2)]),
-        figures.roc(rates, rates),
+        figures.roc(pd.DataFrame({"false positive rate": rates, "true positive rate": rates})),
         figures.score_of_run([1, 2], [0.5, math.nan], "AUC"),
     ):
         assert json.loads(json.dumps(page.plain(figure), allow_nan=False))["data"]

@@ -14,7 +14,7 @@ from vips_core.privacy.accountants import stated
 from vips_core.privacy.ledger import Ledger
 from vips_core.privacy.plan import PrivacyPlan
 from vips_core.privacy.tradeoff import AttackRisk
-from vips_core.reports import page, registry, report
+from vips_core.reports import page, report, run_report
 from vips_core.reports.run_facts import gather
 from vips_core.store.budget import Cap
 from vips_core.store.people import Sources
@@ -46,7 +46,7 @@ def claimed(store):
 
 
 def drafted(store, run_id):
-    return yaml.safe_load(registry.draft(gather(store, run_id)))
+    return yaml.safe_load(run_report.draft(gather(store, run_id)))
 
 
 def test_a_private_run_has_a_draft_with_the_registrys_keys(store, tmp_path):
@@ -130,7 +130,7 @@ def test_a_run_that_was_stopped_is_stated_as_a_whole(store):
     facts = gather(store, worked(store, data="claimed", epsilon=0.2))
     plan = facts.result["plan"] | {"steps": 2 * facts.ledger.steps}
     stopped = replace(facts, result={**facts.result, "plan": plan})
-    losses = [yaml.safe_load(registry.draft(run))["deployment"]["privacy_loss"] for run in (stopped, facts)]
+    losses = [yaml.safe_load(run_report.draft(run))["deployment"]["privacy_loss"] for run in (stopped, facts)]
     of_all, of_part = (loss["privacy_parameters"]["epsilon"] for loss in losses)
     assert PrivacyPlan(**plan).risk().gaussian_claim() in losses[0]["privacy_parameters_details"]
     assert of_part == pytest.approx(0.2, rel=1e-3)
@@ -138,7 +138,7 @@ def test_a_run_that_was_stopped_is_stated_as_a_whole(store):
 
 
 def test_what_claims_nothing_has_no_draft(store, seeded):
-    assert registry.draft(gather(store, seeded)) is None
+    assert run_report.draft(gather(store, seeded)) is None
     cancelled = submit(store, Request.from_mapping(TABLE | {"data": "claimed", "epsilon": 0.1}))
     store.cancel(cancelled)
-    assert registry.draft(gather(store, cancelled)) is None
+    assert run_report.draft(gather(store, cancelled)) is None

@@ -21,7 +21,7 @@ from vips_core.jobs.submission import submit
 from vips_core.models.logistic.rivals import PrivateGradientDescent
 from vips_core.models.task import TASKS
 from vips_core.records import DataSet, Documents, Images
-from vips_core.reports import repeat
+from vips_core.reports import bundle
 
 
 def test_the_script_repeats_the_parameters(store, folder):
@@ -49,8 +49,8 @@ def test_the_notebook_holds_the_same_code(store, folder, monkeypatch, capsys):
 def test_the_script_of_a_private_run_spends_within_its_cap(home, capsys):
     store = small_store(home)
     table = {"model": "logistic", "data": "secret", "epsilon": 0.5, "delta": 1e-3, "epochs": 2}
-    cells = repeat.run_cells(Request.from_mapping(table), {}, "secret", True, False)
-    exec(compile(repeat.script(cells, "About."), "repeat.py", "exec"), {})
+    cells = bundle.run_cells(Request.from_mapping(table), {}, "secret", True, False)
+    exec(compile(bundle.script(cells, "About."), "repeat.py", "exec"), {})
     assert capsys.readouterr().out.startswith("ε by PLD: 0.")
     assert [run.status for run in store.runs()] == ["done"]
     assert 0 < store.budget("secret").spent_share < 1
@@ -107,11 +107,19 @@ def test_scripts_of_all_methods_are_python_whose_imports_exist(name, seed, data,
         spending = {} if method == "non-private" else {"epsilon": 1.0}
         request = Request.from_mapping(table | spending)
         plan = {"records": 3, "steps": 2, "noise_multiplier": 1.0, "delta": 0.1}
-        check_imports(repeat.script(repeat.run_cells(request, plan, data, private, True), "About."))
+        check_imports(bundle.script(bundle.run_cells(request, plan, data, private, True), "About."))
 
 
 def test_the_script_of_a_sweep_is_python_whose_imports_exist():
-    check_imports(repeat.script(repeat.sweep_cells(), 'A "sweep".'))
+    check_imports(bundle.script(bundle.sweep_cells(), 'A "sweep".'))
+
+
+def test_the_script_of_a_run_on_a_sample_loads_it():
+    table = {"model": "logistic", "data": "nhanes-stroke", "epsilon": 1.0, "delta": 1e-4, "seed": 3}
+    imports, load, *_ = bundle.run_cells(Request.from_mapping(table), {}, "nhanes-stroke", False, True)
+    space = {}
+    exec(compile(imports + load, "repeat.py", "exec"), space)
+    assert space["data"].name == "nhanes-stroke"
 
 
 def check_imports(script):

@@ -16,7 +16,7 @@ from vips_core.privacy import gaussian
 from vips_core.privacy.accountants import stated
 from vips_core.privacy.ledger import Ledger
 from vips_core.records import Table
-from vips_core.reports import registry, report
+from vips_core.reports import report, run_report
 from vips_core.reports.run_facts import gather
 from vips_core.store.budget import Cap
 
@@ -48,7 +48,7 @@ def test_a_report_states_the_whole_guarantee(folder):
     assert "4 releases on all records (q = 1)." in html
     mu = stated(2 / ledger.entries[0].noise_multiplier)
     assert html.count(f"μ = {mu} (Gaussian DP for every δ, regret 0)") == 2
-    assert "Saved as config.toml, it gives this run again." in html
+    assert "Save this as config.toml to repeat this run exactly." in html
     assert f"{ledger.entries[0].noise_multiplier:.4g}" in html
     for block in ledger.entries[0].blocks:
         assert f"<td>{block}</td>" in html
@@ -68,13 +68,13 @@ def test_a_known_seed_is_shown_as_a_demonstration(folder):
 def test_private_data_tell_composition_and_repeat_through_the_store(store, tmp_path):
     first, second = (worked(store, data="secret", epsilon=1.0) for _ in range(2))
     html = text_of(report.html_for_run(store, second))
-    assert "1 run came before it on these records" in html
+    assert "1 run preceded it on these records" in html
     total = store.budget("secret").history[1][2]
-    assert f"All up to and with this one take {100 * total:.4g}% of it" in html
-    assert "by a privacy filter, since each is chosen after the last" in html
-    assert "No run was before it" in text_of(report.html_for_run(store, first))
+    assert f"All runs up to and including this one take {100 * total:.4g}% of it" in html
+    assert "by a privacy filter, which holds even if runs are chosen adaptively" in html
+    assert "No run preceded it" in text_of(report.html_for_run(store, first))
     assert "Demonstration" not in html
-    assert "it asks for such a run again, with new noise and at its cost" in html
+    assert "to request the same run again, with fresh noise and at its own cost" in html
     assert "There are no scores" in html
     assert not re.search(r"\d s,", html)  # how long private records took depends on them
     report.write_run(store, second, tmp_path)
@@ -94,18 +94,20 @@ def test_a_report_states_the_cap_that_held_and_all_that_were_set(store):
     share = store.budget("capped").history[0][2]
     store.set_cap("capped", Cap(0.1, 1e-4), by="Eve", reason="looks better")
     html = text_of(report.html_for_run(store, run_id))
-    assert "When this run was reserved, the cap of all runs together was ε = 3 at δ = 0.001, kept by" in html
-    assert f"All up to and with this one take {100 * share:.4g}% of it." in html
-    assert "The cap was changed since: it is ε = 0.1 at δ = 0.0001 today." in html
-    assert "Everything released or reserved until today takes at least all of today's cap" in html
+    assert (
+        "When this run was reserved, the cap of all runs together was ε = 3 at δ = 0.001, enforced by" in html
+    )
+    assert f"All runs up to and including this one take {100 * share:.4g}% of it." in html
+    assert "The cap has changed since: today it is ε = 0.1 at δ = 0.0001." in html
+    assert "Everything released or reserved so far takes at least all of today's cap" in html
     caps = html.partition("<h3>Caps so far</h3>")[2].partition("</table>")[0]
     cells = [re.findall("<td[^>]*>(.*?)</td>", row) for row in caps.split("<tr>")[2:]]
     assert [row[1:] for row in cells] == [
         ["3", "0.001", "Ada", "a &lt;test&gt;", "yes"],
         ["0.1", "0.0001", "Eve", "looks better", ""],
     ]
-    composition = registry.draft(gather(store, run_id)).partition("composition: ")[2]
-    assert "was ε = 3 at δ = 0.001, kept by a privacy filter" in composition
+    composition = run_report.draft(gather(store, run_id)).partition("composition: ")[2]
+    assert "was ε = 3 at δ = 0.001, enforced by a privacy filter" in composition
     assert re.search(r"Caps so far: ε = 3 at δ = 0.001, set on [\d-]+ by Ada \(a <test>\); ", composition)
 
 
@@ -159,7 +161,7 @@ def test_a_run_on_persons_protects_all_that_a_person_has(store):
         "for replacing one record, one person (all rows with the same value of patient), by nothing" in html
     )
     assert "The number of records, N = 120, is public" in html
-    assert "drawn together and counts as one record" in html
+    assert "drawn together and count as one record" in html
     assert "protected less" not in html
     assert "A person with k records is protected less" in text_of(
         report.html_for_run(store, worked(store, data="secret", epsilon=0.1))
@@ -189,7 +191,7 @@ def test_a_report_is_of_the_records_that_the_run_used_not_of_those_that_have_the
     public = worked(store, data="reused", epsilon=0.5, seed=1)
     store.remove_data("reused")
     assert not gather(store, public).data.private
-    assert registry.draft(gather(store, public)) is None
+    assert run_report.draft(gather(store, public)) is None
 
 
 def test_no_report_is_written_upon_a_ledger_that_does_not_verify(tmp_path):

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from vips_core.reports import page, sweep_figures
-from vips_core.reports.sweep_exhibits import accounting, line_names, sweep_exhibits
+from vips_core.reports.sweep_report import accounting, line_names, sweep_exhibits
 from vips_core.sweeps.grid import Sweep, preset
 
 

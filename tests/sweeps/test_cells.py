@@ -29,7 +29,7 @@ def test_a_cell_repeats_and_is_written_whole(home, tmp_path):
 def test_a_cell_is_not_run_by_other_code_than_the_sweep_was_started_with(home):
     request = Sweep.from_mapping(BASE | {"epsilon": 3.5}).cells()[0]
     place = Cells(home.home / "cells", "records", code="older")
-    with pytest.raises(ValueError, match="the code has changed since the sweep was started"):
+    with pytest.raises(ValueError, match="the code has changed since the sweep started"):
         run_cell(str(home.home), place, request.to_mapping(), False)
     assert place.read(request) is None
 

@@ -56,7 +56,7 @@ def test_what_a_method_ignores_makes_no_further_cells():
     [
         ({"model": "tree"}, "model must be one of lda, logistic, sbn, got 'tree'"),
         ({"topics": 5}, "topics is not an option of a sweep of logistic"),
-        ({"seed": 3}, "seed cannot be given in a sweep: give seeds"),
+        ({"seed": 3}, "seed is not an option of a sweep: give seeds"),
         ({"seeds": 0}, "seeds must be a whole number of at least 1"),
         ({"seeds": [1, 1]}, "seeds must differ"),
         ({"seeds": [-1]}, "seeds must be a whole number of at least 0 .*, got -1"),

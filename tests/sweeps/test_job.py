@@ -26,7 +26,7 @@ def test_private_data_are_refused(home):
 def test_a_failing_cell_keeps_its_sentence_and_stops_no_other(executed):
     store, run_id, definition, seen = executed
     row = store.run(run_id)
-    assert (row.status, row.error) == ("failed", "1 of 11 cells failed; their files say why")
+    assert (row.status, row.error) == ("failed", "1 of 11 cells failed; the report lists the reasons")
     assert len(pd.read_csv(store.folder(run_id) / "cells.csv")) == 10 * 2  # scores
     assert (seen[0].done, seen[-1].done, seen[-1].failed, seen[-1].cells) == (0, 10, 1, 11)
     ((request, sentence),) = results.failures(definition, store)

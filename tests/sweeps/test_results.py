@@ -9,7 +9,7 @@ import pytest
 from tests.small_rows import small_store
 from tests.sweeps import BASE, without_failure
 from vips_core.privacy.plan import PrivacyPlan
-from vips_core.reports.sweep_exhibits import sweep_exhibits
+from vips_core.reports.sweep_report import sweep_exhibits
 from vips_core.sweeps import results
 from vips_core.sweeps.cells import cells_of, run_cell
 from vips_core.sweeps.grid import Sweep

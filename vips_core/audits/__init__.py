@@ -1,4 +1,4 @@
 """Attacks on our own releases: what an attacker measures must stay below what the ledger claims.
 
-An audit can refute a claim and can never verify it. It runs on public or generated records only.
+An audit can refute a claim; it can never prove one. It runs on public or generated records only.
 """

@@ -1,6 +1,7 @@
-"""Lower bounds on ε from what an attack achieved, each false at most as often as the confidence allows."""
+"""Lower bounds on ε from the results of an attack, each wrong at most as often as the confidence allows."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,20 +12,20 @@ from vips_core import validate
 from vips_core.kernels import Array
 from vips_core.privacy import gaussian
 
-_LARGEST_EPSILON = 50.0
-_LEAST_MU, _LARGEST_MU = 1e-4, 20.0
+_LARGEST_EPSILON = 50.0  # ends the search for ε: e^50 odds are beyond what any number of canaries shows
+_LEAST_MU, _LARGEST_MU = 1e-4, 20.0  # ends of the search for μ: no attack tells less, or needs more
 
 
 @dataclass(frozen=True)
 class Rates:
-    """How often an attack said "took part" of a person who did, and of one who did not.
+    """How often an attack said "took part": for people who did, and for people who did not.
 
     Attributes
     ----------
     found, present
-        Attacks that said so, of those in which the person took part.
+        Attacks that said so, and all attacks, with the person present.
     alarms, absent
-        Attacks that said so, of those in which the person did not.
+        Attacks that said so, and all attacks, with the person absent.
     """
 
     found: int
@@ -33,18 +34,18 @@ class Rates:
     absent: int
 
     def least_found(self, confidence: float) -> float:
-        """Return a lower bound of the true-positive rate (Clopper and Pearson 1934)."""
+        """Return a lower bound on the true positive rate (Clopper and Pearson 1934)."""
         return _clopper_pearson(self.found, self.present, confidence)[0]
 
     def most_alarms(self, confidence: float) -> float:
-        """Return an upper bound of the false-positive rate."""
+        """Return an upper bound on the false positive rate."""
         return _clopper_pearson(self.alarms, self.absent, confidence)[1]
 
     def epsilon(self, delta: float, confidence: float) -> float:
-        """Return ε that the claim must at least have, at `delta`; 0 where the attack shows nothing.
+        """Return the least ε, at `delta`, that a true claim can have; 0 where the attack shows nothing.
 
-        (ε, δ)-DP asks for TPR ≤ e^ε·FPR + δ and, of the complements, 1 − FPR ≤ e^ε·(1 − TPR) + δ. Both rates
-        are bounded at half of the allowed error.
+        (ε, δ)-DP requires TPR ≤ e^ε·FPR + δ and, for the complements, 1 − FPR ≤ e^ε·(1 − TPR) + δ. Each rate
+        gets half of the allowed error.
 
         Examples
         --------
@@ -57,7 +58,7 @@ class Rates:
         return max(0.0, *(math.log(quotient) for quotient in quotients if quotient > 0), 0.0)
 
     def gaussian_epsilon(self, delta: float, confidence: float) -> float:
-        """Return the tighter bound that holds where the release is Gaussian: μ ≥ Φ⁻¹(TPR) − Φ⁻¹(FPR)."""
+        """Return the tighter bound that holds for a Gaussian release: μ ≥ Φ⁻¹(TPR) − Φ⁻¹(FPR)."""
         each = (1 + confidence) / 2
         mu = float(ndtri(self.least_found(each)) - ndtri(self.most_alarms(each)))
         return float(gaussian.epsilon(mu, delta)) if 0 < mu < math.inf else 0.0
@@ -69,14 +70,14 @@ def best_rates(present: Array, absent: Array, delta: float, confidence: float) -
     Parameters
     ----------
     present, absent
-        Scores of attacks with and without the person; larger ones speak for taking part.
+        Scores of attacks with and without the person; larger scores suggest that the person took part.
     delta, confidence
-        What the threshold is chosen for.
+        Of the bound for which the threshold is chosen.
 
     Returns
     -------
     Rates
-        Of the half that the threshold does not depend on, so that no correction for the choice is due.
+        On the half that the threshold does not depend on, so the choice needs no correction.
     """
     thresholds = np.quantile(np.concatenate([present[::2], absent[::2]]), np.linspace(0.005, 0.995, 200))
     best = max(
@@ -99,14 +100,14 @@ def one_run_epsilon(guesses: int, right: int, canaries: int, delta: float, confi
     Parameters
     ----------
     guesses, right
-        Canaries of which the attack guessed whether they took part, and how often it was right.
+        Number of canaries whose coin the attack guessed, and number of right guesses.
     canaries
-        All canaries, each of which took part by a fair coin.
+        Number of all canaries, each included by a fair coin.
 
     Returns
     -------
     float
-        The largest ε at which so many right guesses are less likely than 1 − `confidence`; 0 for none.
+        The largest ε at which that many right guesses are less likely than 1 − `confidence`; 0 for none.
 
     Examples
     --------
@@ -119,11 +120,7 @@ def one_run_epsilon(guesses: int, right: int, canaries: int, delta: float, confi
     def excess(epsilon: float) -> float:
         return _chance(guesses, right, canaries, epsilon, delta) - (1 - confidence)
 
-    if guesses == 0 or excess(0.0) > 0:
-        return 0.0
-    if excess(_LARGEST_EPSILON) < 0:
-        return _LARGEST_EPSILON
-    return float(scipy.optimize.brentq(excess, 0.0, _LARGEST_EPSILON, xtol=1e-6)) - 1e-6
+    return _largest_below(excess, 0.0, _LARGEST_EPSILON, 1e-6) if guesses else 0.0
 
 
 def one_run_mu(guesses: int, right: int, canaries: int, confidence: float) -> float:
@@ -132,14 +129,14 @@ def one_run_mu(guesses: int, right: int, canaries: int, confidence: float) -> fl
     Parameters
     ----------
     guesses, right
-        Canaries of which the attack guessed whether they took part, and how often it was right.
+        Number of canaries whose coin the attack guessed, and number of right guesses.
     canaries
-        All canaries, each of which took part by a fair coin.
+        Number of all canaries, each included by a fair coin.
 
     Returns
     -------
     float
-        The largest μ at which so many right guesses are less likely than 1 − `confidence`; 0 for none.
+        The largest μ at which that many right guesses are less likely than 1 − `confidence`; 0 for none.
 
     Examples
     --------
@@ -150,22 +147,27 @@ def one_run_mu(guesses: int, right: int, canaries: int, confidence: float) -> fl
     validate.whole("guesses", guesses, 0, canaries)
 
     def excess(mu: float) -> float:
-        return _least_mass(guesses, right, 1 - confidence, canaries, mu) - guesses / canaries
+        return guesses / canaries - _least_mass(guesses, right, 1 - confidence, canaries, mu)
 
-    if guesses == 0 or excess(_LEAST_MU) <= 0:
+    return _largest_below(excess, _LEAST_MU, _LARGEST_MU, 1e-4) if guesses else 0.0
+
+
+def _largest_below(excess: Callable[[float], float], low: float, high: float, tolerance: float) -> float:
+    """Return the largest value up to `high` with a rising `excess` below 0, on the safe side; 0 for none."""
+    if excess(low) >= 0:
         return 0.0
-    if excess(_LARGEST_MU) > 0:
-        return _LARGEST_MU
-    return float(scipy.optimize.brentq(excess, _LEAST_MU, _LARGEST_MU, xtol=1e-4)) - 1e-4
+    if excess(high) < 0:
+        return high
+    return float(scipy.optimize.brentq(excess, low, high, xtol=tolerance)) - tolerance
 
 
 def _least_mass(guesses: int, right: int, chance: float, canaries: int, mu: float) -> float:
     """Return the least r₀ + h₀, see below, with which P(at least `right` right guesses) can be `chance`.
 
     With pᵢ = P(i right guesses), let rᵢ = Σ_{j≥i} j·pⱼ/m and hᵢ = Σ_{j≥i} (c − j)·pⱼ/m for c guesses and m
-    canaries. Turning over the coin of one canary turns a right guess into a wrong one, so μ-GDP asks for
+    canaries. Flipping one canary's coin turns a right guess into a wrong one, so μ-GDP requires
     rᵢ₊₁ ≤ Φ(Φ⁻¹(hᵢ) + μ): h and r follow from the top down, as small as they can be. If r₀ + h₀ exceeds c/m,
-    which is all there is, the chance is impossible (arXiv 2410.22235).
+    the total mass, the chance is impossible (arXiv 2410.22235).
     """
     r, h = chance * right / canaries, chance * (guesses - right) / canaries
     for i in range(right - 1, -1, -1):

@@ -24,12 +24,17 @@ from vips_core.privacy.noise import Randomness
 from vips_core.privacy.plan import PrivacyPlan
 from vips_core.privacy.wall import blocks_with_noise, release
 
-_STRIPS = 256
-_LOOKS = 8000  # draws that the strips are read off
+_STRIPS = 256  # of NumPy's ziggurat
+_DRAWS = 8000  # draws from which the strips' widths are read: about 31 per strip
 
 
 def possible_without_the_person(released: Array, noise_std: float) -> npt.NDArray[np.bool_]:
-    """Return of each cell whether naive noise on a sum of 0 can give it.
+    """Return for each cell whether naive noise on a sum of 0 can produce it.
+
+    Naive noise, sum + std·z in double precision, betrays the sum by its last bits: on a sum of 0, every
+    release is std times a value that NumPy's ziggurat can return, and otherwise some releases are not
+    (Mironov 2012). No likelihood ratio sees that. On a grid every release is a multiple of one public step,
+    whatever the sum.
 
     Parameters
     ----------
@@ -57,7 +62,7 @@ def possible_without_the_person(released: Array, noise_std: float) -> npt.NDArra
 
 
 def on_the_grid(released: npt.NDArray[np.floating], step: float) -> npt.NDArray[np.bool_]:
-    """Return of each cell whether it is a multiple of the public step."""
+    """Return for each cell whether it is a multiple of the public step."""
     scaled = np.asarray(released, np.float64) / step
     return np.asarray(scaled == np.rint(scaled))
 
@@ -66,17 +71,17 @@ def on_the_grid(released: npt.NDArray[np.floating], step: float) -> npt.NDArray[
 def _strip_widths() -> Array:
     """Widths of the strips of NumPy's ziggurat, read off its own draws.
 
-    A draw is a 52-bit whole number times the width of the strip that its word's lowest byte names, but for
-    one in a hundred, which falls at a strip's edge.
+    A draw is a 52-bit integer times the width of the strip that its word's lowest byte names, except for one
+    in a hundred, which falls at a strip's edge.
     """
     source = np.random.PCG64(0)
     generator = np.random.Generator(source)
-    words, draws = np.empty(_LOOKS, np.uint64), np.empty(_LOOKS)
-    for look in range(_LOOKS):
+    words, draws = np.empty(_DRAWS, np.uint64), np.empty(_DRAWS)
+    for draw in range(_DRAWS):
         state = source.state
-        words[look] = source.random_raw()
+        words[draw] = source.random_raw()
         source.state = state
-        draws[look] = abs(generator.standard_normal())
+        draws[draw] = abs(generator.standard_normal())
     strips, wholes = words & np.uint64(0xFF), ((words >> np.uint64(9)) & np.uint64(2**52 - 1)).astype(float)
     widths = np.empty(_STRIPS)
     for strip in range(_STRIPS):
@@ -110,15 +115,15 @@ class WatchedStep:
     Attributes
     ----------
     number
-        Of the step, from 0.
+        Number of the step, from 0.
     params
         Parameters that the step started from.
     released, exact
         Noisy sums, and the same without noise.
     took_part
-        Of each record, whether it was in the batch.
+        Whether each record was in the batch.
     entry
-        What the ledger says of the step.
+        The step in the ledger.
     """
 
     number: int
@@ -167,21 +172,21 @@ def singles(data: Any, most: int | None = None) -> Iterator[Any]:
 
 
 def share_of(model: Any, params: Any, records: Any, plan: PrivacyPlan, step: int) -> Mapping[str, Array]:
-    """What these records add to each block, without noise: the attacker knows them."""
+    """Return what these records add to each block, without noise: the attacker knows them."""
     _, blocks = blocks_with_noise(model.blocks(plan, step), plan)
     sums: Mapping[str, Array] = model.e_step(params, records, blocks).sums
     return sums
 
 
 def multiples(released: Released, ledger: Ledger) -> npt.NDArray[np.bool_]:
-    """Of each number of the last release: whether it is a multiple of the step that the ledger names."""
+    """Return for each number of the last release whether it is a multiple of the ledger's grid step."""
     blocks = list(ledger)[-1].blocks
     cells = [on_the_grid(released.sums[name], block.grid).reshape(-1) for name, block in blocks.items()]
     return np.concatenate(cells)
 
 
 class _Witness:
-    """An engine that sums as the default one does, and remembers the sums and who took part."""
+    """An engine that sums like the default one and remembers the sums and which records took part."""
 
     exact: Mapping[str, Array]
     took_part: npt.NDArray[np.bool_]
@@ -196,14 +201,14 @@ class _Witness:
         return self.exact
 
 
-FALSE_ALARM = 1e-6  # probability that a sound wall fails any test of one inspection
-MOST_STEPS = 24  # steps whose noise and coins are kept: pairs of them are compared
-_ROUNDING = 1e-12  # relative error allowed in the norm of a share, which is computed in floating point
+FALSE_ALARM = 1e-6  # probability that a sound wall fails any test of one inspection: audits may run nightly
+MOST_STEPS = 24  # steps whose noise and coins are kept: all their pairs are compared, 276 at most
+_ROUNDING = 1e-12  # relative rounding error allowed in the norm of a contribution
 
 
 @dataclass(frozen=True)
 class _Test:
-    """The outcome of one test: its p-value, and what it shows where that is too small."""
+    """The outcome of one test: its p-value, and the finding if it is too small."""
 
     p_value: float
     finding: str
@@ -216,7 +221,7 @@ class Inspector:
     Parameters
     ----------
     steps
-        How many steps the run will have; at most `MOST_STEPS` of them, evenly spread, are looked at.
+        Number of steps of the run; at most `MOST_STEPS` of them, evenly spread, are inspected.
 
     Examples
     --------
@@ -231,11 +236,11 @@ class Inspector:
 
     @property
     def chosen(self) -> frozenset[int]:
-        """The steps that are looked at."""
+        """The inspected steps."""
         return frozenset(np.linspace(0, self.steps - 1, min(self.steps, MOST_STEPS)).astype(int).tolist())
 
     def looks_at(self, step: int) -> bool:
-        """Whether a step is among those that are looked at."""
+        """Return whether a step is inspected."""
         return step in self.chosen
 
     def look(self, step: WatchedStep) -> None:
@@ -249,7 +254,7 @@ class Inspector:
         self._rates[step.number] = step.entry.sampling_rate
 
     def findings(self) -> tuple[str, ...]:
-        """Return a sentence for each test that a sound wall would pass; none if all is well."""
+        """Return a sentence for each failed test; none if all is well."""
         tests = [*self._noise_sizes(), *self._noise_pairs(), *self._coin_counts(), *self._coin_pairs()]
         return tuple(test.finding for test in tests if test.p_value < FALSE_ALARM / len(tests))
 
@@ -300,7 +305,7 @@ class Inspector:
             tests.append(
                 _Test(
                     2 * min(overlap.cdf(both), overlap.sf(both - 1)),
-                    f"The batches of steps {first + 1} and {second + 1} share {both:,} records, where "
+                    f"The batches of steps {first + 1} and {second + 1} share {both:,} records; "
                     f"independent ones would share about {first_size * second_size / one.size:,.0f}.",
                 )
             )
@@ -310,24 +315,26 @@ class Inspector:
 def _size_test(noise: Array, what: str) -> _Test:
     total, chi2 = float(noise @ noise), scipy.stats.chi2(noise.size)
     size = (total / noise.size) ** 0.5
-    return _Test(2 * min(chi2.cdf(total), chi2.sf(total)), f"{what} is {size:.3g} times the ledger's.")
+    return _Test(
+        2 * min(chi2.cdf(total), chi2.sf(total)), f"{what} is {size:.3g} times what the ledger states."
+    )
 
 
 def _count_test(coins: npt.NDArray[np.bool_], rate: float, when: str) -> _Test:
     count, binomial = int(coins.sum()), scipy.stats.binom(coins.size, rate)
     return _Test(
         2 * min(binomial.cdf(count), binomial.sf(count - 1)),
-        f"{when} {count / coins.size:.3g} of the records took part, where the ledger says {rate:.3g}.",
+        f"{when} {count / coins.size:.3g} of the records took part; the ledger states {rate:.3g}.",
     )
 
 
 def bound_findings(entry: LedgerEntry, step: int, norms: Sequence[Mapping[str, float]]) -> tuple[str, ...]:
-    """Return a sentence for each block that one of some records moves by more than the ledger's bound.
+    """Return a sentence for each block that some record moves by more than the ledger's bound.
 
     Parameters
     ----------
     entry
-        What the ledger says of the step.
+        The step in the ledger.
     step
         Its number, from 0.
     norms

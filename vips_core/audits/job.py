@@ -1,4 +1,4 @@
-"""An audit as a run of the store: its request, its submission, and what a worker does with it."""
+"""An audit as a run of the store: its request, its submission, and its execution."""
 
 import time
 from collections.abc import Mapping
@@ -27,33 +27,38 @@ VERDICT, ROC = "audit.json", "roc.csv"
 OPTIONS: Mapping[str, Option] = {
     "attack": Option(
         str,
-        "At the wall: a step of every kind again and again, with and without one person, and an inspection "
-        "of noise, coins and bounds. One run: many canaries, each in or out by a coin.",
+        "At the wall: repeated releases of a step of every kind, with and without one person, and an "
+        "inspection of noise, coins and bounds. One run: many canaries, each included by a coin.",
         WALL,
         choices={WALL: "At the wall", RUN: "One run"},
         label="Attack",
     ),
     "releases": Option(
         int,
-        "At the wall: number of releases, half of them with the person. More show more.",
+        "At the wall: number of releases, half of them with the person. More give a tighter bound.",
         10_000,
         low=100,
         high=10**6,
         label="Releases",
     ),
     "canaries": Option(
-        int, "In one run: number of canaries, made-up records.", 500, low=4, high=10**4, label="Canaries"
+        int,
+        "In one run: number of canaries, which are made-up records.",
+        500,
+        low=4,
+        high=10**4,
+        label="Canaries",
     ),
     "confidence": Option(
         float,
-        "How often the lower bound is right, at least.",
+        "Probability that the lower bound is right, at least.",
         0.95,
         low=0.5,
         high=0.999999,
         label="Confidence",
     ),
 }
-_PAUSE = 0.2  # seconds between two notes of progress, which a fast release does not wait for
+_PAUSE = 0.2  # seconds between two writes of progress to the store, so that fast releases do not wait for it
 
 
 @dataclass(frozen=True)
@@ -87,9 +92,11 @@ class AuditRequest:
         }
         request = Request.from_mapping({name: value for name, value in table.items() if name not in OPTIONS})
         if not request.private:
-            raise ValueError("an audit needs noise: without it ε is infinite, and nothing can refute that")
+            raise ValueError("an audit needs noise: without it ε is infinite, which nothing can refute")
         if request.chosen_method.pure is not None:
-            raise ValueError(f"method {request.method} cannot be audited: it releases nothing at the wall")
+            raise ValueError(
+                f"method {request.method} cannot be audited: it does not release through the wall"
+            )
         return cls(request, values)
 
     def to_mapping(self) -> dict[str, Any]:
@@ -115,7 +122,7 @@ class AuditRequest:
         """
         if data.private:
             raise ValueError(
-                f"{data.name} is private: an audit looks at raw statistics, so it runs on public data only"
+                f"{data.name} is private: an audit needs raw statistics, so it runs on public data only"
             )
         canaries = self.values["canaries"]
         if self.values["attack"] == RUN and canaries > len(data.train):
@@ -124,7 +131,7 @@ class AuditRequest:
 
 
 def submit_audit(store: Store, table: Mapping[str, Any], *, held: bool = False) -> str:
-    """Queue an audit; on private data it is refused.
+    """Queue an audit; private data are refused.
 
     Parameters
     ----------
@@ -133,7 +140,7 @@ def submit_audit(store: Store, table: Mapping[str, Any], *, held: bool = False) 
     table
         What to attack, and how.
     held
-        Whether other processes let it be for a while, because the caller starts it itself.
+        Whether other processes leave it alone for a while, because the caller starts it.
 
     Returns
     -------
@@ -144,13 +151,13 @@ def submit_audit(store: Store, table: Mapping[str, Any], *, held: bool = False) 
     plan = audit.prepare(store.load(audit.request.data)).wall_plan
     steps = audit.values["releases"] if audit.values["attack"] == WALL else plan.steps
     request = audit.request
-    # Without a plan, so that the store refuses private data once more.
+    # Without a plan: the store refuses private data once more.
     run = NewRun(AUDIT, audit.to_mapping(), request.model, request.data, steps, seed=request.seed)
     return store.queue(run, held=held)
 
 
 def run_audit(run: ClaimedRun, on_step: OnStep | None) -> None:
-    """Attack, and write verdict and ROC into the run's folder; a stopped attack leaves what it has."""
+    """Run an audit and write verdict and ROC into its folder; a stopped attack keeps its results so far."""
     row = run.store.run(run.id)
     audit = AuditRequest.from_mapping(row.request)
     prepared = audit.prepare(run.store.load(row.data))
@@ -177,7 +184,7 @@ def attack(audit: AuditRequest, prepared: Prepared, on_attack: Any = None) -> Wa
 
 
 def results(store: Store, run_id: str) -> "tuple[Verdict, pd.DataFrame] | None":
-    """Return verdict and ROC of an audit, None where it has left none.
+    """Return verdict and ROC of an audit, None if it left none.
 
     Parameters
     ----------
@@ -200,7 +207,7 @@ def results(store: Store, run_id: str) -> "tuple[Verdict, pd.DataFrame] | None":
 
 
 class _Progress:
-    """What happens after each release or step: progress is stored now and then, and a stop is noticed."""
+    """Stores progress now and then, and notices a stop, after each release or step."""
 
     def __init__(self, run: ClaimedRun, on_step: OnStep | None) -> None:
         self._run, self._on_step, self._noted = run, on_step, 0.0

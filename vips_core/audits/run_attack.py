@@ -1,6 +1,6 @@
-"""The attack on one whole run: many canaries, each in or out by a coin, and a guess of each coin.
+"""The attack on one whole run: many canaries, each included or left out by a coin that the attack guesses.
 
-It needs raw statistics of records that the attacker knows, so it runs on public or generated records only.
+It needs raw statistics of the records, so it runs on public or generated records only.
 """
 
 import functools
@@ -23,24 +23,26 @@ from vips_core.privacy.ledger import Ledger
 from vips_core.privacy.noise import Randomness
 from vips_core.privacy.plan import PrivacyPlan
 
-GUESSED = 0.2  # share of the canaries, those with the clearest scores, whose coins are guessed
-_MOST_CELLS = 3 * 10**8  # numbers of all canaries' shares together: 1.2 GB
+# Share of the canaries, those with the clearest scores, whose coins are guessed. It is fixed before the
+# run, so that the bound is valid: more guesses count more, fewer are right more often.
+GUESSED = 0.2
+_MOST_CELLS = 3 * 10**8  # numbers in all canaries' contributions together: 1.2 GB in single precision
 
 
 @dataclass(frozen=True)
 class OneRunAudit:
-    """What one run shows in which every canary took part by a fair coin.
+    """The result of one run in which every canary was included by a fair coin.
 
     Attributes
     ----------
     ledger
-        Of the run: what is claimed.
+        Of the run: the claim.
     scores, took_part
-        Of each canary: the attack's score, above 0 where taking part is likelier than not, and the coin.
+        For each canary: the attack's score, above 0 if it was more likely included, and the coin.
     on_the_grid
-        Of each step: the share of released numbers that are multiples of the block's public step.
+        For each step: the share of released numbers that are multiples of their public grid step.
     findings
-        What an inspection of the run found wrong, a sentence each.
+        Sentences on what the inspection of the run found wrong.
     """
 
     ledger: Ledger
@@ -50,18 +52,18 @@ class OneRunAudit:
     findings: tuple[str, ...] = ()
 
     def right(self) -> tuple[int, int]:
-        """Return how many guesses are right, and how many there are: a number fixed before the run.
+        """Return the number of right guesses, and the number of guesses, which is fixed before the run.
 
-        Guessed are the canaries with the largest scores of either sign.
+        The attack guesses for the canaries with the largest absolute scores.
         """
         guesses = max(1, round(GUESSED * self.scores.size))
         clearest = np.argsort(-np.abs(self.scores), kind="stable")[:guesses]
         return int(((self.scores > 0) == self.took_part)[clearest].sum()), guesses
 
     def measured(self, delta: float, confidence: float) -> float:
-        """Return the lower bound on ε, right at least as often as `confidence` says.
+        """Return the lower bound on ε, right with probability `confidence` at least.
 
-        A run on full batches is Gaussian, for which its whole trade-off curve counts.
+        A run on full batches is Gaussian, so its whole trade-off curve counts.
         """
         right, guesses = self.right()
         if all(entry.sampling_rate == 1 for entry in self.ledger):
@@ -79,20 +81,20 @@ def attack_one_run(
     seed: int | None = None,
     on_attack: OnAttack | None = None,
 ) -> OneRunAudit:
-    """Train once with every canary in or out by a coin, and guess the coins.
+    """Train once with every canary included or left out by a coin, and guess the coins.
 
-    Canaries are made-up records where the data's type has `adversarial`, otherwise the data's own. The
-    attacker knows all records and what each canary adds to each release: that is a linear model with
-    Gaussian noise for the coins, and its best linear estimate scores them.
+    Canaries are made-up records if the data's type has `adversarial`, otherwise the data's own. The attacker
+    knows all records and what each canary adds to each release. For the coins this is a linear model with
+    Gaussian noise, and its best linear estimate scores them.
 
     Parameters
     ----------
     model, plan
         What is audited.
     data
-        Public or generated records, as many as the plan is for; the last ones make room for the canaries.
+        Public or generated records, as many as the plan is for; the canaries replace the last ones.
     canaries
-        How many.
+        Number of canaries.
     seed
         None draws from the operating system.
     on_attack
@@ -126,7 +128,7 @@ def attack_one_run(
 
 
 def _most_canaries(model: Any, plan: PrivacyPlan) -> int:
-    """Return how many canaries' shares fit in memory."""
+    """Return the number of canaries whose contributions fit in memory."""
     cells = (block.shape for step in range(plan.steps) for block in model.blocks(plan, step).values())
     return int(_MOST_CELLS // max(math.prod(shape) for shape in cells))
 
@@ -134,7 +136,7 @@ def _most_canaries(model: Any, plan: PrivacyPlan) -> int:
 def _evidence(
     model: Any, watched: WatchedStep, others: Any, planted: Any, plan: PrivacyPlan
 ) -> Iterator[tuple[Array, Array]]:
-    """Yield what each block of a step tells of the coins: SᵀS/s² and Sᵀr/s².
+    """Yield what each block of a step reveals about the coins: SᵀS/s² and Sᵀr/s².
 
     The columns of S are what the canaries add, on average over the batch's coins, r is the release without
     the other records, and s the noise's standard deviation.

@@ -1,4 +1,4 @@
-"""What an audit says: the claim, the lower bound, and the attacker's ROC, as numbers and in words."""
+"""The verdict of an audit: the claim, the lower bound and the attacker's ROC, as numbers and in words."""
 
 import json
 import math
@@ -25,33 +25,33 @@ if TYPE_CHECKING:
 WALL, RUN = "wall", "run"  # attacks
 FALSE, TRUE, CLAIMED = "false positive rate", "true positive rate", "claimed"  # columns of a ROC
 NEVER_PROVES = "An audit can refute a claim; it can never prove one."
-_POINTS = 120  # thresholds of a drawn ROC
-_MOST_FINDINGS = 5  # sentences of an inspection that are shown
+_POINTS = 120  # thresholds of a drawn ROC, evenly spread on its logarithmic axis
+_MOST_FINDINGS = 5  # findings of an inspection that are shown: a broken wall fails many tests at once
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of an audit, ready for JSON.
+    """The result of an audit, ready for JSON.
 
     Attributes
     ----------
     attack
-        `WALL` for releases of single steps again and again, `RUN` for one whole run with canaries.
+        `WALL` for repeated releases of single steps, `RUN` for one whole run with canaries.
     attempts
-        Releases, or canaries.
+        Number of releases, or of canaries.
     claimed, measured
-        ε of what was attacked, and its lower bound at `confidence`; a claim of None is infinite. Of several
-        steps, those of the one where the bound comes closest to the claim.
+        Claimed ε of what was attacked (None is infinite), and its lower bound at `confidence`. Of several
+        steps, the one whose bound comes closest to its claim.
     run_epsilon
         ε of the whole plan.
     on_the_grid
-        Share of released numbers that are multiples of their public step, by which records were there.
+        Share of released numbers that are multiples of their public grid step, by case.
     plan
         The audited plan.
     steps
         The attacked steps, from 1; empty for one whole run.
     findings
-        What an inspection of noise, coins and bounds found wrong, a sentence each.
+        Sentences on what the inspection of noise, coins and bounds found wrong.
 
     Examples
     --------
@@ -59,7 +59,7 @@ class Verdict:
     >>> verdict.refuted, f"{verdict.ratio:.0%}"
     (False, '90%')
     >>> verdict.sentence()
-    'The attack did not refute the claim: at 95% confidence it shows ε ≥ 1.8, and 2 is claimed.'
+    'The attack did not refute the claim: at 95% confidence it shows ε ≥ 1.8; the claim is ε = 2.'
     """
 
     attack: str
@@ -76,7 +76,7 @@ class Verdict:
 
     @property
     def refuted(self) -> bool:
-        """Whether the attack achieved more than the claim allows, or the inspection found anything wrong."""
+        """Whether the attack exceeds the claim, or the inspection found anything wrong."""
         return bool(self.findings) or (self.claimed is not None and self.measured > self.claimed)
 
     @property
@@ -86,53 +86,53 @@ class Verdict:
 
     @property
     def target(self) -> str:
-        """What was attacked."""
+        """The attacked object: one release, or the whole run."""
         return "one release" if self.attack == WALL else "the whole run"
 
     @property
     def unit(self) -> str:
-        """What `attempts` counts."""
+        """The unit of `attempts`."""
         return "releases, half of them with the person" if self.attack == WALL else "canaries"
 
     @property
     def assumes_gaussian(self) -> bool:
-        """Whether the bound takes releases on full batches for Gaussian ones; counts alone show less."""
+        """Whether the bound assumes Gaussian noise, as on full batches; counts alone give a weaker bound."""
         records = self.plan.get("records")
         return self.attack == WALL and records is not None and self.plan["expected_batch"] == records
 
     def sentence(self) -> str:
-        """Say whether the claim was refuted; that it holds can never be said."""
+        """Return whether the claim was refuted, as a sentence; that it holds can never be shown."""
         if self.findings:
             more = f" ({len(self.findings) - 1} more findings)" if len(self.findings) > 1 else ""
             return f"The inspection refuted the claim: {self.findings[0]}{more}"
-        claim = "no bound" if self.claimed is None else stated(self.claimed)
+        claim = "no bound" if self.claimed is None else f"ε = {stated(self.claimed)}"
         verb = "refuted" if self.refuted else "did not refute"
-        assumed = " and with Gaussian noise" if self.assumes_gaussian else ""
+        assumed = " and assuming Gaussian noise" if self.assumes_gaussian else ""
         return (
             f"The attack {verb} the claim: at {self.confidence * 100:g}% confidence{assumed} it shows "
-            f"ε ≥ {rounding.down(self.measured):g}, and {claim} is claimed."
+            f"ε ≥ {rounding.down(self.measured):g}; the claim is {claim}."
         )
 
     def inspection_sentence(self) -> str:
-        """Say what the inspection of the run shows."""
+        """Return the result of the inspection, as a sentence."""
         if self.findings:
             return "Inspection failed: " + " ".join(self.findings[:_MOST_FINDINGS])
-        bounds = ", and no record tried exceeds its bound" if self.attack == WALL else ""
+        bounds = ", and no record tested exceeds its bound" if self.attack == WALL else ""
         return (
             "Inspection passed: noise and batches have the sizes that the ledger states and are independent "
-            f"from step to step{bounds}."
+            f"between steps{bounds}."
         )
 
     def support_sentence(self) -> str:
-        """Say what the support test shows, which no likelihood ratio can see."""
+        """Return the result of the support test, which sees what no likelihood ratio can, as a sentence."""
         if all(share == 1 for share in self.on_the_grid.values()):
             whom = ", with and without the person" if self.attack == WALL else ""
-            return f"Support test passed: every released number is a multiple of its public step{whom}."
+            return f"Support test passed: every released number is a multiple of its public grid step{whom}."
         shares = ", ".join(f"{share:.2%} {which}" for which, share in self.on_the_grid.items())
-        return f"Support test failed: only a share of the released numbers is on the public grid ({shares})."
+        return f"Support test failed: not all released numbers are on the public grid ({shares})."
 
     def to_json(self) -> str:
-        """Write it, with what follows from it."""
+        """Return the verdict as JSON, with what follows from it."""
         content = asdict(self) | {"ratio": self.ratio, "refuted": self.refuted, "verdict": self.sentence()}
         return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
 
@@ -144,16 +144,16 @@ class Verdict:
 
 
 def verdict(audit: WallAudit | OneRunAudit, plan: PrivacyPlan, confidence: float) -> Verdict:
-    """Return what an audit says.
+    """Return the verdict of an audit.
 
     Parameters
     ----------
     audit
-        The attack that was made.
+        The attack.
     plan
-        The plan that it was made on.
+        The attacked plan.
     confidence
-        How often the lower bound is right, at least.
+        Probability that the lower bound is right, at least.
 
     Returns
     -------
@@ -190,7 +190,7 @@ def roc(audit: WallAudit | OneRunAudit, delta: float, confidence: float) -> "pd.
     Parameters
     ----------
     audit
-        The attack that was made; of several steps, the one that comes closest to its claim is drawn.
+        The attack; of several steps, the one that comes closest to its claim is drawn.
     delta
         δ of the claim.
     confidence
@@ -199,9 +199,9 @@ def roc(audit: WallAudit | OneRunAudit, delta: float, confidence: float) -> "pd.
     Returns
     -------
     pandas.DataFrame
-        For thresholds from strict to loose: rates of false and true positives, the highest that the claim
-        allows at this rate of false ones and, at the wall, an interval of each rate. The canaries of one run
-        share its noise, so their rates have no such intervals. Empty where the coins all fell alike.
+        For thresholds from strict to loose: false and true positive rate, the highest true positive rate that
+        the claim allows and, at the wall, an interval of each rate. The canaries of one run share its noise,
+        so their rates have no such intervals. Empty if all coins fell the same way.
     """
     import pandas as pd
 
@@ -229,7 +229,7 @@ def roc(audit: WallAudit | OneRunAudit, delta: float, confidence: float) -> "pd.
 
 
 def _interval(count: npt.NDArray[np.int64], size: int, confidence: float) -> tuple[Array, Array]:
-    """Clopper and Pearson's interval of one of two rates that share the allowed error, on both sides."""
+    """Return Clopper and Pearson's two-sided interval of one of two rates that share the allowed error."""
     tail = (1 - confidence) / 4
     with np.errstate(invalid="ignore"):
         low = scipy.stats.beta.ppf(tail, count, size - count + 1)

@@ -1,6 +1,6 @@
-"""The attack on single releases: with and without one person, by someone who knows everything else.
+"""The attack on single releases, with and without one person, by an attacker who knows everything else.
 
-It needs raw statistics of records that the attacker knows, so it runs on public or generated records only.
+It needs raw statistics of the records, so it runs on public or generated records only.
 """
 
 import math
@@ -29,10 +29,11 @@ from vips_core.privacy.noise import Randomness
 from vips_core.privacy.plan import PrivacyPlan
 from vips_core.privacy.wall import blocks_with_noise, release
 
-OnAttack = Callable[[int], object]  # of how many are done; True stops
+OnAttack = Callable[[int], object]  # called with the number of attacks done; returning True stops
 
-MOST_RECORDS = 2000  # records of a data set that are tried, evenly spread
-ADVERSARIAL = 50  # made-up records that are tried besides
+# Records among which the most influential one is sought: of the data set, evenly spread, and made-up ones.
+# Each costs an E-step; more find a stronger attack, never an invalid one.
+MOST_RECORDS, ADVERSARIAL = 2000, 50
 
 
 @dataclass(frozen=True)
@@ -44,11 +45,11 @@ class StepAttack:
     step
         Its number, from 0.
     ledger
-        Of one release: what is claimed.
+        Of one release: the claim.
     present, absent
         Log likelihood ratios of releases with and without the person.
     on_the_grid
-        Share of released numbers that are multiples of the block's public step, with and without.
+        Share of released numbers that are multiples of their public grid step, with and without the person.
     """
 
     step: int
@@ -58,14 +59,14 @@ class StepAttack:
     on_the_grid: tuple[float, float]
 
     def measured(self, delta: float, confidence: float) -> float:
-        """Return the lower bound on ε, for a Gaussian release the tighter one at a threshold known before.
+        """Return the lower bound on ε; for a Gaussian release the tighter one at a threshold fixed before.
 
         Parameters
         ----------
         delta
             δ of the claim.
         confidence
-            How often the bound is right, at least.
+            Probability that the bound is right, at least.
         """
         if all(entry.sampling_rate == 1 for entry in self.ledger):
             return rates_at(0.0, self.present, self.absent).gaussian_epsilon(delta, confidence)
@@ -74,14 +75,14 @@ class StepAttack:
 
 @dataclass(frozen=True)
 class WallAudit:
-    """Attacks on a step of every kind, and an inspection of the run that these steps are of.
+    """Attacks on a step of every kind, and an inspection of the run to which the steps belong.
 
     Attributes
     ----------
     attacks
         On the first and the last step of each kind.
     findings
-        What the inspection found wrong, a sentence each.
+        Sentences on what the inspection found wrong.
     """
 
     attacks: tuple[StepAttack, ...]
@@ -90,7 +91,7 @@ class WallAudit:
     def worst(self, delta: float, confidence: float) -> tuple[StepAttack, float]:
         """Return the attack that comes closest to its claim, or exceeds it the most, and its bound on ε.
 
-        All bounds hold together as often as `confidence` says.
+        All bounds hold together with probability `confidence`.
         """
         each = 1 - (1 - confidence) / len(self.attacks)
         bounds = [(attack, attack.measured(delta, each)) for attack in self.attacks]
@@ -115,9 +116,9 @@ def attack_the_wall(
     data
         Public or generated records, as many as the plan is for.
     releases
-        How many in all, shared evenly among the attacked steps.
+        Number of releases in all, shared evenly among the attacked steps.
     seed
-        None draws from the operating system.
+        Seed of the attack; None draws from the operating system.
     on_attack
         Called after each release with their number; True stops.
 
@@ -175,7 +176,7 @@ def attack_step(
     seeded: bool = False,
     on_attack: OnAttack | None = None,
 ) -> StepAttack:
-    """Release a step again and again with and without one person, nobody else, and score by likelihood ratio.
+    """Release a step repeatedly, with and without one person, and score each release by likelihood ratio.
 
     Parameters
     ----------
@@ -186,7 +187,7 @@ def attack_step(
     plan, step
         The plan whose step is released: its noise, its sampling rate and its number of persons.
     releases
-        How many, half of them with the person.
+        Number of releases, half of them with the person.
     randomness
         Of all releases.
     seeded
@@ -200,7 +201,7 @@ def attack_step(
         Scores of all releases that were made.
     """
     if len(person) != 1:
-        raise ValueError(f"the attack is on one person, got {len(person)} records")
+        raise ValueError(f"person must be a data set of one record, got {len(person)} records")
     nobody = person[np.zeros(1, np.bool_)]
     share = share_of(model, params, person, plan, step)
     scores: dict[bool, list[float]] = {True: [], False: []}
@@ -231,7 +232,7 @@ def _first_and_last(model: Any, plan: PrivacyPlan) -> set[int]:
 
 
 def _tried(data: Any) -> Iterator[Any]:
-    """Yield single records that an attack may be on: made-up ones, and the data's own, evenly spread."""
+    """Yield the records to try, one at a time: made-up ones, then the data's own, evenly spread."""
     made_up = getattr(data, "adversarial", None)
     if made_up is not None:
         yield from singles(made_up(ADVERSARIAL, np.random.default_rng(0)))
@@ -244,7 +245,7 @@ def _norms(model: Any, params: Any, person: Any, plan: PrivacyPlan, step: int) -
 
 
 def _strongest(norms: Sequence[Mapping[str, float]], model: Any, plan: PrivacyPlan, step: int) -> int:
-    """Return the number of the record that moves the release the most, in units of its noise."""
+    """Return the index of the record that moves the release furthest, relative to the noise."""
     noise_std, _ = blocks_with_noise(model.blocks(plan, step), plan)
     moved = [sum((norm[name] / noise_std[name]) ** 2 for name in noise_std) for norm in norms]
     return int(np.argmax(moved))

@@ -44,6 +44,8 @@ class Method:
         How it trains where it answers once, outside the wall, with its own proof of pure ε-DP.
     refused_on_private
         Why it may not run on private data; empty where it may.
+    proof
+        With `pure`: the mechanism and what its proof is about, as a report says it.
     """
 
     name: str
@@ -54,6 +56,7 @@ class Method:
     ignored_options: tuple[str, ...] = ()
     pure: "PureTraining | None" = None
     refused_on_private: str = ""
+    proof: str = ""
 
 
 @dataclass(frozen=True)
@@ -100,6 +103,29 @@ class PaperSettings:
     noises: tuple[float, ...]
     delta: float = 1e-4
     records: int | None = None
+
+
+@dataclass(frozen=True)
+class Chart:
+    """What a task has to show of fits, as a table; reports draw it.
+
+    Attributes
+    ----------
+    name
+        For files.
+    title, caption
+        Above and below it.
+    table
+        The numbers.
+    drawn_as
+        Name of a drawing of `vips_core.reports.exhibits`, empty where the table is shown.
+    """
+
+    name: str
+    title: str
+    caption: str
+    table: Any
+    drawn_as: str = ""
 
 
 @dataclass(frozen=True)
@@ -226,13 +252,17 @@ class Task:
         """Return the score to follow, on public held-out records."""
         raise NotImplementedError
 
-    def probabilities(self, fit: Fitted[Any], test: Any) -> Any:
-        """Return the probability of label 1 for each held-out row, None where the model predicts none."""
-        return None
-
     def report(self, fit: Fitted[Any], test: Any) -> Report:
         """Return what may be published; `test` is public, or None."""
         raise NotImplementedError
+
+    def charts(self, fit: Fitted[Any], test: Any, scores: Mapping[str, float]) -> list[Chart]:
+        """Return what to show of a fit on public held-out records, given the scores of its report."""
+        return []
+
+    def side_by_side(self, fits: Mapping[str, Mapping[str, Any]], train: Any) -> list[Chart]:
+        """Return what to show of several fits, given their labels and arrays, and public records."""
+        return []
 
     def cautions(self, model: Any, plan: PrivacyPlan) -> list[str]:
         """Return warnings about a plan for a model, from public quantities."""

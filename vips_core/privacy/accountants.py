@@ -1,4 +1,4 @@
-"""The accountants by name: what each says of a sequence of releases, and why it says another number."""
+"""The accountants by name: ε of a sequence of releases by each, and why they differ."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -19,18 +19,19 @@ from vips_core.privacy.events import (
 )
 from vips_core.privacy.moments import MAX_LAMBDA
 
-# Shares of δ given to the composition theorem; the rest goes to the steps. A fixed grid keeps ε monotone.
+# Shares of δ given to the composition theorem; the steps get the rest. Every split is valid, the smallest ε
+# counts. The grid is fixed, which keeps ε monotone in steps and noise.
 _SLACK_SHARES = np.concatenate([np.geomspace(1e-6, 0.4, 30), np.linspace(0.5, 0.999, 30)])
 
 
 def basic_epsilon(events: Sequence[SampledGaussian], delta: float) -> float:
-    """Sum of the steps' ε, with δ divided equally over the steps."""
+    """Return the sum of the steps' ε, with δ divided equally among the steps."""
     per_step = _amplified_steps(events, np.array([delta]))
     return float(sum(event.count * step[0] for event, step in zip(events, per_step, strict=True)))
 
 
 def strong_epsilon(events: Sequence[SampledGaussian], delta: float) -> float:
-    """Strong composition at its best: analytic Gaussian steps, δ split optimally, never above basic.
+    """Return ε by strong composition with exact Gaussian steps and the best split of δ, never above basic.
 
     The heterogeneous form is Kairouz, Oh and Viswanath (2015), Theorem 3.5.
     """
@@ -45,10 +46,10 @@ def strong_epsilon(events: Sequence[SampledGaussian], delta: float) -> float:
 def paper_epsilon(
     event: SampledGaussian, delta: float, delta_iter: float = 1e-6, drift: float = 1.0
 ) -> float | None:
-    """Strong composition as in the paper's experiments: classical Gaussian rule, fixed δ per iteration.
+    """Return ε by strong composition as in the paper's experiments: classical rule, fixed δ per step.
 
-    None where nothing of δ is left for the theorem. The classical rule is proved only for a per-step ε of
-    at most 1 and is used beyond, as the paper did: a baseline, not a guarantee. `drift` scales the term
+    None where no δ is left for the theorem. The classical rule is proved for a per-step ε of at most 1 only;
+    the paper used it beyond, so this is a baseline, not a guarantee. `drift` scales the term
     T·ε(e^ε − 1): the noise levels of the paper's LDA come out with 1 (and δ_iter = 1e-6), those of its SBN
     with ½ (and δ_iter = 1e-9).
     """
@@ -63,12 +64,12 @@ def paper_epsilon(
 
 
 def paper_step_epsilon(noise_multiplier: float, delta_iter: float = 1e-6) -> float:
-    """ε of one step by the classical rule σ = √(2 ln(1.25/δ))/ε."""
+    """Return ε of one step by the classical rule σ = √(2 ln(1.25/δ))/ε."""
     return math.sqrt(2 * math.log(1.25 / delta_iter)) / noise_multiplier
 
 
 def _amplified_steps(events: Sequence[SampledGaussian], delta: Array) -> list[Array]:
-    """ε of one step of each event, after subsampling, when the steps share `delta` equally."""
+    """Return ε of one step of each event, after subsampling, when the steps share `delta` equally."""
     per_step = delta / sum(event.count for event in events)
     return [
         _amplify(gaussian.epsilon(1 / e.noise_multiplier, per_step / e.sampling_rate), e.sampling_rate)
@@ -77,7 +78,7 @@ def _amplified_steps(events: Sequence[SampledGaussian], delta: Array) -> list[Ar
 
 
 def _amplify(epsilon: Array, rate: float) -> Array:
-    """Amplification by Poisson sampling: ln(1 + q(e^ε − 1)), written so that a large ε does not overflow."""
+    """Return ε after Poisson sampling, ln(1 + q(e^ε − 1)), written so that a large ε does not overflow."""
     if rate == 1:
         return epsilon
     small = np.log1p(rate * np.expm1(np.minimum(epsilon, 30)))
@@ -86,7 +87,7 @@ def _amplify(epsilon: Array, rate: float) -> Array:
 
 @dataclass(frozen=True)
 class Account:
-    """What one accountant says: ε, or None where it does not apply; `note` gives the reason or a caution."""
+    """ε by one accountant, or None where it does not apply; `note` gives the reason or a caution."""
 
     epsilon: float | None
     note: str = ""
@@ -103,7 +104,7 @@ class Accountant:
     why
         One line on why it differs from the others.
     slow
-        Whether an answer may take longer than a tenth of a second.
+        Whether computing ε may take longer than a tenth of a second.
     judge
         Function of merged noisy events and δ.
     """
@@ -116,7 +117,7 @@ class Accountant:
 
 def _moments(events: Sequence[SampledGaussian], delta: float) -> Account:
     value, order = moments.epsilon(events, delta)
-    edge = f"The best order is the last one tried (λ = {MAX_LAMBDA}), so this ε may be loose."
+    edge = f"The best order is the largest one tried (λ = {MAX_LAMBDA}), so this ε may be loose."
     return Account(value, edge if order == MAX_LAMBDA else "")
 
 
@@ -129,7 +130,9 @@ def _moments_paper(events: Sequence[SampledGaussian], delta: float) -> Account:
     most = min(moments.paper_max_lambda(rate, noise), MAX_LAMBDA)
     if most < 1:
         return Account(None, "The paper's range of orders, 1 to σ²·ln(1/(qσ)), is empty for this q and σ.")
-    outside = "Outside the lemma's condition σ < 1/(16q), as the paper's pink circles; the number is sound."
+    outside = (
+        "Outside the lemma's condition σ < 1/(16q), like the paper's pink circles; ε is valid all the same."
+    )
     return Account(moments.epsilon(events, delta, most)[0], outside if noise >= 1 / (16 * rate) else "")
 
 
@@ -138,10 +141,10 @@ def _strong_paper(events: Sequence[SampledGaussian], delta: float) -> Account:
         return Account(None, "The paper's strong composition is defined for equal steps only.")
     value = paper_epsilon(events[0], delta)
     if value is None:
-        return Account(None, "The steps' own δ of 1e-6 each uses up the whole δ.")
+        return Account(None, "The steps' own δ, 1e-6 each, uses up the whole δ.")
     beyond = paper_step_epsilon(events[0].noise_multiplier) > 1
     caution = (
-        "A step's ε is above 1, where the classical Gaussian rule is not proved: a baseline, no guarantee."
+        "A step's ε is above 1, where the classical Gaussian rule is not proved: a baseline, not a guarantee."
     )
     return Account(value, caution if beyond else "")
 
@@ -164,12 +167,12 @@ ACCOUNTANTS: Mapping[str, Accountant] = {
     ),
     "strong": Accountant(
         "Strong composition",
-        "Sees each step as an (ε, δ) pair only; exact Gaussian steps, best split of δ.",
+        "Reduces each step to one (ε, δ) pair; exact Gaussian steps, best split of δ.",
         lambda events, delta: Account(strong_epsilon(events, delta)),
     ),
     "moments_paper": Accountant(
         "Moments (paper)",
-        "The moments accountant with the few orders that the paper tried; gives its published ε.",
+        "The moments accountant over the few orders that the paper tried; reproduces its published ε.",
         _moments_paper,
     ),
     "strong_paper": Accountant(
@@ -184,30 +187,30 @@ ACCOUNTANTS: Mapping[str, Accountant] = {
     ),
     "pld": Accountant(
         "PLD",
-        "Follows the whole distribution of the privacy loss: tight up to its grid.",
+        "Tracks the whole distribution of the privacy loss: tight up to its grid.",
         lambda events, delta: Account(pld.epsilon(events, delta)),
         slow=True,
     ),
     "basic": Accountant(
         "Basic composition",
-        "Adds up the steps' ε: always valid, rarely good.",
+        "Adds up the steps' ε: always valid, rarely tight.",
         lambda events, delta: Account(basic_epsilon(events, delta)),
     ),
     "gaussian": Accountant(
         "Gaussian, exact",
-        "Full batches compose to one Gaussian, whose ε is known exactly.",
+        "Full batches compose to one Gaussian mechanism, whose ε is known exactly.",
         _full_batches_only(lambda mu, delta: float(gaussian.epsilon(mu, delta))),
     ),
     "zcdp": Accountant(
         "zCDP",
-        "Closed form for full batches, from one bound on all moments.",
+        "Closed form for full batches, from a single bound on all moments.",
         _full_batches_only(lambda mu, delta: float(gaussian.zcdp_epsilon(mu**2 / 2, delta))),
     ),
 }
 
 
 def account(events: Sequence[SampledGaussian], delta: float, accountant: str) -> Account:
-    """Judge any sequence of releases by one accountant."""
+    """Return ε of any sequence of releases by one accountant, with its reason or caution."""
     check_accountant(accountant)
     check_delta(delta)
     merged = merge(within_range(event) for event in events)
@@ -216,15 +219,17 @@ def account(events: Sequence[SampledGaussian], delta: float, accountant: str) ->
     if any(event.noise_multiplier == 0 for event in merged):
         return Account(math.inf, "A release without noise has no privacy guarantee.")
     if any(event.noise_multiplier < LEAST_NOISE for event in merged):
-        return Account(math.inf, f"A release with less noise than {LEAST_NOISE:g} counts as one without.")
+        return Account(
+            math.inf, f"A release with a noise multiplier below {LEAST_NOISE:g} counts as one without noise."
+        )
     judged = ACCOUNTANTS[accountant].judge(fewer(merged), delta)
     if judged.epsilon is not None and math.isnan(judged.epsilon):
-        return Account(math.inf, "This accountant cannot compute ε here, so nothing is promised.")
+        return Account(math.inf, "This accountant cannot compute ε here, so there is no guarantee.")
     return judged
 
 
 def epsilon(events: Sequence[SampledGaussian], delta: float, accountant: str) -> float:
-    """ε by one accountant; `ValueError` with the reason where it does not apply."""
+    """Return ε by one accountant; `ValueError` with the reason where it does not apply."""
     result = account(events, delta, accountant)
     if result.epsilon is None:
         raise ValueError(f"accountant {accountant!r} does not apply: {result.note}")
@@ -232,7 +237,7 @@ def epsilon(events: Sequence[SampledGaussian], delta: float, accountant: str) ->
 
 
 def stated(epsilon: float | None, digits: int = 4) -> str:
-    """Write the ε of a guarantee, rounded up; without one, or with an infinite one, ∞.
+    """Return the ε of a guarantee as text, rounded up; ∞ for none or an infinite one.
 
     Examples
     --------

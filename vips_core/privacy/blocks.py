@@ -1,4 +1,4 @@
-"""What a model gives to the wall, and what the wall gives back: blocks, raw sums, released sums."""
+"""What passes between a model and the wall: blocks with bounds, raw sums, released sums."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -38,10 +38,10 @@ class Block:
     share
         w, the block's part of the step's budget. The squares of a step's shares sum to 1.
     shape
-        Of the sum; a single number where left out.
+        Shape of the sum; a single number by default.
     grid
-        Power of two, which the wall replaces by one that fits the noise. Every record's share of the sum has
-        to be a multiple of it, cut towards 0 so that no norm grows: `vips_core.kernels.exact` does that.
+        Power of two; the wall replaces it by one that fits the noise. Every record's contribution must be a
+        multiple of it, rounded towards 0 so that no norm grows: `vips_core.kernels.exact` does that.
 
     Examples
     --------
@@ -79,7 +79,7 @@ class Raw:
 
 @dataclass(frozen=True)
 class Released:
-    """Noisy sums over a batch, with all that is known about their noise. Only the wall makes one.
+    """Noisy sums over a batch, with everything that is known about their noise. Only the wall makes one.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class Released:
     noise_std
         Block name to the standard deviation of the noise on each cell of that sum.
     sampling_rate
-        q, the chance of each record to be in the batch.
+        q, the probability of each record to be in the batch.
 
     Examples
     --------
@@ -111,7 +111,7 @@ class Released:
 
 
 class Measured(Protocol[ParamsIn, DataIn]):
-    """What the wall asks a model; `vips_core.models.base.Model` is the whole protocol."""
+    """What the wall needs of a model; `vips_core.models.base.Model` is the whole protocol."""
 
     def blocks(self, plan: "PrivacyPlan", step: int) -> Mapping[str, Block]:
         """Return the statistics that step `step` (from 0) releases, with their bounds and shares."""

@@ -1,4 +1,4 @@
-"""Inverting the accountants: the noise, steps or batch of a given ε, and the noise of a given attack risk."""
+"""Inverting the accountants: noise, steps or batch for a given ε, and noise for a given attack risk."""
 
 import functools
 import math
@@ -10,15 +10,15 @@ from vips_core.privacy import accountants, gaussian
 from vips_core.privacy.events import LEAST_NOISE, MOST_NOISE, SampledGaussian
 from vips_core.privacy.tradeoff import AttackRisk, RiskLimit
 
-_TOLERANCE = 1e-5  # relative, on the noise multiplier
-_COARSE = 1.1  # ratio of batch sizes that are looked at first
+_TOLERANCE = 1e-5  # relative excess of the noise multiplier over the least: below the digits that pages show
+_COARSE = 1.1  # ratio between batch sizes tried first, before the search is refined to one record
 
 
-@functools.lru_cache(maxsize=1024)  # a model that recommends a plan calibrates it, whatever is asked of it
+@functools.lru_cache(maxsize=1024)  # a model that recommends a plan calibrates it again and again
 def noise_multiplier(
     sampling_rate: float, steps: int, epsilon: float, delta: float, accountant: str
 ) -> float:
-    """Smallest noise multiplier whose ε is at most `epsilon`, to a relative 1e-5."""
+    """Return the smallest noise multiplier whose ε is at most `epsilon`, to a relative 1e-5."""
     target = f"epsilon = {epsilon:g}"
     if sampling_rate == 1 and accountant in ("pld", "gaussian"):
         noise = math.sqrt(steps) / gaussian.mu(epsilon, delta)
@@ -38,7 +38,7 @@ def noise_multiplier(
 
 
 def noise_multiplier_for_risk(sampling_rate: float, steps: int, limit: RiskLimit) -> float:
-    """Smallest noise multiplier at which no attack exceeds `limit`, to a relative 1e-5.
+    """Return the smallest noise multiplier at which no attack exceeds `limit`, to a relative 1e-5.
 
     The search starts where the central limit of the composition, a Gaussian mechanism with
     μ = q·√(T(e^{1/σ²} − 1)) (Bu, Dong, Long and Su 2020), meets the limit.
@@ -51,22 +51,22 @@ def noise_multiplier_for_risk(sampling_rate: float, steps: int, limit: RiskLimit
     )
     if noise < LEAST_NOISE * (1 + _TOLERANCE):
         raise ValueError(
-            f"{limit} holds with next to no noise, because few records are ever sampled, and those would be "
-            "laid open: choose a stricter limit, or plan by epsilon"
+            f"{limit} holds with next to no noise, because few records are ever sampled; those would be "
+            "laid open. Choose a stricter limit, or plan by epsilon"
         )
     return noise
 
 
 def excess(events: Sequence[SampledGaussian], epsilon: float, delta: float, accountant: str) -> float:
-    """Log of the events' ε over `epsilon`, within ±700; far above where the accountant does not apply."""
+    """Return log(ε/`epsilon`) of the events, within ±700; large where the accountant does not apply."""
     value = accountants.account(events, delta, accountant).epsilon
     return math.log(min(max(math.inf if value is None else value, 1e-300), 1e300)) - math.log(epsilon)
 
 
 def largest(excess: Callable[[int], float], most: int, start: int = 1) -> int:
-    """Largest whole number up to `most` with no excess, 0 for none; the excess rises.
+    """Return the largest whole number up to `most` without excess, 0 for none; the excess rises.
 
-    The search begins at `start`, best a little below the answer, since every look may take long.
+    The search begins at `start`, ideally a little below the answer, since each evaluation may take long.
     """
     fits, fails, number, stride = 0, most + 1, start, max(1, start // 1000)
     while fails > 1 and fits < most and not 0 < fits < fails <= most:
@@ -123,7 +123,7 @@ def largest_batch(excess: Callable[[int], float], work: float, records: int) -> 
 
 
 def _least_noise(above: Callable[[float], float], start: float, target: str) -> float:
-    """Smallest noise multiplier that is not `above` the target; what is above falls with the noise."""
+    """Return the smallest noise multiplier that is not `above` the target; `above` falls with the noise."""
 
     def at(log_noise: float) -> float:
         return above(_within_reach(log_noise))
@@ -141,7 +141,7 @@ def _within_reach(log_noise: float) -> float:
 
 
 def _bracket(above: Callable[[float], float], start: float, target: str) -> tuple[float, float]:
-    """Two log noise multipliers with the answer between them, or twice the least noise where that will do."""
+    """Return two log noise multipliers that bracket the answer; twice the least noise where it suffices."""
     least, most, factor = math.log(LEAST_NOISE), math.log(MOST_NOISE), 0.25
     low = high = start
     while above(high) > 0:

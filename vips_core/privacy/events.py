@@ -1,4 +1,4 @@
-"""The one event that accountants understand: a Gaussian release of a Poisson-sampled sum, some times over."""
+"""The event that accountants read: a Gaussian release of a Poisson-sampled sum, repeated `count` times."""
 
 import math
 from collections import Counter
@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 from vips_core import validate
 
-# What a plan may have, and what accountants are tested on. Noise of less than a thousandth counts as none.
-LEAST_NOISE, MOST_NOISE = 1e-3, 1e7
-LEAST_DELTA, MOST_STEPS, MOST_RECORDS = 1e-15, 10**7, 10**12
-LEAST_RATE = 1e-9  # below, accountants take this
-_MOST_COUNT = 10**15
+# The range of plans: what can be typed, and what tests/benchmarks/accountant_range.py tries.
+LEAST_NOISE, MOST_NOISE = 1e-3, 1e7  # noise multiplier σ; less than LEAST_NOISE counts as no noise
+LEAST_DELTA = 1e-15  # far below 1/N of all people on earth
+MOST_STEPS, MOST_RECORDS = 10**7, 10**12
+LEAST_RATE = 1e-9  # sampling rate q; accountants raise a smaller one to this, which can only raise ε
+_MOST_COUNT = 10**15  # releases of one event: exact in double precision, and beyond any sum of plans
 
 
 @dataclass(frozen=True)
@@ -21,9 +22,9 @@ class SampledGaussian:
     Attributes
     ----------
     sampling_rate
-        q, the chance of each record to be in the batch.
+        q, the probability of each record to be in the batch.
     noise_multiplier
-        σ/Δ, the noise's standard deviation over what one record can move. 0 means no noise.
+        σ/Δ, the noise's standard deviation over the sensitivity to one record. 0 means no noise.
     count
         How many such releases.
     """
@@ -42,7 +43,7 @@ class SampledGaussian:
 
 
 def merge(events: Iterable[SampledGaussian]) -> list[SampledGaussian]:
-    """Give equal events one entry with their total count."""
+    """Return each different event once, with its total count."""
     counts: Counter[tuple[float, float]] = Counter()
     for event in events:
         counts[event.sampling_rate, event.noise_multiplier] += event.count
@@ -50,13 +51,13 @@ def merge(events: Iterable[SampledGaussian]) -> list[SampledGaussian]:
 
 
 def within_range(event: SampledGaussian) -> SampledGaussian:
-    """Return the event within the range of accountants, where it costs no less: more sampling, less noise."""
+    """Return the event moved into the range of accountants: more sampling, less noise, no smaller cost."""
     rate, noise = max(event.sampling_rate, LEAST_RATE), min(event.noise_multiplier, MOST_NOISE)
     return SampledGaussian(rate, noise, event.count)
 
 
 def fewer(events: Sequence[SampledGaussian], most: int = 32) -> list[SampledGaussian]:
-    """Return at most so many different events that cost no less: full batches joined, the others rounded.
+    """Return at most `most` different events that cost no less: full batches joined, the others rounded.
 
     Rates are rounded up and noise down to three significant digits, to two, … and at last all to the worst.
     """
@@ -79,14 +80,14 @@ def _rounded(event: SampledGaussian, digits: int) -> SampledGaussian:
 
 
 def _to_digits(value: float, digits: int, way: int) -> float:
-    """Round up (way 1) or down (−1) to so many significant digits; never to the other side of the value."""
+    """Round up (way 1) or down (way −1) to significant digits, never past the value itself."""
     scale = 10.0 ** (digits - 1 - math.floor(math.log10(value)))
     rounded = (math.ceil if way > 0 else math.floor)(value * scale) / scale
     return rounded if (rounded - value) * way >= 0 else value
 
 
 def chance_to_be_drawn(events: Sequence[SampledGaussian]) -> float:
-    """Chance that a record is in any batch, from above: no δ beyond it is needed, even with ε = 0."""
+    """Return an upper bound of the probability that a record is in any batch: with this δ, ε is 0."""
     if any(event.sampling_rate == 1 for event in events):
         return 1.0
     log_never = sum(event.count * math.log1p(-event.sampling_rate) for event in events)
@@ -94,7 +95,7 @@ def chance_to_be_drawn(events: Sequence[SampledGaussian]) -> float:
 
 
 def join_full_batches(events: Iterable[SampledGaussian]) -> list[SampledGaussian]:
-    """Replace noisy full-batch events by the one Gaussian that they amount to, exactly: 1/σ² = Σ 1/σᵢ²."""
+    """Replace noisy full-batch events by the one Gaussian that equals them: 1/σ² = Σ 1/σᵢ²."""
     events = list(events)
     sampled = [event for event in events if event.sampling_rate < 1]
     precision = sum(event.count / event.noise_multiplier**2 for event in events if event.sampling_rate == 1)

@@ -1,14 +1,14 @@
-"""Caps as privacy filters: valid although every run is chosen after looking at the ones before.
+"""Caps as privacy filters: valid even if runs are chosen adaptively.
 
-Accountants such as PLD are proved for a composition that is planned as a whole. A cap has to hold for a
-sequence whose next run depends on earlier answers, so it decides by quantities that simply add up:
+Accountants such as PLD are proved for a composition that is planned as a whole. Under a cap, the next run may
+depend on earlier results, so the cap decides by quantities that add up:
 
 - all batches full: μ² of Gaussian DP, Σ 1/σ² ≤ μ(ε, δ/2)² (Smith and Thakurta 2022, Theorem 1);
 - otherwise: the Rényi divergence at one order that is fixed with the cap, Σ ρ(α) ≤ ε − c(α, δ/2) (Feldman and
   Zrnic 2021, Theorem 4.3), where c is the conversion of Canonne, Kamath and Steinke (2020).
 
-A run may enter by either rule. Which one holds at the end may depend on the answers, so each has half of δ:
-outcomes in which all batches were full, and the others, cover everything, and their δ add up.
+A run may enter by either rule. Which rule holds at the end may depend on earlier results, so each gets half
+of δ: the outcomes in which all batches were full and the others cover everything, and their δ add up.
 """
 
 import math
@@ -21,13 +21,13 @@ from vips_core import validate
 from vips_core.privacy import gaussian, moments
 from vips_core.privacy.events import LEAST_NOISE, SampledGaussian
 
-_LARGEST_ORDER = 1e5
-_MOST_EPSILON, _LEAST_DELTA = 1e6, 1e-300  # far beyond any promise, and far from what overflows
+_LARGEST_ORDER = 1e5  # of the Rényi divergence: for a cap it costs at most ln(1/δ)/10⁵ in ε
+_MOST_EPSILON, _LEAST_DELTA = 1e6, 1e-300  # of a cap: beyond any meaningful promise, and far from overflow
 
 
 @dataclass(frozen=True)
 class PrivacyFilter:
-    """Decides which releases fit under an (ε, δ) when each is chosen after the last.
+    """Decides which releases fit under an (ε, δ) cap, even if they are chosen adaptively.
 
     Parameters
     ----------
@@ -53,9 +53,9 @@ class PrivacyFilter:
 
     @classmethod
     def for_cap(cls, epsilon: float, delta: float) -> "PrivacyFilter":
-        """Return the filter with the order that leaves the most room for full batches.
+        """Return the filter with the order that admits the most full batches.
 
-        For them ρ(α) = α·μ²/2, so the room is 2(ε − c(α, δ/2))/α: a function of the cap alone.
+        For them ρ(α) = α·μ²/2, so μ² may reach 2(ε − c(α, δ/2))/α: a function of the cap alone.
         """
         _check_cap(epsilon, delta)
 
@@ -70,7 +70,7 @@ class PrivacyFilter:
         return cls(epsilon, delta, 1 + math.exp(best.x))
 
     def share(self, events: Sequence[SampledGaussian]) -> float:
-        """Return the part of the cap that these releases take; they fit where it is at most 1.
+        """Return the share of the cap that these releases use; they fit if it is at most 1.
 
         Parameters
         ----------
@@ -85,14 +85,14 @@ class PrivacyFilter:
         if not events:
             return 0.0
         if any(event.noise_multiplier < LEAST_NOISE for event in events):
-            return math.inf  # as good as no noise
+            return math.inf  # counts as no noise
         shares = [moments.renyi_divergence(events, self.order) / self._divergence_room]
         if _all_full(events):
             shares.append(_squared_mu(events) / self._squared_mu_room)
         return min((share for share in shares if share >= 0), default=math.inf)
 
     def fits(self, events: Sequence[SampledGaussian]) -> bool:
-        """Whether all these releases together stay under the cap."""
+        """Return whether all these releases together stay under the cap."""
         return self.share(events) <= 1
 
     def left_epsilon(self, events: Sequence[SampledGaussian]) -> float:

@@ -1,6 +1,6 @@
 """The Gaussian mechanism, exactly: δ(ε), ε(δ) and μ(ε, δ) of Balle and Wang (2018), and zCDP.
 
-And the Gaussian mechanism that bounds another one, with how much it overstates (Gomez et al. 2025).
+Also the Gaussian mechanism that bounds another one, and how far it overstates it (Gomez et al. 2025).
 """
 
 import functools
@@ -14,12 +14,12 @@ from scipy.special import erfcx, ndtr, ndtri
 
 from vips_core.kernels import Array
 
-_ROUNDING = 16 * 2.0**-53  # of a few operations, generously
-_DOUBT = 1e-12  # of a difference of quantiles, none of which is beyond 40
+_ROUNDING = 16 * 2.0**-53  # relative rounding of a few operations, rounded up
+_DOUBT = 1e-12  # absolute error of a difference of two normal quantiles below 40, rounded up
 
 
 def delta(epsilon: npt.ArrayLike, mu: npt.ArrayLike) -> Array:
-    """δ of a Gaussian mechanism with sensitivity over noise `mu` (Balle and Wang 2018, Theorem 8)."""
+    """Return δ of a Gaussian mechanism with sensitivity over noise `mu` (Balle and Wang 2018, Theorem 8)."""
     epsilon, mu = np.asarray(epsilon, float), np.asarray(mu, float)
     x, y = epsilon / mu - mu / 2, epsilon / mu + mu / 2
     # Φ(−x) − e^ε·Φ(−y), where e^ε·φ(y) = φ(x): so e^ε, which may overflow, is never computed.
@@ -30,7 +30,7 @@ def delta(epsilon: npt.ArrayLike, mu: npt.ArrayLike) -> Array:
 
 
 def epsilon(mu: npt.ArrayLike, target_delta: npt.ArrayLike) -> Array:
-    """Smallest ε ≥ 0 with δ(ε) ≤ `target_delta`, rounded up by bisection."""
+    """Return the smallest ε ≥ 0 with δ(ε) ≤ `target_delta`, rounded up by bisection."""
     mu, target = np.broadcast_arrays(np.asarray(mu, float), np.asarray(target_delta, float))
     reachable = np.minimum(target, 1.0)  # a δ of 1 or more promises nothing: ε = 0
     upper = zcdp_epsilon(mu**2 / 2, reachable)
@@ -38,9 +38,9 @@ def epsilon(mu: npt.ArrayLike, target_delta: npt.ArrayLike) -> Array:
     return np.where(delta(0.0, mu) <= reachable, 0.0, smallest)
 
 
-@functools.lru_cache(maxsize=256)  # a budget asks for the same cap again and again
+@functools.lru_cache(maxsize=256)  # budgets ask for the same cap repeatedly
 def mu(epsilon: float, target_delta: float) -> float:
-    """Largest μ whose Gaussian mechanism is (ε, δ)-private: the budget in units of signal over noise."""
+    """Return the largest μ whose Gaussian mechanism is (ε, δ)-private: the budget as signal over noise."""
     if epsilon == math.inf:
         return math.inf
     upper = 1.0
@@ -51,7 +51,7 @@ def mu(epsilon: float, target_delta: float) -> float:
 
 
 def dominating_mu(epsilons: Array, deltas: Array) -> float:
-    """Least μ whose mechanism is no more private than one with δ(ε) ≤ `deltas`, up to the last of `epsilons`.
+    """Return the least μ whose mechanism is no more private than one with these upper bounds of δ(ε).
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def dominating_mu(epsilons: Array, deltas: Array) -> float:
 
 
 def regret(epsilons: Array, deltas: Array, mu: float) -> float:
-    """How far at most a Gaussian's trade-off curve G lies below the curve f of a mechanism with these δ(ε).
+    """Return how far a Gaussian's trade-off curve G lies below the curve f of a mechanism with these δ(ε).
 
     It is the least κ with f(α + κ) − κ ≤ G(α) for every α (Kaissis, Kolek, Balle, Hayes and Rueckert 2024).
     Both are convex, so that it is the largest (δ_G(ε) − δ(ε))/(1 + e^ε) over ε ≥ 0, by Toland's duality along
@@ -103,13 +103,13 @@ def regret(epsilons: Array, deltas: Array, mu: float) -> float:
 
 
 def zcdp_epsilon(rho: npt.ArrayLike, target_delta: npt.ArrayLike) -> Array:
-    """ε of ρ-zCDP (Bun and Steinke 2016, Proposition 1.3)."""
+    """Return ε of ρ-zCDP (Bun and Steinke 2016, Proposition 1.3)."""
     rho = np.asarray(rho, float)
     return np.asarray(rho + 2 * np.sqrt(rho * -np.log(target_delta)))
 
 
 def _bisect(holds: Callable[[Array], Any], lower: Array, upper: Array) -> Array:
-    """Smallest value for which `holds`, a rising predicate that is true at `upper`; always the true side."""
+    """Return the smallest value for which `holds`, a rising predicate that is true at `upper`; a true one."""
     for _ in range(70):
         middle = (lower + upper) / 2
         true = holds(middle)

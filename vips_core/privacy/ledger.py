@@ -1,4 +1,4 @@
-"""What passed the wall, entry by entry: enough to recompute ε without the data or the model."""
+"""The ledger: what passed the wall, entry by entry, enough to recompute ε without the data or the model."""
 
 import json
 import math
@@ -12,14 +12,10 @@ from vips_core.privacy.events import SampledGaussian
 from vips_core.privacy.noise import DISTANCE
 
 Sampling = Literal["poisson", "fixed"]
-FORMAT = "vips-ledger/2"
-EARLIER = "vips-ledger/1"  # without grids; its neighbours were called "add or remove one record"
+FORMAT = "vips-ledger/1"
 NEIGHBOURS = (
     "one record, or one person with all records where a column names persons, replaced by nothing, the "
     "public number unchanged (zero-out)"
-)
-_EARLIER_NEIGHBOURS = (  # said of rows too, which is more than holds where somebody has several
-    "one person's records replaced by nothing, the public number of persons unchanged (zero-out)"
 )
 SEEDED = "A known seed was used: this is a demonstration, and the guarantee does not hold."
 
@@ -37,7 +33,7 @@ class LedgerBlock:
     cells
         How many numbers it has.
     grid
-        Step of which every released number is a multiple; 0 in ledgers of earlier versions.
+        Step of which every released number is a multiple; 0 where there is no grid, which is a caution.
 
     Examples
     --------
@@ -64,7 +60,7 @@ class LedgerEntry:
     Parameters
     ----------
     sampling_rate
-        q, the chance of each record to be in the batch.
+        q, the probability of each record to be in the batch.
     blocks
         Name of each statistic to what was released of it.
     sampling
@@ -112,7 +108,7 @@ class Ledger:
     records
         N, the public number of records.
     seeded
-        True for a demonstration: the noise can be computed by whoever knows the seed, so no guarantee holds.
+        True for a demonstration: anyone who knows the seed can compute the noise, so no guarantee holds.
     entries
         Releases so far; equal consecutive ones share an entry with a count.
 
@@ -149,11 +145,11 @@ class Ledger:
         return [entry.event() for entry in self.entries]
 
     def epsilon(self, delta: float, accountant: str = "pld") -> float:
-        """ε of everything released, at `delta` less the noise's distance from an ideal Gaussian."""
+        """Return ε of everything released, at `delta` less the noise's distance from an ideal Gaussian."""
         return accountants.epsilon(self.events(), self.ideal_delta(delta), accountant)
 
     def ideal_delta(self, delta: float) -> float:
-        """Return what is left of δ for accountants, who know ideal noise only."""
+        """Return the part of δ that is left for accountants, which assume ideal noise."""
         accountants.check_delta(delta)
         distance = self.noise_distance
         if delta <= distance:
@@ -164,12 +160,12 @@ class Ledger:
 
     @property
     def noise_distance(self) -> float:
-        """Total variation between the noise that was added and ideal noise, rounded to the grid."""
+        """Total variation distance between the added noise and ideal noise rounded to the grid."""
         draws = sum(entry.count * block.cells for entry in self.entries for block in entry.blocks.values())
         return draws * DISTANCE
 
     def cautions(self) -> list[str]:
-        """Plain words for whatever in this ledger does not match the accountants' assumptions."""
+        """Return a sentence for each way in which this ledger departs from the accountants' assumptions."""
         cautions = [SEEDED] if self.seeded else []
         if any(entry.sampling == "fixed" for entry in self.entries):
             cautions.append("Batches of fixed size were used, but ε is computed for Poisson sampling.")
@@ -177,12 +173,12 @@ class Ledger:
             cautions.append("A release carried no noise: there is no privacy guarantee.")
         if any(block.grid == 0 for entry in self.entries for block in entry.blocks.values()):
             cautions.append(
-                "An earlier version released this in double precision, unprotected in its last bits."
+                "A release was not on a public grid: the last bits of its numbers may reveal a record."
             )
         return cautions
 
     def to_json(self) -> str:
-        """Serialise; everything in it is public."""
+        """Return the ledger as JSON; everything in it is public."""
         return json.dumps(
             {
                 "format": FORMAT,
@@ -198,9 +194,9 @@ class Ledger:
     def from_json(cls, text: str) -> "Ledger":
         """Read a ledger back, checking every value."""
         content = _parsed(text)
-        if content.get("format") not in (FORMAT, EARLIER):
+        if content.get("format") != FORMAT:
             raise ValueError(f"the ledger must be a JSON object whose format is {FORMAT!r}")
-        if content["format"] == FORMAT and content.get("neighbours") not in (NEIGHBOURS, _EARLIER_NEIGHBOURS):
+        if content.get("neighbours") != NEIGHBOURS:
             raise ValueError(
                 f"the ledger's neighbours must be {NEIGHBOURS!r}, got {content.get('neighbours')!r}"
             )

@@ -33,14 +33,14 @@ class Side:
 
 
 def dots(rate: float, noise: float, reach: float, per_std: int) -> Array:
-    """Losses where P or Q has mass: to `reach` standard deviations of noise, with `per_std` dots in each."""
+    """Return losses where P or Q has mass: up to `reach` standard deviations, `per_std` dots in each."""
     steps = np.linspace(-reach, reach, math.ceil(2 * reach * per_std) + 1) * noise
     z = np.unique(np.concatenate([steps, steps + 1]))
     return np.unique(_loss(rate, (z - 0.5) / noise**2))
 
 
 def between(few: Side, order: float, least: float, most: int) -> Array:
-    """Dots between those of a sketch, in rising order of log dP/dQ and about `most` at most.
+    """Return dots between those of a sketch, in rising order of log dP/dQ and about `most` at most.
 
     Mass m between dots h apart adds about m·h² to the variance of its step; the fewest dots that add a given
     amount are (gap/m)^⅓ apart, with the mass tilted to where it decides about ε. Together they add a third of
@@ -61,7 +61,7 @@ def between(few: Side, order: float, least: float, most: int) -> Array:
 def connect(rate: float, noise: float, x: Array) -> tuple[Side, Side]:
     """Loss of P against Q and of Q against P on rising dots x; only the first may lie below the least loss.
 
-    Mass below the first dot and above the last is of no account: it goes up to that dot, or to infinity.
+    Mass below the first dot is moved up to it, mass above the last one to infinity: both only raise ε.
     """
     w = _log_ratio(rate, x)
     z = noise**2 * w + 0.5
@@ -86,7 +86,7 @@ def connect(rate: float, noise: float, x: Array) -> tuple[Side, Side]:
 
 
 def _cells(t: Array) -> tuple[Array, Array]:
-    """Standard normal mass between neighbours, from the tail in which it cancels less, and that tail."""
+    """Return the normal mass between neighbours, from the tail with less cancellation, and that tail."""
     right = t[:-1] > 0
     lower, upper = ndtr(t), ndtr(-t)
     mass = np.where(right, upper[:-1] - upper[1:], lower[1:] - lower[:-1])
@@ -130,7 +130,7 @@ def _log_ratio(rate: float, x: Array) -> Array:
 
 
 def log_sum_exp(terms: Array) -> float:
-    """Log of Σ e^term (scipy's has more to it, and takes longer than what is summed here)."""
+    """Return log Σ e^term (scipy's is more general, and slower than the sums here)."""
     largest = float(terms.max())
     return largest + math.log(np.exp(terms - largest).sum())
 
@@ -176,7 +176,9 @@ class Sum:
         return float(abs(mean) + math.sqrt(square)) or 1.0
 
     def quantile(self, log_inverse: float, tilt: float = 0.0, sign: int = 1) -> tuple[float, float]:
-        """Chernoff's bound of a quantile of sign·loss under a tilt: the t with the least (K(t) + log 1/p)/t.
+        """Return Chernoff's bound of a quantile of sign·loss under a tilt, with its exponent t.
+
+        It is the least (K(t) + log 1/p)/t.
 
         t is limited so that K, a difference of numbers of size t·scale, keeps ten digits.
         """
@@ -184,7 +186,7 @@ class Sum:
         return float(t), float(bound)
 
     def window(self, delta: float, theta: float) -> tuple[float, float, float]:
-        """Ends of a window that is precise where δ(ε) is about `delta`, and the exponent of its upper end.
+        """Return the ends of a window that is precise where δ(ε) is about `delta`, and its upper exponent.
 
         A loss x beyond the upper end comes in again at x − width, enlarged by e^{θ·width}: even so, what
         comes in above ε ≥ max(0, low) has to be small.
@@ -284,7 +286,7 @@ class Law:
     steps: int
 
     def mass(self) -> Array:
-        """Mass of every cell, raised by a bound of what rounding can have taken from it.
+        """Return the mass of every cell, raised by a bound of what rounding can have taken from it.
 
         Cauchy and Schwarz bound what the inverse transform makes of the errors.
         """
@@ -325,7 +327,7 @@ class Law:
         return np.where((self.frequency == 0) | (2 * self.frequency == self.cells), 1.0, 2.0)
 
     def _doubt(self, weight: Array) -> float:
-        """Bound of the error of Σ value·weight over all frequencies that matter, with weights up to these.
+        """Return a bound of the error of Σ value·weight over the frequencies that matter, for such weights.
 
         Products, phases and NumPy's pairwise sum add less than 60u to what the power errs by.
         """
@@ -335,7 +337,7 @@ class Law:
 
 
 def convolve(steps: Sequence[Side], counts: Sequence[int], spacing: float, first: int, cells: int) -> Law:
-    """Law of the sum of `counts` of each step on the cells from `first` on.
+    """Return the law of the sum of `counts` of each step on the cells from `first` on.
 
     Parameters
     ----------
@@ -373,5 +375,5 @@ def convolve(steps: Sequence[Side], counts: Sequence[int], spacing: float, first
 
 
 def _square(values: npt.NDArray[np.number]) -> float:
-    """Sum of the squares of sizes, without the threads of BLAS: they keep cores busy after they are done."""
+    """Return the sum of squared sizes without BLAS, whose threads keep cores busy after they are done."""
     return float((values * values.conj()).real.sum())

@@ -1,15 +1,15 @@
-"""Randomness of the wall: coins and Gaussian noise from a keyed cipher, the noise on a public grid.
+"""The wall's randomness: coins and Gaussian noise from a keyed cipher, the noise on a public grid.
 
 What leaves the wall is an integer multiple of a public step g = 2^k, about 2⁻³⁰ of the noise. The sums are
 exact multiples of g, so that sum + g·round(s·Z/g) = g·round((sum + s·Z)/g): rounding the noise is the same as
 rounding the ideal Gaussian mechanism's answer, which is post-processing, and every accountant stays valid.
-The last bits of a release are those of a grid that anyone can compute, so they tell nothing.
+The last bits of a release are those of a grid that anyone can compute, so they reveal nothing.
 
 `rounded_gaussian` draws round(s·Z/g) for an ideal Z, not for a floating-point imitation of it. 64 bits of the
 cipher name an interval of Φ(Z); where all of the interval rounds to the same integer, with room for the error
 of the inverse distribution function, that integer is the answer, and otherwise (some draws in a million) more
-bits are drawn and the answer is computed in high precision. What remains is `DISTANCE` in total variation for
-each draw, which `Ledger.epsilon` takes from δ.
+bits are drawn and the answer is computed in high precision. `Ledger.epsilon` deducts the remaining total
+variation distance, `DISTANCE` per draw, from δ.
 """
 
 import hashlib
@@ -25,14 +25,14 @@ from vips_core import validate
 from vips_core.kernels import Array
 from vips_core.kernels.pool import map_chunks
 
-GRID_BITS = 30  # the noise's standard deviation is at least 2^30 steps of the grid
-SUM_BITS = 52  # sums of so many bits are exact in double precision, with one to spare for the noise
+GRID_BITS = 30  # log₂ of the noise's standard deviation in grid steps, at least: the grid costs no accuracy
+SUM_BITS = 52  # bits of a sum: exact in double precision, with one bit to spare for the noise
 # Total variation between a draw and an ideal one: with 192 bits of Φ(Z), each place where the rounding
 # changes misplaces at most 2⁻¹⁹² of the probability, and there are fewer than 2⁶⁰ such places.
 DISTANCE = 2.0**-120
-_EXTRA_BITS = 128
-_DIGITS = 60
-_CHUNK = 1 << 15  # draws at a time: what is computed of them stays in the cache
+_EXTRA_BITS = 128  # further bits of Φ(Z) for a doubtful draw, which has 192 then
+_DIGITS = 60  # decimal digits of its computation: 192 bits are 58
+_CHUNK = 1 << 15  # draws at a time, so that intermediate arrays stay in the processor's cache
 # |ndtri's result − Φ⁻¹| was at most 2.6e-15 in 6,200 comparisons with 50 digits, 7.2e-16 below z = 3 (its
 # test repeats them); a draw is decided in double precision only with room for several times that.
 _NDTRI_ERROR = 2.0**-48
@@ -44,9 +44,9 @@ def grid_step(noise_std: float, bound: float, records: int) -> float:
     Parameters
     ----------
     noise_std
-        Standard deviation of the noise on each cell; 0 for a run without privacy.
+        Standard deviation of the noise on each cell; 0 for a non-private run.
     bound
-        L2 norm, and so the largest cell, that one person can add.
+        L2 norm that one person can add, which also bounds a single cell.
     records
         N: how many can be added at most.
 
@@ -67,10 +67,10 @@ def grid_step(noise_std: float, bound: float, records: int) -> float:
 
 
 class Randomness:
-    """Random bits from AES-256 in counter mode, with a key of the operating system or of a public seed.
+    """Random bits from AES-256 in counter mode, with a key from the operating system or from a public seed.
 
-    Streams for different purposes come from keys that `derive` makes, so that a step or a shard that is
-    computed again draws the same coins.
+    `derive` makes the keys of streams for different purposes, so that a step or a shard that is computed
+    again draws the same coins.
 
     Examples
     --------
@@ -90,12 +90,12 @@ class Randomness:
         return cls(hashlib.sha256(b"vips-seed %d" % validate.whole("seed", seed, low=0)).digest())
 
     def derive(self, *label: str | int) -> Self:
-        """Return the stream of this label; different labels give independent streams."""
+        """Return the stream with this label; different labels give independent streams."""
         return type(self)(hashlib.blake2b(repr(label).encode(), key=self._key, digest_size=32).digest())
 
     def bits(self, count: int, start: int = 0) -> npt.NDArray[np.uint64]:
-        """Return so many 64-bit words of the stream, from word `start` on."""
-        # Here: plans and accountants do without, and should not wait for it.
+        """Return `count` 64-bit words of the stream, from word `start` on."""
+        # Imported here: plans and accountants do without it, and it is slow to load.
         from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
         block, skipped = divmod(start, 2)  # a block of the cipher has two words
@@ -104,13 +104,13 @@ class Randomness:
         return np.frombuffer(stream.update(bytes(8 * (count + skipped))), dtype="<u8")[skipped:]
 
     def generator(self) -> np.random.Generator:
-        """Return a NumPy generator, for what needs no secrecy, such as where training starts."""
+        """Return a NumPy generator for what needs no secrecy, such as initial parameters."""
         return np.random.default_rng(int.from_bytes(self._key, "little"))
 
     def coins(self, records: int, rate: float, start: int = 0) -> npt.NDArray[np.bool_]:
         """Return a coin for each record from `start` on, true with probability `rate`, rounded down to 2⁻⁶⁴.
 
-        A record's coin depends on its number alone, so that shards draw the coins of the whole data set.
+        A record's coin depends only on its number, so that shards draw the same coins as the whole data set.
         """
         if rate >= 1:
             return np.ones(records, np.bool_)
@@ -122,7 +122,7 @@ class Randomness:
         Parameters
         ----------
         shape
-            Of the result.
+            Shape of the result.
         std
             Standard deviation before rounding, in steps of the grid.
         """
@@ -161,7 +161,7 @@ def _round_exactly(word: int, extra: list[int], std: float) -> float:
     place = 0
     for further in extra:
         place = (place << 64) | further
-    import mpmath  # here: it is slow to load, and few draws need it
+    import mpmath  # imported here: slow to load, and few draws need it
 
     with mpmath.workdps(_DIGITS):
         scale = mpmath.mpf(2) ** -(64 + _EXTRA_BITS)

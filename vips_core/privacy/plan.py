@@ -1,4 +1,4 @@
-"""A privacy plan: what will be released how often with how much noise, and what that costs."""
+"""A privacy plan: how often sums are released, on which batches, with how much noise, and at what cost."""
 
 import math
 from collections.abc import Sequence
@@ -33,9 +33,9 @@ class PrivacyPlan:
     epochs, steps
         Give one: T steps, or passes over the data, of which the largest T within the compute follows.
     noise_multiplier
-        σ over what one record can move. 0 is a non-private plan (ε = ∞); None has yet to be calibrated.
+        σ, the noise over what one record can move. 0 is a non-private plan (ε = ∞); None is yet to calibrate.
     delta
-        δ, to be well below 1/N.
+        δ, which should be well below 1/N.
     sampling
         "poisson" as the accountants assume, or "fixed" batch sizes, only to reproduce the paper.
 
@@ -128,17 +128,17 @@ class PrivacyPlan:
         return [SampledGaussian(self.sampling_rate, self.require_noise_multiplier(), self.steps)]
 
     def epsilon(self, accountant: str = "pld") -> float:
-        """ε by one accountant; `ValueError` with the reason where it does not apply."""
+        """Return ε by one accountant; `ValueError` with the reason where it does not apply."""
         return accountants.epsilon(self.events(), self.delta, accountant)
 
     def epsilons(self) -> dict[str, float | None]:
-        """ε by every accountant, None where one does not apply (`accounts` gives the reasons)."""
+        """Return ε by every accountant, None where one does not apply (`accounts` gives the reasons)."""
         return {name: account.epsilon for name, account in self.accounts().items()}
 
     def accounts(
         self, names: Sequence[str] = tuple(accountants.ACCOUNTANTS)
     ) -> dict[str, accountants.Account]:
-        """ε with reasons and cautions, by every accountant named."""
+        """Return ε with reasons and cautions by every accountant named."""
         return {name: accountants.account(self.events(), self.delta, name) for name in names}
 
     def calibrate(
@@ -199,28 +199,28 @@ class PrivacyPlan:
 
     @property
     def signal_to_noise(self) -> float:
-        """q√T/σ: what averaging the steps makes of one record's signal over the noise."""
+        """q√T/σ: one record's signal over the noise after averaging the steps."""
         noise = self.require_noise_multiplier()
         return math.inf if noise == 0 else self.sampling_rate * math.sqrt(self.steps) / noise
 
     @property
     def efficiency(self) -> float:
-        """Signal over noise as a share of what full batches would have at the same (ε, δ); 1 for q = 1."""
+        """Signal over noise as a share of that of full batches at the same (ε, δ); 1 for q = 1."""
         if self.require_noise_multiplier() == 0 or self.sampling_rate == 1:
             return 1.0
         return min(1.0, self.signal_to_noise / gaussian.mu(self.epsilon("pld"), self.delta))
 
     def risk(self) -> AttackRisk:
-        """What an attacker who wants to know whether one person took part can do at best."""
+        """Return the best possible attack on whether one person took part."""
         return AttackRisk(self.events(), self.delta)
 
     def warnings(self) -> list[str]:
-        """Plain words for settings that weaken or void the guarantee."""
+        """Return a sentence for each setting that weakens or voids the guarantee."""
         sentences = []
         if self.delta >= 1 / self.records:
             sentences.append(
-                f"δ = {rounding.brief(self.delta)} is not below 1/N = {1 / self.records:.3g}: publishing one "
-                "person's record outright would be allowed. Choose δ well below 1/N."
+                f"δ = {rounding.brief(self.delta)} is not below 1/N = {1 / self.records:.3g}: it would "
+                "allow publishing one person's record outright. Choose δ well below 1/N."
             )
         if not self.is_sampled_as_accounted:
             sentences.append("Batches of fixed size are used, but ε is computed for Poisson sampling.")

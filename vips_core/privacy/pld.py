@@ -1,8 +1,8 @@
 """Tight accounting by privacy loss distributions that never fall below the truth.
 
 The losses of independent steps add up, so the loss of the whole has their convolution as its law (Sommer,
-Meiser and Mohammadi 2019; Koskela, Jälkö and Honkela 2020). `losses` has the law of one step, `convolution`
-that of the sum, `chernoff` bounds of where it lies; here the grid is chosen, and δ(ε) and ε(δ) are read off.
+Meiser and Mohammadi 2019; Koskela, Jälkö and Honkela 2020). `losses` has the law of one step, that of the sum
+and bounds of where it lies; here the grid is chosen, and δ(ε) and ε(δ) are read off.
 """
 
 import functools
@@ -21,20 +21,20 @@ from vips_core.privacy.events import SampledGaussian, chance_to_be_drawn, join_f
 from vips_core.privacy.losses import OUTSIDE, Law, Side, Sum, between, connect, convolve, dots
 
 _LEAST_CELLS, _MOST_CELLS = 2**13, 2**19  # bound memory and time; a coarser grid is looser, never unsound
-_MOST_WORK = 2**20  # cells times different steps
-_MOST_DOTS = 2**15  # of a step
-_SPACING = 0.8e-4  # of the losses that are told apart, at most, while there are cells
-_TOLERANCE = 2e-4  # what the grid may add to ε, relatively, while there are cells
-_ROUGHLY = 5e-3  # the same for the direction that is only shown to be the better one
-_MOST_STEPS = 10**8  # beyond, what rounding does to one step could add up to something
-_MANY_STEPS = 10**5  # beyond, RDP may be less than what rounding leaves of this
-_FEW_DOTS_PER_STD = 10
+_MOST_WORK = 2**20  # cells times different steps: bounds the memory of all transforms together
+_MOST_DOTS = 2**15  # dots of one step's law: fewer are looser, never unsound
+_SPACING = 0.8e-4  # largest distance of two losses on the grid, while the cells suffice
+_TOLERANCE = 2e-4  # what the grid may add to ε, relatively, while the cells suffice
+_ROUGHLY = 5e-3  # the same for a direction that only has to be shown to be the better one
+_MOST_STEPS = 10**8  # above, the rounding of one step could add up; RDP answers instead
+_MANY_STEPS = 10**5  # above, the bound of the rounding may make RDP the smaller of the two
+_FEW_DOTS_PER_STD = 10  # dots per standard deviation of the sketch that finds the window
 _TILT = 2 / 3  # of Chernoff's exponent, which would centre rare large losses: they lie far above ε
-_SMALL_DELTA = 1e-10  # of the attack risk's profile, which needs no tilt
+_SMALL_DELTA = 1e-10  # δ down to which the attack risk's profile is precise without a tilt
 
 
 def epsilon(events: Sequence[SampledGaussian], delta: float) -> float:
-    """ε of the composition; exact for full batches, which are one Gaussian."""
+    """Return ε of the composition; exact for full batches, which are one Gaussian."""
     joined = join_full_batches(events)
     if len(joined) == 1 and joined[0].sampling_rate == 1:
         return float(gaussian.epsilon(1 / joined[0].noise_multiplier, delta))
@@ -42,7 +42,7 @@ def epsilon(events: Sequence[SampledGaussian], delta: float) -> float:
 
 
 def deltas(events: Sequence[SampledGaussian], epsilons: Array) -> Array:
-    """δ at each ε from 0 to 600: from above, by 1e-9 for a few steps and 1e-4 for ten million."""
+    """Return δ at each ε from 0 to 600, from above: by 1e-9 for a few steps, by 1e-4 for ten million."""
     joined = tuple(join_full_batches(events))
     if len(joined) == 1 and joined[0].sampling_rate == 1:
         return gaussian.delta(epsilons, 1 / joined[0].noise_multiplier)
@@ -53,7 +53,7 @@ def deltas(events: Sequence[SampledGaussian], epsilons: Array) -> Array:
 
 
 def tail(events: Sequence[SampledGaussian], least: float) -> tuple[Array, Array]:
-    """ε from 0 to where δ falls to `least`, and δ from above, with digits where it is small.
+    """Return ε from 0 to where δ falls to `least`, and δ from above, with full digits where it is small.
 
     Some of the events are sampled. Where rounding keeps δ above `least`, or ε would exceed 600, it ends
     earlier.
@@ -74,10 +74,10 @@ def _directions(events: tuple[SampledGaussian, ...], least: float, tilt: float) 
 
 @functools.lru_cache(maxsize=256)
 def _tight_epsilon(events: tuple[SampledGaussian, ...], delta: float) -> float:
-    """ε of the worse direction: the person present against absent, or, hardly ever, the reverse.
+    """Return ε of the worse direction: the person present against absent or, rarely, the reverse.
 
-    That the other is the better one is shown on a coarse grid first. In extreme plans every grid is coarse,
-    or rounding is; RDP is valid too, so the smaller of the two counts.
+    A coarse grid first shows which direction is worse. In extreme plans every grid is coarse, or rounding is;
+    RDP is valid too, so the smaller of the two counts.
     """
     steps = sum(event.count for event in events)
     if steps > _MOST_STEPS:

@@ -1,4 +1,7 @@
-"""Who takes part in a step: a coin for each record, the same one wherever the record is."""
+"""Which records take part in a step: one coin per record, the same wherever the record is stored.
+
+Engines and cluster workers draw from it, so that it cannot be part of the wall's own file.
+"""
 
 from dataclasses import dataclass
 
@@ -11,16 +14,16 @@ from vips_core.privacy.plan import PrivacyPlan
 
 @dataclass(frozen=True, repr=False)
 class Batch:
-    """The batch of one step, before anyone is drawn. Whoever holds it can draw: it stays within the wall.
+    """The batch of one step, before it is drawn. Whoever holds it can draw it, so it stays within the wall.
 
     Parameters
     ----------
     records
-        How many there are.
+        Number of records.
     plan
-        Says how they are sampled.
+        How they are sampled.
     stream
-        Of this step's batch alone: neither other batches nor the noise can be drawn from it.
+        Randomness of this step's batch alone: neither other batches nor the noise can be drawn from it.
 
     Examples
     --------
@@ -39,7 +42,7 @@ class Batch:
         rate = self.plan.sampling_rate
         if self.plan.sampling == "poisson" or rate == 1:
             return self.stream.coins(stop - start, rate, start)
-        # Only to reproduce the paper: a fixed number of records, for which all have to be looked at.
+        # Only to reproduce the paper: a fixed number of records, drawn from all of them at once.
         chosen = np.zeros(self.records, np.bool_)
         chosen[self.stream.generator().choice(self.records, round(rate * self.records), replace=False)] = True
         return chosen[start:stop]

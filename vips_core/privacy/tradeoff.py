@@ -1,4 +1,4 @@
-"""What an attacker can do at best: the trade-off curve of a membership test, from the whole PLD."""
+"""The best possible attack: the trade-off curve of a membership test, from the whole PLD."""
 
 import functools
 import math
@@ -14,8 +14,10 @@ from vips_core.kernels import Array
 from vips_core.privacy import gaussian, moments, pld
 from vips_core.privacy.events import LEAST_NOISE, SampledGaussian, fewer, merge, within_range
 
-_LEAST_DELTA = 1e-10  # at which μ holds: below 1/N for all people on earth (as in Gomez et al.'s gdpnum)
-_LARGEST_EPSILON = 600.0  # e^ε must stay finite; beyond, the bounds say nothing that these do not
+_LEAST_DELTA = 1e-10  # δ from which μ holds: below 1/N for all people on earth (as in Gomez et al.'s gdpnum)
+_LARGEST_EPSILON = 600.0  # largest ε of the profile: e^ε stays finite, and larger ones add no information
+# Values of ε at which δ(ε) is computed: a coarser grid bounds the attack less tightly, never wrongly.
+_PROFILE_POINTS = 2000
 
 
 class AttackRisk:
@@ -26,7 +28,7 @@ class AttackRisk:
     events
         The releases, as accountants see them.
     delta
-        A δ at which μ has to hold, besides all from 1e-10 on.
+        A δ at which μ must hold, besides all from 1e-10 on.
 
     Examples
     --------
@@ -48,7 +50,7 @@ class AttackRisk:
     def _profile(self) -> tuple[Array, Array]:
         """ε ≥ 0 and δ(ε): one line of the trade-off curve's envelope for each."""
         top = min(max(moments.rdp_epsilon(self._events, 1e-12)[0], 1e-3), _LARGEST_EPSILON)
-        epsilons = np.linspace(0, top, 2000)
+        epsilons = np.linspace(0, top, _PROFILE_POINTS)
         return epsilons, pld.deltas(self._events, epsilons)
 
     @functools.cached_property
@@ -65,7 +67,7 @@ class AttackRisk:
         return height, slope, np.maximum.accumulate(np.diff(height) / -np.diff(slope))
 
     def true_positive_rate(self, false_positive_rate: npt.ArrayLike) -> Array:
-        """Highest share of participants an attacker can find at these false alarm rates.
+        """Return the highest share of participants that an attacker can find at these false alarm rates.
 
         Each (ε, δ) bounds it by δ + e^ε·FPR and by 1 − e^−ε(1 − δ − FPR) (Dong, Roth and Su 2022,
         equation 5); the least over many ε is an upper bound that tightens with the grid.
@@ -82,7 +84,7 @@ class AttackRisk:
         return np.asarray(np.clip(height[lowest] + slope[lowest] * rate, rate, 1))
 
     def curve(self, points: int = 200) -> tuple[Array, Array]:
-        """False positive rates (dense near 0) and the highest true positive rates."""
+        """Return false positive rates (dense near 0) and the highest true positive rates."""
         rates = np.unique(
             np.concatenate([[0], np.geomspace(1e-4, 0.1, points // 2), np.linspace(0.1, 1, points // 2)])
         )
@@ -96,7 +98,7 @@ class AttackRisk:
         return float(self._profile[1][0]) if self._events else 0.0
 
     def posterior(self, prior: float, false_positive_rate: float = 0.01) -> float:
-        """Attacker's belief that a person took part after a positive test, from a prior belief."""
+        """Return the attacker's belief that a person took part after a positive test, from a prior belief."""
         if not 0 < prior < 1:
             raise ValueError(f"prior must be in (0, 1), got {prior}")
         if not 0 < false_positive_rate <= 1:
@@ -140,7 +142,7 @@ class AttackRisk:
         return epsilons, np.minimum(small, np.interp(np.expm1(epsilons), np.expm1(all_epsilons), delta))
 
     def summary(self) -> dict[str, float | None]:
-        """Return the numbers that a steward asks for."""
+        """Return the numbers that a data steward asks for."""
         at = dict(zip(("0.1%", "1%", "5%"), self.true_positive_rate([0.001, 0.01, 0.05]), strict=True))
         return {
             **{f"tpr_at_fpr_{name}": float(value) for name, value in at.items()},
@@ -161,16 +163,16 @@ class AttackRisk:
         return f"μ = {rounding.up(self.gaussian_mu):g} (Gaussian DP for {deltas}, regret {regret:g})"
 
     def sentence(self, unit: str | None = None) -> str:
-        """Return the risk in plain words, for people or for another unit, such as "one document"."""
+        """Return the risk as a sentence, for people or for another unit, such as "one document"."""
         detected = _people(100 * float(self.true_positive_rate(0.01)))
         if unit is not None:
             return (
-                f"An attacker tests whether {unit} is in the data and accepts one false alarm in 100 that "
+                f"An attacker tests whether {unit} is in the data and accepts one false alarm per 100 that "
                 f"are not. Of 100 that are, the best possible test finds at most {detected}; guessing "
                 "finds 1."
             )
         return (
-            "An attacker tests whether people took part and accepts one false alarm in 100 outsiders. "
+            "An attacker tests whether people took part and accepts one false alarm per 100 outsiders. "
             f"Of 100 people who did take part, the best possible test finds at most {detected}; guessing "
             "finds 1."
         )
@@ -178,7 +180,7 @@ class AttackRisk:
 
 @dataclass(frozen=True)
 class RiskLimit:
-    """The most that an attacker may achieve, in the words of someone who fears it: give one of three.
+    """The most that an attacker may achieve, given as one of three limits.
 
     Parameters
     ----------
@@ -189,9 +191,9 @@ class RiskLimit:
     posterior
         Largest belief that a person took part after a positive test, from the belief `prior` before it.
     false_positive_rate
-        Share of outsiders falsely accused by the test; the advantage does not depend on it.
+        Share of outsiders whom the test falsely accuses; not used with `advantage`.
     prior
-        Used by `posterior` alone.
+        Prior belief, used with `posterior` only.
 
     Examples
     --------
@@ -237,7 +239,7 @@ class RiskLimit:
         return odds * self.false_positive_rate
 
     def excess(self, risk: AttackRisk) -> float:
-        """By how much the best attack exceeds the limit; at most 0 where none does."""
+        """Return by how much the best attack exceeds the limit; at most 0 where it does not."""
         if self.advantage is not None:
             return risk.advantage - self.advantage
         assert self.highest_true_positive_rate is not None

@@ -15,6 +15,7 @@ from vips_core.privacy.plan import PrivacyPlan
 from vips_core.privacy.sampling import Batch
 from vips_core.records.shards import Sharded
 
+# Rounding allowed in Σ shares² = 1; it changes the joint noise by less than 1e-9 of itself.
 _SHARE_TOLERANCE = 1e-9
 
 
@@ -37,18 +38,19 @@ def release(
     Parameters
     ----------
     model, params
-        What is measured, and where.
+        The model and the parameters at which it is measured.
     data
-        The records; a subset of the plan's, as an audit has it, is released with the same noise.
+        The records; a subset of the plan's, as audits use, is released with the same noise.
     plan, step
-        The public plan, and which of its steps this is.
+        The public plan, and the number of the step, from 0.
     randomness
-        Of the run; coins and noise of a step come from keys derived from it.
+        The run's randomness; keys for the coins and the noise of a step are derived from it.
     ledger
-        Where the release is recorded before anything looks at a record, so that an error or an interruption
-        can only over-count.
+        Where the release is recorded before any record is read, so that an error or an interruption can only
+        over-count.
     engine
-        Where the sums are computed, by default here. It gets this step's batch, and nothing of the noise.
+        Where the sums are computed, by default in this process. It gets this step's batch and nothing about
+        the noise.
     """
     noise_std, blocks = blocks_with_noise(model.blocks(plan, step), plan)
     ledger.record(_entry(blocks, noise_std, plan))
@@ -65,7 +67,7 @@ def release(
 def blocks_with_noise(
     blocks: Mapping[str, Block], plan: PrivacyPlan
 ) -> tuple[dict[str, float], dict[str, Block]]:
-    """Return the noise's standard deviation of each block, and the blocks with their grids; all public."""
+    """Return each block's noise standard deviation, and the blocks with their grids; all of it is public."""
     total = sum(block.share**2 for block in blocks.values())
     if abs(total - 1) > _SHARE_TOLERANCE:
         raise ValueError(f"the squares of a step's shares must sum to 1, got {total}")
@@ -80,9 +82,9 @@ def blocks_with_noise(
 def _noisy(sums: Array, block: Block, records: int, noise_std: float, stream: Randomness) -> Array:
     """Add noise on the grid.
 
-    Our models return multiples of the grid, of finite numbers within N times the bound. Whatever a model
-    returns, what leaves is on the grid, and no cell is above that: an error here would tell of a record, and
-    so would the sign of a zero, which a sum of small negative shares has and no other sum.
+    Our models return finite multiples of the grid within N times the bound. Whatever a model returns, what
+    leaves is on the grid and no cell exceeds that limit: an error here would reveal something about a record,
+    and so would the sign of a zero, which only a sum of small negative contributions has.
     """
     most = math.floor(records * block.bound / block.grid) * block.grid
     finite = np.where(np.isnan(sums), 0.0, np.asarray(sums, np.float64))

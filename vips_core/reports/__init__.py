@@ -1,1 +1,1 @@
-"""What a steward hands on: figures, the guarantee in prose, and a report of a run or a sweep."""
+"""Reports that a data steward hands on: figures, the guarantee in prose, and all published files of a run."""

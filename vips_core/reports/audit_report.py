@@ -1,4 +1,4 @@
-"""The report of an audit: what was claimed, what the attack shows, and its ROC under the claim."""
+"""The report of an audit: the claim, what the attack shows, and its ROC under the claim."""
 
 from typing import TYPE_CHECKING
 
@@ -26,12 +26,12 @@ def attack_figure(roc: "pd.DataFrame") -> Figure:
     Parameters
     ----------
     roc
-        Of `vips_core.audits.verdict.roc`.
+        The table of `vips_core.audits.verdict.roc`.
 
     Returns
     -------
     dict
-        A Plotly figure with logarithmic axes, on which a rate of 0 has no place.
+        A Plotly figure with logarithmic axes, which leave out rates of 0.
     """
     shown = roc[roc[FALSE] > 0]
     rates = shown[FALSE].to_numpy()
@@ -45,11 +45,11 @@ def attack_figure(roc: "pd.DataFrame") -> Figure:
         line("Guessing", [least, 1], [least, 1], GREY, "dot"),
     ]
     if f"{TRUE}, low" in shown:
-        # Between the corners of both intervals that are worst and best for the attack.
+        # From the worst corner of both intervals for the attack to the best.
         low = np.interp(rates, shown[f"{FALSE}, high"], shown[f"{TRUE}, low"], left=0)
         high = np.interp(rates, shown[f"{FALSE}, low"], shown[f"{TRUE}, high"])
         low, high = np.maximum(low, floor), np.maximum(high, floor)
-        traces.insert(0, band(rates, low, high, BLUE, 0.18, name="Its interval", showlegend=True))
+        traces.insert(0, band(rates, low, high, BLUE, 0.18, name="Interval", showlegend=True))
     ends = (float(np.log10(floor)), 0.05)
     return figure(
         traces,
@@ -59,13 +59,13 @@ def attack_figure(roc: "pd.DataFrame") -> Figure:
 
 
 def roc_caption(verdict: Verdict) -> str:
-    """Say what the ROC shows, and how sure it is."""
+    """Return the caption of the ROC, which says how certain it is."""
     how_sure = (
-        "with the Clopper–Pearson intervals of both rates, each threshold for itself,"
+        "with Clopper–Pearson intervals of both rates at each threshold,"
         if verdict.attack == WALL
         else "without intervals, because the canaries of one run share its noise,"
     )
-    return f"What the attack measured, {how_sure} under the most that the claim allows any attack."
+    return f"Measured rates of the attack, {how_sure} below the limit that the claim sets for any attack."
 
 
 def verdict_table(verdict: Verdict) -> "pd.DataFrame":
@@ -85,7 +85,7 @@ def verdict_table(verdict: Verdict) -> "pd.DataFrame":
 
 
 def files(store: Store, run_id: str) -> bundle.Files:
-    """Return the report of an audit with its result files; `ValueError` where it has left nothing."""
+    """Return the report of an audit with its result files; `ValueError` if it left none."""
     row, left = store.run(run_id), job.results(store, run_id)
     if left is None:
         raise ValueError(f"run {run_id} has no results: it is {row.status}")

@@ -1,12 +1,25 @@
-"""What a report shows: each figure with its caption and the table of the same numbers."""
+"""What reports show, each with its caption and a table of the same numbers; and the exhibits of a run."""
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from vips_core.fit import load
+from vips_core.models.task import Chart
+from vips_core.privacy.tradeoff import AttackRisk
+from vips_core.reports import figures
 from vips_core.reports.figures import Figure
+from vips_core.reports.run_facts import RunFacts
+from vips_core.store.store import Store
 
 if TYPE_CHECKING:
     import pandas as pd
+
+MARKED_RATES = (0.001, 0.01, 0.05)  # false positive rates at which the best attack is marked
+DRAWINGS: Mapping[str, Callable[["pd.DataFrame"], Figure]] = {
+    "roc": figures.roc,
+    "calibration": figures.calibration,
+}
 
 
 @dataclass(frozen=True)
@@ -16,15 +29,15 @@ class Exhibit:
     Attributes
     ----------
     name
-        For files.
+        Name of its files.
     title, caption
         Above and below it.
     figure
-        Plotly figure, None where the table is all there is.
+        Plotly figure, None for a table alone.
     table
         The numbers.
     score
-        Name of the score that it shows, where it is of one.
+        Name of the score that it shows, if any.
     """
 
     name: str
@@ -33,3 +46,69 @@ class Exhibit:
     figure: Figure | None
     table: "pd.DataFrame"
     score: str | None = None
+
+
+def exhibits_of(charts: Sequence[Chart]) -> list[Exhibit]:
+    """Draw what a task has to show."""
+    return [
+        Exhibit(
+            chart.name,
+            chart.title,
+            chart.caption,
+            DRAWINGS[chart.drawn_as](chart.table) if chart.drawn_as else None,
+            chart.table,
+        )
+        for chart in charts
+    ]
+
+
+def run_exhibits(facts: RunFacts, store: Store) -> list[Exhibit]:
+    """Return the exhibits of one run: its score while training, what its task shows, and the best attack."""
+    return [*_score_while_training(facts), *exhibits_of(_charts(facts, store)), *_best_attack(facts)]
+
+
+def _score_while_training(facts: RunFacts) -> list[Exhibit]:
+    import pandas as pd
+
+    if not facts.row.scores:
+        return []
+    steps, values = zip(*facts.row.scores, strict=True)
+    score = facts.request.task.validation_score
+    return [
+        Exhibit(
+            "steps",
+            f"Held-out {score} while training",
+            "On a sample of the held-out records, which are public.",
+            figures.score_of_run(steps, values, score),
+            pd.DataFrame({"step": steps, score: values}),
+        )
+    ]
+
+
+def _charts(facts: RunFacts, store: Store) -> list[Chart]:
+    """Return what the task shows of the stored fit on public held-out records, with the scores it stored."""
+    if facts.ledger is None or facts.result is None or not facts.data.has_test:
+        return []
+    data = store.load(facts.row.data)
+    fit = load(facts.folder)
+    return facts.request.task.charts(fit, data.test, facts.result["held_out"])
+
+
+def _best_attack(facts: RunFacts) -> list[Exhibit]:
+    import pandas as pd
+
+    if facts.ledger is None or not facts.request.private:
+        return []
+    attack = AttackRisk(facts.ledger.events())
+    false_positives, true_positives = attack.curve()
+    marks = [(rate, float(attack.true_positive_rate(rate))) for rate in MARKED_RATES]
+    table = {"false positive rate": false_positives, "highest true positive rate": true_positives}
+    return [
+        Exhibit(
+            "attack",
+            "The best possible attack",
+            "Upper bound on any test of whether one person took part, from the releases in the ledger.",
+            figures.attacker_roc(false_positives, true_positives, marks),
+            pd.DataFrame(table),
+        )
+    ]

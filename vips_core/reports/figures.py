@@ -1,14 +1,14 @@
 """Charts as plain Plotly figures, for reports and pages: one palette, no backgrounds.
 
-Fonts, grid and legend take the theme of the page in the browser. Colours derive from Okabe and Ito's
+Fonts, grid and legend follow the theme of the page in the browser. Colours derive from Okabe and Ito's
 colour-blind-safe set, with contrast of at least 3 against light and dark backgrounds; dashes, symbols or
-labels always say the same as the colour. Plotly itself is not needed here.
+labels always repeat what the colour says. Plotly itself is not needed here.
 """
 
 import itertools
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,17 +17,20 @@ from vips_core.kernels import Array
 from vips_core.models.task import METHODS
 from vips_core.reports.traces import Trace, axis, line, marked_line, markers
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 Figure = dict[str, Any]
 
 BLUE, VERMILION, GREEN, PURPLE, GREY = "#1F83C4", "#D55E00", "#009E73", "#B8629B", "#7F8A95"
 OCHRE = "#A87900"
-HEIGHT = 400
-FOOT = 1e-6  # least ε on a logarithmic axis, which has no place for 0
-CLEAR = "rgba(0,0,0,0)"
-# At the head of the figure: one that hangs on the plot stays where it was when the window is resized.
+HEIGHT = 400  # pixels
+FOOT = 1e-6  # least ε drawn on a logarithmic axis, which has no place for 0
+TRANSPARENT = "rgba(0,0,0,0)"
+# At the top of the figure: a legend attached to the plot does not move when the window is resized.
 _LEGEND = {"orientation": "h", "x": 0, "yref": "container", "y": 1, "yanchor": "top"}
-NO_LEGEND = {"l": 8, "r": 18, "t": 8, "b": 8}  # on the right, half of the last tick's label
-RATES = "false alarms %{x:.1%}, found %{y:.1%}"  # of a point of a ROC
+NO_LEGEND = {"l": 8, "r": 18, "t": 8, "b": 8}  # pixels; on the right, half of the last tick's label
+RATES = "false alarms %{x:.1%}, found %{y:.1%}"  # hover text of a point of a ROC
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 _COLOURS = (BLUE, VERMILION, PURPLE, GREY, GREEN, OCHRE)
 _SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "triangle-down")
@@ -38,15 +41,16 @@ METHOD_SYMBOLS = dict(zip(METHODS, itertools.cycle(_SYMBOLS), strict=False))
 
 
 def score_of_run(steps: Sequence[int], values: Sequence[float], score: str) -> Figure:
-    """A held-out score while one run trained."""
+    """Draw a held-out score while one run trained."""
     curve = marked_line(score, list(steps), list(values), BLUE, hover="step %{x}: %{y:.4g}")
     x = axis("Step", rangemode="tozero")
     return figure([curve], x, axis(score_title(score)), showlegend=False, margin=NO_LEGEND)
 
 
-def roc(false_positives: npt.ArrayLike, true_positives: npt.ArrayLike) -> Figure:
-    """Receiver operating characteristic of one model, with guessing as reference."""
-    curve = line("This model", false_positives, true_positives, BLUE, hover=RATES)
+def roc(table: "pd.DataFrame") -> Figure:
+    """Draw the ROC curve of one model, with guessing as reference."""
+    rates = (table["false positive rate"].to_numpy(), table["true positive rate"].to_numpy())
+    curve = line("This model", *rates, BLUE, hover=RATES)
     shares = {"range": [-0.01, 1.02], "tickformat": ".0%"}
     x, y = axis("False positive rate", **shares), axis("True positive rate", **shares)
     return figure([curve, guessing()], x, y)
@@ -55,9 +59,9 @@ def roc(false_positives: npt.ArrayLike, true_positives: npt.ArrayLike) -> Figure
 def attacker_roc(
     false_positives: Array, true_positives: Array, marks: Sequence[tuple[float, float]]
 ) -> Figure:
-    """Best possible membership test: true against false positive rate, with guessing as reference.
+    """Draw the best possible membership test: true against false positive rate, with guessing as reference.
 
-    Both on logarithmic axes: attacks that matter make few false alarms.
+    Both axes are logarithmic: attacks that matter raise few false alarms.
     """
     shown = false_positives > 0
     best = line("Best attack", false_positives[shown], true_positives[shown], BLUE, hover=RATES)
@@ -78,14 +82,14 @@ def log_axis(title: str, low: float, high: float) -> dict[str, Any]:
     Parameters
     ----------
     title
-        What is on it.
+        Its title.
     low, high
         Logarithms of its ends.
 
     Returns
     -------
     dict
-        With 1, 2, 5 named within few decades and powers of 10 within many.
+        With ticks at 1, 2, 5 over few decades and at powers of 10 over many.
 
     Examples
     --------
@@ -107,12 +111,12 @@ def log_axis(title: str, low: float, high: float) -> dict[str, Any]:
 
 
 def log_ends(epsilons: npt.ArrayLike, room: float) -> tuple[float, float]:
-    """Return the ends of a logarithmic axis for these ε, with room on both sides.
+    """Return the ends of a logarithmic axis for these ε, with a margin on both sides.
 
     Parameters
     ----------
     epsilons
-        At least one; those below `FOOT`, 0 among them, are drawn there.
+        At least one; values below `FOOT`, such as 0, are drawn there.
     room
         Decades.
 
@@ -137,16 +141,16 @@ def _tick(value: float) -> str:
 
 
 def figure(traces: list[Trace], x: dict[str, Any], y: dict[str, Any], **layout: Any) -> Figure:
-    """Return traces with the layout that all charts share.
+    """Return traces in the layout that all charts share.
 
     Parameters
     ----------
     traces
-        As Plotly has them.
+        Plotly traces.
     x, y
-        The axes, with what differs from the usual.
+        The axes, as changes to the defaults.
     layout
-        What else differs from the usual; of a margin, its sides.
+        Other changes to the defaults; of a margin, its sides.
 
     Returns
     -------
@@ -158,15 +162,15 @@ def figure(traces: list[Trace], x: dict[str, Any], y: dict[str, Any], **layout: 
     >>> figure([], {"title": {"text": "ε"}}, {}, height=300)["layout"]["height"]
     300
     """
-    # Labels have the room that they need: to look for some without it takes an eighth of the drawing.
+    # Labels get the space that they need: when Plotly has to search for it, drawing takes an eighth longer.
     usual = {"automargin": True, "ticklabeloverflow": "allow", "zeroline": False, "fixedrange": True}
     base = {
         "xaxis": {**usual, **x},
         "yaxis": {**usual, **y},
         "height": HEIGHT,
         "legend": _LEGEND,
-        "paper_bgcolor": CLEAR,
-        "plot_bgcolor": CLEAR,
+        "paper_bgcolor": TRANSPARENT,
+        "plot_bgcolor": TRANSPARENT,
         "dragmode": False,
     }
     margin = {**NO_LEGEND, "t": 41, **_room_for_labels(x, y), **layout.pop("margin", {})}
@@ -174,7 +178,7 @@ def figure(traces: list[Trace], x: dict[str, Any], y: dict[str, Any], **layout: 
 
 
 def _room_for_labels(x: dict[str, Any], y: dict[str, Any]) -> dict[str, float]:
-    """Return the pixels that labels of axes most often take: given less, Plotly draws everything twice."""
+    """Return the pixels that axis labels usually take: given less, Plotly draws everything twice."""
     room = {}
     if _is_numbered(x):
         room["b"] = 67.0
@@ -186,7 +190,7 @@ def _room_for_labels(x: dict[str, Any], y: dict[str, Any]) -> dict[str, float]:
 
 
 def _width(label: str) -> float:
-    """Return about the pixels of a label, of several lines perhaps."""
+    """Return the approximate width in pixels of a label, which may have several lines."""
     return max(sum(3.5 if letter in " ,.fijlrt" else 7.0 for letter in line) for line in label.split("<br>"))
 
 
@@ -196,12 +200,13 @@ def _is_numbered(axis: dict[str, Any]) -> bool:
 
 
 def guessing(name: str = "Guessing", end: float = 1.0) -> Trace:
-    """Return the diagonal that charts of two rates are compared with."""
+    """Return the diagonal that serves as reference in charts of two rates."""
     return line(name, [0, end], [0, end], GREY, "dash")
 
 
-def calibration(predicted: Any, observed: Any) -> Figure:
+def calibration(table: "pd.DataFrame") -> Figure:
     """Draw observed shares of cases against predicted risks, with the line on which they are equal."""
+    predicted, observed = table["predicted"].to_numpy(), table["observed"].to_numpy()
     end = 1.05 * float(max(max(predicted), max(observed)))
     points = marked_line(
         "This model", predicted, observed, BLUE, hover="%{x:.1%} predicted, %{y:.1%} observed"
@@ -214,5 +219,5 @@ def calibration(predicted: Any, observed: Any) -> Figure:
 
 
 def score_title(score: str) -> str:
-    """Name the axis of a score."""
+    """Return the title of the axis of a score."""
     return f"Held-out {score}"

@@ -1,4 +1,4 @@
-"""HTML that needs nothing else: templates, tables with numbers for people, and Plotly embedded once."""
+"""Self-contained HTML: templates, tables with readable numbers, and Plotly embedded once."""
 
 import functools
 import json
@@ -17,12 +17,12 @@ from vips_core.privacy.accountants import stated
 if TYPE_CHECKING:
     import pandas as pd
 
-LONG_TEXT = 40  # characters of a cell from which on it may be broken into lines
+LONG_TEXT = 40  # characters above which a cell's text may wrap: shorter ones keep columns narrow anyway
 
 
 @dataclass(frozen=True)
 class HtmlTable:
-    """A table as texts: its head and the rows, each of pairs of a text and the class of its cell."""
+    """A table as texts: its head and its rows, as pairs of a text and a CSS class."""
 
     head: list[tuple[str, str]]
     rows: list[list[tuple[str, str]]]
@@ -31,17 +31,17 @@ class HtmlTable:
 def templates(package: str) -> Environment:
     """Return the templates in a package's folder `templates`.
 
-    Whatever is put into HTML is escaped, and a value that was not given is an error.
+    Everything put into HTML is escaped, and a missing value is an error.
 
     Parameters
     ----------
     package
-        Its full name, e.g. "vips_core.reports".
+        Full name of the package, e.g. "vips_core.reports".
 
     Returns
     -------
     jinja2.Environment
-        With the filters that reports use.
+        Environment with the filters that reports use.
 
     Examples
     --------
@@ -78,18 +78,18 @@ def render(template: str, **values: Any) -> str:
     template
         Name of a file in `templates`.
     values
-        What it shows.
+        Values of the template.
 
     Returns
     -------
     str
-        HTML opens without network.
+        HTML that opens without network.
     """
     return _report_templates().get_template(template).render(plotly=plotly_script, **values)
 
 
 class PlainTexts:
-    """The macros of `shared_texts.html.j2` for what is no HTML: what they say, as it was given.
+    """The macros of `shared_texts.html.j2` as plain text, without HTML escapes.
 
     Examples
     --------
@@ -103,14 +103,14 @@ class PlainTexts:
 
 
 def plotly_script() -> Markup:
-    """Return Plotly's own code, which is large."""
+    """Return Plotly's JavaScript, several megabytes."""
     from plotly.offline import get_plotlyjs
 
     return Markup(get_plotlyjs())
 
 
 def as_table(frame: "pd.DataFrame") -> HtmlTable:
-    """Return a table with numbers for people: four significant digits.
+    """Return a table with readable numbers: four significant digits.
 
     Examples
     --------
@@ -128,7 +128,7 @@ def as_table(frame: "pd.DataFrame") -> HtmlTable:
 
 
 def scalar(text: Any) -> str:
-    """Return a text on one line, in quotes that YAML and JSON share.
+    """Return a text as a one-line string literal that is valid in YAML and JSON.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def scalar(text: Any) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Return a figure with lists for arrays and None for what is no number, as JSON has it.
+    """Return a figure as plain JSON: lists for arrays, None for NaN and infinity.
 
     Examples
     --------

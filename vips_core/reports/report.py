@@ -3,9 +3,8 @@
 from pathlib import Path
 
 from vips_core.reports import audit_report, bundle, run_report, sweep_report
-from vips_core.reports.run_exhibits import run_exhibits
+from vips_core.reports.exhibits import run_exhibits
 from vips_core.reports.run_facts import gather
-from vips_core.reports.sweep_exhibits import sweep_exhibits
 from vips_core.store.rows import AUDIT, SWEEP
 from vips_core.store.store import Store
 from vips_core.sweeps.grid import Sweep
@@ -48,7 +47,7 @@ def _files(store: Store, run_id: str) -> bundle.Files:
     row = store.run(run_id)
     if row.kind == SWEEP:
         sweep = Sweep.from_mapping(row.request)
-        return sweep_report.files(sweep, store, sweep_exhibits(sweep, store))
+        return sweep_report.files(sweep, store, sweep_report.sweep_exhibits(sweep, store))
     if row.kind == AUDIT:
         return audit_report.files(store, run_id)
     facts = gather(store, run_id)

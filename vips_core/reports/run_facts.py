@@ -1,15 +1,24 @@
-"""What a run left, and what the store knows about it."""
+"""The facts of a run's report: what the run left, what the store knows, and the numbers of the guarantee."""
 
+from collections import Counter
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from vips_core import rounding
+from vips_core.privacy.accountants import ACCOUNTANTS, Account, account
+from vips_core.privacy.ledger import Ledger
+from vips_core.privacy.tradeoff import AttackRisk
+
+if TYPE_CHECKING:
+    import pandas as pd
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from vips_core.jobs import execution
 from vips_core.jobs.request import Request
-from vips_core.privacy.ledger import Ledger
 from vips_core.store import budget, pools
 from vips_core.store import ledger_chain as chain
 from vips_core.store.budget import Budget
@@ -17,32 +26,104 @@ from vips_core.store.ledger_chain import LedgerRow
 from vips_core.store.rows import DONE, DataRow, RunRow
 from vips_core.store.store import Store
 
+MAIN = ("pld", "rdp", "moments", "moments_paper", "strong", "basic", "gaussian", "zcdp")
+
+
+def guarantee_numbers(ledger: Ledger | None, delta: float) -> dict[str, Any]:
+    """Return the numbers that the guarantee shows of a ledger, none without a ledger."""
+    if ledger is None:
+        return {}
+    events, ideal_delta = ledger.events(), ledger.ideal_delta(delta)
+    accounts = {name: account(events, ideal_delta, name) for name in MAIN}
+    epsilon, accountant = best_account(accounts)
+    batches: Counter[tuple[float, str]] = Counter()
+    for entry in ledger:
+        batches[entry.sampling_rate, entry.sampling] += entry.count
+    return {
+        "batches": batches,
+        "best_epsilon": epsilon,
+        "best_accountant": accountant,
+        "account_table": account_table(accounts),
+        "block_table": block_table(ledger),
+        "noise_multipliers": sorted({entry.noise_multiplier for entry in ledger}),
+        "attack_risk": AttackRisk(events, ideal_delta),
+    }
+
+
+def best_account(accounts: Mapping[str, Account]) -> tuple[float, str]:
+    """Return the smallest ε and its accountant: all are upper bounds for the same releases.
+
+    Examples
+    --------
+    >>> best_account({"pld": Account(1.5, ""), "rdp": Account(1.7, ""), "zcdp": Account(None, "")})
+    (1.5, 'PLD')
+    """
+    known = [(item.epsilon, name) for name, item in accounts.items() if item.epsilon is not None]
+    epsilon, name = min(known)
+    return epsilon, ACCOUNTANTS[name].label
+
+
+def account_table(accounts: Mapping[str, Account]) -> "pd.DataFrame":
+    """Return one row per accountant, with its ε or the reason for none."""
+    import pandas as pd
+
+    rows = [
+        {
+            "accountant": ACCOUNTANTS[name].label,
+            "ε": None if item.epsilon is None else rounding.up(item.epsilon),
+            "why": item.note or ACCOUNTANTS[name].why,
+        }
+        for name, item in accounts.items()
+    ]
+    return pd.DataFrame(rows).astype({"ε": float})
+
+
+def block_table(ledger: Ledger) -> "pd.DataFrame":
+    """Return one row per block of each kind of release."""
+    import pandas as pd
+
+    return pd.DataFrame(
+        [
+            {
+                "releases": entry.count,
+                "sampling rate q": entry.sampling_rate,
+                "block": name,
+                "cells": block.cells,
+                "bound of one record (L2)": block.bound,
+                "noise std of a cell": block.noise_std,
+                "σ of the joint release": entry.noise_multiplier,
+            }
+            for entry in ledger
+            for name, block in entry.blocks.items()
+        ]
+    )
+
 
 @dataclass(frozen=True)
 class RunFacts:
-    """Everything that a report of a run rests on.
+    """Everything on which the report of a run rests.
 
     Attributes
     ----------
     row, request
-        The run as the store has it, and what was asked for.
+        The run in the store, and its request.
     folder
-        Where its files are.
+        Folder of its files.
     result
-        Scores, plan and cautions; None where it left none.
+        Scores, plan and cautions; None if the run left none.
     ledger
-        What it released; None where it left none.
+        What it released; None if the run left none.
     data
-        What is public about its records, also of removed ones, with N of the ledger.
+        Public facts about its records, even after their removal, with N from the ledger.
     budget
-        Of private records as it stands today; None where they are public.
+        Today's budget of private records; None for public ones.
     promised
-        The same under the cap that held when the run was reserved; None where it reserved nothing.
+        The same under the cap in force when the run was reserved; None if it reserved nothing.
     caps, held
-        Rows of the ledger that set the caps of its records, before the run and since; and the one of them
-        under which it was reserved.
+        Ledger rows that set the caps of its records, before the run and since, and the row in force when it
+        was reserved.
     separations
-        From which data sets the records were separated although they share rows, and why.
+        Data sets from which the records were separated although they share rows, and why.
     """
 
     row: RunRow
@@ -59,7 +140,7 @@ class RunFacts:
 
     @property
     def title(self) -> str:
-        """Name of the report."""
+        """Title of the report."""
         return f"{self.request.task.product} of {self.row.data}: run {self.row.id}"
 
     @property
@@ -69,7 +150,7 @@ class RunFacts:
 
     @property
     def proved_as_a_whole(self) -> bool:
-        """Whether the method has a proof of its own, without releases in a ledger."""
+        """Whether the method is proved as a whole, without releases in a ledger."""
         return self.request.chosen_method.pure is not None
 
     @property
@@ -79,7 +160,7 @@ class RunFacts:
 
     @property
     def earlier_runs(self) -> int | None:
-        """How many runs on the same private records came before; None where their ledger lacks this one."""
+        """Number of earlier runs on the same private records; None if their ledger lacks this run."""
         if self.promised is None:
             return None
         run_ids = [run_id for _, run_id, _ in self.promised.history]
@@ -87,14 +168,14 @@ class RunFacts:
 
     @property
     def share_up_to_this_run(self) -> float | None:
-        """Share that the earlier runs and this one take together of the cap that held for it."""
+        """Share of the cap in force for this run that it and the earlier runs use together."""
         if self.promised is None or self.earlier_runs is None:
             return None
         return self.promised.history[self.earlier_runs][2]
 
 
 def gather(store: Store, run_id: str) -> RunFacts:
-    """Read what a fit left.
+    """Return the facts of a fit.
 
     Parameters
     ----------
@@ -106,7 +187,7 @@ def gather(store: Store, run_id: str) -> RunFacts:
     Returns
     -------
     RunFacts
-        Also of a run that failed, or whose data set was removed since.
+        Also for a failed run, or one whose data set was removed since.
     """
     row, folder = store.run(run_id), store.folder(run_id)
     result_text, ledger_text = _text(folder / execution.RESULT), _text(folder / execution.LEDGER)
@@ -131,14 +212,14 @@ def gather(store: Store, run_id: str) -> RunFacts:
 
 
 def _under(cap: LedgerRow, rows: Sequence[LedgerRow]) -> Budget:
-    """Return where the budget stands under one cap, whatever was set besides."""
+    """Return the budget under one cap, whatever other caps were set."""
     return budget.state([row for row in rows if row.kind != "cap" or row == cap])
 
 
 def _check_counted(store: Store, row: RunRow, ledger: Ledger) -> None:
-    """Refuse a ledger that is not what the store counted for a run on private records: a file can be edited.
+    """Refuse a ledger that differs from what the store counted for a private run: files can be edited.
 
-    Of a run that did not come to its end, more than it released may be counted.
+    For an unfinished run, the store may count more than was released.
     """
     rows = store.database.read("SELECT * FROM ledger WHERE run = ? ORDER BY number", [row.id])
     for use in budget.uses(chain.rows(rows)):

@@ -1,20 +1,63 @@
-"""The report of one run: its guarantee, its results, and everything that was published of it."""
+"""The report of one run: guarantee, results, everything that was published, and a draft for the registry."""
 
 import time
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from vips_core import rounding
 from vips_core.csv_text import from_csv, to_csv
 from vips_core.jobs.execution import published_files
-from vips_core.reports import bundle, guarantee, page, registry, repeat
+from vips_core.privacy.plan import PrivacyPlan
+from vips_core.reports import bundle, page
 from vips_core.reports.exhibits import Exhibit
-from vips_core.reports.run_facts import RunFacts
+from vips_core.reports.run_facts import RunFacts, guarantee_numbers
 
 if TYPE_CHECKING:
     import pandas as pd
 
-LONGEST_OPEN_TABLE = 40  # rows; a longer one is folded
+TO_FILL_IN = "TO FILL IN"
+
+
+def draft(facts: RunFacts) -> str | None:
+    """Return a record in the registry's YAML; None for a run that claims nothing about private records.
+
+    What only people know is marked to be filled in. For a stopped run, ε, μ and attack risk are those of the
+    whole plan: whoever stopped it may have seen results before.
+
+    Parameters
+    ----------
+    facts
+        Facts of the run.
+
+    Returns
+    -------
+    str or None
+        With the registry's keys and no others.
+    """
+    if not facts.data.private or facts.ledger is None or facts.result is None:
+        return None
+    numbers, plan = guarantee_numbers(facts.ledger, facts.delta), PrivacyPlan(**facts.result["plan"])
+    if facts.ledger.steps < plan.steps:
+        numbers |= {"best_epsilon": plan.epsilon(), "attack_risk": plan.risk()}
+    return page.render(
+        "registry.yaml.j2",
+        facts=facts,
+        day=time.strftime("%Y-%m-%d", time.gmtime(facts.row.ended or facts.row.created)),
+        epsilon=_decimal(rounding.up(numbers["best_epsilon"])),
+        delta=_decimal(facts.delta),
+        to_fill_in=TO_FILL_IN,
+        texts=page.PlainTexts(),
+        **numbers,
+    )
+
+
+def _decimal(value: float) -> str:
+    """Return all digits without an exponent: YAML reads 1e-12 as text."""
+    return f"{Decimal(repr(value)):f}"
+
+
+LONGEST_OPEN_TABLE = 40  # rows: about a page; longer tables are folded
 UNITS = {"mean": "log odds over the predictor's whole range", "per unit": "log odds per unit"}
 
 
@@ -27,18 +70,18 @@ def html(facts: RunFacts, exhibits: Sequence[Exhibit]) -> str:
         facts=facts,
         exhibits=exhibits,
         when=time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(started)),
-        # How long private records took depends on them.
+        # Training time on private records depends on them.
         seconds=None if facts.data.private or facts.row.ended is None else facts.row.ended - started,
         score_table=_score_table(facts),
         result_tables=_result_tables(facts),
         cap_table=_cap_table(facts),
         longest_open_table=LONGEST_OPEN_TABLE,
-        **guarantee.numbers(facts.ledger, facts.delta),
+        **guarantee_numbers(facts.ledger, facts.delta),
     )
 
 
 def files(facts: RunFacts, exhibits: Sequence[Exhibit]) -> bundle.Files:
-    """Return the report with all files that were published, and how to repeat the run."""
+    """Return the report with all published files, and code that repeats the run."""
     request = facts.request
     published = {
         bundle.HTML: html(facts, exhibits).encode(),
@@ -46,12 +89,12 @@ def files(facts: RunFacts, exhibits: Sequence[Exhibit]) -> bundle.Files:
         **{file.name: file.read_bytes() for file in published_files(request.task, facts.folder)},
         **bundle.exhibit_files(exhibits),
     }
-    record = registry.draft(facts)
+    record = draft(facts)
     if record is not None:
         published[bundle.REGISTRY] = record.encode()
     if facts.result is not None:
         scores = _score_table(facts).rename(columns={"held-out score": "score"})
-        cells = repeat.run_cells(
+        cells = bundle.run_cells(
             request, facts.result["plan"], facts.row.data, facts.data.private, facts.data.has_test
         )
         published["results.csv"] = to_csv(scores)
@@ -67,7 +110,7 @@ def _score_table(facts: RunFacts) -> "pd.DataFrame":
 
 
 def _cap_table(facts: RunFacts) -> "pd.DataFrame":
-    """Return all caps of the records, with who set them and why; and which held for the run."""
+    """Return all caps of the records: who set them, why, and which was in force for the run."""
     import pandas as pd
 
     return pd.DataFrame(
@@ -84,7 +127,7 @@ def _cap_table(facts: RunFacts) -> "pd.DataFrame":
 
 
 def _result_tables(facts: RunFacts) -> dict[str, "pd.DataFrame"]:
-    """Return the tables that a run left, as they are read: of a topic, its words in one row."""
+    """Return the tables that a run left, in readable form: a topic's words in one row."""
     tables = {}
     for name in facts.request.task.tables:
         file = facts.folder / f"{name}.csv"

@@ -28,12 +28,12 @@ from vips_core.reports.traces import Trace, axis, band, line, marked_line
 if TYPE_CHECKING:
     import pandas as pd
 
-SHIFT = 0.05
-_DECADES_FOR_LOG = 1.0
+SHIFT = 0.05  # largest sideways shift of a curve, in natural logs of x: 5 %
+_DECADES_FOR_LOG = 1.0  # range of a score above which its axis is logarithmic
 
 
 def against_epsilon(summary: "pd.DataFrame", score: str) -> Figure:
-    """A score against ε with bars of one standard deviation; lines across for what has no ε.
+    """Draw a score against ε with bars of one standard deviation, and horizontal lines for methods without ε.
 
     `summary` has the columns line, method, epsilon, mean and sd; `line` names a curve.
     """
@@ -52,7 +52,7 @@ def against_epsilon(summary: "pd.DataFrame", score: str) -> Figure:
 
 
 def against_batch(summary: "pd.DataFrame", score: str) -> Figure:
-    """A score against the batch size with bars of one standard deviation; columns as in `against_epsilon`."""
+    """Draw a score against the batch size, with columns and bars as in `against_epsilon`."""
     sizes = summary["expected_batch"]
     traces = _apart(
         [
@@ -68,7 +68,7 @@ def against_batch(summary: "pd.DataFrame", score: str) -> Figure:
 
 
 def epsilon_against_noise(table: "pd.DataFrame") -> Figure:
-    """ε against the noise, from a table with the columns accountant, batch, noise_multiplier and epsilon."""
+    """Draw ε against the noise, from columns accountant, batch, noise_multiplier and epsilon."""
     colours = dict(zip(table["accountant"].unique(), (VERMILION, BLUE, GREEN, PURPLE, OCHRE), strict=False))
     dashes = dict(zip(table["batch"].unique(), DASHES, strict=False))
     traces = [
@@ -89,7 +89,7 @@ def epsilon_against_noise(table: "pd.DataFrame") -> Figure:
 
 
 def score_per_step(summary: "pd.DataFrame", score: str) -> Figure:
-    """A held-out score after each step, with a band of one standard deviation over seeds."""
+    """Draw a held-out score after each step, with a band of one standard deviation over seeds."""
     traces = []
     for index, (name, method, part) in enumerate(_lines(summary)):
         part = part.sort_values("step")

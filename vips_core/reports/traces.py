@@ -1,4 +1,4 @@
-"""What figures are drawn with: lines, markers, bands and bars as Plotly has them, in one style."""
+"""Plotly traces in one style: lines, markers, bands and bars."""
 
 from typing import Any
 
@@ -13,15 +13,15 @@ def line(name: str, x: Any, y: Any, colour: str, dash: str = "solid", hover: str
     Parameters
     ----------
     name
-        In the legend.
+        Name in the legend.
     x, y
         Its points.
     colour, dash
-        Which say the same, for those who see no colours.
+        Both identify the line, so that it can be read without colours.
     hover
-        What a visitor reads at a point, in Plotly's format; nothing where left out.
+        Text at a point, in Plotly's format; none by default.
     more
-        What differs from the usual.
+        Changes to the defaults.
 
     Returns
     -------
@@ -126,7 +126,7 @@ def axis(title: str, **more: Any) -> dict[str, Any]:
 
 
 def note(text: str, x: float, y: float, **more: Any) -> dict[str, Any]:
-    """Return words at a place of a figure, without an arrow."""
+    """Return a text annotation without an arrow."""
     return {"text": text, "x": x, "y": y, "showarrow": False, **more}
 
 

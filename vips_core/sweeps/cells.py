@@ -30,7 +30,7 @@ from vips_core.store.rows import versions
 from vips_core.store.store import Store
 from vips_core.sweeps.grid import Sweep, canonical
 
-# Rooms that show or keep results and cannot change them.
+# Packages that show or store results and cannot change them.
 ROOMS_WITHOUT_EFFECT = ("cli", "reports", "store")
 PACKAGES = ("llvmlite", "numba", "numpy", "pandas", "scikit-learn", "scipy", "threadpoolctl")
 SAMPLE_ENDINGS = (".csv.gz", ".npz", ".py", ".txt")
@@ -38,13 +38,13 @@ SAMPLE_ENDINGS = (".csv.gz", ".npz", ".py", ".txt")
 
 @functools.cache
 def code_hash() -> str:
-    """Return a hash of the code that results depend on: all of `vips_core` but what only shows or keeps."""
+    """Return a hash of the code that results depend on: `vips_core` without `ROOMS_WITHOUT_EFFECT`."""
     return files_hash(code_files(Path(vips_core.__file__).parent))
 
 
 @functools.cache
 def samples_hash() -> str:
-    """Return a hash of the samples that ship with the project, and of the code that loads and generates."""
+    """Return a hash of the shipped samples and of the code that loads and generates them."""
     import sample_data  # here: it loads pandas, and readers of registered data do not need it
 
     return files_hash(sample_files(Path(sample_data.__file__).parent))
@@ -59,7 +59,7 @@ def package_versions() -> dict[str, str]:
 
 
 def code_files(package: Path) -> dict[str, Path]:
-    """Return the modules of a package that results depend on, by their place in it."""
+    """Return the modules of a package that results depend on, by relative path."""
     return {
         name: file
         for name, file in _by_place(package, package.rglob("*.py")).items()
@@ -68,7 +68,7 @@ def code_files(package: Path) -> dict[str, Path]:
 
 
 def sample_files(folder: Path) -> dict[str, Path]:
-    """Return the files of a folder that hold, load or generate samples, by their place in it."""
+    """Return the files of a folder that hold, load or generate samples, by relative path."""
     return _by_place(folder, (file for file in folder.rglob("*") if file.name.endswith(SAMPLE_ENDINGS)))
 
 
@@ -83,7 +83,9 @@ def files_hash(files: dict[str, Path]) -> str:
     total = hashlib.sha256()
     for name in sorted(files):
         for part in (name.encode(), files[name].read_bytes()):
-            total.update(hashlib.sha256(part).digest())  # of one length, so that no two lists look alike
+            total.update(
+                hashlib.sha256(part).digest()
+            )  # of equal length, so that different lists cannot collide
     return total.hexdigest()
 
 
@@ -103,9 +105,9 @@ class Cells:
     folder
         Where the files are.
     records
-        What names the records, held-out ones and what is public about them included.
+        Identifies the records, including held-out records and public facts about them.
     code
-        What names the code. With the records, the request and the versions of packages, it names a cell's
+        Identifies the code. With the records, the request and the versions of packages, it names a cell's
         file.
     """
 
@@ -119,22 +121,22 @@ class Cells:
         return self.folder / f"{hashlib.sha256(json.dumps(key).encode()).hexdigest()}.json"
 
     def read(self, request: Request) -> dict[str, Any] | None:
-        """Return what is known of a cell, which may be its error; None where it was not run."""
+        """Return the content of a cell, which may be an error; None if it was not run."""
         try:
             content = json.loads(self.path(request).read_text(encoding="utf-8"))
-        except (OSError, ValueError):  # an unreadable file is a cell that has to run again
+        except (OSError, ValueError):  # an unreadable cell runs again
             return None
         return content if isinstance(content, dict) and content.get("format") == FORMAT else None
 
     def parameters(self, request: Request) -> dict[str, Any] | None:
-        """Return a cell's arrays, None where they were not kept."""
+        """Return a cell's arrays, None if they were not kept."""
         try:
             return load_arrays(self.path(request).with_suffix(".npz"))
         except ValueError:
             return None
 
     def keep(self, request: Request, content: Mapping[str, Any], parameters: bytes | None) -> str | None:
-        """Write what is known of a cell, its parameters first, and return its error, if any."""
+        """Write the content of a cell, parameters first, and return its error, if any."""
         path = self.path(request)
         if parameters is not None:
             _replace(path.with_suffix(".npz"), parameters)
@@ -143,7 +145,7 @@ class Cells:
         return error
 
     def finished(self, request: Request, keep: bool) -> bool:
-        """Whether nothing is left to do; a cell that failed is tried again."""
+        """Return whether the cell is complete; a failed cell is tried again."""
         content = self.read(request)
         return (
             content is not None
@@ -153,7 +155,7 @@ class Cells:
 
 
 def cells_of(sweep: Sweep, store: Store) -> Cells:
-    """Return the sweep's place in the store; `ValueError` where its data are private."""
+    """Return the sweep's cells in the store; `ValueError` if its data are private."""
     row = store.data_row(sweep.data)
     if row.private:
         raise ValueError(f"a sweep needs public or generated data, but {sweep.data} is private")
@@ -164,16 +166,16 @@ def cells_of(sweep: Sweep, store: Store) -> Cells:
 
 
 def run_cell(home: str, cells: Cells, table: Mapping[str, Any], keep: bool) -> str | None:
-    """Run one cell in this process, keep its scores among the others, and return its error, if any."""
+    """Run one cell in this process, write it, and return its error, if any."""
     return cells.keep(Request.from_mapping(table), *computed_cell(home, cells, table, keep))
 
 
 def computed_cell(
     home: str, cells: Cells, table: Mapping[str, Any], keep: bool
 ) -> tuple[dict[str, Any], bytes | None]:
-    """Run one cell in this process; return what is to be known of it, and its parameters where kept."""
+    """Run one cell in this process; return its content, and its parameters if they are kept."""
     if cells.code != code_hash():
-        raise ValueError("the code has changed since the sweep was started: start it again")
+        raise ValueError("the code has changed since the sweep started: start it again")
     request = Request.from_mapping(table)
     start = time.perf_counter()
     error, parameters = None, None
@@ -182,7 +184,7 @@ def computed_cell(
         outcome, parameters = _train(request, _data(home, request.data, cells.records), keep)
     except Exception as problem:  # one cell must not stop the others
         kind = "" if isinstance(problem, ValueError) else f"{type(problem).__name__}: "
-        error = kind + (str(problem).splitlines() or ["no reason was given"])[0]
+        error = kind + (str(problem).splitlines() or ["no reason given"])[0]
     content = {
         "format": FORMAT,
         "version": versions()["vips-explorer"],
@@ -195,7 +197,7 @@ def computed_cell(
 
 
 def cell_of_worker(*arguments: Any) -> tuple[dict[str, Any], bytes | None]:
-    """Run one cell on a worker of a cluster, which may run one in each of its threads."""
+    """Run one cell on a cluster worker, which may run one in each of its threads."""
     with one_thread():
         return computed_cell(*arguments)
 
@@ -227,12 +229,12 @@ def _train(request: Request, data: DataSet, keep: bool) -> tuple[dict[str, Any],
 
 @functools.lru_cache(maxsize=1)
 def _data(home: str, name: str, records: str) -> DataSet:
-    """Read records once; a cluster's worker may outlive them, and `records` tells those of one name apart."""
+    """Return the records, read once; `records` tells apart data sets that had the same name."""
     return load_sample(name) if name in SAMPLES else Store(Path(home)).load(name)
 
 
 def _replace(path: Path, content: bytes) -> None:
-    """Write a file so that others see all of it or nothing."""
+    """Write a file so that other processes see all of it or nothing."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
         try:

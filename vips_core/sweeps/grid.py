@@ -68,9 +68,9 @@ class Sweep:
     title
         Name of its report.
     model, data
-        Names of a task and a data set.
+        Names of a model and a data set.
     figures
-        What is drawn, of `FIGURES`.
+        What is drawn, from `FIGURES`.
     grids
         Its cells.
     """
@@ -91,7 +91,7 @@ class Sweep:
         return list(unique.values())
 
     def kept(self) -> set[str]:
-        """Return the canonical texts of cells whose parameters are kept."""
+        """Return the canonical texts of the cells that keep their parameters."""
         return {
             canonical(request)
             for grid in self.grids
@@ -154,7 +154,7 @@ class Sweep:
 
 
 def canonical(request: Request) -> str:
-    """Return one text for one request, whatever the order of its options."""
+    """Return the same text for equal requests, whatever the order of their options."""
     return json.dumps(request.to_mapping(), sort_keys=True, ensure_ascii=False)
 
 
@@ -170,7 +170,7 @@ def _grid(model: str, table: Mapping[str, Any]) -> Grid:
     if not isinstance(keep, bool):
         raise ValueError(f"keep must be true or false, got {keep!r}")
     if "seed" in table:
-        raise ValueError("seed cannot be given in a sweep: give seeds, a number of seeds or a list of them")
+        raise ValueError("seed is not an option of a sweep: give seeds, a number or a list")
     options = {name: _listed(name, value) for name, value in table.items() if name not in _GRID_KEYS}
     known = [name for name in ("method", *SPENDING, *TASKS[model].options) if name != "seed"]
     validate.known_options(f"a sweep of {model}", options, [*_GRID_KEYS, *known])
@@ -199,7 +199,7 @@ def _seeds(value: Any) -> tuple[int, ...]:
 
 
 def _figures(value: Any, grids: tuple[Grid, ...]) -> tuple[str, ...]:
-    """Return what to draw; left out, what the grids vary."""
+    """Return what to draw, by default what the grids vary."""
     if value is None:
         varied = {name for grid in grids for name, values in grid.options.items() if len(values) > 1}
         against_batch = "batch" in varied

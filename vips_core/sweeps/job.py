@@ -32,12 +32,12 @@ from vips_core.sweeps.grid import Sweep, canonical
 from vips_core.sweeps.results import frame
 
 POLL = 0.5  # seconds between checks for a stop: a click on Stop takes effect within them
-AGAIN = "start the sweep again to run the cells that are missing"
+AGAIN = "start the sweep again to run the missing cells"
 
 
 @dataclass(frozen=True)
 class CellProgress:
-    """Where a sweep stands.
+    """Progress of a sweep.
 
     Attributes
     ----------
@@ -56,24 +56,24 @@ OnCell = Callable[[CellProgress], object]
 def run_missing(
     sweep: Sweep, store: Store, on_cell: OnCell | None = None, cluster: Cluster | None = None
 ) -> CellProgress:
-    """Run the cells that have no scores yet, on all cores or a cluster; finished ones are never run again.
+    """Run the cells without scores, on all cores or a cluster; finished cells are never run again.
 
     Parameters
     ----------
     sweep
-        What to run; `ValueError` where its data are private.
+        The sweep; `ValueError` if its data are private.
     store
-        Where data are read and cells kept.
+        Where data are read and cells are kept.
     on_cell
         Called at the start, after cells, and every half second; if it returns True, no further cell starts,
-        and those that run are finished.
+        and running cells are finished.
     cluster
-        Whose workers run the cells instead. They must see the store where its data were registered in it.
+        Its workers run the cells instead. They must see the store if the data are registered in it.
 
     Returns
     -------
     CellProgress
-        Where the sweep stands at the end.
+        Progress at the end.
     """
     cells = cells_of(sweep, store)
     requests, kept = sweep.cells(), sweep.kept()
@@ -106,7 +106,7 @@ def run_missing(
 
 @contextlib.contextmanager
 def _workers(cluster: Cluster) -> Iterator[Executor]:
-    """The workers of a cluster, which have been looked at."""
+    """Yield the checked workers of a cluster as an executor."""
     with client_of(cluster) as client:
         from distributed import KilledWorker
 
@@ -122,7 +122,7 @@ def _workers(cluster: Cluster) -> Iterator[Executor]:
 
 @contextlib.contextmanager
 def _pool(processes: int) -> Iterator[ProcessPoolExecutor]:
-    """A pool of new processes, each with one thread; they end with this process, and at once on Ctrl-C."""
+    """Yield a pool of new one-thread processes, which end with this process, and at once on Ctrl-C."""
     others = set(multiprocessing.active_children())
     with set_variables(**dict.fromkeys(THREAD_VARIABLES, "1")):  # before a process starts
         pool = ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), _start)
@@ -130,7 +130,7 @@ def _pool(processes: int) -> Iterator[ProcessPoolExecutor]:
             yield pool
         except BrokenProcessPool:
             raise ValueError(
-                f"a process of the sweep was ended from outside, perhaps for want of memory; {AGAIN}"
+                f"a process of the sweep was killed, perhaps for lack of memory; {AGAIN}"
             ) from None
         except KeyboardInterrupt:
             for process in set(multiprocessing.active_children()) - others:
@@ -157,7 +157,7 @@ def _cores() -> int:
 
 
 def submit_sweep(store: Store, table: Mapping[str, Any], *, held: bool = False) -> str:
-    """Queue a sweep; on private data it is refused.
+    """Queue a sweep; private data are refused.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def submit_sweep(store: Store, table: Mapping[str, Any], *, held: bool = False) 
     table
         What to run, as in a config file.
     held
-        Whether other processes let it be for a while, because the caller starts it itself.
+        Whether other processes leave it alone for a while, because the caller starts it.
 
     Returns
     -------
@@ -179,7 +179,7 @@ def submit_sweep(store: Store, table: Mapping[str, Any], *, held: bool = False) 
 
 
 def run_sweep(run: ClaimedRun, on_step: OnStep | None, cluster: Cluster | None = None) -> None:
-    """Run the cells that are missing, here or on a cluster; the run fails where a cell does."""
+    """Run the missing cells, here or on a cluster; the run fails if a cell does."""
     stopped = False
 
     def on_cell(progress: CellProgress) -> bool:
@@ -194,6 +194,6 @@ def run_sweep(run: ClaimedRun, on_step: OnStep | None, cluster: Cluster | None =
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "cells.csv").write_bytes(to_csv(frame(sweep, run.store)))
     if end.failed and not stopped:
-        sentence = f"{end.failed} of {end.cells} cells failed; their files say why"
+        sentence = f"{end.failed} of {end.cells} cells failed; the report lists the reasons"
         return run.finish(FAILED, (), error=sentence)
     run.finish(CANCELLED if stopped and end.done < end.cells else DONE, ())

@@ -1,4 +1,4 @@
-"""What the cells of a sweep gave, as tidy frames: one row for each score, look, or setting."""
+"""Results of a sweep's cells as tidy frames: one row per score, evaluation while training, or setting."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["failures", "frame", "ledgers", "summarise", "traces"]
 
-CONFIDENCE = 0.95
+CONFIDENCE = 0.95  # of the interval of a mean over seeds
 _OFTEN_MISSING = ("epsilon", "epsilon_pld", "epsilon_moments", "batch", "noise_multiplier", "epochs", "delta")
 
 
@@ -24,16 +24,16 @@ def frame(sweep: Sweep, store: Store) -> "pd.DataFrame":
     Parameters
     ----------
     sweep
-        Its cells are looked up; nothing is run.
+        Its finished cells are read; nothing is run.
     store
         Where they are kept.
 
     Returns
     -------
     pandas.DataFrame
-        The setting in the columns from series to seed, then seconds, score and value; empty where no cell
-        is finished. `epsilon` is what a method claims, `epsilon_pld` and `epsilon_moments` what its releases
-        cost.
+        The setting in the columns from series to seed, then seconds, score and value; empty if no cell is
+        finished. `epsilon` is what a method claims, `epsilon_pld` and `epsilon_moments` are the cost of its
+        releases.
     """
     import pandas as pd
 
@@ -44,12 +44,12 @@ def frame(sweep: Sweep, store: Store) -> "pd.DataFrame":
             for name, value in cell.content["scores"].items()
         ]
     )
-    # A column of None alone would be of objects.
+    # A column of only None would have dtype object.
     return table.astype({name: float for name in _OFTEN_MISSING if name in table})
 
 
 def traces(sweep: Sweep, store: Store) -> "pd.DataFrame":
-    """Return the followed score after steps, of cells whose parameters are kept: one row for each look."""
+    """Return validation scores while training, of cells that keep their parameters: a row per evaluation."""
     import pandas as pd
 
     return pd.DataFrame(
@@ -72,7 +72,7 @@ def ledgers(sweep: Sweep, store: Store) -> list[dict[str, Any]]:
 
 
 def failures(sweep: Sweep, store: Store) -> list[tuple[Request, str]]:
-    """Return the cells that failed, each with its sentence."""
+    """Return the failed cells, each with its reason."""
     return [
         (cell.request, cell.content["error"])
         for cell in _known_cells(sweep, store)
@@ -88,13 +88,12 @@ def summarise(cells: "pd.DataFrame", by: Sequence[str] = ()) -> "pd.DataFrame":
     cells
         With the columns seed and value, as `frame` has them.
     by
-        The columns that tell settings apart; left out, all but seed, seconds and value.
+        The columns that tell settings apart; by default all except seed, seconds and value.
 
     Returns
     -------
     pandas.DataFrame
-        The settings with the columns mean, sd, seeds, low and high; with one seed, deviation and interval
-        are unknown (NaN).
+        The settings with the columns mean, sd, seeds, low and high; sd and interval are NaN with one seed.
 
     Examples
     --------
@@ -125,14 +124,14 @@ class _KnownCell:
 
     @property
     def epsilon(self) -> float | None:
-        """What the method claims: its target, or ε of its releases where the noise was given."""
+        """The claimed ε: the target, or ε of the releases if the noise was given."""
         target: float | None = self.request.get("epsilon")
         own = self.request.task.methods[self.request.method].accountant
         spent: float | None = self.content["epsilon"].get(own or "pld")
         return spent if target is None else target
 
     def settings(self) -> dict[str, Any]:
-        """Return what was asked for and what was done."""
+        """Return the requested and the resolved settings."""
         request, plan, spent = self.request, self.content["plan"], self.content["epsilon"]
         return {
             "series": self.series,
@@ -148,7 +147,7 @@ class _KnownCell:
 
 
 def _known_cells(sweep: Sweep, store: Store) -> Iterator[_KnownCell]:
-    """Return the cells that were run, each once in each series."""
+    """Yield the cells that were run, each once per series."""
     cells = cells_of(sweep, store)
     known: dict[tuple[str, str], _KnownCell] = {}
     for grid in sweep.grids:

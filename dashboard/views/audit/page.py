@@ -8,7 +8,7 @@ import streamlit as st
 from dashboard import state, stored
 from dashboard.components import layout, live_runs
 from dashboard.components.layout import card
-from dashboard.components.run_choice import chosen_run, run_list
+from dashboard.components.stored_runs import chosen_run, run_list
 from dashboard.views.audit import form, results, text
 from dashboard.views.audit.form import AUDIT, PARAMETERS
 

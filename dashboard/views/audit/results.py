@@ -4,9 +4,9 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import stored
-from dashboard.components import downloads, layout
-from dashboard.components.bounds import at_least, at_most
+from dashboard.components import layout, stored_runs
 from dashboard.components.charts import chart
+from dashboard.components.formats import at_least, at_most
 from dashboard.components.layout import card
 from dashboard.components.tables import csv_button, text_table
 from dashboard.views.audit import text
@@ -53,4 +53,4 @@ def show(run: RunRow) -> None:
         with st.container(horizontal=True):
             csv_button(table, "audit")
             if run.status not in stored.LIVE:
-                downloads.buttons(run.id)
+                stored_runs.report_buttons(run.id)

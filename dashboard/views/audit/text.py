@@ -1,6 +1,6 @@
 """The sentences of the Audit page."""
 
-from dashboard.components.bounds import at_most
+from dashboard.components.formats import at_most
 from vips_core.audits.verdict import RUN, Verdict
 from vips_core.reports.figures import METHOD_NAMES
 from vips_core.store.rows import CANCELLED, FAILED, QUEUED, RunRow

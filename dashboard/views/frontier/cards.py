@@ -9,7 +9,7 @@ import streamlit as st
 
 from dashboard import state, stored
 from dashboard.background import Later
-from dashboard.components import downloads, layout, live_runs
+from dashboard.components import layout, live_runs, stored_runs
 from dashboard.components.charts import chart
 from dashboard.components.inputs import choice, plain_slider
 from dashboard.components.layout import card
@@ -53,7 +53,7 @@ def _actions(run: stored.RunRow, standing: data.Standing) -> None:
         icon, config = ":material/resume:", run.request
         st.button("Resume", key="resume", icon=icon, type="primary", on_click=form.start, args=(config,))
     if standing.done:
-        downloads.buttons(run.id)
+        stored_runs.report_buttons(run.id)
 
 
 def wait(run: stored.RunRow, place: Any) -> None:
@@ -101,7 +101,7 @@ def _score_choice(scores: Sequence[str], score: str) -> None:
         state.change(SCORE.name, chosen)
         state.put(UTILITY.name, None)
 
-    st.selectbox("Score", scores, scores.index(score), key=key, on_change=state.heeds(key, take))
+    st.selectbox("Score", scores, scores.index(score), key=key, on_change=state.on_widget_change(key, take))
 
 
 def _utility_to_reach(curves: data.Curves, score: str) -> float:

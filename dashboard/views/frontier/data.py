@@ -14,7 +14,7 @@ from sample_data.frontiers import Frontier
 from vips_core.jobs.request import Request
 from vips_core.models.task import TASKS
 from vips_core.records.samples import SAMPLES
-from vips_core.reports import sweep_exhibits
+from vips_core.reports import sweep_report
 from vips_core.reports.exhibits import Exhibit
 from vips_core.reports.figures import METHOD_NAMES
 from vips_core.store.rows import RunRow
@@ -89,10 +89,10 @@ def shipped_exhibits(name: str) -> list[Exhibit]:
     frontier = frontiers.load(name)
     sweep, records = frontier.sweep, SAMPLES[frontier.sweep.data].records
     return [
-        *(sweep_exhibits.against_batch(sweep, frontier.cells) if "batch" in sweep.figures else ()),
-        *sweep_exhibits.after_steps(sweep, frontier.looks),
+        *(sweep_report.against_batch(sweep, frontier.cells) if "batch" in sweep.figures else ()),
+        *sweep_report.after_steps(sweep, frontier.looks),
         *frontier.topics,
-        *(sweep_exhibits.accounting(sweep.model, records) if "accounting" in sweep.figures else ()),
+        *(sweep_report.accounting(sweep.model, records) if "accounting" in sweep.figures else ()),
     ]
 
 
@@ -143,10 +143,10 @@ def with_shipped(own: pd.DataFrame, shipped: pd.DataFrame) -> pd.DataFrame:
 def _curves(sweep: Sweep, cells: pd.DataFrame) -> Curves:
     if cells.empty:
         return Curves(cells, {})
-    names = sweep_exhibits.line_names(cells, _AGAINST_EPSILON)
+    names = sweep_report.line_names(cells, _AGAINST_EPSILON)
     without_epsilon = cells["series"].map(lambda series: METHOD_NAMES.get(series, series))
     named = cells.assign(line=names.where(cells["epsilon"].notna(), without_epsilon))
-    exhibits = sweep_exhibits.against_epsilon(sweep, cells)
+    exhibits = sweep_report.against_epsilon(sweep, cells)
     return Curves(named, {exhibit.score: exhibit for exhibit in exhibits if exhibit.score is not None})
 
 
@@ -162,4 +162,4 @@ def paper_exhibits(home: str, run_id: str, step: int) -> list[Exhibit]:
     store = Store(Path(home))
     sweep = Sweep.from_mapping(store.run(run_id).request)
     figures = tuple(name for name in sweep.figures if name != _AGAINST_EPSILON)
-    return sweep_exhibits.sweep_exhibits(dataclasses.replace(sweep, figures=figures), store)
+    return sweep_report.sweep_exhibits(dataclasses.replace(sweep, figures=figures), store)

@@ -52,7 +52,7 @@ def results_choice(sweeps: Sequence[RunRow]) -> None:
         required=True,
         key=key,
         format_func=options.__getitem__,
-        on_change=state.heeds(key, look_at),
+        on_change=state.on_widget_change(key, look_at),
         label_visibility="collapsed",
     )
 
@@ -98,7 +98,7 @@ def _own_grid() -> None:
         kept,
         key=key,
         format_func=METHOD_NAMES.__getitem__,
-        on_change=state.takes(METHODS.name, key, lambda names: ",".join(names) or methods[0]),
+        on_change=state.store_widget_value(METHODS.name, key, lambda names: ",".join(names) or methods[0]),
     )
     st.text_input(
         "Values of ε",

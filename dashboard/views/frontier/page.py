@@ -5,7 +5,7 @@ import streamlit as st
 from dashboard import state, stored
 from dashboard.components import layout
 from dashboard.components.layout import card
-from dashboard.components.run_choice import chosen_run, run_list
+from dashboard.components.stored_runs import chosen_run, run_list
 from dashboard.components.tables import csv_button
 from dashboard.views.frontier import cards, data, form, text
 from dashboard.views.frontier.form import BESIDE, PARAMETERS, SHIPPED, SWEEP

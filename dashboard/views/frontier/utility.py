@@ -5,8 +5,7 @@ import math
 import numpy as np
 import pandas as pd
 
-from dashboard.components.bounds import at_most
-from dashboard.components.formats import number
+from dashboard.components.formats import at_most, number
 from vips_core.models.task import TASKS, Score
 from vips_core.reports import traces
 from vips_core.reports.figures import GREY, Figure

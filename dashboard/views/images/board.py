@@ -1,7 +1,8 @@
-"""An image that the visitor draws or uploads, which is never stored and never leaves this machine."""
+"""An image that the visitor draws or uploads, and its reconstruction; it is never stored or sent on."""
 
 import io
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +10,52 @@ import numpy as np
 import streamlit as st
 from PIL import Image, ImageOps, UnidentifiedImageError
 
+from dashboard.components import layout
+from dashboard.stored import DataSet, Finished
+from dashboard.views.images import data, pixels, text
 from vips_core import Images
 from vips_core.kernels import Array
 
+DIGITS = "mnist"  # its images were cropped, scaled and centred, so the visitor's is, too
 BOX = 20 / 28  # share of the image's side that a digit fills, as in MNIST
 LARGEST = 25_000_000  # pixels of an upload, checked before it is decoded
 MEGABYTES = 20
 EDGE = 0.05  # share of the image's side, at its border, that shows the background
+
+
+def show(runs: Mapping[str, Finished], data_set: DataSet) -> None:
+    """Show the board, the upload, and the reconstructions."""
+    digits, shape = data_set.name == DIGITS, data_set.train.shape
+    with layout.card("Draw or upload an image", text.OWN_DIGIT if digits else text.OWN_IMAGE):
+        drawing, seen = st.columns([2, 3], gap="medium")
+        with drawing:
+            ink = canvas(shape)
+        with seen:
+            file = st.file_uploader(
+                "Or upload a PNG or JPEG image",
+                ["png", "jpg", "jpeg"],
+                key="own-image",
+                max_upload_size=MEGABYTES,
+                help="An upload takes the place of the drawing.",
+            )
+            try:
+                image = _prepared(ink, None if file is None else file.getvalue(), shape, digits)
+                if image is None:
+                    st.caption("Draw something to see how each method reconstructs it.")
+                else:
+                    st.html(pixels.tiles(data.of_own(runs, image), large=True))
+            except ValueError as problem:
+                layout.problem(str(problem))
+
+
+def _prepared(ink: Array | None, upload: bytes | None, shape: tuple[int, int], digits: bool) -> Images | None:
+    """Return the upload, or else the drawing, prepared like training images; None without either."""
+    if upload is not None:
+        grey = read(upload)
+        return as_digit(on_paper(grey), shape) if digits else as_image(grey, shape)
+    if ink is not None:
+        return as_digit(ink, shape) if digits else as_image(ink, shape)
+    return None
 
 
 def canvas(shape: tuple[int, int]) -> Array | None:

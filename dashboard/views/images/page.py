@@ -8,7 +8,7 @@ from dashboard.components.layout import card, download_button
 from dashboard.components.tables import table_twin
 from dashboard.model_page import page as model_page
 from dashboard.stored import DataSet, Finished
-from dashboard.views.images import data, own_image, pixels, text
+from dashboard.views.images import board, data, pixels, text
 from dashboard.views.images.definition import PAGE, SAMPLE, UNITS
 from vips_core import Images
 
@@ -26,7 +26,7 @@ def _results(runs: dict[str, Finished], data_set: DataSet) -> None:
             sentence = text.failed([PAGE.labels[method] for method in failed], baseline)
             st.warning(sentence, icon=":material/warning:")
         _comparison(runs, data_set.test)
-    own_image.show(runs, data_set)
+    board.show(runs, data_set)
     _samples(runs)
     _dictionary(runs)
 
@@ -42,7 +42,7 @@ def _comparison(runs: dict[str, Finished], test: Images) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             for label, step in (("Earlier", -data.COLUMNS), ("Later", data.COLUMNS)):
                 to = min(max(1, first + step), last)
-                st.button(label, on_click=state.sets("first", to), disabled=to == first)
+                st.button(label, on_click=state.set_value("first", to), disabled=to == first)
             switch("wrong", "Mark wrong pixels", "1")
             _png_button(rows, "reconstructions")
         accuracies = data.accuracy_table(by_method, originals, first)
@@ -73,7 +73,7 @@ def _samples(runs: dict[str, Finished]) -> None:
         rows = data.samples(runs, state.get(SAMPLE.name))
         st.html(pixels.table(rows))
         with st.container(horizontal=True):
-            again = state.sets(SAMPLE.name, state.get(SAMPLE.name) % int(SAMPLE.high) + 1)
+            again = state.set_value(SAMPLE.name, state.get(SAMPLE.name) % int(SAMPLE.high) + 1)
             st.button("Draw new samples", icon=":material/casino:", on_click=again)
             _png_button(rows, "samples")
 

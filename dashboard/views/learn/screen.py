@@ -43,7 +43,7 @@ def navigation(lesson: Lesson, present: bool) -> None:
                 format_func=CURRENT.options.__getitem__,
                 key=key,
                 label_visibility="collapsed",
-                on_change=state.takes(CURRENT.name, key),
+                on_change=state.store_widget_value(CURRENT.name, key),
                 width=460,
             )
         _turn_button("Next", after, ":material/arrow_forward:", "Right" if present else None)
@@ -53,7 +53,7 @@ def navigation(lesson: Lesson, present: bool) -> None:
             present,
             key=key,
             help=PRESENT.help,
-            on_change=state.takes(PRESENT.name, key, lambda on: "1" if on else "0"),
+            on_change=state.store_widget_value(PRESENT.name, key, lambda on: "1" if on else "0"),
         )
 
 
@@ -65,7 +65,7 @@ def _turn_button(label: str, to: str | None, icon: str, shortcut: str | None) ->
         shortcut=shortcut,
         type="tertiary",
         disabled=to is None,
-        on_click=state.sets(CURRENT.name, to),
+        on_click=state.set_value(CURRENT.name, to),
     )
 
 
@@ -101,7 +101,7 @@ def question(lesson: Lesson, asked: Question, outcome: Outcome) -> None:
                 key=key,
                 format_func=lambda letter: asked.answers[LETTERS.index(letter)].text,
                 label_visibility="collapsed",
-                on_change=state.takes(name, key),
+                on_change=state.store_widget_value(name, key),
             )
     if shown:
         st.markdown(outcome.explanation)
@@ -127,7 +127,7 @@ def reveal_button(lesson: Lesson) -> None:
         type="secondary" if shown else "primary",
         disabled=not shown and picked == "none",
         help=None if shown or picked != "none" else "Choose an answer first.",
-        on_click=state.sets(lesson.shown.name, "0" if shown else "1"),
+        on_click=state.set_value(lesson.shown.name, "0" if shown else "1"),
     )
 
 
@@ -145,7 +145,7 @@ def control(parameter: Number | Choice) -> float | str:
         key=key,
         help=parameter.help,
         format_func=parameter.options.__getitem__,
-        on_change=state.takes(parameter.name, key),
+        on_change=state.store_widget_value(parameter.name, key),
     )
     return value
 

@@ -6,9 +6,9 @@ from typing import Any
 import streamlit as st
 
 from dashboard import pages, state
-from dashboard.components import layout, people
-from dashboard.components.bounds import at_most
-from dashboard.components.charts import chart, clickable, plot, waiting
+from dashboard.components import layout
+from dashboard.components.charts import chart, clickable, hundred_people, plot, waiting
+from dashboard.components.formats import at_most
 from dashboard.components.inputs import choice, number_with_slider
 from dashboard.components.layout import card, metric
 from dashboard.components.price import FEW_STEPS, Price, same_noise
@@ -55,7 +55,7 @@ def attacks(item: Price, inputs: PlanInputs) -> None:
         said, curve = st.columns(2, gap="medium")
         with said:
             of_hundred = 100 * float(risk.true_positive_rate(0.01))
-            people.show(of_hundred, text.people_alt(of_hundred))
+            hundred_people(of_hundred, text.people_alt(of_hundred))
             st.caption(text.people_alt(of_hundred))
             columns = layout.narrow_columns("attack", 2) * 2
             for column, (label, value) in zip(columns, text.attack_numbers(risk), strict=True):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dashboard.components.bounds import at_most
+from dashboard.components.formats import at_most
 from dashboard.views.plan.data import Gain, Surface, participants_found
 from vips_core import ACCOUNTANTS, AttackRisk, rounding
 from vips_core.kernels import Array

@@ -7,7 +7,7 @@ import numpy as np
 import streamlit as st
 
 from dashboard.background import Later
-from dashboard.components.bounds import at_most
+from dashboard.components.formats import at_most
 from dashboard.components.price import Price
 from dashboard.state import log_stops
 from dashboard.views.plan.form import BATCH, EPOCHS, NOISE, PlanInputs

@@ -48,7 +48,7 @@ def begin_button() -> None:
         "Guide me in four questions",
         icon=":material/route:",
         key="guide",
-        on_click=state.sets(STEP.name, "1"),
+        on_click=state.set_value(STEP.name, "1"),
     )
 
 
@@ -63,7 +63,7 @@ def show() -> None:
                 st.button("Back", key="guide-back", on_click=_go_back)
             label = "Next" if step < 4 else "Show the plan"
             st.button(label, key="guide-on", type="primary", on_click=_go_on)
-            st.button("Close", key="guide-leave", on_click=state.sets(STEP.name, None))
+            st.button("Close", key="guide-leave", on_click=state.set_value(STEP.name, None))
 
 
 def _question(step: int) -> None:

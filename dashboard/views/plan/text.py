@@ -2,9 +2,8 @@
 
 from dataclasses import asdict
 
-from dashboard.components.bounds import at_most
 from dashboard.components.charts import WAITING
-from dashboard.components.formats import brief, number
+from dashboard.components.formats import at_most, brief, number
 from dashboard.components.price import Price
 from dashboard.views.plan.data import FALSE_ALARMS, Gain, participants_found
 from dashboard.views.plan.form import BATCH, EPOCHS, NOISE, PlanInputs

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from dashboard.components.bounds import at_most
-from dashboard.components.formats import brief, number
+from dashboard.components.formats import at_most, brief, number
 from dashboard.components.inputs import optional_number
 from dashboard.state import Choice, Number, log_stops
 from sample_data import lessons

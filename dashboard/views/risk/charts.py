@@ -25,9 +25,9 @@ from vips_core.reports.traces import axis, band, line, marked_line, markers, not
 _STYLES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 _DASHES = dict(zip(TASKS["logistic"].methods, _STYLES, strict=True))
 
-_SPREAD = 1e-6  # of reruns that differ
+_SPREAD = 1e-6  # range over reruns, in log odds, above which they differ
 _ROW = 26  # pixels of a predictor, and of a method in it
-_LINE = 20  # characters of a predictor's name beside the axis, of two lines: more would leave no room for it
+_LINE = 20  # characters in each of two lines of a predictor's name: more would leave no room for the chart
 ABOVE = {"xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "bottom"}
 
 
@@ -57,36 +57,19 @@ def roc(scores: Mapping[str, Scored]) -> Figure:
 
 def aucs(scores: Mapping[str, Scored], tall: bool) -> Figure:
     """AUC of each method with its interval; one half is guessing. Tall beside another chart."""
-    names = [METHOD_NAMES[method] for method in scores]
-    points = [
-        dots(
-            method,
-            [scored.auc],
-            [METHOD_NAMES[method]],
-            [scored.auc - scored.interval[0]],
-            [scored.interval[1] - scored.auc],
-        )
-        for method, scored in scores.items()
-    ]
+    points = [_with_interval(method, scored.auc, *scored.interval) for method, scored in scores.items()]
     ends = [end for scored in scores.values() for end in scored.interval]
-    low, high = min(0.5, *ends) - 0.02, max(0.5, *ends) + 0.02
-    x = axis("Held-out AUC", range=[low, high])
-    y = {"categoryorder": "array", "categoryarray": names[::-1], "range": [-0.6, len(names) - 0.3]}
-    layout: dict[str, Any] = {
-        "showlegend": False,
-        "margin": {"t": 24},
-        "height": HEIGHT if tall else 90 + 46 * len(names),
-    }
-    layout |= _reference(0.5, "guessing")
+    x = axis("Held-out AUC", range=[min(0.5, *ends) - 0.02, max(0.5, *ends) + 0.02])
+    layout = _reference(0.5, "guessing")
     layout["annotations"] += [
-        note(f"{scored.auc:.3f}", scored.auc, len(names) - 1 - row, yshift=13)
+        note(f"{scored.auc:.3f}", scored.auc, len(scores) - 1 - row, yshift=13)
         for row, scored in enumerate(scores.values())
     ]
-    return figure(points, x, {"showgrid": False, "ticks": "", **y}, **layout)
+    return _side_by_side(points, x, HEIGHT if tall else 90 + 46 * len(scores), layout)
 
 
 def calibration(scores: Mapping[str, Scored]) -> tuple[Figure, int]:
-    """Predicted against observed risk, a panel a method; also how many groups lie off the axis."""
+    """Predicted against observed risk, one panel for each method; also the number of groups off the axis."""
     guiding = [scored.calibration for scored in guides(scores)]
     ends = [max(wilson(g.observed, g.records)[1].max(), g.predicted.max()) for g in guiding]
     top = min(1.0, 1.05 * float(max(ends)))
@@ -125,28 +108,37 @@ def calibration(scores: Mapping[str, Scored]) -> tuple[Figure, int]:
 
 
 def person(risks: pd.DataFrame, share: float | None) -> Figure:
-    """One person's risk by each method on a scale of log odds; the line is the held-out share of cases."""
-    points = []
-    for row in risks.itertuples():
-        ends = (row.risk, row.risk) if np.isnan(row.low) else (row.low, row.high)
-        below, above = max(row.risk - ends[0], 0.0), max(ends[1] - row.risk, 0.0)
-        mark = dots(row.method, [row.risk], [METHOD_NAMES[row.method]], [below], [above])
-        points.append(mark | {"hovertemplate": "%{y}: risk %{x:.2%}<extra></extra>"})
+    """One person's risk by each method; the line is the held-out share of cases."""
+    points = [
+        _with_interval(row.method, row.risk, row.low, row.high)
+        | {"hovertemplate": "%{y}: risk %{x:.2%}<extra></extra>"}
+        for row in risks.itertuples()
+    ]
     most = float(risks[["risk", "high"]].max(axis=None))
-    names = [METHOD_NAMES[method] for method in risks["method"]]
-    y = {"categoryorder": "array", "categoryarray": names[::-1], "range": [-0.6, len(names) - 0.4]}
-    layout: dict[str, Any] = {"showlegend": False, "height": 100 + 44 * len(names)}
-    layout["margin"] = {"t": 24}
-    end = 1.05 * most
-    if share is not None:
-        layout |= _reference(share, f"{share:.1%} of held-out people")
-        end = max(end, 1.6 * share)
+    end = 1.05 * most if share is None else max(1.05 * most, 1.6 * share)
+    layout = {} if share is None else _reference(share, f"{share:.1%} of held-out people")
     x = axis("Risk", range=[-0.02 * most, end], tickformat=".0%")
-    return figure(points, x, {"showgrid": False, "ticks": "", **y}, **layout)
+    return _side_by_side(points, x, 100 + 44 * len(risks), layout)
+
+
+def _with_interval(method: str, value: float, low: float, high: float) -> dict[str, Any]:
+    """Return the mark of a method in a row of its own; an interval that is NaN has no bar."""
+    below, above = np.nan_to_num([value - low, high - value]).clip(0)
+    return dots(method, [value], [METHOD_NAMES[method]], [below], [above])
+
+
+def _side_by_side(
+    points: list[dict[str, Any]], x: dict[str, Any], height: int, layout: dict[str, Any]
+) -> Figure:
+    """Return a chart with a row for each method, the first on top."""
+    names = [name for point in points for name in point["y"]]
+    y = {"categoryorder": "array", "categoryarray": names[::-1], "showgrid": False, "ticks": ""}
+    y["range"] = [-0.6, len(names) - 0.3]
+    return figure(points, x, y, showlegend=False, margin={"t": 24}, height=height, **layout)
 
 
 def forest(table: pd.DataFrame, features: Sequence[str]) -> tuple[Figure, int]:
-    """Coefficients with credible intervals, reruns apart below them; also how many lie off the axis."""
+    """Coefficients with credible intervals, and reruns below them; also the number off the axis."""
     methods = list(dict.fromkeys(table["method"]))
     shown = table[table["feature"].isin(features)]
     shown = shown.assign(name=shown["feature"].map(_escaped))
@@ -171,7 +163,7 @@ def forest(table: pd.DataFrame, features: Sequence[str]) -> tuple[Figure, int]:
     stripe["fillcolor"] = "rgba(127,138,149,0.10)"
     stripes = [stripe | {"y0": -row - 0.5, "y1": 0.5 - row} for row in range(0, len(features), 2)]
     height = max(HEIGHT, 90 + len(features) * (_ROW + 9 * (len(methods) - 1)))
-    title, zero = "Change of the log odds", {"zerolinecolor": GREY}
+    title, zero = "Change in log odds", {"zerolinecolor": GREY}
     x = axis(title, range=[-1.03 * limit, 1.03 * limit], zeroline=True, zerolinewidth=1.5, **zero)
     y = {
         "tickvals": list(place.values()),
@@ -184,7 +176,7 @@ def forest(table: pd.DataFrame, features: Sequence[str]) -> tuple[Figure, int]:
 
 
 def _escaped(name: str) -> str:
-    """Plotly reads tags, and shows the escapes of quotes as they are."""
+    """Escape tags, which Plotly reads, but not quotes, whose escapes it would show."""
     return html.escape(name, quote=False)
 
 
@@ -193,7 +185,7 @@ def _in_two_lines(name: str) -> str:
 
 
 def _credible(method: str, rows: pd.DataFrame, at: pd.Series) -> dict[str, Any]:
-    """Estimates with thick bars, where there is a posterior."""
+    """Estimates, with thick bars if there is a posterior."""
     points = dots(method, rows["mean"], at, rows["mean"] - rows["low"], rows["high"] - rows["mean"])
     interval = "90% credible interval" if rows["low"].notna().any() else "estimate alone"
     return points | {
@@ -205,7 +197,7 @@ def _credible(method: str, rows: pd.DataFrame, at: pd.Series) -> dict[str, Any]:
 
 
 def _edge(method: str, rows: pd.DataFrame, at: pd.Series, limit: float, alone: bool) -> dict[str, Any]:
-    """Estimates beyond the axis, as triangles that point to where they are; named where they are alone."""
+    """Estimates beyond the axis, as triangles that point outwards; in the legend if alone."""
     points = dots(method, limit * np.sign(rows["mean"]), at)
     points["marker"]["symbol"] = np.where(rows["mean"] > 0, "triangle-right", "triangle-left")
     return points | {
@@ -217,7 +209,7 @@ def _edge(method: str, rows: pd.DataFrame, at: pd.Series, limit: float, alone: b
 
 
 def _reruns(method: str, rows: pd.DataFrame, at: pd.Series) -> dict[str, Any]:
-    """Least and greatest estimate over reruns: thin, dotted, with ticks, unlike a credible interval."""
+    """Range of estimates over reruns: thin, dotted, with ticks, unlike a credible interval."""
     gap = np.full(len(rows), np.nan)
     colour = METHOD_COLOURS[method]
     return marked_line(
@@ -232,16 +224,16 @@ def _reruns(method: str, rows: pd.DataFrame, at: pd.Series) -> dict[str, Any]:
 
 
 def guides(by_method: Mapping[str, Any]) -> list[Any]:
-    """Return what an axis has to hold: the first method and the non-private one.
+    """Return what the axis must show: the first method and the non-private one.
 
-    The paper's variant can lie so far off that nothing else could be seen.
+    The paper's variant can be so far off that nothing else would be visible.
     """
     first = next(iter(by_method))
     return [item for method, item in by_method.items() if method in (first, NON_PRIVATE)]
 
 
 def dots(method: str, x: Any, y: Any, below: Any = None, above: Any = None) -> dict[str, Any]:
-    """Return the marks of a method, with bars of its colour where there are intervals."""
+    """Return the marks of a method, with bars in its colour if there are intervals."""
     trace = markers(
         METHOD_NAMES[method],
         x,
@@ -266,7 +258,7 @@ def _bars(method: str, below: Any, above: Any) -> dict[str, Any]:
 
 
 def _reference(x: float, text: str) -> dict[str, Any]:
-    """Return a dashed line across a chart with its name above."""
+    """Return a labelled vertical line."""
     across = {"type": "line", "x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "paper"}
     across["line"] = {"color": GREY, "dash": "dash", "width": 1.5}
     name = note(text, x, 1, yref="paper", yanchor="bottom")

@@ -19,7 +19,7 @@ from vips_core.models.logistic import scores
 from vips_core.models.logistic.task import per_unit
 from vips_core.reports.exhibits import Exhibit
 from vips_core.reports.figures import METHOD_NAMES
-from vips_core.reports.sweep_exhibits import sweep_exhibits
+from vips_core.reports.sweep_report import sweep_exhibits
 from vips_core.store.rows import DONE
 from vips_core.sweeps.grid import Sweep
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from dashboard.components import layout
-from dashboard.components.bounds import at_most
+from dashboard.components.formats import at_most
 from dashboard.model_page.results import promised
 from dashboard.stored import Finished
 from dashboard.views.risk.data import GROUPS, Scored

@@ -3,10 +3,9 @@
 import streamlit as st
 
 from dashboard import state, stored
-from dashboard.components import budget_bar, layout
-from dashboard.components.bounds import at_least, at_most
+from dashboard.components import layout, status
 from dashboard.components.charts import chart
-from dashboard.components.formats import brief
+from dashboard.components.formats import at_least, at_most, brief
 from dashboard.components.layout import card, metric
 from dashboard.components.tables import by_width, csv_button, text_table
 from dashboard.views.runs import charts, text
@@ -59,7 +58,7 @@ def _budget(row: DataRow) -> None:
     metric("Left of the cap", f"{budget.left_share:.1%}", columns[1])
     metric("ε if planned as a whole", at_most(budget.planned_epsilon), columns[2])
     st.caption(text.ADAPTIVITY)
-    budget_bar.show(budget.spent_share, budget.reserved_share)
+    status.budget_bar(budget.spent_share, budget.reserved_share)
     if budget.history:
         alt = f"Share of the cap used by all releases from {row.name}, over time."
         chart(charts.budget_over_time(budget), name, alt, lambda: charts.budget_table(budget))

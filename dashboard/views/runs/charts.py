@@ -7,9 +7,8 @@ import pandas as pd
 
 from dashboard import stored
 from dashboard.components import layout
-from dashboard.components.bounds import at_most
 from dashboard.components.charts import steps_axis, with_level
-from dashboard.components.formats import brief, number, signed
+from dashboard.components.formats import at_most, brief, number, signed
 from dashboard.components.tables import NarrowRow
 from dashboard.views.runs.data import CHOSEN, OWN_PROOF, RunResults
 from vips_core import ACCOUNTANTS

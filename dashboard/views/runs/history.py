@@ -7,7 +7,7 @@ import streamlit as st
 
 from dashboard import pages, state, stored
 from dashboard.background import Later
-from dashboard.components import downloads, layout, live_runs
+from dashboard.components import layout, live_runs, stored_runs
 from dashboard.components.charts import chart
 from dashboard.components.inputs import choice, one_of
 from dashboard.components.layout import card
@@ -81,7 +81,7 @@ def _table(matching: Sequence[RunRow], selected: Sequence[RunRow]) -> None:
             rows,
             hide_index=True,
             key=key,
-            on_select=state.takes(CHOSEN.name, key, read),
+            on_select=state.store_widget_value(CHOSEN.name, key, read),
             selection_mode="multi-row",
             selection_default={"selection": {"rows": [i for i, name in enumerate(ids) if name in marked]}},
             height=min(420, 40 + 35 * max(1, len(rows))),
@@ -110,7 +110,7 @@ def _chosen_run(run: RunRow) -> None:
         if run.status in stored.LIVE:
             live_runs.cancel_button(run.id)
         else:
-            downloads.buttons(run.id)
+            stored_runs.report_buttons(run.id)
             label, key = "Unpin" if run.pinned else "Pin", f"pin:{run.id}:{run.pinned}"
             st.button(label, icon=":material/keep:", key=key, on_click=_pin, args=(run.id, not run.pinned))
             st.button("Delete", icon=":material/delete:", key=f"ask:{run.id}", on_click=_ask, args=(run.id,))

@@ -11,12 +11,12 @@ import pandas as pd
 from dashboard.views.topics.data import COHERENCE, TopicMap, Topics, best_words
 from vips_core.kernels import Array
 from vips_core.reports.figures import (
-    CLEAR,
     GREY,
     METHOD_COLOURS,
     METHOD_NAMES,
     METHOD_SYMBOLS,
     NO_LEGEND,
+    TRANSPARENT,
     VERMILION,
     Figure,
     figure,
@@ -45,7 +45,7 @@ def intertopic_map(topic_map: TopicMap, topics: Mapping[str, Topics], chosen: in
         marker = {
             "size": 14 + 90 * np.sqrt(shares),
             "sizemode": "diameter",
-            "color": CLEAR if hollow else colour,
+            "color": TRANSPARENT if hollow else colour,
             "line": {
                 "color": colour if hollow else "#FFFFFF",
                 "width": [4 if number == chosen and not hollow else 1.5 for number in range(size)],

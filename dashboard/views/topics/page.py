@@ -93,7 +93,7 @@ def _own_text(runs: dict[str, Finished], topics: dict[str, Topics], words: tuple
     except ValueError as problem:
         layout.problem(str(problem))
         return
-    st.caption(f"{known:,} words are in the public vocabulary; the others are ignored.")
+    st.caption(f"Words in the public vocabulary: {known:,}. All others are ignored.")
     if known:
         names = data.names(next(iter(topics.values())), words, 1.0)
         figure = charts.text_bars(shares, names)

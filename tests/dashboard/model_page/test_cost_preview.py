@@ -6,8 +6,7 @@ import pytest
 
 from dashboard import background
 from dashboard.components import price
-from dashboard.components.bounds import at_most
-from dashboard.components.formats import number
+from dashboard.components.formats import at_most, number
 from dashboard.model_page import choose, cost_preview
 from dashboard.views.topics import page as topics_view
 from dashboard.views.topics.definition import PAGE

@@ -8,8 +8,7 @@ import pytest
 
 from dashboard import state, stored
 from dashboard.components import live_runs, price
-from dashboard.components.bounds import at_most
-from dashboard.components.formats import number
+from dashboard.components.formats import at_most, number
 from dashboard.model_page import definition, train
 from dashboard.views.topics import page as topics_view
 from dashboard.views.topics.definition import PAGE

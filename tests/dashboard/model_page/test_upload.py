@@ -255,7 +255,7 @@ def test_the_same_people_are_found_in_another_upload():
     assert not errors(at)
     assert "Some rows or persons of these records also occur in first \\(5\\), so" in at.warning[-1].value
     assert [row.name for row in stored.store().data_sets() if row.created] == ["first"]
-    assert at.radio(key="same-people").options == ["Yes: share one budget", "No: other people"]
+    assert at.radio(key="same-people").options == ["Yes: share one budget", "No: different people"]
     at = add(at)  # without an answer
     assert at.radio(key="same-people").value is None
     checked(at.radio(key="same-people").set_value("Yes: share one budget").run())
@@ -283,8 +283,8 @@ def test_an_answer_about_known_people_holds_for_the_files_it_was_given_for():
     assert "in second \\(1\\)" in at.warning[-1].value
     assert at.radio(key="same-people").value is None
     assert [row.name for row in stored.store().data_sets() if row.created] == ["first", "second"]
-    checked(at.radio(key="same-people").set_value("No: other people").run())
-    assert errors(add(at)) == ["Say why they are other people"]
+    checked(at.radio(key="same-people").set_value("No: different people").run())
+    assert errors(add(at)) == ["Give the reason why they are different people"]
     at.text_input(key="separate").set_value("greetings that everyone writes")
     add(at)
     assert "greetings that everyone writes" in pools.separations(stored.store().ledger("third"))[0]
@@ -300,7 +300,7 @@ def test_another_study_with_the_same_identifiers():
         at.number_input(key="cap-delta").set_value(1e-3)
         add(at)
     assert "also occur in north \\(5\\)" in at.warning[-1].value
-    options = ["Yes: share one budget", "No: other people", "No: another study with the same identifiers"]
+    options = ["Yes: share one budget", "No: different people", "No: another study with the same identifiers"]
     assert at.radio(key="same-people").options == options
     checked(at.radio(key="same-people").set_value(options[2]).run())
     assert errors(add(at)) == ["Name the study that numbers these people"]
@@ -323,8 +323,8 @@ def test_what_was_public_cannot_be_private_in_another_upload():
         at.text_input(key="data-name").set_value(name)
         add(at)
     assert "2 rows or persons of these records are public or held out in first" in errors(at)[0]
-    assert at.radio(key="same-people").options == ["No: other people"]
-    checked(at.radio(key="same-people").set_value("No: other people").run())
+    assert at.radio(key="same-people").options == ["No: different people"]
+    checked(at.radio(key="same-people").set_value("No: different people").run())
     at.text_input(key="separate").set_value("printed in the newspaper")
     add(at)
     assert "kept apart from first" in pools.separations(stored.store().ledger("second"))[0]

@@ -85,7 +85,7 @@ def test_the_page_says_what_the_audit_found(store, attack):
     assert at.info[0].value.startswith(f"**{verdict.sentence()}**")
     assert "did not refute" in at.info[0].value
     assert "verified" not in texts(at)
-    assert "every released number is a multiple of its public step" in texts(at)
+    assert "every released number is a multiple of its public grid step" in texts(at)
     assert metrics(at)["Measured over claimed"] == f"{verdict.ratio:.0%}"
     assert len(at.get("plotly_chart")) == 1
     *band, claimed, measured, _ = attack_figure(roc)["data"]

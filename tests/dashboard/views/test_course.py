@@ -5,8 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from dashboard.components.bounds import at_most
-from dashboard.components.formats import number
+from dashboard.components.formats import at_most, number
 from dashboard.views.learn import lessons
 from dashboard.views.learn.lessons import base, linkage, local, neighbours, processing, response
 from vips_core import PrivacyPlan

@@ -175,7 +175,7 @@ def test_curves_smallest_epsilon_and_cells_are_those_of_the_sweep(store, one_cor
     runs = at.table[-1].value
     assert list(runs["Setting"]) == ["no noise", *["ε = 0.5", "ε = 4"] * 2]
     assert set(runs["Finished runs"]) == {"2 of 2"}
-    assert "of which there are 2" in texts(at)  # seeds, and what the bars are
+    assert "number of seeds: 2" in texts(at)  # seeds, and what the bars are
     assert "one standard deviation" in texts(at)
     assert address(at)["score"] == "AUC"
     cells = results.frame(Sweep.from_mapping(TABLE), store)

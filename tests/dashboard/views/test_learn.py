@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, urlsplit
 import plotly.graph_objects as go
 import pytest
 
-from dashboard.components.bounds import at_most
+from dashboard.components.formats import at_most
 from dashboard.views.learn import lessons, screen
 from dashboard.views.learn.lessons import figures
 from dashboard.views.learn.lessons.base import LETTERS

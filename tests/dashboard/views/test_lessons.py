@@ -15,7 +15,7 @@ from scipy.stats import norm
 
 import dashboard
 from dashboard.background import Later
-from dashboard.components.bounds import at_most
+from dashboard.components.formats import at_most
 from dashboard.state import Number
 from dashboard.views.learn import handout, lessons
 from dashboard.views.learn.lessons import (

@@ -8,8 +8,7 @@ from scipy.special import expit
 from scipy.stats import norm
 
 import sample_data
-from dashboard.components.bounds import at_most
-from dashboard.components.formats import number
+from dashboard.components.formats import at_most, number
 from dashboard.views.learn.lessons import (
     attack,
     one_step,

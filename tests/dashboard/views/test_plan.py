@@ -4,7 +4,7 @@ import pytest
 
 from dashboard import background
 from dashboard.components import formats
-from dashboard.components.bounds import at_most
+from dashboard.components.formats import at_most
 from dashboard.views.plan import data, form
 from tests.dashboard.plan_page import PLAN, command, page, texts
 from tests.pages import address, checked, metrics, settled, widget
@@ -50,7 +50,7 @@ def test_slow_calls_do_not_block(monkeypatch):
     monkeypatch.setattr(background, "rerun_when_ready", waited_for.extend)
     at = page(solve="sigma", target=1.3125)
     assert data.make_plan in [call[0] for call in waited_for]
-    assert "Being computed." in texts(at)
+    assert "Computing…" in texts(at)
     assert len(at.number_input) > 4
     monkeypatch.setattr(background, "_PATIENCE", 60.0)
     moved = PLAN.calibrate(1.3125)

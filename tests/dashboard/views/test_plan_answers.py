@@ -10,7 +10,7 @@ import pytest
 import sample_data
 from dashboard import state
 from dashboard.components import formats
-from dashboard.components.bounds import at_most
+from dashboard.components.formats import at_most
 from dashboard.components.price import price
 from dashboard.views.plan import cards, data, usefulness
 from dashboard.views.plan.form import PlanInputs

@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dashboard import pages
-from dashboard.components.bounds import at_least, at_most
+from dashboard.components.formats import at_least, at_most
 from dashboard.views.runs import charts, data, history, text
 from tests import toy_model
 from tests.pages import address, checked, opened, settled, view

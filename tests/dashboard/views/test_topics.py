@@ -134,7 +134,7 @@ def test_map_joins_partners(trained):
 def test_topics_of_a_pasted_text(trained):
     text = "Tax upon tax, and more debt; unknownword"
     checked(trained.text_area(key="own-text").set_value(text).run())
-    assert "3 words are in the public vocabulary" in said(trained)
+    assert "Words in the public vocabulary: 3." in said(trained)
     ids, finished = finished_by(trained)
     aligned = data.aligned(ids, finished)
     known, shares = data.text_topics(finished, aligned, text)
@@ -144,7 +144,7 @@ def test_topics_of_a_pasted_text(trained):
     np.testing.assert_allclose(shares["refined"], expected)
     assert "tax" not in str(address(trained)).lower()
     checked(trained.text_area(key="own-text").set_value("nothing known").run())
-    assert "0 of its words" in said(trained)
+    assert "Words in the public vocabulary: 0." in said(trained)
 
 
 def test_runs_with_other_numbers_of_topics_stand_beside_each_other(store):

@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 
 from vips_core.models.base import Fitted
 from vips_core.models.lda.model import LDA, measured_topics, top_words, topic_shares, topic_words
-from vips_core.models.lda.scores import npmi_coherence, perplexity
+from vips_core.models.lda.scores import match_topics, npmi_coherence, perplexity
 from vips_core.models.task import (
     NON_PRIVATE,
     TOP,
     VALIDATION_RECORDS,
+    Chart,
     PaperSettings,
     Report,
     Score,
@@ -26,6 +27,7 @@ from vips_core.options import Option
 from vips_core.records import Documents
 
 UNCUT_WORDS = 2000  # N without privacy: longer than nearly all documents
+EXAMPLES = 3  # topics that are shown of several fits side by side
 _BOUND, _COMPLETION, _COHERENCE = "perplexity (bound)", "perplexity (completion)", "coherence (NPMI)"
 
 
@@ -122,6 +124,38 @@ class LDATask(Task):
     def score_validation(self, fit: Fitted[Any], test: Documents) -> float:
         """Return the completion perplexity of some held-out documents."""
         return perplexity(fit, _watched(test), "completion")
+
+    def side_by_side(self, fits: Mapping[str, Mapping[str, Any]], train: Documents) -> list[Chart]:
+        """Return the first words of some topics, matched to those of the first fit."""
+        import pandas as pd
+
+        topics = {label: arrays["lam"] for label, arrays in fits.items() if "lam" in arrays}
+        if len(topics) < 2:
+            return []
+        words = np.array(train.vocabulary)
+        (first, reference), *_ = topics.items()
+        largest = np.argsort(-reference.sum(axis=1), kind="stable")[:EXAMPLES]
+        columns: dict[str, list[Any]] = {
+            "topic": [int(topic) for topic in largest for _ in range(TOP)],
+            "rank": [rank for _ in largest for rank in range(1, TOP + 1)],
+        }
+        shared = []
+        for label, lam in topics.items():
+            partner, overlap = match_topics(reference, lam)
+            probabilities = lam[partner[largest]] / lam[partner[largest]].sum(axis=1, keepdims=True)
+            best = np.argsort(-probabilities, axis=1, kind="stable")[:, :TOP]
+            columns[label] = words[best].ravel().tolist()
+            columns[f"{label}, probability"] = (
+                np.take_along_axis(probabilities, best, axis=1).ravel().tolist()
+            )
+            if label != first:
+                shared.append(f"{label} {overlap.mean():.2f}")
+        caption = (
+            f"The {EXAMPLES} largest topics of “{first}”, each beside its match by the Hungarian method. "
+            f"Probability mass shared with the match, mean over all {len(reference)} topics: "
+            f"{', '.join(shared)}. One seed."
+        )
+        return [Chart("topics", f"The first {TOP} words of matched topics", caption, pd.DataFrame(columns))]
 
     def report(self, fit: Fitted[Any], test: Documents | None) -> Report:
         """Return perplexities and coherence of held-out documents, and each topic's first words."""

@@ -1,6 +1,7 @@
 """Risk from features: Bayesian logistic regression and its rivals."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,10 +12,18 @@ from vips_core.models.base import Fitted
 from vips_core.models.logistic.model import BayesianLogistic
 from vips_core.models.logistic.refined import expected_signal
 from vips_core.models.logistic.rivals import PrivateGradientDescent, fit_objective_perturbation
-from vips_core.models.logistic.scores import auc, auc_of, log_loss
+from vips_core.models.logistic.scores import (
+    auc,
+    auc_of,
+    calibration_of,
+    constant_log_loss,
+    log_loss,
+    roc_of,
+)
 from vips_core.models.task import (
     ON_THE_WALL,
     TOP,
+    Chart,
     Method,
     PaperSettings,
     PureTraining,
@@ -77,6 +86,8 @@ class LogisticTask(Task):
                 ignored_options=("accountant", "delta", "epochs", "batch"),
                 pure=PureTraining(_train_by_objective_perturbation, _objective_perturbation_code),
                 refused_on_private="its ε is for replacing a record and does not compose with the ledger",
+                proof="Objective perturbation (Chaudhuri, Monteleoni and Sarwate 2011) adds a random linear "
+                "term to the regression's objective and solves it once.",
             ),
         )
     }
@@ -138,18 +149,45 @@ class LogisticTask(Task):
         """Return the AUC of held-out rows."""
         return auc(fit, test)
 
-    def probabilities(self, fit: Fitted[Any], test: Table) -> Array:
-        """Return the predicted risks of held-out rows."""
-        risks: Array = fit.model.predict_probability(fit, test)
-        return risks
-
     def report(self, fit: Fitted[Any], test: Table | None) -> Report:
         """Return held-out scores, and coefficients with their credible intervals if the method has any."""
         columns = {"feature": fit.model.features, "mean": fit.params.mean}
         if isinstance(fit.model, BayesianLogistic):
             low, high = fit.model.credible_intervals(fit).T
             columns |= {"low (90 %)": low, "high (90 %)": high}
-        return _report(columns, test, lambda rows: self.probabilities(fit, rows))
+        return _report(columns, test, lambda rows: fit.model.predict_probability(fit, rows))
+
+    def charts(self, fit: Fitted[Any], test: Table, scores: Mapping[str, float]) -> list[Chart]:
+        """Return how well the model ranks held-out rows, and how well its probabilities match them."""
+        import pandas as pd
+
+        risks = fit.model.predict_probability(fit, test)
+        curve, groups = roc_of(test.y, risks), calibration_of(test.y, risks)
+        baseline, loss = constant_log_loss(test.y), scores[_LOG_LOSS]
+        verdict = "beats" if loss < baseline else "does not beat"
+        return [
+            Chart(
+                "roc",
+                "ROC curve",
+                "On held-out records, which are public.",
+                pd.DataFrame(
+                    {
+                        "false positive rate": curve.false_positive_rate,
+                        "true positive rate": curve.true_positive_rate,
+                    }
+                ),
+                "roc",
+            ),
+            Chart(
+                "calibration",
+                "Predicted and observed risk",
+                f"Held-out records in {len(groups.records)} groups by predicted risk. "
+                f"Cases predicted: {risks.sum():,.0f}, observed: {test.y.sum():,}. Log loss {loss:.3f}: the "
+                f"model {verdict} a constant prediction ({baseline:.3f}).",
+                pd.DataFrame(asdict(groups)),
+                "calibration",
+            ),
+        ]
 
     def cautions(self, model: Any, plan: PrivacyPlan) -> list[str]:
         """Warn if noise hides an average coefficient, or if intervals ignore it."""

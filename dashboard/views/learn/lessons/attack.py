@@ -10,7 +10,7 @@ import pandas as pd
 from scipy.special import ndtr
 
 from dashboard.background import Later
-from dashboard.components.bounds import at_least, at_most
+from dashboard.components.formats import at_least, at_most
 from dashboard.state import log_stops
 from dashboard.views.learn.lessons import base
 from dashboard.views.learn.lessons.base import Outcome, lesson

@@ -7,9 +7,8 @@ import numpy as np
 import pandas as pd
 
 from dashboard.background import Later
-from dashboard.components.bounds import at_most
 from dashboard.components.charts import WAITING
-from dashboard.components.formats import brief
+from dashboard.components.formats import at_most, brief
 from dashboard.views.learn.lessons import base
 from dashboard.views.learn.lessons.base import Outcome, lesson
 from dashboard.views.learn.lessons.figures import LEGEND_BELOW, figure, swept

@@ -9,8 +9,7 @@ import pandas as pd
 from scipy.special import ndtr
 
 from dashboard.background import Later
-from dashboard.components.bounds import at_most
-from dashboard.components.formats import brief, number
+from dashboard.components.formats import at_most, brief, number
 from dashboard.state import Number, log_stops
 from dashboard.views.learn.lessons import base
 from dashboard.views.learn.lessons.base import Outcome, lesson

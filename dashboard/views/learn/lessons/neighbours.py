@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 
 from dashboard.background import Later
-from dashboard.components.bounds import at_most
-from dashboard.components.formats import brief, number
+from dashboard.components.formats import at_most, brief, number
 from dashboard.views.learn.lessons import base
 from dashboard.views.learn.lessons.base import Outcome, lesson
 from dashboard.views.learn.lessons.figures import LEGEND_BELOW, figure, point, swept

@@ -14,8 +14,7 @@ import pandas as pd
 
 import sample_data
 from dashboard.background import Later
-from dashboard.components.bounds import at_most
-from dashboard.components.formats import number
+from dashboard.components.formats import at_most, number
 from dashboard.state import Choice
 from dashboard.views.learn.lessons import base, figures
 from dashboard.views.learn.lessons.base import Outcome, lesson

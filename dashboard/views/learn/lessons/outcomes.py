@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from dashboard.background import Later
-from dashboard.components.bounds import at_most
+from dashboard.components.formats import at_most
 from dashboard.state import Choice
 from dashboard.views.learn.lessons import outcome_charts
 from dashboard.views.learn.lessons.base import Answer, Outcome, Question, Scale, lesson, whole

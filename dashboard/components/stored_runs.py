@@ -1,10 +1,13 @@
-"""Which stored run a page looks at: the one in its address, and the list of all to choose from."""
+"""Stored runs: choosing one to look at, and downloading its report."""
 
 from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from dashboard import state
+from dashboard import state, stored
+from dashboard.components import layout
+from vips_core.reports import report
+from vips_core.store.database import StoreError
 from vips_core.store.rows import RunRow
 
 
@@ -48,5 +51,33 @@ def run_list(
         list(labels).index(run.id),
         key=key,
         format_func=lambda run_id: labels[run_id],
-        on_change=state.heeds(key, look_at),
+        on_change=state.on_widget_change(key, look_at),
+    )
+
+
+def report_buttons(run_id: str) -> None:
+    """Offer the report as one HTML file that opens offline, and as a ZIP with everything behind it.
+
+    If the ledger is damaged, a sentence says so in place of the buttons.
+    """
+    try:
+        stored.store().require_whole(report.REFUSED)
+    except StoreError as problem:
+        layout.problem(str(problem))
+        return
+    layout.download_button(
+        "Report",
+        lambda: report.html_for_run(stored.store(), run_id).encode(),
+        f"vips-{run_id}.html",
+        f"html:{run_id}",
+        ":material/description:",
+        "One HTML file that opens offline, with every chart and the guarantee in words.",
+    )
+    layout.download_button(
+        "ZIP",
+        lambda: report.zip_for_run(stored.store(), run_id),
+        f"vips-{run_id}.zip",
+        f"zip:{run_id}",
+        ":material/folder_zip:",
+        "The report with its tables, ledger and config, and a script and notebook that repeat the run.",
     )
