@@ -5,21 +5,6 @@ import os
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-__all__ = [
-    "few",
-    "from_environment",
-    "known_options",
-    "number",
-    "one_of",
-    "positive",
-    "same_order",
-    "sentence",
-    "share",
-    "shown",
-    "text",
-    "whole",
-]
-
 _MOST_NAMED = 3  # names listed in one error, so that it stays readable
 _MOST_CHARACTERS = 300  # of a printed error: about four lines of a terminal
 

@@ -180,7 +180,11 @@ def test_a_person_column_groups_rows_and_is_no_predictor(tmp_path):
         (ROWS.replace("8,", ","), "patient", "each row must name its person, but 1 of 3 rows do not"),
         (ROWS.replace("8,", "NA,"), "patient", "each row must name its person, but 1 of 3 rows do not"),
         (ROWS, "who", "rows.csv has no column 'who' that names the person, only 'patient', 'age', 'ill'"),
-        (ROWS, "age", "the person 'age' is not a predictor and must not have a range"),
+        (
+            ROWS,
+            "age",
+            "the column 'age' names persons: it can be neither the target nor a predictor",
+        ),
     ],
 )
 def test_a_wrong_person_column_gets_one_sentence(tmp_path, text, person, sentence):

@@ -6,8 +6,9 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from vips_core import validate
 from vips_core.cli.terminal import add_command, answer
-from vips_core.privacy.accountants import ACCOUNTANTS, Account, check_accountant, stated
+from vips_core.privacy.accountants import ACCOUNTANTS, Account, stated
 from vips_core.privacy.plan import PrivacyPlan
 from vips_core.privacy.tradeoff import AttackRisk, RiskLimit
 from vips_core.rounding import brief, percent_up
@@ -45,7 +46,7 @@ def add_plan(commands: Any) -> None:
 
 
 def _plan(options: argparse.Namespace) -> None:
-    check_accountant(options.accountant)
+    validate.one_of("accountant", options.accountant, ACCOUNTANTS)
     plan = PrivacyPlan(
         records=options.records,
         expected_batch=options.batch,

@@ -17,7 +17,6 @@ from vips_core.records.base import (
     RowsOfPersons,
     frozen,
     numbers,
-    person_numbers,
     sparse_rows,
     unique_names,
     whole_numbers,
@@ -82,13 +81,9 @@ class Table(RowsOfPersons):
             raise ValueError(f"x must be one or more rows × {len(names)} features, got shape {x.shape}")
         if y.shape != (x.shape[0],):
             raise ValueError(f"labels must have shape ({x.shape[0]},), got {y.shape}")
-        if self.persons is not None:
-            persons = person_numbers(self.persons, len(y))
-            order = np.argsort(persons, kind="stable")
-            x, y = x[order], frozen(y[order])
-            vars(self).update(persons=frozen(persons[order]))
+        x, y = self._by_person(x, y)
         vars(self).update(
-            x=_bounded(x, bound), y=y, feature_names=names, norm_bound=bound, missing_pairs=pairs
+            x=_bounded(x, bound), y=frozen(y), feature_names=names, norm_bound=bound, missing_pairs=pairs
         )
 
     @classmethod

@@ -44,13 +44,14 @@ class LDATask(Task):
         Score(
             _COMPLETION,
             larger_is_better=False,
-            meaning="how many words it effectively chooses among when it predicts one half of a text from "
-            "the other",
+            meaning="how many words the model effectively chooses among when it predicts half of a text "
+            "from the other half",
         ),
         Score(
             _BOUND,
             larger_is_better=False,
-            meaning="the paper's upper bound on how many words it effectively chooses among in a new text",
+            meaning="the paper's upper bound on how many words the model effectively chooses among in a "
+            "new text",
         ),
         Score(
             _COHERENCE,
