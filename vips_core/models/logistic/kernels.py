@@ -9,6 +9,7 @@ weights first, then the output in whole steps.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,19 @@ LARGEST = 1e300  # of log odds and squared norms
 LANES = 32  # rows of a block
 SQUARES, TOTALS = 0.72, 0.37  # scales of the two curvature measurements in a record's share; tuned
 CURVATURE_NORM = 0.9  # at least √(SQUARES² + 2·TOTALS²): the most that they take of a record's norm, over m
+
+
+class Lens(NamedTuple):
+    """How a step looks at rows: their coordinates, the point, and the limits of a share."""
+
+    missing: Indices
+    centre: Array
+    scale: Array
+    per_reach: Array
+    constant: float
+    point: Array
+    bound: float
+    grid: float
 
 
 @njit(nogil=True, cache=True, fastmath={"contract", "reassoc"})
@@ -81,25 +95,13 @@ def add_clipped_gradients(
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def add_shares(
-    x: Array,
-    y: Array,
-    row_weights: Array,
-    missing: Indices,
-    centre: Array,
-    scale: Array,
-    per_reach: Array,
-    constant: float,
-    point: Array,
-    bound: float,
-    grid: float,
-    steps: Array,
-) -> None:
-    """Add to `steps` what each dense row contributes at `point`; `refined` has the formula.
+def add_shares(x: Array, y: Array, row_weights: Array, lens: Lens, steps: Array) -> None:
+    """Add to `steps` what each dense row contributes at the lens's point; `refined` has the formula.
 
     Rows are taken `LANES` at a time and turned, so that every loop is over rows, which LLVM vectorises.
     """
     n, d = x.shape
+    missing, centre, scale, per_reach, constant, point, bound, grid = lens
     z = np.zeros((d, LANES))
     square, psi = np.empty(LANES), np.empty(LANES)
     gradients, curvatures = np.empty(LANES), np.empty(LANES)
@@ -169,19 +171,14 @@ def add_sparse_shares(
     row_weights: Array,
     common: Indices,
     place: Indices,
-    centre: Array,
-    scale: Array,
-    per_reach: Array,
-    constant: float,
-    point: Array,
-    bound: float,
-    grid: float,
+    lens: Lens,
     steps: Array,
 ) -> None:
     """As `add_shares`, for a CSR matrix; only `common` columns are centred, `place` finds them.
 
     Cells of a column are summed side by side, and those of common columns apart, where LLVM vectorises.
     """
+    _, centre, scale, per_reach, constant, point, bound, grid = lens
     d, n, level = scale.size, y.size, constant * point[0]
     z, slopes, common_slopes = np.empty(common.size), point[1:], point[1:][common]
     common_centre, common_scale, common_per_reach = centre[common], scale[common], per_reach[common]
@@ -266,25 +263,13 @@ def sparse_quadratic_forms(data: Array, indices: Indices, indptr: Indices, matri
 
 
 @njit(nogil=True, cache=True)
-def write_weighted_rows(
-    x: Array,
-    row_weights: Array,
-    centre: Array,
-    scale: Array,
-    constant: float,
-    point: Array,
-    bound: float,
-    step: float,
-    out: Array,
-) -> None:
+def write_weighted_rows(x: Array, row_weights: Array, lens: Lens, out: Array) -> None:
     """Write 2w√(p(1−p))·(constant, z) of each row in whole steps: their products add up to the curvature."""
-    n, slopes = x.shape[0], point[1:]
+    n, slopes, constant, centre, scale = x.shape[0], lens.point[1:], lens.constant, lens.centre, lens.scale
     square, psi, factors = np.empty(n), np.empty(n), np.empty(n)
     for i in range(n):
         square[i], psi[i] = _centred_square_and_product(x[i], centre, scale, slopes)
-    _fill_curvature_factors(
-        square, psi, row_weights, constant * constant, constant * point[0], bound, step, factors
-    )
+    _fill_curvature_factors(square, psi, row_weights, lens, factors)
     for i in range(n):
         out[i, 0] = np.trunc(factors[i] * constant)
         _write_centred(x[i], centre, scale, factors[i], out[i, 1:])
@@ -304,15 +289,10 @@ def _centred_square_and_product(
 
 @njit(nogil=True, cache=True, error_model="numpy")  # no branches: LLVM vectorises it
 def _fill_curvature_factors(
-    square: Array,
-    psi: Array,
-    row_weights: Array,
-    own_square: float,
-    own_psi: float,
-    bound: float,
-    step: float,
-    factors: Array,
+    square: Array, psi: Array, row_weights: Array, lens: Lens, factors: Array
 ) -> None:
+    bound, step = lens.bound, lens.grid
+    own_square, own_psi = lens.constant * lens.constant, lens.constant * lens.point[0]
     for i in range(factors.size):
         rarer, length = logistic_tail(abs(psi[i] + own_psi)), max(square[i] + own_square, bound * bound)
         factor = 2.0 * bound / step * math.sqrt(row_weights[i] * rarer * (1.0 - rarer) / length)
@@ -333,14 +313,13 @@ def write_polya_gamma_rows(
     y: Array,
     row_weights: Array,
     bounds: tuple[float, float],
-    grid: float,
-    step: float,
+    steps: tuple[float, float],
     linear: Array,
     out: Array,
 ) -> None:
     """Add (y − ½)x to `linear` and write √⟨ξ⟩·x, both in whole steps; c² = xᵀ`products` + (xᵀ`mean`)².
 
-    `bounds` are those of the two shares.
+    `bounds` and `steps` are those of the two shares.
     """
     n = x.shape[0]
     norm, form, factors, roots = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
@@ -348,7 +327,7 @@ def write_polya_gamma_rows(
         norm[i], spread = norm_and_product(x[i], products[i])
         psi = norm_and_product(x[i], mean)[1]
         form[i] = spread + psi * psi
-    _fill_polya_gamma_factors(norm, form, y, row_weights, bounds, grid, step, factors, roots)
+    _fill_polya_gamma_factors(norm, form, y, row_weights, bounds, steps, factors, roots)
     for i in range(n):
         _add_and_write(x[i], factors[i], roots[i], linear, out[i])
 
@@ -360,8 +339,7 @@ def _fill_polya_gamma_factors(
     y: Array,
     row_weights: Array,
     bounds: tuple[float, float],
-    grid: float,
-    step: float,
+    steps: tuple[float, float],
     factors: Array,
     roots: Array,
 ) -> None:
@@ -370,7 +348,7 @@ def _fill_polya_gamma_factors(
         coefficient = row_weights[i] * pg_mean(math.sqrt(max(form[i], 0.0)))
         root = math.sqrt(coefficient * bounds[1] / max(0.25 * norm[i] * norm[i], bounds[1]))
         finite = norm[i] < LARGEST and form[i] < LARGEST
-        factors[i], roots[i] = factor / grid if finite else 0.0, root / step if finite else 0.0
+        factors[i], roots[i] = factor / steps[0] if finite else 0.0, root / steps[1] if finite else 0.0
 
 
 @njit(nogil=True, cache=True)

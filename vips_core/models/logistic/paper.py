@@ -192,7 +192,7 @@ def polya_gamma_sums(
             kernels.write_left_factor(rows, bits, left)
             people = y[first:last], row_weights[first:last]
             kernels.write_polya_gamma_rows(
-                rows, left @ factor, mean, *people, bounds, linear.grid, step, steps, written
+                rows, left @ factor, mean, *people, bounds, (linear.grid, step), steps, written
             )
             sums.add_products(written, total)
         return steps, total

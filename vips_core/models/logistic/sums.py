@@ -67,15 +67,19 @@ def moments(batch: Table, norm_bound: float, block: Block) -> Array:
     return np.asarray(sum(map_chunks(chunk_sums, len(y), chunk), np.zeros(block.shape)))
 
 
+def lens_of(coordinates: Coordinates, point: Array, bound: float, grid: float) -> kernels.Lens:
+    """Return what kernels need of coordinates, with the bound lowered by the rounding error of a norm."""
+    missing = np.zeros((0, 2), np.int64) if coordinates.missing is None else coordinates.missing
+    columns = missing, coordinates.centre, coordinates.scale, 1 / coordinates.reach
+    return kernels.Lens(*columns, coordinates.constant, point, lowered(bound, cells=len(point)), grid)
+
+
 def gradient_and_diagonal(batch: Table, coordinates: Coordinates, point: Array, block: Block) -> Array:
     """Return the gradient, the squares of columns and the two totals; `refined` has the formulas."""
     x, y, row_weights = batch.x, batch.y.astype(np.float64), batch.row_weights
     if sparse.issparse(x):
         x = coordinates.filled(x)
-    columns = coordinates.centre, coordinates.scale, 1 / coordinates.reach
-    bound = lowered(block.bound, cells=len(point))
-    constant, grid = coordinates.constant, block.grid
-    missing = np.zeros((0, 2), np.int64) if coordinates.missing is None else coordinates.missing
+    lens = lens_of(coordinates, point, block.bound, block.grid)
     common = np.flatnonzero(coordinates.centre)
     place = np.full(x.shape[1], -1)
     place[common] = np.arange(len(common))
@@ -84,11 +88,9 @@ def gradient_and_diagonal(batch: Table, coordinates: Coordinates, point: Array, 
         steps, labels = np.zeros(block.shape), (y[start:stop], row_weights[start:stop])
         if sparse.issparse(x):
             cells = x.data, x.indices, x.indptr[start : stop + 1]
-            kernels.add_sparse_shares(
-                *cells, *labels, common, place, *columns, constant, point, bound, grid, steps
-            )
+            kernels.add_sparse_shares(*cells, *labels, common, place, lens, steps)
         else:
-            kernels.add_shares(x[start:stop], *labels, missing, *columns, constant, point, bound, grid, steps)
+            kernels.add_shares(x[start:stop], *labels, lens, steps)
         return steps
 
     steps = sum(map_chunks(chunk_sums, len(y), CHUNK), np.zeros(block.shape))
@@ -98,8 +100,7 @@ def gradient_and_diagonal(batch: Table, coordinates: Coordinates, point: Array, 
 def curvature(batch: Table, coordinates: Coordinates, point: Array, block: Block) -> Array:
     """Return Σ 4w²p(1−p)zzᵀ over records."""
     x, row_weights, step = batch.x, batch.row_weights, square_step(block.grid)
-    columns, constant = (coordinates.centre, coordinates.scale), coordinates.constant
-    bound = lowered(block.bound, cells=len(point))
+    lens = lens_of(coordinates, point, block.bound, step)
 
     def chunk_sums(start: int, stop: int) -> Array:
         total, out = np.zeros(block.shape, order="F"), np.empty((ROWS, len(point)))
@@ -107,9 +108,7 @@ def curvature(batch: Table, coordinates: Coordinates, point: Array, block: Block
             last = min(first + ROWS, stop)
             rows, written = x[first:last], out[: last - first]
             dense = coordinates.filled(rows.toarray() if sparse.issparse(x) else rows)
-            kernels.write_weighted_rows(
-                dense, row_weights[first:last], *columns, constant, point, bound, step, written
-            )
+            kernels.write_weighted_rows(dense, row_weights[first:last], lens, written)
             add_products(written, total)
         return total
 

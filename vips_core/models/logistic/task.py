@@ -95,7 +95,7 @@ class LogisticTask(Task):
         Score(
             _AUC,
             larger_is_better=True,
-            meaning="how often a case gets a higher risk than a non-case; guessing: half of the time",
+            meaning="how often a case gets a higher risk than a non-case (half the time by guessing)",
         ),
         Score(
             _LOG_LOSS,
