@@ -8,7 +8,7 @@ from typing import Any
 from vips_core import toml, validate
 from vips_core.records.files.identification import column_of_persons, csv_rows
 from vips_core.records.files.text import csv_chunks, read_header
-from vips_core.records.table import Table
+from vips_core.records.table import Table, checked_range
 
 source_rows = csv_rows  # bytes that identify each row, with all of its columns
 
@@ -88,15 +88,7 @@ def checked_schema(table: Mapping[str, Any], name: str = "the schema") -> dict[s
         raise ValueError(f"may_be_missing in {name} must be a list of columns, got {validate.shown(missing)}")
     bound = table.get("norm_bound")
     return {
-        "ranges": {column: _range(column, value) for column, value in table["ranges"].items()},
+        "ranges": {column: checked_range(column, value) for column, value in table["ranges"].items()},
         "may_be_missing": tuple(missing),
         "norm_bound": None if bound is None else validate.positive(f"norm_bound in {name}", bound),
     }
-
-
-def _range(column: str, value: Any) -> tuple[float, float]:
-    name = validate.shown(column)
-    if not isinstance(value, list) or len(value) != 2:
-        raise ValueError(f"the range of {name} must be [low, high], got {validate.shown(value)}")
-    low, high = (validate.number(f"each end of the range of {name}", end) for end in value)
-    return low, high

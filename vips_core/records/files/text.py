@@ -10,7 +10,7 @@ import io
 import re
 import zlib
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any
@@ -103,8 +103,9 @@ def csv_chunks(path: Path, *, whole: bool = False, **options: Any) -> Iterator[t
             return
         start = file.peek(_BLOCK)
         rows = CHUNK_BYTES // max(row_bytes, len(start) // max(1, start.count(b"\n")))
-        with pd.read_csv(file, iterator=True, **options) as frames:
-            while (frame := _some(frames, max(1, rows))) is not None:
+        with pd.read_csv(file, iterator=True, **options) as frames, suppress(StopIteration):
+            while True:
+                frame = frames.get_chunk(max(1, rows))
                 rows = CHUNK_BYTES // max(row_bytes, counted.held // max(1, len(frame)))
                 counted.held = 0
                 yield frame, counted.position
@@ -166,13 +167,6 @@ _TOO_LONG = f"must not have a line of more than {files.written_size(MOST_LINE)}"
 def _opened(path: Path) -> Iterator[tuple[_Counted, io.BufferedReader]]:
     with closing(_Counted(path)) as counted:
         yield counted, io.BufferedReader(counted, _BLOCK)
-
-
-def _some(frames: Any, rows: int) -> Any:
-    try:
-        return frames.get_chunk(rows)
-    except StopIteration:
-        return None
 
 
 def _first_lines(path: Path, count: int) -> Any:
