@@ -78,7 +78,6 @@ class ToyTask(Task):
             ACCURACY,
             larger_is_better=True,
             meaning="what share of new rows is nearer to the mean of its own group",
-            in_paper=False,
         )
     )
     tables = ("means",)

@@ -8,7 +8,7 @@ from typing import Any
 from dashboard import stored
 from dashboard.state import Choice, Number, Parameter, Text, log_stops
 from vips_core.jobs.request import SPENDING
-from vips_core.models.task import VALIDATION_RECORDS, Task
+from vips_core.models.task import Task
 from vips_core.store.rows import DataRow
 
 EPSILON = Number.of("epsilon", SPENDING["epsilon"], log_stops(0.01, 100), default=1.0)
@@ -57,8 +57,6 @@ class ModelPage:
         What else the address holds: how results are looked at.
     nothing_held_out
         What is missing where a data set has no public held-out records.
-    follows_some
-        Whether the score shown while training covers only part of the held-out records.
     headline
         Sums up finished runs in a sentence; empty where it has nothing to say.
     """
@@ -70,7 +68,6 @@ class ModelPage:
     preview: Callable[[], str] = str
     views: tuple[Parameter, ...] = ()
     nothing_held_out: str = ""
-    follows_some: bool = False
     headline: Callable[[Mapping[str, stored.Finished]], str] = lambda runs: ""
 
     @property
@@ -106,10 +103,10 @@ class ModelPage:
 
     def followed(self, data: str) -> str:
         """Return how many held-out records a score taken while training covers; empty where it covers all."""
-        test = stored.data(data).test
-        if not self.follows_some or test is None or len(test) <= VALIDATION_RECORDS:
+        test, scored = stored.data(data).test, self.task.validation_records
+        if scored is None or test is None or len(test) <= scored:
             return ""
-        return f" (of {VALIDATION_RECORDS} of {len(test):,} {self.task.records.record}s)"
+        return f" (of {scored} of {len(test):,} {self.task.records.record}s)"
 
     def methods_for(self, row: DataRow) -> list[str]:
         """Return the methods that a data set allows."""

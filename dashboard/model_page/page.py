@@ -90,7 +90,6 @@ def show_any(model: str) -> None:
         f"{task.help[:1].upper()}{task.help[1:]}. Each training {record} is protected; only public held-out "
         f"{record}s are scored.",
         nothing_held_out=f"This data set has no public held-out {record}s, so there are no scores.",
-        follows_some=True,
     )
     show(page, lambda runs, data_set: _any_results(page, runs))
 

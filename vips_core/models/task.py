@@ -18,7 +18,6 @@ from vips_core.privacy.plan import PrivacyPlan
 from vips_core.records import KINDS, Kind
 
 TOP = 10  # words of a topic, or coefficients, in a text
-VALIDATION_RECORDS = 500  # held-out records that are scored while training
 REFINED, PAPER = "refined", "paper"
 NON_PRIVATE = "non-private"  # the refined variant without noise
 STRONG = "strong"  # the paper's variant, its ε and noise related by strong composition
@@ -61,16 +60,23 @@ class Method:
 
 @dataclass(frozen=True)
 class Score:
-    """A number that says how good a fit is, on public held-out records; `in_paper` where the paper has it.
+    """A number that says how good a fit is, on public held-out records.
 
-    `meaning` goes on after "It says".
+    Attributes
+    ----------
+    meaning
+        Continues the sentence "{name} says …", without a colon.
+    unit
+        After the number; empty for shares and counts.
+    in_paper
+        Whether the paper's figures show it.
     """
 
     name: str
     larger_is_better: bool
     meaning: str
     unit: str = ""
-    in_paper: bool = True
+    in_paper: bool = False
 
     def explained(self) -> str:
         """Return one sentence that explains the score to a newcomer.
@@ -193,6 +199,8 @@ class Task:
         By name, the default first.
     scores
         By name, the most important first.
+    validation_records
+        Held-out records, evenly spread, that are scored while training; None scores all of them.
     tables
         Names of the tables in its reports.
     epochs
@@ -215,6 +223,7 @@ class Task:
     model_types: tuple[type, ...]
     methods: Mapping[str, Method] = {method.name: method for method in ON_THE_WALL}
     scores: Mapping[str, Score]
+    validation_records: int | None = None
     tables: tuple[str, ...]
     epochs: float
     options: Mapping[str, Option]
@@ -227,6 +236,17 @@ class Task:
     def validation_score(self) -> str:
         """Name of the score that is followed while training: the most important one."""
         return next(iter(self.scores))
+
+    @property
+    def validation_records_named(self) -> str:
+        """The held-out records that are scored while training, in words."""
+        if self.validation_records is None:
+            return "all held-out records"
+        return f"up to {self.validation_records} held-out records, evenly spread"
+
+    def validation_sample(self, test: Any) -> Any:
+        """Return the held-out records that are scored while training."""
+        return test if self.validation_records is None else evenly_spread(test, self.validation_records)
 
     @property
     def records(self) -> Kind:

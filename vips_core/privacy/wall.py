@@ -33,7 +33,8 @@ def release(
     """Record, sample a batch, sum its statistics, add noise: one joint Gaussian release.
 
     Block i with bound Cᵢ and share wᵢ gets noise of standard deviation σ·Cᵢ/wᵢ. Since Σ wᵢ² = 1, the
-    concatenation of the blocks, each scaled by wᵢ/Cᵢ, has sensitivity 1 and noise σ. Sums and noise are whole
+    concatenation of the blocks, each scaled by wᵢ/Cᵢ, has sensitivity 1 and noise σ. A bound therefore
+    changes noise and utility, never ε: accountants see q, σ, the steps and δ only. Sums and noise are whole
     numbers of steps of a public grid (`vips_core.privacy.noise`).
 
     Parameters
@@ -83,7 +84,7 @@ def blocks_with_noise(
 def _noisy(sums: Array, block: Block, records: int, noise_std: float, stream: Randomness) -> Array:
     """Add noise on the grid.
 
-    Our models return finite multiples of the grid within N times the bound. Whatever a model returns, what
+    Our models return finite multiples of the grid within `records` times the bound. Whatever a model returns, what
     leaves is on the grid and no cell exceeds that limit: an error here would reveal something about a record,
     and so would the sign of a zero, which only a sum of small negative contributions has.
     """

@@ -78,7 +78,7 @@ def _score_while_training(facts: RunFacts) -> list[Exhibit]:
         Exhibit(
             "steps",
             f"Held-out {score} while training",
-            "On a sample of the held-out records, which are public.",
+            f"On {facts.request.task.validation_records_named}, which are public.",
             figures.score_of_run(steps, values, score),
             pd.DataFrame({"step": steps, score: values}),
         )

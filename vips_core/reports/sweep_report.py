@@ -181,12 +181,13 @@ def after_steps(sweep: Sweep, looks: "pd.DataFrame") -> list[Exhibit]:
     """Return the followed score after each step, from looks as `results.traces` has them; none without."""
     if looks.empty:
         return []
-    score = TASKS[sweep.model].validation_score
+    task = TASKS[sweep.model]
+    score = task.validation_score
     summary = results.summarise(looks.assign(line=looks["series"]), ["line", "method", "step"])
     title = f"Held-out {score} after each step{_compare(sweep, 'steps')}"
     caption = (
-        f"{BARS.format(seeds=_seeds(summary))} On the first held-out records only, so the last points differ "
-        "slightly from the scores. Steps of different methods may use batches of different sizes."
+        f"{BARS.format(seeds=_seeds(summary))} On {task.validation_records_named}, so the last points "
+        "can differ slightly from the scores. Steps of different methods may use batches of different sizes."
     )
     return [Exhibit("steps", title, caption, sweep_figures.score_per_step(summary, score), summary)]
 

@@ -91,7 +91,7 @@ def _score_choice(scores: Sequence[str], score: str) -> None:
 def _utility_to_reach(curves: data.Curves, score: str) -> float:
     """Show a slider over the range of a score, and return its value."""
     low, high = utility.bounds(curves.cells, score)
-    digits = 3 if high - low < 20 else 0  # 0.001 for shares, 1 for perplexities
+    digits = max(0, 2 - math.floor(math.log10(high - low))) if high > low else 3  # 100 to 1,000 stops
     low, high, step = round(low, digits), round(high, digits), 10.0**-digits
     if high - low < 2 * step:
         low, high = low - step, high + step

@@ -50,7 +50,6 @@ PAGE = ModelPage(
         "seed": 1,
     },
     preview=_preview,
-    follows_some=True,
     views=(FIRST, WRONG, UNITS, SAMPLE),
     nothing_held_out="This data set has no public held-out images, and training images are never shown. Draw "
     "or upload an image below to see its reconstruction.",

@@ -22,7 +22,7 @@ from vips_core import (
     unigram_perplexity,
 )
 from vips_core.kernels import Array
-from vips_core.models.task import NON_PRIVATE, TASKS, VALIDATION_RECORDS, evenly_spread
+from vips_core.models.task import NON_PRIVATE, TASKS
 from vips_core.records import LETTERS, DataSet
 
 WORDS = 10  # of a topic in a table
@@ -174,7 +174,7 @@ def unigram(run_ids: tuple[str, ...], _topics: Mapping[str, Topics], _data_set: 
     else:
         size = len(_data_set.train.vocabulary)
         words = np.bincount(_data_set.train.indices, _data_set.train.counts, minlength=size)
-    return unigram_perplexity(words, evenly_spread(_data_set.test, VALIDATION_RECORDS))
+    return unigram_perplexity(words, TASKS["lda"].validation_sample(_data_set.test))
 
 
 def failed(runs: Mapping[str, Finished], unigram: float) -> list[str]:

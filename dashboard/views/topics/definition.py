@@ -53,6 +53,5 @@ PAGE = ModelPage(
         "seed": 1,
     },
     preview=_preview,
-    follows_some=True,
     views=(RELEVANCE, SHOWN, TOPIC),
 )

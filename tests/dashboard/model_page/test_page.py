@@ -191,7 +191,7 @@ def test_progress_tells_steps_and_epsilon(store, monkeypatch):
 
 def test_a_score_of_some_records_is_not_taken_for_one_of_all(store, monkeypatch):
     assert PAGE.followed("open") == ""
-    monkeypatch.setattr(definition, "VALIDATION_RECORDS", 10)
+    monkeypatch.setattr(PAGE.task, "validation_records", 10)
     at = press_train(page())
     followed = f" (of 10 of {len(stored.data('open').test):,} documents)"
     run = dataclasses.replace(store.run(address(at)["runs"]), status="running", step=4, scores=[(4, 5.25)])

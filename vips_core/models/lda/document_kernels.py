@@ -216,8 +216,8 @@ def add_documents(
                 most_square += count[u] * count[u]
                 value[u] = count[u] / found[u]
                 whole += value[u]
-            scale = 1.0
-            # Otherwise even φ of 0 and 1 only would be within the bound, whose sums are 1 but for rounding.
+            scale = 1.0  # clip: scale the document's matrix to the bound in L2 norm
+            # The norm is largest if each word has a single topic. Within the bound even then, it is not computed.
             if most_square * (1 + topics.number * ROUNDING) > limits.bound * limits.bound:
                 all_squares(padded, width, active, work)
                 norm_square = 0.0

@@ -44,9 +44,8 @@ class LDA(VariantModel[TopicParams, Documents]):
         `seed`. "refined" multiplies the counts of longer documents by N over their length, the expectation
         of such draws, and leaves shorter ones alone. An empty document adds nothing to either.
     clip
-        a: one document changes the released sums by at most a·N in L2 norm. By default 0.1 (paper) or 0.01
-        (refined), small enough that nearly every document is scaled to the same norm: only the ratio of
-        signal to noise matters.
+        a: each document is clipped to L2 norm a·N, so it moves the released sums by at most that. None takes
+        the variant's `default_clip`. Noise is proportional to a, so ε does not depend on it.
     variant
         "refined" (default) or "paper"; see the modules of these names.
     alpha, eta

@@ -37,7 +37,7 @@ class PaperParams:
 class Paper:
     """The paper's algorithm; see `vips_core.models.base.Algorithm`."""
 
-    default_clip = 0.1
+    default_clip = 0.1  # a of the paper's experiments: a document is clipped to a·N in L2 norm
 
     def __init__(self, model: "LDA") -> None:
         self.model = model

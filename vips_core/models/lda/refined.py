@@ -78,7 +78,7 @@ class RefinedParams:
 class Refined:
     """The refined algorithm; see `vips_core.models.base.Algorithm`."""
 
-    default_clip = 0.01
+    default_clip = 0.01  # a: so small that every document, also a short one, is scaled to the norm a·N
 
     def __init__(self, model: "LDA", constants: Constants = CONSTANTS) -> None:
         self.model, self.constants = model, constants

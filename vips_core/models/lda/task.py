@@ -13,7 +13,6 @@ from vips_core.models.lda.scores import match_topics, npmi_coherence, perplexity
 from vips_core.models.task import (
     NON_PRIVATE,
     TOP,
-    VALIDATION_RECORDS,
     Chart,
     PaperSettings,
     Report,
@@ -46,20 +45,22 @@ class LDATask(Task):
             larger_is_better=False,
             meaning="how many words the model effectively chooses among when it predicts half of a text "
             "from the other half",
+            in_paper=True,
         ),
         Score(
             _BOUND,
             larger_is_better=False,
             meaning="the paper's upper bound on how many words the model effectively chooses among in a "
             "new text",
+            in_paper=True,
         ),
         Score(
             _COHERENCE,
             larger_is_better=True,
             meaning="how much more often a topic's top words share a text than chance would have it",
-            in_paper=False,
         ),
     )
+    validation_records = 500
     tables: tuple[str, ...] = ("topics",)
     epochs = 20.0
     options: Mapping[str, Option] = {
@@ -83,8 +84,8 @@ class LDATask(Task):
         ),
     }
     clipping = (
-        "A document's word counts are first scaled down to at most N words. Its whole topic–word matrix is "
-        "then clipped in L2 norm to the block's bound."
+        "A document is first brought to N words (as published: N draws from it; improved: longer ones are "
+        "scaled down). What it adds to a step's sums is then clipped in L2 norm to the block's bound."
     )
     tuning = (
         "Constants of the refined variant (clipping, averaging, shrinkage) were chosen by held-out "
@@ -198,7 +199,7 @@ class LDATask(Task):
 
 @functools.lru_cache(maxsize=1)  # so that the documents scored after every step are halved once
 def _validation_sample(test: Documents) -> Documents:
-    documents: Documents = evenly_spread(test[_can_be_halved(test)], VALIDATION_RECORDS)
+    documents: Documents = TASKS["lda"].validation_sample(test[_can_be_halved(test)])
     return documents
 
 

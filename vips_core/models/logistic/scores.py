@@ -1,6 +1,6 @@
 """Scores of a risk model on held-out records.
 
-Functions ending in `_of` take labels and predicted risks, the others a fit and a table. Never score private
+`auc`, `roc` and `calibration` take a fit and a table, all others labels and predicted risks. Never score private
 training records: such a score is a release that no ledger records.
 """
 
@@ -66,7 +66,7 @@ def auc_interval(labels: ArrayLike, scores: ArrayLike, level: float = 0.9) -> tu
     Parameters
     ----------
     labels, scores
-        As for `auc`.
+        As for `auc_of`.
     level
         Probability that the interval holds the AUC.
 
@@ -144,7 +144,7 @@ def roc_of(labels: ArrayLike, scores: ArrayLike) -> Roc:
     Parameters
     ----------
     labels, scores
-        As for `auc`.
+        As for `auc_of`.
 
     Returns
     -------
@@ -176,7 +176,7 @@ def roc_band(
     Parameters
     ----------
     labels, scores
-        As for `auc`.
+        As for `auc_of`.
     false_positive_rate
         Where on the curve.
     level

@@ -96,12 +96,12 @@ class LogisticTask(Task):
             _AUC,
             larger_is_better=True,
             meaning="how often a case gets a higher risk than a non-case (half the time by guessing)",
+            in_paper=True,
         ),
         Score(
             _LOG_LOSS,
             larger_is_better=False,
             meaning="how much the predicted risks are surprised by what happened",
-            in_paper=False,
         ),
     )
     tables: tuple[str, ...] = ("coefficients",)

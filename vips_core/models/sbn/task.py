@@ -7,7 +7,6 @@ from vips_core.models.base import Fitted
 from vips_core.models.sbn.model import SBN
 from vips_core.models.sbn.scores import pixel_accuracy, scores
 from vips_core.models.task import (
-    VALIDATION_RECORDS,
     PaperSettings,
     Report,
     Score,
@@ -36,15 +35,16 @@ class SBNTask(Task):
             _ACCURACY,
             larger_is_better=True,
             meaning="what share of the pixels the model redraws correctly in held-out images",
+            in_paper=True,
         ),
         Score(
             _LIKELIHOOD,
             larger_is_better=True,
             meaning="how probable the pixels of a new image are to the model",
             unit="nats per image",
-            in_paper=False,
         ),
     )
+    validation_records = 500
     tables: tuple[str, ...] = ()
     epochs = 12.0
     options: Mapping[str, Option] = {
@@ -83,7 +83,7 @@ class SBNTask(Task):
 
     def score_validation(self, fit: Fitted[Any], test: Images) -> float:
         """Return the pixel accuracy of some held-out images."""
-        return pixel_accuracy(fit, evenly_spread(test, VALIDATION_RECORDS))
+        return pixel_accuracy(fit, self.validation_sample(test))
 
     def report(self, fit: Fitted[Any], test: Images | None) -> Report:
         """Return the pixel accuracy and likelihood of held-out images."""
