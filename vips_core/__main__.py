@@ -1,6 +1,7 @@
 """`python -m vips_core worker [RUN]` and `python -m vips_core supervisor`: the processes that do runs.
 
-They are started from `vips_core.jobs.supervisor`; here, above all rooms, every kind of run is known.
+`vips_core.jobs.supervisor` starts them; here, above all layers, every kind of run is known. The command is
+`vips-explorer`, or without an installation `python -m vips_core.cli`.
 """
 
 import argparse

@@ -14,6 +14,7 @@ import pytest
 import vips_core
 from tests.sweeps import BASE, without_failure
 from vips_core.cli import main
+from vips_core.models.task import TASKS
 from vips_core.sweeps import results
 from vips_core.sweeps.grid import Sweep
 
@@ -26,7 +27,7 @@ def test_the_command_writes_report_and_frame_of_what_is_there(executed, monkeypa
     assert main(["sweep", str(config), "--out", str(out), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["status"], told["cells"], told["failed"]) == ("done", 10, [])
-    assert len(pd.read_csv(out / "cells.csv")) == 10 * 2  # scores
+    assert len(pd.read_csv(out / "cells.csv")) == 10 * len(TASKS["logistic"].scores)
     names = {str(file.relative_to(out)) for file in out.rglob("*.*")}
     assert {"report.html", "summary.csv", "config.toml", "ledgers.json", "repeat.py", "repeat.ipynb"} <= names
     assert {"figures/epsilon-auc.csv", "figures/steps.csv"} <= names

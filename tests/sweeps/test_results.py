@@ -8,6 +8,7 @@ import pytest
 
 from tests.small_rows import small_store
 from tests.sweeps import BASE, without_failure
+from vips_core.models.task import TASKS
 from vips_core.privacy.plan import PrivacyPlan
 from vips_core.reports.sweep_report import sweep_exhibits
 from vips_core.sweeps import results
@@ -18,7 +19,7 @@ from vips_core.sweeps.grid import Sweep
 def test_the_frame_is_tidy(executed):
     store, _, definition, _ = executed
     found = results.frame(definition, store)
-    assert len(found) == 10 * 2
+    assert len(found) == 10 * len(TASKS["logistic"].scores)
     assert (found["value"] >= 0).all()
     assert set(found["score"]) == {"AUC", "log loss"}
     assert found.loc[found["method"] == "non-private", "epsilon"].isna().all()
@@ -76,7 +77,7 @@ def test_a_cell_of_two_grids_with_one_label_counts_once(executed):
     store, _, definition, _ = executed
     table = without_failure(definition).to_mapping()
     table["grid"].append(table["grid"][1])
-    assert len(results.frame(Sweep.from_mapping(table), store)) == 10 * 2  # scores
+    assert len(results.frame(Sweep.from_mapping(table), store)) == 10 * len(TASKS["logistic"].scores)
 
 
 def test_summaries_give_the_interval_of_the_mean():

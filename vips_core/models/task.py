@@ -66,8 +66,6 @@ class Score:
     ----------
     meaning
         Continues the sentence "{name} says …", without a colon.
-    unit
-        After the number; empty for shares and counts.
     in_paper
         Whether the paper's figures show it.
     """
@@ -75,7 +73,6 @@ class Score:
     name: str
     larger_is_better: bool
     meaning: str
-    unit: str = ""
     in_paper: bool = False
 
     def explained(self) -> str:

@@ -84,9 +84,9 @@ def blocks_with_noise(
 def _noisy(sums: Array, block: Block, records: int, noise_std: float, stream: Randomness) -> Array:
     """Add noise on the grid.
 
-    Our models return finite multiples of the grid within `records` times the bound. Whatever a model returns, what
-    leaves is on the grid and no cell exceeds that limit: an error here would reveal something about a record,
-    and so would the sign of a zero, which only a sum of small negative contributions has.
+    Our models return finite multiples of the grid within `records` times the bound. Whatever a model
+    returns, what leaves is on the grid and no cell exceeds that limit: an error here would reveal something
+    about a record, and so would the sign of a zero, which only a sum of small negative contributions has.
     """
     most = math.floor(records * block.bound / block.grid) * block.grid
     finite = np.where(np.isnan(sums), 0.0, np.asarray(sums, np.float64))

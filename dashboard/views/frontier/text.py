@@ -3,7 +3,7 @@
 import pandas as pd
 
 from dashboard.components import layout
-from dashboard.components.formats import brief, number
+from dashboard.components.formats import brief, signed
 from dashboard.views.frontier.data import SHIPPED, Standing
 from dashboard.views.frontier.utility import SHARE, score
 from sample_data.frontiers import Frontier
@@ -67,11 +67,6 @@ def smallest(name: str, utility: float, seeds: str) -> str:
         f"Smallest tested ε at which, as at every larger one, {share} of runs reach a held-out {name} of "
         f"{bound} {signed(utility)}. Each setting has {seeds} seeds; with fewer than 10, {share} means all."
     )
-
-
-def signed(value: float) -> str:
-    """Format a score that may be negative."""
-    return f"−{number(-value)}" if value < 0 else number(value)
 
 
 def seeds(cells: pd.DataFrame, score: str) -> str:

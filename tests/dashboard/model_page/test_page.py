@@ -9,7 +9,7 @@ import pytest
 from dashboard import state, stored
 from dashboard.components import live_runs, price
 from dashboard.components.formats import at_most, number
-from dashboard.model_page import definition, train
+from dashboard.model_page import train
 from dashboard.views.topics import page as topics_view
 from dashboard.views.topics.definition import PAGE
 from tests.dashboard.topics_page import errors, page, press_train, said, status, store, worked

@@ -217,7 +217,7 @@ def add_documents(
                 value[u] = count[u] / found[u]
                 whole += value[u]
             scale = 1.0  # clip: scale the document's matrix to the bound in L2 norm
-            # The norm is largest if each word has a single topic. Within the bound even then, it is not computed.
+            # If it is within the bound even where each word has one topic, it is not computed.
             if most_square * (1 + topics.number * ROUNDING) > limits.bound * limits.bound:
                 all_squares(padded, width, active, work)
                 norm_square = 0.0

@@ -19,7 +19,6 @@ from vips_core.models.task import (
     Score,
     Task,
     by_name,
-    evenly_spread,
     register,
 )
 from vips_core.options import Option
@@ -199,7 +198,7 @@ class LDATask(Task):
 
 @functools.lru_cache(maxsize=1)  # so that the documents scored after every step are halved once
 def _validation_sample(test: Documents) -> Documents:
-    documents: Documents = TASKS["lda"].validation_sample(test[_can_be_halved(test)])
+    documents: Documents = LDATask().validation_sample(test[_can_be_halved(test)])
     return documents
 
 

@@ -1,7 +1,7 @@
 """Scores of a risk model on held-out records.
 
-`auc`, `roc` and `calibration` take a fit and a table, all others labels and predicted risks. Never score private
-training records: such a score is a release that no ledger records.
+`auc`, `roc` and `calibration` take a fit and a table, all others labels and predicted risks. Never score
+private training records: such a score is a release that no ledger records.
 """
 
 from dataclasses import dataclass

@@ -12,7 +12,6 @@ from vips_core.models.task import (
     Score,
     Task,
     by_name,
-    evenly_spread,
     register,
 )
 from vips_core.options import Option
@@ -41,7 +40,6 @@ class SBNTask(Task):
             _LIKELIHOOD,
             larger_is_better=True,
             meaning="how probable the pixels of a new image are to the model",
-            unit="nats per image",
         ),
     )
     validation_records = 500
