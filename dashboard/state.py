@@ -3,7 +3,7 @@
 import contextlib
 import math
 import re
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -252,6 +252,15 @@ def notes() -> list[str]:
 def complain(sentence: str) -> None:
     """Keep a sentence about a problem, shown until the visitor changes something."""
     visit["problems"] = [*dict.fromkeys([*problems(), sentence])]
+
+
+@contextlib.contextmanager
+def complaining() -> Iterator[None]:
+    """Keep the reason of a refusal, a `ValueError`, for the page to show."""
+    try:
+        yield
+    except ValueError as problem:
+        complain(str(problem))
 
 
 def problems() -> list[str]:

@@ -5,7 +5,7 @@ import math
 import os
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -108,6 +108,13 @@ def same_run(request: Request) -> RunRow | None:
     runs = store().runs(data=request.data, model=request.model, status=DONE, kind="fit")
     wanted = request.to_mapping(), versions()
     return next((run for run in runs if (run.request, run.versions) == wanted and has_results(run)), None)
+
+
+def start(submit: Callable[[Store, Any], str], asked: Any) -> str:
+    """Queue a run, sweep or audit, let the supervisor start it, and return its id."""
+    run_id = submit(store(), asked)
+    supervisor.start(store())
+    return run_id
 
 
 def supervise() -> list[str]:

@@ -73,15 +73,6 @@ def sbn_bound(images, mus, means, seconds, c, c_square, b, b_square):
     return bound
 
 
-def sbn_clipped_record(image, mu, pixel_centre, hidden_centre, cross_bound, second_bound):
-    """Both blocks of the refined variant for one image, clipped by one common weight."""
-    units = np.concatenate([[1.0], mu - hidden_centre])
-    cross = np.outer(image - pixel_centre, units)
-    second = np.outer(units, units) + np.diag(np.concatenate([[0.0], mu * (1 - mu)]))
-    weight = min(1.0, cross_bound / np.linalg.norm(cross), second_bound / np.linalg.norm(second))
-    return weight * cross, weight * second
-
-
 # --------------------------------------------------------------------------------------------------- LDA
 
 

@@ -128,4 +128,4 @@ def registered():
     try:
         yield tasks.TASKS[NAME]
     finally:
-        del tasks.TASKS[NAME]
+        del tasks.TASKS[NAME], tasks.TITLES[NAME]

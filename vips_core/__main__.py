@@ -1,13 +1,16 @@
-"""`python -m vips_core worker RUN` and `python -m vips_core supervisor`: the processes that runs are done in.
+"""`python -m vips_core worker [RUN]` and `python -m vips_core supervisor`: the processes that do runs.
 
 They are started from `vips_core.jobs.supervisor`; here, above all rooms, every kind of run is known.
 """
 
+import argparse
 import sys
+from pathlib import Path
 
 from vips_core.audits.job import run_audit
 from vips_core.jobs import supervisor, worker
 from vips_core.store.rows import AUDIT, FIT, SWEEP
+from vips_core.store.store import Store
 from vips_core.sweeps.job import run_sweep
 
 JOBS: dict[str, worker.Job] = {FIT: worker.train, SWEEP: run_sweep, AUDIT: run_audit}
@@ -15,14 +18,25 @@ JOBS: dict[str, worker.Job] = {FIT: worker.train, SWEEP: run_sweep, AUDIT: run_a
 
 def main() -> int:
     """Be the process that is asked for."""
-    match sys.argv[1:]:
-        case ["worker", *arguments]:
-            worker.give_way()
-            return worker.main(arguments, JOBS)
-        case ["supervisor", *arguments]:
-            return supervisor.main(arguments)
-    print("python -m vips_core: name a process, worker or supervisor", file=sys.stderr)
-    return 2
+    parser = argparse.ArgumentParser(prog="python -m vips_core", description=__doc__)
+    parser.add_argument("process", choices=("worker", "supervisor"))
+    parser.add_argument("run_id", metavar="RUN", nargs="?", help="a worker without one waits for orders")
+    parser.add_argument("--home", type=Path, help="folder of the store (default: VIPS_HOME)")
+    options = parser.parse_args()
+    try:
+        store = Store(options.home)
+        if options.process == "supervisor":
+            supervisor.keep_moving(store)
+            return 0
+        worker.give_way()
+        if options.run_id is None:
+            worker.serve(store, JOBS)
+        else:
+            worker.run_one(store, options.run_id, JOBS)
+    except (ValueError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
 
 
 if __name__ == "__main__":

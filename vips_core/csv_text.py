@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["from_csv", "to_csv"]
-
 # What spreadsheets take for the start of a formula (OWASP, "CSV Injection"), after any number of quotes.
 _FORMULA = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")
 _NUMBERS = "biufcmM"  # kinds of columns that hold no text

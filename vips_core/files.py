@@ -7,21 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-__all__ = [
-    "MOST_DESCRIPTION",
-    "MOST_KEY",
-    "MOST_LEDGER",
-    "MOST_RECORDS",
-    "MOST_SETTINGS",
-    "MOST_VOCABULARY",
-    "bounded",
-    "make_private_folder",
-    "new_private_file",
-    "read_bytes",
-    "regular_size",
-    "written_size",
-]
-
 # Largest files read into memory, in bytes; parsed, they take up to 20 times as much.
 MOST_KEY = 1 << 20  # of a certificate or a key
 MOST_SETTINGS = 1 << 20  # of a schema, config or sweep in TOML

@@ -240,7 +240,5 @@ def recommend(model: Any, *, records: int, epsilon: float, delta: float, epochs:
     >>> plan.steps, plan.sampling_rate
     (4, 1.0)
     """
-    epochs = validate.positive("epochs", epochs)
-    rule = getattr(model, "recommend", most_efficient)
-    plan: PrivacyPlan = rule(records=records, epsilon=epsilon, delta=delta, epochs=epochs)
-    return plan
+    rule: Callable[..., PrivacyPlan] = getattr(model, "recommend", most_efficient)
+    return rule(records=records, epsilon=epsilon, delta=delta, epochs=validate.positive("epochs", epochs))

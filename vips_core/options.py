@@ -19,13 +19,13 @@ class Option:
     help
         What it means, in a sentence or two.
     default
-        What it is when left out; None where it stays open.
+        Value when left out; None leaves it open.
     low, high, above
         Bounds of a number, the first two inclusive.
     or_zero
-        Whether 0 is allowed besides.
+        Whether 0 is allowed as well.
     choices
-        The words allowed, each with its label; any word where empty.
+        Allowed words, each with its label; None allows any.
     label, symbol
         What pages call it, e.g. "Noise" and "σ".
 
@@ -50,18 +50,18 @@ class Option:
 
     @property
     def title(self) -> str:
-        """Label and symbol, as an input is named."""
+        """Label and symbol, for the caption of an input."""
         return f"{self.label} {self.symbol}".strip()
 
     @property
     def short_help(self) -> str:
-        """The symbol and what it means, as `--help` says it."""
+        """Symbol, meaning and default, for `--help`."""
         meaning = self.help.rstrip(".")
         text = f"{self.symbol}: {meaning}" if self.symbol else meaning
         return text if self.default is None else f"{text} (default: {self.default})"
 
     def check(self, name: str, value: Any) -> Any:
-        """Return the value in its type; `ValueError` with one sentence where it is not allowed."""
+        """Return the value in the option's type; `ValueError` if it is not allowed."""
         if self.kind is int:
             return validate.whole(name, value, self.low, self.high)
         if self.kind is float:

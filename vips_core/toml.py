@@ -9,8 +9,6 @@ import tomli_w
 
 from vips_core import files
 
-__all__ = ["read_toml", "read_toml_file", "to_toml"]
-
 _MOST_DOTS = 300  # dots in a line: `tomllib` takes memory in proportion to their square
 
 

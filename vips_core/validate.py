@@ -1,27 +1,12 @@
-"""The sentences for values that are not allowed, written once: each names the value and what is allowed."""
+"""Checks of values. Each error is one sentence that names the value and says what is allowed."""
 
 import math
 import os
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-__all__ = [
-    "few",
-    "from_environment",
-    "known_options",
-    "number",
-    "one_of",
-    "positive",
-    "same_order",
-    "sentence",
-    "share",
-    "shown",
-    "text",
-    "whole",
-]
-
-_MOST_NAMED = 3  # names in one sentence
-_MOST_CHARACTERS = 300  # of a sentence, as it is printed
+_MOST_NAMED = 3  # names listed in one error, so that it stays readable
+_MOST_CHARACTERS = 300  # of a printed error: about four lines of a terminal
 
 
 def number(
@@ -39,13 +24,13 @@ def number(
     Parameters
     ----------
     name
-        What the value is called where the user gave it.
+        The name under which the user gave the value.
     value
         Any object; booleans, texts, NaN and infinities are refused.
     low, high, above, below
         Bounds.
     or_zero
-        Whether 0 is allowed besides.
+        Whether 0 is allowed as well.
 
     Returns
     -------
@@ -71,7 +56,7 @@ def number(
 
 
 def whole(name: str, value: Any, low: float = -math.inf, high: float = math.inf) -> int:
-    """Return a whole number from `low` to `high`, which may be written as 20.0.
+    """Return a whole number from `low` to `high`; 20.0 counts as 20.
 
     Examples
     --------
@@ -89,7 +74,7 @@ def whole(name: str, value: Any, low: float = -math.inf, high: float = math.inf)
 
 
 def from_environment(variable: str, default: int, low: int) -> int:
-    """Return the whole number that an environment variable holds, `default` where it is not set.
+    """Return an environment variable as a whole number, `default` if it is not set.
 
     Examples
     --------
@@ -140,22 +125,22 @@ def one_of(name: str, value: Any, choices: Collection[str]) -> str:
 
 
 def text(name: str, value: Any) -> str:
-    """Return a text.
+    """Return text.
 
     Examples
     --------
     >>> text("data", 3)
     Traceback (most recent call last):
     ...
-    ValueError: data must be a text, got 3
+    ValueError: data must be text, got 3
     """
     if not isinstance(value, str):
-        raise ValueError(f"{name} must be a text, got {shown(value)}")
+        raise ValueError(f"{name} must be text, got {shown(value)}")
     return value
 
 
 def known_options(of: str, names: Iterable[Any], known: Collection[str]) -> None:
-    """Refuse the first name that is not known.
+    """Refuse the first unknown name.
 
     Examples
     --------
@@ -173,7 +158,7 @@ def known_options(of: str, names: Iterable[Any], known: Collection[str]) -> None
 
 
 def same_order(what: str, known: Sequence[str], given: Sequence[str]) -> None:
-    """Refuse the model's own names in another order; others may stand for the same.
+    """Refuse the model's own names in a different order; different names are taken as synonyms.
 
     Examples
     --------
@@ -202,9 +187,9 @@ def _written(bound: float) -> str:
 
 
 def few(names: Iterable[Any]) -> str:
-    """Return at most three of some public names, and how many more there are.
+    """List at most three public names, and count the rest.
 
-    Values of a file, and names inside of one, are no such names: sentences say their row at most.
+    Never for values in a file, or names in one: an error may give their row, and nothing else.
 
     Examples
     --------
@@ -219,7 +204,7 @@ def few(names: Iterable[Any]) -> str:
 
 
 def sentence(problem: object) -> str:
-    """Return what is wrong in one line of at most 300 characters.
+    """Return a problem as one line of at most 300 characters.
 
     Examples
     --------
@@ -231,6 +216,6 @@ def sentence(problem: object) -> str:
 
 
 def shown(value: Any) -> str:
-    """Return a value as sentences show it: of a long one, its beginning."""
+    """Return a value as errors show it, cut after 60 characters."""
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:60]}…"

@@ -1,7 +1,7 @@
 """Inputs for the values of a visit: numbers, choices, lists."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
@@ -9,7 +9,7 @@ import streamlit as st
 from dashboard import state
 from dashboard.components import formats
 from dashboard.components.layout import fresh, narrow_columns
-from dashboard.state import Choice, Number
+from dashboard.state import Choice, Number, Text
 
 _WRITTEN_OUT = 1e-4  # least number without an exponent, as on the slider beside the entry
 
@@ -112,6 +112,41 @@ def choice(parameter: Choice, as_buttons: bool = False) -> str:
     return value
 
 
+def known(name: str, options: Sequence[str]) -> list[str]:
+    """Return the options in a list of the visit, which drops all other words; the first if none is left."""
+    kept = [word for word in state.get(name).split(",") if word in options] or list(options[:1])
+    state.put(name, ",".join(kept))
+    return kept
+
+
+def several_of(name: str, label: str, options: Mapping[str, str], help: str | None = None) -> None:
+    """Show a list of options, of which the visit holds one or more, joined by commas."""
+    names = list(options)
+    key = state.widget_key(name, "several", ",".join(names))
+    st.multiselect(
+        label,
+        names,
+        known(name, names),
+        key=key,
+        format_func=options.__getitem__,
+        on_change=state.store_widget_value(name, key, lambda chosen: ",".join(chosen) or names[0]),
+        help=help,
+    )
+
+
+def start_button(label: str, key: str, start: Callable[..., None], *args: Any, **more: Any) -> None:
+    """Show a button that starts runs; `args` go to its callback."""
+    st.button(
+        label,
+        type="primary",
+        icon=":material/play_arrow:",
+        key=key,
+        on_click=start,
+        args=args,
+        **{"width": "stretch", **more},
+    )
+
+
 def _stops(parameter: Number, value: float, high: float) -> list[float]:
     """Return the slider's stops and all values typed so far: options that change drop a moving thumb."""
     typed = state.visit.setdefault(f"typed:{parameter.name}", set())
@@ -146,7 +181,16 @@ def plain_slider(parameter: Number, step: float) -> float:
     return float(state.get(parameter.name))
 
 
-def one_of(name: str, label: str, options: Mapping[str, str], value: str, help: str | None = None) -> None:
+def one_existing(parameter: Text, label: str, options: Mapping[str, str]) -> None:
+    """Show a list of what exists now; a value that does not becomes the first of them."""
+    if state.get(parameter.name) not in options:
+        state.put(parameter.name, next(iter(options)))
+    one_of(parameter.name, label, options, state.get(parameter.name))
+
+
+def one_of(
+    name: str, label: str, options: Mapping[str, str], value: str, help: str | None = None, **more: Any
+) -> None:
     """Show a list; the choice becomes the visit's value of that name.
 
     Other labels are another list: a browser reports its choice by the label that it has, which may be old.
@@ -160,4 +204,5 @@ def one_of(name: str, label: str, options: Mapping[str, str], value: str, help: 
         help=help,
         format_func=lambda item: options.get(item, item),
         on_change=state.store_widget_value(name, key),
+        **more,
     )

@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import streamlit as st
 
@@ -58,6 +58,22 @@ def follow(
     st.rerun()
 
 
+def follow_bar(run: RunRow, bar: Any, unit: str, redraw: float = math.inf) -> None:
+    """Follow a run with a bar that counts its steps in this unit; `redraw` is as for `follow`."""
+
+    def show(now: Sequence[RunRow]) -> None:
+        for item in now:
+            draw_bar(bar, item, unit)
+
+    follow([run], show=show, redraw=redraw)
+
+
+def draw_bar(bar: Any, run: RunRow, unit: str, before: float = 0.0) -> None:
+    """Show the steps of a run in the place of its bar; `before` is the share until its first step."""
+    share = run.step / run.steps if run.steps and run.step else before
+    bar.progress(min(1.0, share), f"{run.step:,} of {run.steps:,} {unit}")
+
+
 def cancel_button(
     run_id: str, help: str | None = None, width: Literal["content", "stretch"] = "content"
 ) -> None:
@@ -82,10 +98,8 @@ def why_failed(run: RunRow) -> str:
 
 
 def _cancel(run_id: str) -> None:
-    try:
+    with state.complaining():
         stored.store().cancel(run_id)
-    except ValueError as problem:
-        state.complain(str(problem))
 
 
 def _live(runs: Sequence[RunRow]) -> set[str]:

@@ -16,9 +16,9 @@ from vips_core.store.rows import RunRow
 COMPARED = ("moments", "strong", "pld")  # accountants; these apply to every plan
 _ROUNDING = 1.005  # ratio of two ε below which three digits look the same
 FEW_STEPS = (
-    "For few steps the moments accountant can exceed basic or strong composition. Its conversion to (ε, δ) "
-    "costs about as much for one step as for a thousand, while the others add up exact steps. Over many "
-    "steps, moments win."
+    "Over a few steps, moments can give a larger ε than basic or strong composition: converting them to "
+    "(ε, δ) costs about as much after one step as after a thousand. Over many steps, moments give the "
+    "smaller ε."
 )
 
 

@@ -8,7 +8,15 @@ import streamlit as st
 
 from dashboard import state, stored
 from dashboard.background import Later
-from dashboard.components.inputs import buttons, choice, number_with_slider, optional_number, switch
+from dashboard.components.inputs import (
+    buttons,
+    choice,
+    known,
+    number_with_slider,
+    optional_number,
+    several_of,
+    switch,
+)
 from dashboard.model_page import cost_preview, train
 from dashboard.model_page.cost_preview import Quote, make_quote
 from dashboard.model_page.definition import (
@@ -42,9 +50,7 @@ def reconcile(page: ModelPage) -> DataRow:
     if state.get("delta") is None:
         state.put("delta", stored.suggested_delta(row))
     _adapt_plan(row)
-    allowed = page.methods_for(row)
-    chosen = [name for name in state.get("methods").split(",") if name in allowed]
-    state.put("methods", ",".join(chosen or allowed[:1]))
+    known("methods", page.methods_for(row))
     if row.private:
         state.put("seed", None)
     if not os.environ.get(ADDRESS):
@@ -83,7 +89,12 @@ def change_all(values: Mapping[str, Any]) -> None:
 def sidebar(page: ModelPage, row: DataRow, later: Later) -> Quote | None:
     """Show all inputs, what they would cost, and the button that trains; return the cost once known."""
     _data(page, row)
-    _methods(page, row)
+    several_of(
+        "methods",
+        "Methods",
+        {name: page.labels[name] for name in page.methods_for(row)},
+        "Each method is a run of its own. On private data every run spends budget and adds noise.",
+    )
     _privacy()
     for option in (*page.options, page.epochs, DELTA):
         number_with_slider(option)
@@ -134,20 +145,6 @@ def _data(page: ModelPage, row: DataRow) -> None:
         width="stretch",
         key="own",
         on_click=state.set_value("upload", "1"),
-    )
-
-
-def _methods(page: ModelPage, row: DataRow) -> None:
-    key = state.widget_key("methods", "methods", row.name)
-    allowed = page.methods_for(row)
-    st.multiselect(
-        "Methods",
-        allowed,
-        state.get("methods").split(","),
-        key=key,
-        format_func=page.labels.__getitem__,
-        on_change=state.store_widget_value("methods", key, lambda chosen: ",".join(chosen) or allowed[0]),
-        help="Each method is a run of its own. On private data every run spends budget and adds noise.",
     )
 
 

@@ -6,6 +6,7 @@ import streamlit as st
 
 from dashboard import state, stored
 from dashboard.components import layout
+from dashboard.components.inputs import start_button
 from dashboard.model_page.cost_preview import requests
 from dashboard.model_page.definition import ModelPage
 from vips_core.jobs import submission, supervisor
@@ -43,16 +44,7 @@ def button(
 
 
 def _button(page: ModelPage, label: str, turn: int, *, asks: bool = False, disabled: bool = False) -> None:
-    st.button(
-        label,
-        type="primary",
-        icon=":material/play_arrow:",
-        width="stretch",
-        key="ask" if asks else "train",
-        on_click=_pressed,
-        args=(page, turn, asks),
-        disabled=disabled,
-    )
+    start_button(label, "ask" if asks else "train", _pressed, page, turn, asks, disabled=disabled)
 
 
 def _pressed(page: ModelPage, turn: int, asks: bool) -> None:
@@ -78,13 +70,11 @@ def clicked(page: ModelPage, turn: int) -> None:
 def submit(page: ModelPage) -> None:
     """Queue the chosen runs and put them into the address; refusals are kept for the page to show."""
     run_ids = []
-    try:
+    with state.complaining():
         for request in requests(page):
             same = stored.same_run(request)
             run_ids.append(submission.submit(stored.store(), request) if same is None else same.id)
         supervisor.start(stored.store())
-    except ValueError as problem:
-        state.complain(str(problem))
     if run_ids:
         state.put("runs", ",".join(run_ids))
 

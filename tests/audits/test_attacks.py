@@ -75,15 +75,16 @@ class TooLittleNoise(BetaBernoulli):
         return vips.Raw({name: 4 * value for name, value in raw.sums.items()})
 
 
-class NoneMadeUp(vips.Images):
-    """Records among which an attack has to take its canaries."""
+class OwnCanaries(vips.Images):
+    """Records whose last ones are an attack's canaries."""
 
-    adversarial = None
+    def adversarial(self, count, rng):
+        return self[np.arange(len(self)) >= len(self) - count]
 
 
 def one_pixel_each(records):
     """Images that do not overlap."""
-    return NoneMadeUp.from_images(np.eye(records), 0.5)
+    return OwnCanaries.from_images(np.eye(records), 0.5)
 
 
 def test_a_false_claim_is_refuted_at_the_wall_and_in_one_run():
@@ -112,7 +113,7 @@ def test_one_run_with_canaries_that_differ_shows_much_of_the_claim():
 def test_canaries_that_overlap_are_told_apart():
     """All are the same but for one pixel each: what is common to them is estimated, and taken away."""
     alike = np.ones((400, 200)) - np.repeat(np.eye(200), 2, axis=0)
-    data = NoneMadeUp.from_images(alike, 0.5)
+    data = OwnCanaries.from_images(alike, 0.5)
     audit = attack_one_run(BetaBernoulli(200, 20.0, 0.1), data, full_plan(400, 0.02, 4), canaries=100, seed=0)
     assert audit.right() == (20, 20)
 

@@ -38,11 +38,11 @@ def ours(corpus, lam, sweeps=SWEEPS):
     """The E-step that is timed; it has no γ, and its inference of them is the same and returns them."""
     model = LDA(TOPICS, corpus.vocabulary, LENGTH, alpha=ALPHA, sweeps=sweeps, tolerance=0.0)
     block = Block(float(LENGTH), 1.0, (TOPICS, WORDS))  # no document is clipped
-    weights, rows = np.ones(WORDS, np.float32), expected_rows(lam)
+    rows = expected_rows(lam)
     gammas = infer_gammas(corpus, rows, TOPICS, ALPHA, sweeps, 0.0)
 
     def run():
-        topic_word_sums(model, corpus, rows, weights, block, resampled=False)
+        topic_word_sums(model, corpus, rows, block, resampled=False)
         return gammas
 
     return run

@@ -86,8 +86,8 @@ def whole_fit(name, rows, epsilon=1.0):
 def engine_seconds(columns):
     """Return the best time per record of each variant's E-step by the engine of `vips.fit`."""
     rows, seconds = dense_rows(min(20_000, max(2_000, 2_000_000 // columns)), columns), {}
-    for name, (method, step) in VARIANTS.items():
-        model = BayesianLogistic(rows.feature_names, rows.norm_bound, method)
+    for name, (variant, step) in VARIANTS.items():
+        model = BayesianLogistic(rows.feature_names, rows.norm_bound, variant)
         plan = vips.PrivacyPlan(
             records=len(rows), expected_batch=len(rows), steps=16, noise_multiplier=1e-3, delta=1e-4
         )

@@ -7,7 +7,7 @@ python -m tests.benchmarks.logistic_utility auc.csv --data nhanes-stroke --figur
 python -m tests.benchmarks.logistic_utility auc.csv --data survey --survey brfss_2015.csv.gz
 python -m tests.benchmarks.logistic_utility auc.csv --data cohort --first-seed 300 --paper-steps 2
 
-Constants of the refined method were chosen on NHANES, the survey and cohorts 0 to 3 and 200 to 202: take
+Constants of the refined variant were chosen on NHANES, the survey and cohorts 0 to 3 and 200 to 202: take
 other cohorts for a comparison.
 """
 
@@ -112,12 +112,12 @@ def splits(name: str, survey: str | None, target: str) -> Callable[[int], tuple]
     return lambda seed: rows.split(0.2, seed)
 
 
-def _bayes(method, accountant="pld", steps=None):
+def _bayes(variant, accountant="pld", steps=None):
     """`steps` full batches, or as many as the command line says for the paper's statistics."""
 
     def scores(train, test, epsilon, seed, paper_steps):
-        model = BayesianLogistic(train.feature_names, train.norm_bound, method)
-        if method == "refined":
+        model = BayesianLogistic(train.feature_names, train.norm_bound, variant)
+        if variant == "refined":
             plan = model.recommend(records=len(train), epsilon=epsilon, delta=DELTA, epochs=EPOCHS)
         else:
             plan = vips.PrivacyPlan(

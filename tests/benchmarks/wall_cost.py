@@ -56,7 +56,7 @@ def release():
     return lambda: wall.release(Constant(), params, data, plan, 0, randomness, ledger)
 
 
-def lda(method):
+def lda(variant):
     from vips_core import LDA, Documents
 
     rng = np.random.default_rng(0)
@@ -67,16 +67,16 @@ def lda(method):
     counts = [rng.multinomial(length, row @ beta) for length, row in zip(lengths, theta, strict=True)]
     corpus = Documents.from_counts(np.array(counts, np.int32), [f"w{v}" for v in range(words)])
     # As many sweeps for every document, so that both versions do the same work.
-    return e_step(LDA(topics, corpus.vocabulary, 300, None, method, sweeps=20, tolerance=0.0), corpus)
+    return e_step(LDA(topics, corpus.vocabulary, 300, None, variant, sweeps=20, tolerance=0.0), corpus)
 
 
-def dense_logistic(records, features, method="refined", measure=None):
+def dense_logistic(records, features, variant="refined", measure=None):
     from vips_core import BayesianLogistic, Table
 
     rng = np.random.default_rng(0)
     names = tuple(f"feature {j}" for j in range(features))
     rows = Table(rng.random((records, features)), rng.random(records) < 0.05, names, features**0.5)
-    return (measure or e_step)(BayesianLogistic(names, rows.norm_bound, method), rows)
+    return (measure or e_step)(BayesianLogistic(names, rows.norm_bound, variant), rows)
 
 
 def cohort():
@@ -87,12 +87,12 @@ def cohort():
     return e_step(BayesianLogistic(rows.feature_names, rows.norm_bound), rows, noise=50.0)
 
 
-def sbn(method, images):
+def sbn(variant, images):
     from sample_data import load
     from vips_core import SBN
 
     data = load("mnist")
-    return e_step(SBN(784, 50, (28, 28), method), data[np.arange(len(data)) < images])
+    return e_step(SBN(784, 50, (28, 28), variant), data[np.arange(len(data)) < images])
 
 
 CASES = {

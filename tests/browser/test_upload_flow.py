@@ -34,7 +34,7 @@ def test_a_steward_goes_from_the_first_question_to_a_report(visit, shelf):
     for number, answer in enumerate(("Next", "Next", "Next", "Show the plan"), 1):
         expect(page.get_by_role("heading", name=f"{number} of 4: ")).to_be_visible()
         button(page, answer).click()
-    expect(page.get_by_text("In words, for instance for an application to an ethics board")).to_be_visible()
+    expect(page.get_by_text("In words, for example for an ethics board:")).to_be_visible()
     page.get_by_test_id("stMain").get_by_role("link", name="Train a risk model").click()
     expect(page).to_have_url(re.compile(r"/risk\?.*noise="))
 

@@ -11,6 +11,7 @@ import time
 import traceback
 from pathlib import Path
 
+from vips_core.__main__ import JOBS
 from vips_core.jobs import supervisor, worker
 from vips_core.store.store import Store
 
@@ -31,7 +32,7 @@ def log_releases(file: Path) -> None:
 
 
 class Fork:
-    """A child of a supervisor, with the method that `supervisor.start` asks for."""
+    """A child of a supervisor, whose `poll` is what `supervisor.start` asks."""
 
     def __init__(self, pid: int) -> None:
         self.pid, self.code = pid, None
@@ -42,12 +43,12 @@ class Fork:
         return self.code
 
 
-def launch(store: Store, run_id: str, threads: int) -> Fork:
+def launch(store: Store, run_id: str, threads: int) -> supervisor.Poll:
     """Start a worker as `supervisor.launch` does, but by a fork."""
     pid = os.fork()
     if pid:
         (store.home / "pids" / run_id).write_text(str(pid))
-        return Fork(pid)
+        return Fork(pid).poll
     code = 1
     try:
         os.setsid()
@@ -56,7 +57,8 @@ def launch(store: Store, run_id: str, threads: int) -> Fork:
         for descriptor in (1, 2):
             os.dup2(log, descriptor)
         log_releases(store.home / "released" / run_id)
-        code = worker.main([run_id, "--home", str(store.home)], then=lambda store: None)
+        worker.run_one(store, run_id, JOBS, then=lambda store: None)
+        code = 0
     except BaseException:
         traceback.print_exc()
     finally:

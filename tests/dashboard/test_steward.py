@@ -30,8 +30,9 @@ from dashboard.views.runs import history
 from tests.dashboard.topics_page import errors, press_train, said
 from tests.pages import checked, opened, trained, view
 from tests.small_rows import small_store
+from vips_core import saved
 from vips_core.cli import main
-from vips_core.jobs import execution, submission, supervisor, worker
+from vips_core.jobs import submission, supervisor, worker
 from vips_core.jobs.request import Request
 from vips_core.jobs.submission import submit
 from vips_core.store.budget import Cap
@@ -157,7 +158,7 @@ def test_a_full_disk_is_said_before_and_after_anything_is_spent(store, monkeypat
 
     with monkeypatch.context() as later:
         later.setenv("VIPS_RESCUE", str(tmp_path))
-        later.setattr(execution, "write_release", full_unless(tmp_path, execution.write_release))
+        later.setattr(saved, "write_params", full_unless(tmp_path, saved.write_params))
         worker.work(store, run)
     (sentence,) = errors(view("risk", data="secret", runs=run, epsilon=1, delta=1e-4))
     assert "the disk is full: No space left on device; what was released, ε = " in sentence

@@ -10,6 +10,7 @@ import time
 import pytest
 
 from tests.jobs import STEPS, releases, request
+from vips_core.__main__ import JOBS
 from vips_core.jobs import lifecycle, supervisor, worker
 from vips_core.jobs.submission import prepare_stored, queue, submit
 from vips_core.store.store import Store
@@ -23,10 +24,7 @@ class Launcher:
 
     def __call__(self, store, run_id, threads):
         self.runs.append(run_id)
-        return self
-
-    def poll(self):
-        return self.ends
+        return lambda: self.ends
 
 
 @pytest.fixture
@@ -55,10 +53,7 @@ def test_where_nothing_may_start_no_writer_is_waited_for(store, few):
 def test_a_worker_starts_the_next_run_at_its_end(store, few):
     runs, launcher = [submit(store, request()) for _ in range(3)], Launcher()
     assert supervisor.start(store, launcher) == runs[:2]
-    code = worker.main(
-        [runs[0], "--home", str(store.home)], then=lambda store: supervisor.start(store, launcher)
-    )
-    assert code == 0
+    worker.run_one(store, runs[0], JOBS, then=lambda store: supervisor.start(store, launcher))
     assert launcher.runs == runs
 
 

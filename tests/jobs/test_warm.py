@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.jobs import STEPS, releases, request
+from vips_core.__main__ import JOBS
 from vips_core.jobs import supervisor, warm, worker
 from vips_core.jobs.submission import submit
 
@@ -79,22 +80,17 @@ def test_a_killed_process_takes_no_order(store, one_warm):
 
 
 def test_mistakes_are_in_the_log_of_their_run_and_the_next_order_is_done(store, monkeypatch):
-    class Orders:
-        stop = has_next = None
-
-        def __iter__(self):
-            yield from [(cancelled, 1), (waiting, 2)]
-
     cancelled, waiting = submit(store, request()), submit(store, request())
     store.cancel(cancelled)
     logs = []
-    monkeypatch.setattr(warm, "Orders", Orders)
+    monkeypatch.setattr(warm, "read_lines", lambda: None)
+    monkeypatch.setattr(warm, "orders", lambda lines: iter([(cancelled, 1), (waiting, 2)]))
     monkeypatch.setattr(warm, "load_code", lambda enough: None)
     monkeypatch.setattr(warm, "write_output_to", logs.append)
     monkeypatch.setattr(warm, "use_threads", lambda threads: None)
     monkeypatch.setattr(warm, "has_grown", lambda: False)  # that other tests need memory is not its concern
     monkeypatch.setattr(worker.signal, "signal", lambda *arguments: None)
-    assert worker.main(["--home", str(store.home)]) == 0
+    worker.serve(store, JOBS)
     assert logs == [store.folder(run) / "worker.log" for run in (cancelled, waiting)]
     assert store.run(waiting).status == "done"
 
@@ -120,7 +116,7 @@ def test_orders_end_where_none_comes_for_long(monkeypatch):
     monkeypatch.setattr(warm.sys, "stdin", SimpleNamespace(buffer=lines()))
     monkeypatch.setattr(warm.os, "write", lambda descriptor, answer: None)
     monkeypatch.setattr(warm, "IDLE", 0.01)
-    assert list(warm.Orders()) == []
+    assert list(warm.orders(warm.read_lines())) == []
     over.set()
 
 

@@ -76,13 +76,6 @@ def drawings():
     return generate.digits(80, seed=0)[0]
 
 
-@functools.cache
-def posters():
-    """The same with a margin: too many pixels to measure all pairs of them."""
-    images = drawings().unpack(np.uint8).reshape(-1, 28, 28)
-    return vips.Images.from_images(np.pad(images, ((0, 0), (3, 3), (3, 3))), threshold=0.5)
-
-
 def owners(rows, persons):
     """A person for each row; some have many, all have one."""
     return np.concatenate([np.arange(persons), np.random.default_rng(0).zipf(1.5, rows - persons) % persons])
@@ -133,7 +126,6 @@ CONFIGURATIONS = [
     Configuration("logistic paper, sparse", lambda: regression(patients(), "paper"), patients),
     Configuration("DP-SGD", lambda: PrivateGradientDescent(patients().feature_names, 10.0), patients),
     Configuration("sbn refined", lambda: vips.SBN(784, 4, (28, 28)), drawings),
-    Configuration("sbn refined, large", lambda: vips.SBN(34 * 34, 4, (34, 34)), posters),
     Configuration("sbn paper", lambda: vips.SBN(784, 3, (28, 28), variant="paper"), drawings),
     Configuration("lda refined, persons", lambda: lda("refined"), authors),
     Configuration("logistic refined, persons", lambda: regression(visits(), "refined"), visits),

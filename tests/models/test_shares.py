@@ -125,12 +125,10 @@ def test_images_at_their_worst_case_are_within_their_bounds(logit):
             for name, block in blocks.items():
                 moved, tight = np.linalg.norm(sums[name]), 0 if (name, logit) == ("cross", -1000) else 1
                 assert name == "gram" or moved >= tight * 0.999999 * block.bound
-        for large in (False, True):
-            model = vips.SBN(pixels, 2) if not large else vips.SBN(pixels + 1024, 2)
-            data = vips.Images.from_images(np.ones((1, model.pixels)), 0.5)
-            blocks = blocks_of(model, plan)
-            sums = model.e_step(model.init(plan, np.random.default_rng(0)), data, blocks).sums
-            assert is_within(sums["pixels"], blocks["pixels"])
+        model = vips.SBN(pixels, 2)
+        blocks = blocks_of(model, plan)
+        sums = model.e_step(model.init(plan, np.random.default_rng(0)), data, blocks).sums
+        assert is_within(sums["pixels"], blocks["pixels"])
 
 
 SIZES = st.integers(-8, 8).map(lambda power: 10.0**power)

@@ -116,7 +116,7 @@ def test_special_cases_and_errors():
 
 def test_edge_of_the_grid_is_told():
     wide = SampledGaussian(0.01, 500.0, 1)
-    assert "last one tried" in accountants.account([wide], 1e-6, "moments").note
+    assert "largest one tried" in accountants.account([wide], 1e-6, "moments").note
 
 
 @pytest.mark.parametrize("name", ACCOUNTANTS)

@@ -87,8 +87,11 @@ def test_damaged_images_are_numbered(tmp_path):
         ('may_be_missing = [["age"]]\n' + SCHEMA, "must be a list of columns, got [['age']]"),
         ("norm_bound = [1]\n" + SCHEMA, "norm_bound in the schema s.toml must be a number above 0, got [1]"),
         ("norm_bound = inf\n" + SCHEMA, "norm_bound in the schema s.toml must be a number above 0, got inf"),
-        ("[ranges]\nage = [true, 2]\n", "each end of the range of 'age' must be a number, got True"),
-        ("[ranges]\nage = 3\n", "the range of 'age' must be [low, high], got 3"),
+        (
+            "[ranges]\nage = [true, 2]\n",
+            "the range of 'age' must be [low, high] with finite low < high, got [True, 2]",
+        ),
+        ("[ranges]\nage = 3\n", "the range of 'age' must be [low, high] with finite low < high, got 3"),
         ("ranges = 3\n", "the schema s.toml must have a table ranges"),
         ("a = " + "[" * 10_000, "the schema s.toml is not readable TOML"),
         ("[ranges", "the schema s.toml is not TOML"),
@@ -180,7 +183,11 @@ def test_a_person_column_groups_rows_and_is_no_predictor(tmp_path):
         (ROWS.replace("8,", ","), "patient", "each row must name its person, but 1 of 3 rows do not"),
         (ROWS.replace("8,", "NA,"), "patient", "each row must name its person, but 1 of 3 rows do not"),
         (ROWS, "who", "rows.csv has no column 'who' that names the person, only 'patient', 'age', 'ill'"),
-        (ROWS, "age", "the person 'age' is not a predictor and must not have a range"),
+        (
+            ROWS,
+            "age",
+            "the column 'age' names persons: it can be neither the target nor a predictor",
+        ),
     ],
 )
 def test_a_wrong_person_column_gets_one_sentence(tmp_path, text, person, sentence):

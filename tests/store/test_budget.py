@@ -260,7 +260,7 @@ def test_private_data_need_a_cap(store):
 
 def test_a_plan_that_is_not_the_reserved_one_releases_nothing(store, monkeypatch):
     run = submit(store, request())
-    monkeypatch.setattr(lifecycle, "reserved", lambda store, run_id: (full(9.0, 3),))
+    monkeypatch.setattr(lifecycle, "reserved", lambda *given: (full(9.0, 3),))
     worker.work(store, run)
     assert store.run(run).status == "failed"
     assert "not the one whose cost was reserved" in store.run(run).error

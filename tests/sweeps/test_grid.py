@@ -70,7 +70,7 @@ def test_what_a_method_ignores_makes_no_further_cells():
         ({"figures": ["pie"]}, "figures must be one of epsilon, batch"),
         ({"figures": "epsilon"}, "figures must be a list"),
         ({"keep": "yes"}, "keep must be true or false"),
-        ({"title": 3}, "title must be a text"),
+        ({"title": 3}, "title must be text"),
         ({"seeds": 10_000, "epsilon": [1, 2]}, "at most 10,000 cells, got 20,000"),
     ],
 )

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import scipy  # its parts load when they are used
 from scipy.special import ndtr, ndtri
 
@@ -35,11 +36,11 @@ class Rates:
 
     def least_found(self, confidence: float) -> float:
         """Return a lower bound on the true positive rate (Clopper and Pearson 1934)."""
-        return _clopper_pearson(self.found, self.present, confidence)[0]
+        return float(clopper_pearson(self.found, self.present, 1 - confidence)[0])
 
     def most_alarms(self, confidence: float) -> float:
         """Return an upper bound on the false positive rate."""
-        return _clopper_pearson(self.alarms, self.absent, confidence)[1]
+        return float(clopper_pearson(self.alarms, self.absent, 1 - confidence)[1])
 
     def epsilon(self, delta: float, confidence: float) -> float:
         """Return the least ε, at `delta`, that a true claim can have; 0 where the attack shows nothing.
@@ -188,9 +189,14 @@ def _chance(guesses: int, right: int, canaries: int, epsilon: float, delta: floa
     return min(1.0, float(scipy.stats.binom.sf(right - 1, guesses, likely)) + 2 * canaries * delta * gain)
 
 
-def _clopper_pearson(successes: int, trials: int, confidence: float) -> tuple[float, float]:
-    """Return one-sided lower and upper bounds of a probability."""
-    beta, failures = scipy.stats.beta, trials - successes
-    low = 0.0 if successes == 0 else float(beta.ppf(1 - confidence, successes, failures + 1))
-    high = 1.0 if failures == 0 else float(beta.ppf(confidence, successes + 1, failures))
-    return low, high
+def clopper_pearson(successes: npt.ArrayLike, trials: int, tail: float) -> tuple[Array, Array]:
+    """Return lower and upper bounds of probabilities, each wrong with probability `tail` at most.
+
+    Examples
+    --------
+    >>> [bound.round(3).tolist() for bound in clopper_pearson([0, 5, 10], 10, 0.05)]
+    [[0.0, 0.222, 0.741], [0.259, 0.778, 1.0]]
+    """
+    beta, found = scipy.stats.beta, np.asarray(successes)
+    low, high = beta.ppf(tail, found, trials - found + 1), beta.ppf(1 - tail, found + 1, trials - found)
+    return np.where(found == 0, 0.0, low), np.where(found == trials, 1.0, high)

@@ -83,9 +83,9 @@ def attack_one_run(
 ) -> OneRunAudit:
     """Train once with every canary included or left out by a coin, and guess the coins.
 
-    Canaries are made-up records if the data's type has `adversarial`, otherwise the data's own. The attacker
-    knows all records and what each canary adds to each release. For the coins this is a linear model with
-    Gaussian noise, and its best linear estimate scores them.
+    Canaries are the made-up records of the data's type. The attacker knows all records and what each canary
+    adds to each release. For the coins this is a linear model with Gaussian noise, and its best linear
+    estimate scores them.
 
     Parameters
     ----------
@@ -110,8 +110,8 @@ def attack_one_run(
     validate.whole("canaries", canaries, low=4, high=min(len(data), _most_canaries(model, plan)))
     randomness, ledger = Randomness.of(seed), Ledger(plan.records, seeded=seed is not None)
     last = np.arange(len(data)) >= len(data) - canaries
-    others, made_up = data[~last], getattr(data, "adversarial", None)
-    planted = data[last] if made_up is None else made_up(canaries, randomness.derive("made up").generator())
+    others = data[~last]
+    planted = data.adversarial(canaries, randomness.derive("made up").generator())
     took_part = randomness.derive("canaries").coins(canaries, 0.5)
     inspector, shares_on_grid = Inspector(plan.steps), list[float]()
     information, evidence = np.zeros((canaries, canaries)), np.zeros(canaries)

@@ -7,13 +7,11 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
-import scipy  # its parts load when they are used
 
 from vips_core import rounding
+from vips_core.audits.bounds import clopper_pearson
 from vips_core.audits.run_attack import OneRunAudit
 from vips_core.audits.wall_attack import WallAudit
-from vips_core.kernels import Array
 from vips_core.privacy.accountants import stated
 from vips_core.privacy.plan import PrivacyPlan
 from vips_core.privacy.tradeoff import AttackRisk
@@ -224,17 +222,10 @@ def roc(audit: WallAudit | OneRunAudit, delta: float, confidence: float) -> "pd.
     if isinstance(audit, WallAudit):
         # Also valid for thresholds read off the absent scores: the k-th of n is exceeded by a Beta share.
         for name, count, size in ((FALSE, alarms, absent.size), (TRUE, hits, present.size)):
-            table[f"{name}, low"], table[f"{name}, high"] = _interval(count, size, confidence)
+            # Two rates with two sides each share the allowed error.
+            bounds = clopper_pearson(count, size, (1 - confidence) / 4)
+            table[f"{name}, low"], table[f"{name}, high"] = bounds
     return pd.DataFrame(table).drop_duplicates(FALSE).reset_index(drop=True)
-
-
-def _interval(count: npt.NDArray[np.int64], size: int, confidence: float) -> tuple[Array, Array]:
-    """Return Clopper and Pearson's two-sided interval of one of two rates that share the allowed error."""
-    tail = (1 - confidence) / 4
-    with np.errstate(invalid="ignore"):
-        low = scipy.stats.beta.ppf(tail, count, size - count + 1)
-        high = scipy.stats.beta.ppf(1 - tail, count + 1, size - count)
-    return np.where(count == 0, 0.0, low), np.where(count == size, 1.0, high)
 
 
 def _finite(epsilon: float) -> float | None:

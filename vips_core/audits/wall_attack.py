@@ -147,7 +147,8 @@ def attack_the_wall(
     ends = np.linspace(0, releases, len(steps) + 1).astype(int)
     for watched, of_step in zip(steps, np.diff(ends), strict=True):
         step, candidates = watched.number, list(_tried(data))
-        norms = [_norms(model, watched.params, person, plan, step) for person in candidates]
+        shares = (share_of(model, watched.params, person, plan, step) for person in candidates)
+        norms = [{name: float(np.linalg.norm(own)) for name, own in share.items()} for share in shares]
         findings += bound_findings(watched.entry, step, norms)
         person = candidates[_strongest(norms, model, plan, step)]
         attacks.append(
@@ -233,15 +234,8 @@ def _first_and_last(model: Any, plan: PrivacyPlan) -> set[int]:
 
 def _tried(data: Any) -> Iterator[Any]:
     """Yield the records to try, one at a time: made-up ones, then the data's own, evenly spread."""
-    made_up = getattr(data, "adversarial", None)
-    if made_up is not None:
-        yield from singles(made_up(ADVERSARIAL, np.random.default_rng(0)))
+    yield from singles(data.adversarial(ADVERSARIAL, np.random.default_rng(0)))
     yield from singles(data, MOST_RECORDS)
-
-
-def _norms(model: Any, params: Any, person: Any, plan: PrivacyPlan, step: int) -> Mapping[str, float]:
-    share = share_of(model, params, person, plan, step)
-    return {name: float(np.linalg.norm(own)) for name, own in share.items()}
 
 
 def _strongest(norms: Sequence[Mapping[str, float]], model: Any, plan: PrivacyPlan, step: int) -> int:

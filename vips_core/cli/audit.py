@@ -2,13 +2,14 @@
 
 import argparse
 import json
+from collections.abc import Iterator
 from typing import Any
 
 from vips_core import rounding
 from vips_core.audits import job
 from vips_core.audits.verdict import NEVER_PROVES, Verdict
 from vips_core.cli.fit import add_request, answer_queued, requested
-from vips_core.cli.terminal import add_json, add_options, print_json, progress_bar
+from vips_core.cli.terminal import add_command, add_options, add_subcommands, answer, progress_bar
 from vips_core.jobs import worker
 from vips_core.models.task import TASKS
 from vips_core.privacy.accountants import stated
@@ -19,14 +20,12 @@ from vips_core.store.store import Store
 def add_audit(commands: Any) -> None:
     """Declare the options of `audit` for each model."""
     parser = commands.add_parser("audit", help="attack a model's releases, on public data")
-    models = parser.add_subparsers(dest="model", metavar="MODEL", required=True)
+    models = add_subcommands(parser, "MODEL")
     for name, task in TASKS.items():
-        options = models.add_parser(name, help=task.help)
+        options = add_command(models, name, _audit, task.help)
         add_request(options, task, "or a known public data set")
         add_options(options, job.OPTIONS)
         options.add_argument("--background", action="store_true", help="queue the audit and return at once")
-        add_json(options)
-        options.set_defaults(run=_audit)
 
 
 def _audit(options: argparse.Namespace) -> None:
@@ -46,16 +45,13 @@ def _audit(options: argparse.Namespace) -> None:
     if row.status == FAILED or left is None:
         raise ValueError(f"run {run_id} failed: {row.error}")
     verdict, _ = left
-    if options.json:
-        print_json({"run": run_id} | json.loads(verdict.to_json()))
-        return
-    print_verdict(verdict)
-    print(f"Run {run_id}. Results are in {store.folder(run_id)}: {job.VERDICT} and {job.ROC}.")
+    where = f"Run {run_id}. Results are in {store.folder(run_id)}: {job.VERDICT} and {job.ROC}."
+    answer(options, {"run": run_id} | json.loads(verdict.to_json()), *verdict_lines(verdict), where)
 
 
-def print_verdict(verdict: Verdict) -> None:
-    """Print the verdict of an audit."""
-    print(verdict.sentence())
+def verdict_lines(verdict: Verdict) -> Iterator[str]:
+    """Yield the verdict of an audit, line by line."""
+    yield verdict.sentence()
     measured = rounding.down(verdict.measured)
     rows = {
         f"claimed ε of {verdict.target}": stated(verdict.claimed),
@@ -64,8 +60,8 @@ def print_verdict(verdict: Verdict) -> None:
         f"ε of the whole plan at δ = {rounding.brief(verdict.delta)}": stated(verdict.run_epsilon),
     }
     for label, value in rows.items():
-        print(f"  {label:<46}{value:>10}")
-    print(f"  {verdict.attempts:,} {verdict.unit}.")
-    print(verdict.inspection_sentence())
-    print(verdict.support_sentence())
-    print(NEVER_PROVES)
+        yield f"  {label:<46}{value:>10}"
+    yield f"  {verdict.attempts:,} {verdict.unit}."
+    yield verdict.inspection_sentence()
+    yield verdict.support_sentence()
+    yield NEVER_PROVES

@@ -11,7 +11,7 @@ from typing import Any
 
 from vips_core import rounding
 from vips_core.cli.shard import NAMESPACE, add_shard, check_namespace
-from vips_core.cli.terminal import add_json, add_options, answer, print_json
+from vips_core.cli.terminal import add_command, add_options, add_subcommands, answer
 from vips_core.jobs.request import SPENDING
 from vips_core.privacy.accountants import stated
 from vips_core.records import KINDS, DataSet, Kind, Sharded
@@ -21,6 +21,7 @@ from vips_core.records.shards import is_sharded
 from vips_core.store.budget import Budget, Cap, cap_rows
 from vips_core.store.people import Sources
 from vips_core.store.pools import KnownPeople
+from vips_core.store.rows import DataRow
 from vips_core.store.store import Store
 
 CAP = {
@@ -31,14 +32,12 @@ CAP = {
 
 def add_data(commands: Any) -> None:
     """Declare the options of `data`."""
-    parser = commands.add_parser("data", help="data sets and their budgets")
-    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    known = actions.add_parser("list", help="all data sets, with what is left of each budget")
-    known.set_defaults(run=_list)
+    actions = add_subcommands(commands.add_parser("data", help="data sets and their budgets"), "ACTION")
+    add_command(actions, "list", _list, "all data sets, with what is left of each budget")
     add = actions.add_parser("add", help="register a file, as private unless --public")
-    kinds = add.add_subparsers(dest="kind", required=True, metavar="KIND")
+    kinds = add_subcommands(add, "KIND")
     for name, kind in KINDS.items():
-        options = kinds.add_parser(name, help=kind.help)
+        options = add_command(kinds, name, _add, kind.help)
         formats = f"{kind.formats}; or a folder that data shard wrote"
         options.add_argument("data", metavar="FILE", help=formats)
         options.add_argument("--name", help="name of the data set (default: that of the file)")
@@ -59,15 +58,14 @@ def add_data(commands: Any) -> None:
             help="why rows or persons that occur elsewhere are different people",
         )
         add_file_options(options, kind)
-        options.set_defaults(run=_add)
-        add_json(options)
     add_shard(actions)
-    budget = actions.add_parser("budget", help="what was spent on a private data set; or change its cap")
+    about = "what was spent on a private data set; or change its cap"
+    budget = add_command(actions, "budget", _budget, about)
     budget.add_argument("name", metavar="NAME")
     add_options(budget, CAP)
     _add_author(budget)
-    budget.set_defaults(run=_budget)
-    separate = actions.add_parser("separate", help="undo a shared budget of people who are not the same")
+    about = "undo a shared budget of people who are not the same"
+    separate = add_command(actions, "separate", _separate, about)
     separate.add_argument("name", metavar="NAME")
     separate.add_argument(
         "--from",
@@ -79,11 +77,9 @@ def add_data(commands: Any) -> None:
     )
     separate.add_argument("--by", default="", help="who decides this (required)")
     separate.add_argument("--reason", default="", help="why they are different people (required)")
-    separate.set_defaults(run=_separate)
-    remove = actions.add_parser("remove", help="delete the records; the ledger keeps what was spent on them")
+    about = "delete the records; the ledger keeps what was spent on them"
+    remove = add_command(actions, "remove", _remove, about)
     remove.add_argument("name", metavar="NAME")
-    remove.set_defaults(run=_remove)
-    add_json(known, budget, separate, remove)
 
 
 def _add_author(parser: argparse.ArgumentParser) -> None:
@@ -99,8 +95,7 @@ def add_file_options(parser: argparse.ArgumentParser, kind: Kind) -> None:
     """Declare the options that describe a file."""
     parser.add_argument("--test", help="file of public held-out records; only these are scored")
     parser.add_argument("--public", action="store_true", help="the file needs no protection and no budget")
-    add_options(parser, kind.options)
-    add_options(parser, NAMESPACE)
+    add_options(parser, {**kind.options, **NAMESPACE})
 
 
 def read_files(options: argparse.Namespace, kind: Kind) -> DataSet:
@@ -122,7 +117,26 @@ def read_files(options: argparse.Namespace, kind: Kind) -> DataSet:
     return DataSet(name, train, test, private=not options.public)
 
 
-def sources(options: argparse.Namespace, kind: Kind, store: Store, train: Any) -> Sources:
+def register(
+    store: Store, data: DataSet, options: argparse.Namespace, called: str | None = None, **declared: Any
+) -> DataRow:
+    """Register a file's records, whose unit the steward may have `called` something."""
+    kind = KINDS[data.train.kind]
+    people = _sources(options, kind, store, data.train)
+    unit = kind.unit(options.person, people.person_namespace)
+    return store.add_data(
+        data.name,
+        data.train,
+        data.test,
+        private=data.private,
+        unit=f"{unit}, which the steward calls “{called}”" if called else unit,
+        person_column=options.person,
+        sources=people,
+        **declared,
+    )
+
+
+def _sources(options: argparse.Namespace, kind: Kind, store: Store, train: Any) -> Sources:
     """Return what identifies the people of a file, or of shards, and of its held-out file."""
     path, test = Path(options.data), None if options.test is None else Path(options.test)
     person = options.person
@@ -166,40 +180,31 @@ def describe_cap(name: str, cap: Cap | None) -> str:
 def _list(options: argparse.Namespace) -> None:
     store = Store()
     rows = [(row, store.budget(row.name) if row.private else None) for row in store.data_sets()]
-    if options.json:
-        print_json(
-            [
-                dataclasses.asdict(row) | ({"budget": _described_budget(state)} if state else {})
-                for row, state in rows
-            ]
-        )
-        return
-    print(f"{'name':<24}{'kind':<10}{'records':>9}  {'held out':<9} budget")
+    content = [
+        dataclasses.asdict(row) | ({"budget": _described_budget(state)} if state else {})
+        for row, state in rows
+    ]
+    lines = [f"{'name':<24}{'kind':<10}{'records':>9}  {'held out':<9} budget"]
     for row, state in rows:
         left = "public" if state is None or state.cap is None else _left(state, state.cap)
         held = "yes" if row.has_test else "no"
-        print(f"{row.name:<24}{row.kind:<10}{row.records:>9,}  {held:<9} {left}")
-    for note in store.notes():
-        print(note)
+        lines.append(f"{row.name:<24}{row.kind:<10}{row.records:>9,}  {held:<9} {left}")
+    answer(options, content, *lines, *store.notes())
 
 
 def _add(options: argparse.Namespace) -> None:
-    kind = KINDS[options.kind]
-    data = read_files(options, kind)
-    store = Store()
-    people = sources(options, kind, store, data.train)
+    data, store = read_files(options, KINDS[options.kind]), Store()
+    if options.name:
+        data = dataclasses.replace(data, name=options.name)
     try:
-        row = store.add_data(
-            options.name or data.name,
-            data.train,
-            data.test,
-            private=data.private,
+        row = register(
+            store,
+            data,
+            options,
+            called=options.unit,
             cap=cap_from(options),
-            unit=_unit(kind, options, people.person_namespace),
-            person_column=options.person,
             by=options.by,
             reason=options.reason,
-            sources=people,
             share_budget=options.share_budget,
             separate=options.separate,
         )
@@ -219,36 +224,25 @@ def _ways_on(known: KnownPeople, person: str | None) -> str:
     return f"{known.found}; {agree} they are different people, --separate REASON{study}"
 
 
-def _unit(kind: Kind, options: argparse.Namespace, namespace: str | None) -> str:
-    enforced = kind.unit(options.person, namespace)
-    return f"{enforced}, which the steward calls “{options.unit}”" if options.unit else enforced
-
-
 def _budget(options: argparse.Namespace) -> None:
     store, cap = Store(), cap_from(options)
     if cap is not None:
         store.set_cap(options.name, cap, by=options.by, reason=options.reason)
     state = store.budget(options.name)
     history = [] if state.cap is None else cap_rows(store.ledger(options.name))
-    if options.json:
-        described = [{"time": row.time, "data": row.data} | dict(row.content) for row in history]
-        print_json({"name": options.name} | _described_budget(state) | {"caps": described})
-        return
-    print(describe_cap(options.name, state.cap))
-    for sentence in store.overlap_sentences(options.name):
-        print(sentence)
-    if state.cap is not None:
-        print(_left(state, state.cap))
+    described = [{"time": row.time, "data": row.data} | dict(row.content) for row in history]
+    lines = [describe_cap(options.name, state.cap), *store.overlap_sentences(options.name)]
+    lines += [] if state.cap is None else [_left(state, state.cap)]
     for row in history:
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(row.time))
-        print(f"  cap set {when} for {row.data}: {row.describe()}")
-    for _, run, share in state.history:
-        print(f"  up to and with run {run}: {share:.2%} of today's cap")
+        lines.append(f"  cap set {when} for {row.data}: {row.describe()}")
+    lines += [f"  up to and with run {run}: {share:.2%} of today's cap" for _, run, share in state.history]
     if state.history:
-        print(
+        lines.append(
             f"Planned as a whole, all of it would cost ε = {stated(state.planned_epsilon)}: the rest is the "
             "price of choosing runs adaptively."
         )
+    answer(options, {"name": options.name} | _described_budget(state) | {"caps": described}, *lines)
 
 
 def _separate(options: argparse.Namespace) -> None:

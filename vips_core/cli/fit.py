@@ -9,9 +9,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from vips_core.cli.cluster import add_cluster_options, chosen_cluster
-from vips_core.cli.data import add_file_options, describe_cap, read_files, sources
-from vips_core.cli.terminal import add_json, add_options, answer, print_json, progress_bar, show
+from vips_core.cli.data import add_file_options, describe_cap, read_files, register
+from vips_core.cli.terminal import (
+    add_cluster_options,
+    add_command,
+    add_options,
+    add_subcommands,
+    answer,
+    chosen_cluster,
+    progress_bar,
+    show,
+)
 from vips_core.fit import Progress
 from vips_core.jobs import execution, supervisor, worker
 from vips_core.jobs.request import SPENDING, Request
@@ -29,17 +37,15 @@ from vips_core.toml import read_toml_file
 
 def add_fit(commands: Any) -> None:
     """Declare the options of `fit` for each model."""
-    parser = commands.add_parser("fit", help="train a model privately")
+    parser = add_command(commands, "fit", _fit_config, "train a model privately")
     parser.add_argument("--config", type=Path, help="TOML file with all options, instead of MODEL")
     _add_output(parser)
-    parser.set_defaults(run=_fit_config)
-    models = parser.add_subparsers(dest="model", metavar="MODEL")
+    models = add_subcommands(parser, "MODEL", required=False)
     for name, task in TASKS.items():
-        options = models.add_parser(name, help=task.help)
+        options = add_command(models, name, _fit_options, task.help)
         add_request(options, task, f"a known data set, or a file: {task.records.formats}")
         add_file_options(options, task.records)
         _add_output(options)
-        options.set_defaults(run=_fit_options)
 
 
 def add_request(parser: argparse.ArgumentParser, task: Task, other_data: str) -> None:
@@ -64,7 +70,6 @@ def answer_queued(store: Store, run_id: str, options: argparse.Namespace) -> Non
 def _add_output(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, help="folder for a copy of the results")
     parser.add_argument("--background", action="store_true", help="queue the run and return at once")
-    add_json(parser)
     add_cluster_options(parser)
 
 
@@ -98,17 +103,8 @@ def _register(store: Store, data: DataSet, request: Request, options: argparse.N
     """Register records that are public, or private and known under another name with their cap."""
     if data.private:
         _check_known(store, data, request, options)
-    people = sources(options, request.task.records, store, data.train)
     try:
-        row = store.add_data(
-            data.name,
-            data.train,
-            data.test,
-            private=data.private,
-            unit=request.task.records.unit(options.person, people.person_namespace),
-            person_column=options.person,
-            sources=people,
-        )
+        row = register(store, data, options)
     except KnownPeople as known:
         raise ValueError(f"{known.found}; register it with vips-explorer data add first") from None
     if row.private:
@@ -180,11 +176,9 @@ def _print_outcome(store: Store, run_id: str, request: Request, options: argpars
                 f"{options.out}: {error.strerror}"
             ) from None
     result = json.loads((folder / execution.RESULT).read_text(encoding="utf-8"))
-    if options.json:
-        print_json(result)
-    else:
-        print_result(result, (folder / execution.SUMMARY).read_text(encoding="utf-8"))
-        print(f"Run {run_id}. Results are in {options.out or folder}: result.json, params.npz and more.")
+    lines = result_lines(result, (folder / execution.SUMMARY).read_text(encoding="utf-8"))
+    where = f"Run {run_id}. Results are in {options.out or folder}: result.json, params.npz and more."
+    answer(options, result, *lines, where)
 
 
 def _cost(result: Mapping[str, Any]) -> str:
@@ -200,14 +194,9 @@ def _cost(result: Mapping[str, Any]) -> str:
     )
 
 
-def print_result(result: Mapping[str, Any], summary: str) -> None:
-    """Print a run's results and cost."""
-    print(f"{summary}\n")
-    print(_cost(result))
-    if result["held_out"]:
-        scores = ", ".join(f"{name} {value:.4g}" for name, value in result["held_out"].items())
-        print(f"Held out: {scores}.")
-    else:
-        print("No scores: give public held-out records with --test to get them.")
-    for caution in result["cautions"]:
-        print(f"Warning: {caution}")
+def result_lines(result: Mapping[str, Any], summary: str) -> list[str]:
+    """Return a run's results and cost, line by line."""
+    scores = ", ".join(f"{name} {value:.4g}" for name, value in result["held_out"].items())
+    missing = "No scores: give public held-out records with --test to get them."
+    cautions = [f"Warning: {caution}" for caution in result["cautions"]]
+    return [f"{summary}\n", _cost(result), f"Held out: {scores}." if scores else missing, *cautions]

@@ -3,11 +3,12 @@
 import argparse
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from vips_core.cli.terminal import add_json, print_json
-from vips_core.privacy.accountants import ACCOUNTANTS, Account, check_accountant, stated
+from vips_core import validate
+from vips_core.cli.terminal import add_command, answer
+from vips_core.privacy.accountants import ACCOUNTANTS, Account, stated
 from vips_core.privacy.plan import PrivacyPlan
 from vips_core.privacy.tradeoff import AttackRisk, RiskLimit
 from vips_core.rounding import brief, percent_up
@@ -15,7 +16,7 @@ from vips_core.rounding import brief, percent_up
 
 def add_plan(commands: Any) -> None:
     """Declare the options of `plan`."""
-    plan = commands.add_parser("plan", help="what a plan costs: ε, attack risk, efficiency")
+    plan = add_command(commands, "plan", _plan, "what a plan costs: ε, attack risk, efficiency")
     plan.add_argument("--records", type=int, required=True, help="N, number of records")
     plan.add_argument("--batch", type=int, required=True, help="S, expected batch size")
     length = plan.add_mutually_exclusive_group(required=True)
@@ -42,12 +43,10 @@ def add_plan(commands: Any) -> None:
     )
     plan.add_argument("--accountant", default="pld", help="accountant for --target-epsilon (default: pld)")
     plan.add_argument("--delta", type=float, required=True, help="δ, well below 1/N")
-    add_json(plan)
-    plan.set_defaults(run=_plan)
 
 
 def _plan(options: argparse.Namespace) -> None:
-    check_accountant(options.accountant)
+    validate.one_of("accountant", options.accountant, ACCOUNTANTS)
     plan = PrivacyPlan(
         records=options.records,
         expected_batch=options.batch,
@@ -70,59 +69,42 @@ def _plan(options: argparse.Namespace) -> None:
         )
     accounts, risk, efficiency = plan.accounts(), plan.risk(), plan.efficiency
     described = {**dataclasses.asdict(plan), "sampling_rate": plan.sampling_rate, "epochs": plan.epochs}
-    if options.json:
-        print_costs_as_json(
-            plan=described,
-            accounts=accounts,
-            risk=risk,
-            efficiency=efficiency,
-            notes=plan.warnings(),
-        )
-        return
-    print(
+    answer(
+        options,
+        {"plan": described, "efficiency": efficiency} | costs(accounts, risk, plan.warnings()),
         f"Plan: N = {plan.records:,}, S = {plan.expected_batch:,} (q = {plan.sampling_rate:.4g}), "
         f"T = {plan.steps:,} steps (epochs: {plan.epochs:.4g}), σ = {plan.noise_multiplier:.5g}, "
-        f"δ = {brief(plan.delta)}"
-    )
-    print_accounts(accounts)
-    print_risk(risk)
-    print(
+        f"δ = {brief(plan.delta)}",
+        *cost_lines(accounts, risk),
         f"\nEfficiency {efficiency:.0%}: signal over noise, as a share of what full batches would have "
-        "at the same ε and δ."
+        "at the same ε and δ.",
+        *note_lines(plan.warnings()),
     )
-    print_notes(plan.warnings())
 
 
-def print_costs_as_json(accounts: Mapping[str, Account], risk: AttackRisk, **content: Any) -> None:
-    """Print an object in which ε is null where it is infinite or does not apply; `reasons` says which."""
+def costs(accounts: Mapping[str, Account], risk: AttackRisk, notes: Sequence[str]) -> dict[str, Any]:
+    """Return costs for JSON: ε is null where it is infinite or does not apply; `reasons` says which."""
     finite = {
         name: item.epsilon if item.epsilon is not None and math.isfinite(item.epsilon) else None
         for name, item in accounts.items()
     }
     reasons = {name: item.note for name, item in accounts.items() if item.note}
-    print_json(content | {"epsilon": finite, "reasons": reasons, "risk": risk.summary()})
+    return {"notes": notes, "epsilon": finite, "reasons": reasons, "risk": risk.summary()}
 
 
-def print_accounts(accounts: Mapping[str, Account]) -> None:
-    """Print ε by every accountant."""
-    print(f"\n{'accountant':<28}{'ε':>12}   note")
+def cost_lines(accounts: Mapping[str, Account], risk: AttackRisk) -> Iterator[str]:
+    """Yield ε by every accountant, and what an attacker can do at best."""
+    yield f"\n{'accountant':<28}{'ε':>12}   note"
     for name, item in accounts.items():
         value = "–" if item.epsilon is None else stated(item.epsilon, 6)
         known = ACCOUNTANTS[name]
-        print(f"{known.label:<28}{value:>12}   {item.note or known.why}".rstrip())
-
-
-def print_risk(risk: AttackRisk) -> None:
-    """Print what an attacker can do at best."""
+        yield f"{known.label:<28}{value:>12}   {item.note or known.why}".rstrip()
     found = [percent_up(float(share)) for share in risk.true_positive_rate([0.001, 0.01, 0.05])]
-    print(f"\nAttack risk: {risk.sentence()}")
-    print(
-        f"  found at 0.1 / 1 / 5% false alarms: {' / '.join(found)}; advantage {percent_up(risk.advantage)}"
-    )
-    print(f"  {risk.gaussian_claim()}")
+    yield f"\nAttack risk: {risk.sentence()}"
+    yield f"  found at 0.1 / 1 / 5% false alarms: {' / '.join(found)}; advantage {percent_up(risk.advantage)}"
+    yield f"  {risk.gaussian_claim()}"
 
 
-def print_notes(notes: Sequence[str]) -> None:
-    """Print warnings about the plan."""
-    for note in notes:
-        print(f"\nWarning: {note}")
+def note_lines(notes: Sequence[str]) -> list[str]:
+    """Return warnings about a plan or a ledger, each after an empty line."""
+    return [f"\nWarning: {note}" for note in notes]

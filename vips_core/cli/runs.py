@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from vips_core.audits import job
-from vips_core.cli.audit import print_verdict
-from vips_core.cli.fit import print_result
-from vips_core.cli.terminal import add_json, answer, print_json
+from vips_core.cli.audit import verdict_lines
+from vips_core.cli.fit import result_lines
+from vips_core.cli.terminal import add_command, add_subcommands, answer
 from vips_core.jobs import execution, lifecycle
 from vips_core.models.task import TASKS
 from vips_core.privacy.accountants import stated
@@ -22,38 +22,30 @@ from vips_core.store.store import Store
 
 def add_runs(commands: Any) -> None:
     """Declare the options of `runs`."""
-    parser = commands.add_parser("runs", help="runs and their results")
-    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    known = actions.add_parser("list", help="runs, newest first")
+    actions = add_subcommands(commands.add_parser("runs", help="runs and their results"), "ACTION")
+    known = add_command(actions, "list", _list, "runs, newest first")
     known.add_argument("--data", help="only runs on this data set")
     known.add_argument("--model", choices=tuple(TASKS), help="only runs of this model")
     known.add_argument("--status", choices=STATUSES, help="only runs that are in this state")
-    known.set_defaults(run=_list)
-    show = actions.add_parser("show", help="one run with its request and results")
-    show.set_defaults(run=_show)
-    cancel = actions.add_parser("cancel", help="stop a run within one step; what it spent is settled")
-    cancel.set_defaults(run=_cancel)
-    export = actions.add_parser("export", help="write a report with everything needed to repeat a run")
+    show = add_command(actions, "show", _show, "one run with its request and results")
+    cancel = add_command(actions, "cancel", _cancel, "stop a run within one step; what it spent is settled")
+    export = add_command(actions, "export", _export, "write a report with everything needed to repeat a run")
     export.add_argument("--out", type=Path, required=True, metavar="FILE.zip", help="where to write it")
-    export.set_defaults(run=_export)
     for action in (show, cancel, export):
         action.add_argument("run_id", metavar="RUN")
-    add_json(known, show, cancel, export)
 
 
 def _list(options: argparse.Namespace) -> None:
     store = Store()
     lifecycle.end_abandoned(store)
     rows = store.runs(options.data, options.model, options.status)
-    if options.json:
-        print_json([asdict(row) for row in rows])
-        return
-    print(f"{'run':<10}{'state':<11}{'step':>9}  {'ε':>8}  {'started':<17} what")
-    for row in rows:
-        print(
-            f"{row.id:<10}{row.status:<11}{_progress(row):>9}  {stated(row.epsilon):>8}  "
-            f"{_when(row.started):<17} {_what(row)}"
-        )
+    lines = (
+        f"{row.id:<10}{row.status:<11}{_progress(row):>9}  {stated(row.epsilon):>8}  "
+        f"{_when(row.started):<17} {_what(row)}"
+        for row in rows
+    )
+    heading = f"{'run':<10}{'state':<11}{'step':>9}  {'ε':>8}  {'started':<17} what"
+    answer(options, [asdict(row) for row in rows], heading, *lines)
 
 
 def _show(options: argparse.Namespace) -> None:
@@ -63,24 +55,19 @@ def _show(options: argparse.Namespace) -> None:
     file = folder / (job.VERDICT if row.kind == AUDIT else execution.RESULT)
     result = json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
     held = cap_held(store.ledger_of(row), row.id)
-    if options.json:
-        cap = None if held is None else asdict(cap_in(held))
-        print_json(asdict(row) | {"cap": cap, "folder": str(folder), "result": result})
-        return
+    cap = None if held is None else asdict(cap_in(held))
     steps = "" if isinstance(row.plan, PurePlan) else f", step {row.step} of {row.steps}"
-    print(f"Run {row.id}: {_what(row)}, {row.status}{steps}, ε = {stated(row.epsilon)}")
-    if held is not None:
-        print(f"Cap when it was reserved: {held.describe()}")
-    if row.error:
-        print(f"Error: {row.error}")
-    for name, value in row.request.items():
-        print(f"  {name} = {value}")
+    lines = [f"Run {row.id}: {_what(row)}, {row.status}{steps}, ε = {stated(row.epsilon)}"]
+    lines += [] if held is None else [f"Cap when it was reserved: {held.describe()}"]
+    lines += [f"Error: {row.error}"] if row.error else []
+    lines += [f"  {name} = {value}" for name, value in row.request.items()]
     left = job.results(store, row.id) if row.kind == AUDIT else None
     if left is not None:
-        print_verdict(left[0])
+        lines += verdict_lines(left[0])
     elif result is not None:
-        print_result(result, (folder / execution.SUMMARY).read_text(encoding="utf-8"))
-    print(f"Files: {folder}")
+        lines += result_lines(result, (folder / execution.SUMMARY).read_text(encoding="utf-8"))
+    content = asdict(row) | {"cap": cap, "folder": str(folder), "result": result}
+    answer(options, content, *lines, f"Files: {folder}")
 
 
 def _cancel(options: argparse.Namespace) -> None:

@@ -5,7 +5,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from vips_core.cli.terminal import add_json, add_options, answer, progress_bar
+from vips_core.cli.terminal import add_command, add_options, add_subcommands, answer, progress_bar
 from vips_core.options import Option
 from vips_core.records import KINDS, PERSON
 from vips_core.records.files.identification import source_persons
@@ -23,18 +23,15 @@ NAMESPACE = {
 def add_shard(actions: Any) -> None:
     """Declare the options of `data shard`."""
     parser = actions.add_parser("shard", help="cut files that do not fit in memory into many small ones")
-    kinds = parser.add_subparsers(dest="kind", required=True, metavar="KIND")
+    kinds = add_subcommands(parser, "KIND")
     for name, kind in KINDS.items():
-        options = kinds.add_parser(name, help=kind.help)
+        options = add_command(kinds, name, _shard, kind.help)
         options.add_argument("files", nargs="+", type=Path, metavar="FILE", help=kind.formats)
         options.add_argument(
             "--out", required=True, help="folder for the shards, or an address that fsspec opens"
         )
         options.add_argument("--records-per-shard", type=int, help="by default as many as take 32 MB")
-        add_options(options, kind.options)
-        add_options(options, NAMESPACE)
-        add_json(options)
-        options.set_defaults(run=_shard)
+        add_options(options, {**kind.options, **NAMESPACE})
 
 
 def check_namespace(options: argparse.Namespace) -> None:

@@ -6,8 +6,14 @@ import json
 from pathlib import Path
 from typing import Any
 
-from vips_core.cli.cluster import add_cluster_options, chosen_cluster
-from vips_core.cli.terminal import add_json, print_json, progress_bar, show
+from vips_core.cli.terminal import (
+    add_cluster_options,
+    add_command,
+    answer,
+    chosen_cluster,
+    progress_bar,
+    show,
+)
 from vips_core.jobs import worker
 from vips_core.store.rows import FAILED
 from vips_core.store.store import Store
@@ -19,13 +25,11 @@ from vips_core.toml import read_toml_file
 
 def add_sweep(commands: Any) -> None:
     """Declare the options of `sweep`."""
-    parser = commands.add_parser("sweep", help="run a grid of settings with seeds, on public data")
+    parser = add_command(commands, "sweep", _sweep, "run a grid of settings with seeds, on public data")
     parser.add_argument("what", metavar="PRESET|FILE.toml", help=f"{', '.join(PRESETS)}, or a file")
     parser.add_argument("--size", choices=SIZES, help="of a preset: minutes, or the paper's grids")
     parser.add_argument("--out", type=Path, help="folder or .zip for report, figures and tables")
-    add_json(parser)
     add_cluster_options(parser)
-    parser.set_defaults(run=_sweep)
 
 
 def _sweep(options: argparse.Namespace) -> None:
@@ -72,21 +76,20 @@ def _tell(options: argparse.Namespace, definition: Sweep, store: Store, run_id: 
     cells = results.frame(definition, store)
     settings = ["series", "epsilon", "expected_batch", "score"]
     summary = results.summarise(cells, settings) if len(cells) else cells
-    if options.json:
-        content = {
-            "run": run_id,
-            "status": store.run(run_id).status,
-            "cells": len(definition.cells()),
-            "failed": [error for _, error in results.failures(definition, store)],
-            "written": str(out),
-            "summary": json.loads(summary.to_json(orient="records")),
-        }
-        print_json(content)
-        return
+    failures = results.failures(definition, store)
+    content = {
+        "run": run_id,
+        "status": store.run(run_id).status,
+        "cells": len(definition.cells()),
+        "failed": [error for _, error in failures],
+        "written": str(out),
+        "summary": json.loads(summary.to_json(orient="records")),
+    }
+    lines = []
     if len(summary):
         shown = summary.rename(columns={"low": "low (95%)", "high": "high (95%)"})
-        print(shown.to_string(index=False, na_rep="–", float_format=lambda value: f"{value:.4g}"))
-        print("\nMean and sd over seeds, and the 95% t-interval of the mean.")
-    for request, error in results.failures(definition, store):
-        print(f"Failed: {request.method}, seed {request.seed}: {error}")
-    print(f"Written to {out}: report.html, figures, tables, config, and how to repeat it.")
+        lines.append(shown.to_string(index=False, na_rep="–", float_format=lambda value: f"{value:.4g}"))
+        lines.append("\nMean and sd over seeds, and the 95% t-interval of the mean.")
+    lines += [f"Failed: {request.method}, seed {request.seed}: {error}" for request, error in failures]
+    lines.append(f"Written to {out}: report.html, figures, tables, config, and how to repeat it.")
+    answer(options, content, *lines)

@@ -1,21 +1,31 @@
-"""What commands share: `--json`, answers as JSON or in words, and progress bars."""
+"""What commands share: their declaration, answers as JSON or in words, clusters, and progress bars."""
 
 import argparse
 import contextlib
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tqdm import tqdm
 
+from vips_core.engines.cluster import Cluster
 from vips_core.options import Option
 
 
-def add_json(*parsers: argparse.ArgumentParser) -> None:
-    """Declare `--json`."""
-    for parser in parsers:
-        parser.add_argument("--json", action="store_true", help="print JSON")
+def add_command(
+    commands: Any, name: str, run: Callable[[argparse.Namespace], int | None], about: str
+) -> argparse.ArgumentParser:
+    """Declare a command that `run` does, with `--json`."""
+    parser: argparse.ArgumentParser = commands.add_parser(name, help=about)
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(run=run)
+    return parser
+
+
+def add_subcommands(parser: argparse.ArgumentParser, metavar: str, *, required: bool = True) -> Any:
+    """Let a command have subcommands, whose name is stored under the metavar in lower case."""
+    return parser.add_subparsers(dest=metavar.lower(), metavar=metavar, required=required)
 
 
 def add_options(parser: argparse.ArgumentParser, options: Mapping[str, Option]) -> None:
@@ -24,17 +34,34 @@ def add_options(parser: argparse.ArgumentParser, options: Mapping[str, Option]) 
         parser.add_argument(f"--{name}", type=option.kind, help=option.short_help.replace("%", "%%"))
 
 
-def print_json(content: Any) -> None:
-    """Print an object or a list as JSON."""
-    print(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))
-
-
-def answer(options: argparse.Namespace, content: Any, *sentences: str) -> None:
-    """Print the content as JSON where `--json` asks for it, otherwise sentences."""
+def answer(options: argparse.Namespace, content: Any, *lines: str) -> None:
+    """Print the content as JSON where `--json` asks for it, otherwise the lines."""
     if options.json:
-        print_json(content)
-    else:
-        print("\n".join(sentences))
+        print(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))
+    elif lines:
+        print("\n".join(lines))
+
+
+def add_cluster_options(parser: argparse.ArgumentParser) -> None:
+    """Declare the address of a cluster and its TLS."""
+    parser.add_argument(
+        "--cluster", metavar="ADDRESS", help="tls://host:port, tcp://127.0.0.1:port or local[N]"
+    )
+    for name, what in (("ca", "authority"), ("cert", "own certificate"), ("key", "own key")):
+        parser.add_argument(f"--tls-{name}", metavar="FILE", help=f"TLS of the cluster: {what}")
+    parser.add_argument(
+        "--insecure-cluster", action="store_true", help="let raw sums cross a network without TLS"
+    )
+
+
+def chosen_cluster(options: argparse.Namespace) -> Cluster | None:
+    """Return the cluster that the options name, which runs of this process and its children then find."""
+    if options.cluster is None:
+        return None
+    files = (options.tls_ca, options.tls_cert, options.tls_key)
+    cluster = Cluster(options.cluster, *files, options.insecure_cluster)
+    cluster.to_environment()
+    return cluster
 
 
 class _Shown:

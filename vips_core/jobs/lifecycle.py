@@ -129,9 +129,9 @@ class ClaimedRun:
         with self.store.database.write() as connection:
             row = self._row(connection)
             if released is None:
-                released = _announced(connection, row)
-                epsilon = _epsilon(row, released)
-            end(connection, row, status, released, epsilon=epsilon, error=error)
+                _end_as_announced(connection, row, status, error)
+            else:
+                end(connection, row, status, released, epsilon=epsilon, error=error)
         self.store.keep_head()
 
     def _row(self, connection: sqlite3.Connection) -> sqlite3.Row:
@@ -184,8 +184,7 @@ def end_abandoned(store: Store) -> list[str]:
             if row is not None and row["status"] == RUNNING:
                 status = CANCELLED if row["cancel"] else FAILED
                 error = f"its worker died after {row['step']} of {row['steps']} steps"
-                released = _announced(connection, row)
-                end(connection, row, status, released, epsilon=_epsilon(row, released), error=error)
+                _end_as_announced(connection, row, status, error)
                 ended.append(run_id)
         (store.folder(run_id) / DISK_SPACE).unlink(missing_ok=True)
     if ended:
@@ -193,12 +192,16 @@ def end_abandoned(store: Store) -> list[str]:
     return ended
 
 
-def _epsilon(row: sqlite3.Row, released: Sequence[SampledGaussian]) -> float | None:
-    """ε of what a run on private data may have released; on public data, what it last said itself."""
-    if row["fingerprint"] is None:
-        epsilon: float | None = row["epsilon"]
-        return epsilon
-    return budget.cost(released, json.loads(row["request"])["delta"])
+def _end_as_announced(
+    connection: sqlite3.Connection, row: sqlite3.Row, status: str, error: str | None
+) -> None:
+    """End a run of which only the releases that it announced are known; on public data it has none."""
+    rows = _of_run(connection, row["id"])
+    counts = [one.content["releases"] for one in chain.rows(rows) if one.kind == "announce"]
+    released = budget.prefix(_events(rows), max(counts, default=0)) if rows else ()
+    private = row["fingerprint"] is not None
+    epsilon = budget.cost(released, json.loads(row["request"])["delta"]) if private else row["epsilon"]
+    end(connection, row, status, released, epsilon=epsilon, error=error)
 
 
 def _announce(connection: sqlite3.Connection, run_id: str, releases: int, before: int) -> float:
@@ -216,14 +219,6 @@ def _announce(connection: sqlite3.Connection, run_id: str, releases: int, before
     content = {"releases": announced}
     chain.append(connection, "announce", reserve["fingerprint"], reserve["data"], content, run_id)
     return announced
-
-
-def _announced(connection: sqlite3.Connection, row: sqlite3.Row) -> tuple[SampledGaussian, ...]:
-    rows = _of_run(connection, row["id"])
-    if not rows:
-        return ()
-    counts = [one.content["releases"] for one in chain.rows(rows) if one.kind == "announce"]
-    return budget.prefix(_events(rows), max(counts, default=0))
 
 
 def _of_run(connection: sqlite3.Connection, run_id: str) -> list[sqlite3.Row]:

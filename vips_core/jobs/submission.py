@@ -44,7 +44,7 @@ class Prepared:
     @functools.cached_property
     def result_bytes(self) -> int:
         """About how many bytes the results take on the disk."""
-        if isinstance(self.plan, PurePlan):  # a few numbers
+        if self.request.chosen_method.pure:  # a few numbers
             return _BESIDES
         params = self.model.init(self.plan, np.random.default_rng(0))
         parameters = sum(int(array.nbytes) for array in saved.arrays(params).values())

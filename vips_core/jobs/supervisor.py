@@ -5,15 +5,13 @@ does what is due, in transactions that let several callers act at once. Workers 
 ones, which the dashboard keeps, wait with everything loaded; `vips_core.jobs.warm` is what they do.
 """
 
-import argparse
 import os
-import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
+from subprocess import DEVNULL, PIPE, Popen
 
 from vips_core import validate
 from vips_core.jobs import execution, lifecycle
@@ -21,41 +19,38 @@ from vips_core.kernels.pool import THREAD_VARIABLES
 from vips_core.store.rows import QUEUED, RUNNING
 from vips_core.store.store import Store
 
-_POLL = 0.5
+_POLL = 0.5  # seconds between two looks at the queue
 
 
-class Child(Protocol):
-    """A process that was started."""
+Poll = Callable[[], int | None]  # how what was started has ended; None while it goes on
 
-    def poll(self) -> int | None:
-        """Return how it ended, None while it lives."""
-        ...
+
+def _start_process(
+    home: Path, log: str | Path, *what: str, threads: int | None = None, pipes: bool = False
+) -> Popen[bytes]:
+    """Start a process of a store that outlives this one and prints its mistakes to a log."""
+    variables = {} if threads is None else dict.fromkeys(THREAD_VARIABLES, str(threads))
+    with (home / log).open("ab") as file:
+        return Popen(
+            [sys.executable, "-m", "vips_core", *what, "--home", str(home)],
+            stdin=PIPE if pipes else DEVNULL,
+            stdout=PIPE if pipes else file,
+            stderr=file,
+            bufsize=0,
+            start_new_session=True,
+            env=os.environ | variables,
+        )
 
 
 class WarmWorker:
     """A process that waits for runs of one store."""
 
     def __init__(self, home: Path, when_ready: Callable[[], object]) -> None:
-        self.home = home
-        self._given, self._answers, self._when_ready = 0, 0, when_ready
-        with (home / "workers.log").open("ab") as log:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "vips_core", "worker", "--home", str(home)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                bufsize=0,
-                start_new_session=True,
-            )
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._orders, self._answering = self._process.stdin, self._process.stdout
+        self.home, self._when_ready = home, when_ready
+        self._given = self._answers = 0
+        self._process = _start_process(home, "workers.log", "worker", pipes=True)
+        self.pid, self.poll = self._process.pid, self._process.poll
         threading.Thread(target=self._listen, daemon=True).start()
-
-    @property
-    def pid(self) -> int:
-        """The process."""
-        return self._process.pid
 
     @property
     def is_ready(self) -> bool:
@@ -67,44 +62,25 @@ class WarmWorker:
         """Whether it lives and has no run; one that still loads will have less to load than another."""
         return self.poll() is None and self._given == max(0, self._answers - 1)
 
-    def poll(self) -> int | None:
-        """Return how it ended, None while it lives."""
-        return self._process.poll()
-
-    def give(self, run_id: str, threads: int) -> "Order | None":
-        """Let it do a run; None where it has just ended."""
+    def give(self, run_id: str, threads: int) -> Poll | None:
+        """Let it do a run, which ends like a process of its own; None where it has just ended."""
         self._given += 1
+        number = self._given
         try:
-            self._orders.write(f"{run_id} {threads}\n".encode())
+            self._process.stdin.write(f"{run_id} {threads}\n".encode())  # type: ignore[union-attr]
         except (OSError, ValueError):  # of a pipe that the process, or `_listen` after it, has closed
             return None
-        return Order(self, self._given)
-
-    def has_done(self, number: int) -> bool:
-        """Whether so many orders were answered."""
-        return self._answers > number
+        return lambda: 0 if self._answers > number else self.poll()
 
     def _listen(self) -> None:
-        with self._orders, self._answering as answers:
-            for _ in answers:
+        with self._process:  # closes its pipes at the end, and leaves no zombie
+            for _ in self._process.stdout:  # type: ignore[union-attr]
                 self._answers += 1
                 if self._answers == 1:
                     self._when_ready()
-            self._process.wait()  # no zombie stays
 
 
-class Order:
-    """A run that was given to a warm process; it ends like a process of its own."""
-
-    def __init__(self, worker: WarmWorker, number: int) -> None:
-        self._worker, self._number = worker, number
-
-    def poll(self) -> int | None:
-        """Return how it ended, None while it is being done."""
-        return 0 if self._worker.has_done(self._number) else self._worker.poll()
-
-
-_children: list[tuple[str, Child]] = []  # with the run each was started for
+_children: list[tuple[str, Poll]] = []  # with the run each was started for
 _warm: list[WarmWorker] = []
 _handing_out = threading.Lock()
 
@@ -130,39 +106,28 @@ def keep_warm(store: Store) -> None:
             _warm.append(WarmWorker(store.home, when_ready=lambda: keep_warm(store)))
 
 
-def launch(store: Store, run_id: str, threads: int) -> Child:
+def launch(store: Store, run_id: str, threads: int) -> Poll:
     """Give a run to a process that waits, or start one; both are independent of this one."""
     with _handing_out:
         for worker in _warm:
-            if worker.home == store.home and worker.is_free and (order := worker.give(run_id, threads)):
-                return order
+            if worker.home == store.home and worker.is_free and (poll := worker.give(run_id, threads)):
+                return poll
     folder = store.folder(run_id)
     folder.mkdir(parents=True, exist_ok=True)
-    variables = dict.fromkeys(THREAD_VARIABLES, str(threads))
-    return _process(store, folder / execution.LOG, "worker", run_id, variables=variables)
+    return _unattended(_start_process(store.home, folder / execution.LOG, "worker", run_id, threads=threads))
 
 
 def detach(store: Store) -> None:
     """Keep the queue moving from a process of its own, which ends with the last run."""
-    _process(store, store.home / "supervisor.log", "supervisor")
+    _unattended(_start_process(store.home, "supervisor.log", "supervisor"))
 
 
-def _process(store: Store, log: Path, *what: str, variables: Mapping[str, str] | None = None) -> Child:
-    """Start a process that outlives this one and prints to a log."""
-    with log.open("ab") as file:
-        child = subprocess.Popen(
-            [sys.executable, "-m", "vips_core", *what, "--home", str(store.home)],
-            stdin=subprocess.DEVNULL,
-            stdout=file,
-            stderr=file,
-            start_new_session=True,
-            env=os.environ | (variables or {}),
-        )
-    threading.Thread(target=child.wait, daemon=True).start()  # no zombie stays
-    return child
+def _unattended(process: Popen[bytes]) -> Poll:
+    threading.Thread(target=process.wait, daemon=True).start()  # no zombie stays
+    return process.poll
 
 
-def start(store: Store, launch: Callable[[Store, str, int], Child] = launch) -> list[str]:
+def start(store: Store, launch: Callable[[Store, str, int], Poll] = launch) -> list[str]:
     """End the runs of dead workers, and start as many queued runs as the limit allows.
 
     Parameters
@@ -170,7 +135,7 @@ def start(store: Store, launch: Callable[[Store, str, int], Child] = launch) -> 
     store
         Whose runs wait.
     launch
-        Starts a process for a run, given how many threads it may use.
+        Starts a process for a run, given how many threads it may use, and returns its `Poll`.
 
     Returns
     -------
@@ -179,9 +144,9 @@ def start(store: Store, launch: Callable[[Store, str, int], Child] = launch) -> 
     """
     if store.database.read_only:
         return []
-    for run_id, child in list(_children):
-        if child.poll() is not None:
-            _children.remove((run_id, child))
+    for run_id, poll in list(_children):
+        if poll() is not None:
+            _children.remove((run_id, poll))
             lifecycle.drop_claim(store, run_id)
     lifecycle.end_abandoned(store)
     started: list[str] = []
@@ -200,17 +165,8 @@ def next_run(store: Store) -> tuple[str, int] | None:
     return claimed and (claimed[0], max(1, (os.cpu_count() or 1) // claimed[1]))
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def keep_moving(store: Store) -> None:
     """Keep the queue moving until no run waits or trains."""
-    parser = argparse.ArgumentParser(prog="python -m vips_core supervisor", description=__doc__)
-    parser.add_argument("--home", type=Path, help="folder of the store (default: VIPS_HOME)")
-    options = parser.parse_args(arguments)
-    try:
-        store = Store(options.home)
-        while store.runs(status=QUEUED) or store.runs(status=RUNNING):
-            start(store)
-            time.sleep(_POLL)
-    except ValueError as error:
-        print(error, file=sys.stderr)
-        return 2
-    return 0
+    while store.runs(status=QUEUED) or store.runs(status=RUNNING):
+        start(store)
+        time.sleep(_POLL)

@@ -4,6 +4,7 @@ The supervisor writes ``RUN THREADS`` to it, and it answers with an empty line w
 such order. It ends with its supervisor, or after idle minutes; a run that it has begun is always finished.
 """
 
+import contextlib
 import dataclasses
 import os
 import queue
@@ -32,44 +33,36 @@ _MOST_MEMORY = 2**30  # bytes; a process that has just loaded everything has a t
 _RECORDS, _STEPS = 64, 4  # of the runs that load code: the fourth step of topics is the first of its kind
 
 
-class Orders:
-    """The orders that come on a process's standard input; it is told `stop` by a signal."""
+Lines = queue.SimpleQueue[bytes | None]  # what a process is told; None is the end
 
-    def __init__(self) -> None:
-        self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        self._answers = os.dup(1)
-        threading.Thread(target=self._read, daemon=True).start()
 
-    def __iter__(self) -> Iterator[tuple[str, int]]:
-        while True:
-            self._answer()
-            try:
-                line = self._lines.get(timeout=IDLE)
-            except queue.Empty:
-                return
-            if line is None:
-                return
-            run_id, threads = line.decode().split()
-            yield run_id, int(threads)
+def read_lines() -> Lines:
+    """Return a queue of the lines of standard input, and of None at its end."""
+    lines: Lines = queue.SimpleQueue()
 
-    def has_next(self) -> bool:
-        """Whether one has come, or the end of them."""
-        return not self._lines.empty()
-
-    def stop(self) -> None:
-        """End the orders."""
-        self._lines.put(None)
-
-    def _answer(self) -> None:
-        try:
-            os.write(self._answers, b"\n")
-        except OSError:  # the supervisor is gone
-            self.stop()
-
-    def _read(self) -> None:
+    def read() -> None:
         for line in sys.stdin.buffer:
-            self._lines.put(line)
-        self.stop()
+            lines.put(line)
+        lines.put(None)
+
+    threading.Thread(target=read, daemon=True).start()
+    return lines
+
+
+def orders(lines: Lines) -> Iterator[tuple[str, int]]:
+    """Yield each run with its threads, and say before each that the process is free."""
+    answers = os.dup(1)  # standard output goes to the log of each run
+    while True:
+        with contextlib.suppress(OSError):  # the supervisor is gone, and the lines end with what it ordered
+            os.write(answers, b"\n")
+        try:
+            line = lines.get(timeout=IDLE)
+        except queue.Empty:
+            return
+        if line is None:
+            return
+        run_id, threads = line.decode().split()
+        yield run_id, int(threads)
 
 
 def write_output_to(log: Path) -> None:

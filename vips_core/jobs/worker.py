@@ -1,6 +1,5 @@
-"""One run: `main` in a process of its own (`python -m vips_core worker`), `work` in the caller's."""
+"""Runs: `work` does one in this process; `run_one` and `serve` are what a worker process does."""
 
-import argparse
 import contextlib
 import errno
 import functools
@@ -10,7 +9,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +20,9 @@ from vips_core.jobs.request import Request
 from vips_core.jobs.submission import Prepared, check_private, prepare, queue
 from vips_core.privacy.accountants import stated
 from vips_core.privacy.ledger import Ledger
-from vips_core.privacy.plan import PurePlan
 from vips_core.rounding import brief
 from vips_core.store.database import StoreError
-from vips_core.store.rows import CANCELLED, DONE, FAILED, FIT
+from vips_core.store.rows import CANCELLED, DONE, FAILED
 from vips_core.store.store import Store
 
 OnStep = Callable[[Any], object]  # of a fit's Progress or of a sweep's CellProgress
@@ -144,16 +142,13 @@ def train(run: ClaimedRun, on_step: OnStep | None, prepared: Prepared | None = N
     finally:
         follow.free_disk_space()
     spent = result["epsilon"]
-    if isinstance(prepared.plan, PurePlan):
+    if prepared.request.chosen_method.pure:
         run.advance(1, 1)  # its only answer is there
     run.finish(
         CANCELLED if follow.stopped else DONE,
         follow.ledger.events(),
         epsilon=spent.get("pld", spent.get("pure")),
     )
-
-
-_JOBS = {FIT: train}
 
 
 class _Follower:
@@ -240,49 +235,31 @@ def _log(run: ClaimedRun) -> None:
         print(f"the log cannot be written: {error}", file=sys.stderr)
 
 
-def main(
-    arguments: Sequence[str] | None = None,
-    jobs: Mapping[str, Job] | None = None,
-    then: Callable[[Store], object] = supervisor.start,
-) -> int:
-    """Do one run, `then` start queued ones; without a run, do those ordered on standard input.
-
-    SIGTERM asks it to stop within one step. `jobs` says what runs of each kind do; left out, there are only
-    those that train one model.
-    """
-    parser = argparse.ArgumentParser(prog="python -m vips_core worker", description=__doc__)
-    parser.add_argument("run_id", metavar="RUN_ID", nargs="?")
-    parser.add_argument("--home", type=Path, help="folder of the store (default: VIPS_HOME)")
-    options = parser.parse_args(arguments)
+def run_one(
+    store: Store, run_id: str, jobs: Mapping[str, Job], then: Callable[[Store], object] = supervisor.start
+) -> None:
+    """Do one run, which SIGTERM stops within a step; `then` starts queued ones."""
     asked = threading.Event()
-    try:
-        store = Store(options.home)
-        if options.run_id is None:
-            return _serve(store, asked, jobs or _JOBS)
-        signal.signal(signal.SIGTERM, lambda number, frame: asked.set())
-        _do(store, options.run_id, asked, jobs or _JOBS)
-        then(store)
-    except (ValueError, OSError) as error:
-        print(error, file=sys.stderr)
-        return 2
-    return 0
+    signal.signal(signal.SIGTERM, lambda number, frame: asked.set())
+    _do(store, run_id, asked, jobs)
+    then(store)
 
 
 def _do(store: Store, run_id: str, asked: threading.Event, jobs: Mapping[str, Job]) -> None:
     work(store, run_id, lambda progress: asked.is_set(), jobs[store.run(run_id).kind])
 
 
-def _serve(store: Store, asked: threading.Event, jobs: Mapping[str, Job]) -> int:
-    """Do the runs that are ordered, and after each those that wait."""
-    orders = warm.Orders()
+def serve(store: Store, jobs: Mapping[str, Job]) -> None:
+    """Do the runs that are ordered on standard input, and after each those that wait, until SIGTERM."""
+    asked, lines = threading.Event(), warm.read_lines()
 
     def stop(number: int, frame: Any) -> None:
         asked.set()
-        orders.stop()
+        lines.put(None)
 
     signal.signal(signal.SIGTERM, stop)
-    warm.load_code(enough=orders.has_next)
-    for order in orders:
+    warm.load_code(enough=lambda: not lines.empty())
+    for order in warm.orders(lines):
         run: tuple[str, int] | None = order
         while run is not None:
             run_id, threads = run
@@ -297,7 +274,6 @@ def _serve(store: Store, asked: threading.Event, jobs: Mapping[str, Job]) -> int
                 run = None
         if warm.has_grown():
             break
-    return 0
 
 
 def give_way() -> None:

@@ -138,22 +138,7 @@ class VariantModel(Generic[Params, DataIn]):
             return self.algorithm.update(params, released, step)
 
     def recommend(self, *, records: int, epsilon: float, delta: float, epochs: float) -> PrivacyPlan:
-        """Return the recommended plan within `epochs` passes, from public quantities.
-
-        Parameters
-        ----------
-        records
-            N.
-        epsilon, delta
-            The budget, by PLD.
-        epochs
-            Passes over the data, at most.
-
-        Returns
-        -------
-        PrivacyPlan
-            Calibrated to spend `epsilon`.
-        """
+        """Return the plan that suits the variant; `vips_core.recommend` says what the arguments are."""
         epochs = validate.positive("epochs", epochs)
         return self.algorithm.recommend(records=records, epsilon=epsilon, delta=delta, epochs=epochs)
 
@@ -167,21 +152,7 @@ def most_efficient(*, records: int, epsilon: float, delta: float, epochs: float)
     """Return the plan with the highest efficiency within `epochs`, and with the most steps among equals.
 
     Full batches lose nothing to subsampling, so they are taken as soon as one pass is allowed; below that,
-    one batch as large as the compute allows.
-
-    Parameters
-    ----------
-    records
-        N.
-    epsilon, delta
-        The budget, by PLD.
-    epochs
-        Passes over the data, at most.
-
-    Returns
-    -------
-    PrivacyPlan
-        Calibrated to spend `epsilon`.
+    one batch as large as the compute allows. `vips_core.recommend` says what the arguments are.
 
     Examples
     --------

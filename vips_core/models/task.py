@@ -5,7 +5,7 @@ A model is one folder in `vips_core/models`. The `task.py` in it ends with `regi
 find it in `TASKS` and know no model by name.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,17 +35,17 @@ class Method:
     variant
         Of the model.
     accountant
-        The one that always relates its ε and its noise; None where the request chooses.
+        The accountant it always uses; None where the request chooses.
     refused_options
         Options that cannot be given with it, each with the reason.
     ignored_options
-        Options that it does not look at, which its requests therefore do not have.
+        Options that it ignores; its requests leave them out.
     pure
-        How it trains where it answers once, outside the wall, with its own proof of pure ε-DP.
+        How it trains in one release outside the wall, with its own proof of pure ε-DP; None for all others.
     refused_on_private
-        Why it may not run on private data; empty where it may.
+        Why it is refused on private data; empty where it is allowed.
     proof
-        With `pure`: the mechanism and what its proof is about, as a report says it.
+        With `pure`: the mechanism and what its proof covers, for reports.
     """
 
     name: str
@@ -91,7 +91,7 @@ class PaperSettings:
     Attributes
     ----------
     figures
-        What a sweep draws, to the figure or table of the paper that shows the same.
+        Maps each chart of a sweep to the paper's figure or table that shows the same.
     records
         N of the paper's data; None where a sweep's own data set has that many.
     batches, noises, delta
@@ -107,7 +107,7 @@ class PaperSettings:
 
 @dataclass(frozen=True)
 class Chart:
-    """What a task has to show of fits, as a table; reports draw it.
+    """A table that shows something about fits; reports draw it.
 
     Attributes
     ----------
@@ -184,7 +184,7 @@ class Task:
     name, title, help
         In commands and config files, in menus, and in one line.
     product
-        What a fit is, as the title of its report says it.
+        Title of a fit's report.
     kind
         Name of the kind of records that it reads.
     model_types
@@ -196,13 +196,13 @@ class Task:
     tables
         Names of the tables in its reports.
     epochs
-        Passes over the data, where a request leaves them open.
+        Passes over the data when a request does not say.
     options
-        What only this model has, besides `SPENDING`.
+        The model's own options, besides `SPENDING`.
     clipping, tuning
         How one record is bounded, and on which data constants were chosen.
     paper
-        Where the paper shows it; None where it does not.
+        Where the paper shows the model; None where it does not.
     score_code
         Python expression of the validation score, given `fit` and `data`.
     """
@@ -282,23 +282,8 @@ def evenly_spread(records: Any, count: int) -> Any:
 
 
 TASKS: dict[str, Task] = {}  # registered tasks by the name of their model
+TITLES: dict[str, str] = {}  # their titles, for menus
 METHODS: dict[str, Method] = {}  # methods of all tasks by name
-
-
-class _Titles(Mapping[str, str]):
-    """The titles of the registered tasks, by the name of their model."""
-
-    def __getitem__(self, name: str) -> str:
-        return TASKS[name].title
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(TASKS)
-
-    def __len__(self) -> int:
-        return len(TASKS)
-
-
-TITLES = _Titles()  # for menus: it follows later registrations
 
 
 def register(task: Task) -> None:
@@ -312,7 +297,7 @@ def register(task: Task) -> None:
     if task.name in TASKS:
         raise ValueError(f"the model {task.name} is registered already")
     validate.one_of("kind", task.kind, KINDS)
-    TASKS[task.name] = task
+    TASKS[task.name], TITLES[task.name] = task, task.title
     METHODS.update({name: method for name, method in task.methods.items() if name not in METHODS})
 
 

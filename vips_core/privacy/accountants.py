@@ -211,8 +211,8 @@ ACCOUNTANTS: Mapping[str, Accountant] = {
 
 def account(events: Sequence[SampledGaussian], delta: float, accountant: str) -> Account:
     """Return ε of any sequence of releases by one accountant, with its reason or caution."""
-    check_accountant(accountant)
-    check_delta(delta)
+    validate.one_of("accountant", accountant, ACCOUNTANTS)
+    validate.share("delta", delta)
     merged = merge(within_range(event) for event in events)
     if not merged:
         return Account(0.0, "Nothing was released.")
@@ -245,13 +245,3 @@ def stated(epsilon: float | None, digits: int = 4) -> str:
     ('1.001', '∞')
     """
     return "∞" if epsilon is None or math.isinf(epsilon) else f"{rounding.up(epsilon, digits):g}"
-
-
-def check_accountant(name: str) -> None:
-    """Refuse an unknown accountant, naming the known ones."""
-    validate.one_of("accountant", name, ACCOUNTANTS)
-
-
-def check_delta(delta: float) -> None:
-    """Refuse a δ outside (0, 1)."""
-    validate.share("delta", delta)

@@ -10,7 +10,9 @@ from vips_core.privacy import accountants, gaussian
 from vips_core.privacy.events import LEAST_NOISE, MOST_NOISE, SampledGaussian
 from vips_core.privacy.tradeoff import AttackRisk, RiskLimit
 
-_TOLERANCE = 1e-5  # relative excess of the noise multiplier over the least: below the digits that pages show
+# Relative excess of the noise multiplier over the least: at most one in its fifth digit, the last that is
+# printed. The search converges so fast that 1e-10 would cost one or two more evaluations of ε.
+_TOLERANCE = 1e-5
 _COARSE = 1.1  # ratio between batch sizes tried first, before the search is refined to one record
 
 

@@ -94,9 +94,14 @@ def chance_to_be_drawn(events: Sequence[SampledGaussian]) -> float:
     return min(1.0, -math.expm1(log_never) * (1 + 1e-12))
 
 
+def squared_mu(events: Iterable[SampledGaussian]) -> float:
+    """Return μ² of these releases if their batches were full: Σ 1/σ²."""
+    return sum(event.count / event.noise_multiplier**2 for event in events)
+
+
 def join_full_batches(events: Iterable[SampledGaussian]) -> list[SampledGaussian]:
     """Replace noisy full-batch events by the one Gaussian that equals them: 1/σ² = Σ 1/σᵢ²."""
     events = list(events)
     sampled = [event for event in events if event.sampling_rate < 1]
-    precision = sum(event.count / event.noise_multiplier**2 for event in events if event.sampling_rate == 1)
+    precision = squared_mu(event for event in events if event.sampling_rate == 1)
     return sampled + ([SampledGaussian(1.0, precision**-0.5)] if precision else [])

@@ -19,9 +19,11 @@ import scipy  # its parts load when they are used
 
 from vips_core import validate
 from vips_core.privacy import gaussian, moments
-from vips_core.privacy.events import LEAST_NOISE, SampledGaussian
+from vips_core.privacy.events import LEAST_NOISE, SampledGaussian, squared_mu
 
-_LARGEST_ORDER = 1e5  # of the Rényi divergence: for a cap it costs at most ln(1/δ)/10⁵ in ε
+# Of the Rényi divergence. The best order for a cap is about ln(1/δ)/ε, so only an ε below ln(1/δ)/10⁵ (2e-4
+# for δ = 1e-9) would want a larger one; with 10⁴, a cap of ε = 0.001 at δ = 1e-9 would admit nothing.
+_LARGEST_ORDER = 1e5
 _MOST_EPSILON, _LEAST_DELTA = 1e6, 1e-300  # of a cap: beyond any meaningful promise, and far from overflow
 
 
@@ -88,7 +90,7 @@ class PrivacyFilter:
             return math.inf  # counts as no noise
         shares = [moments.renyi_divergence(events, self.order) / self._divergence_room]
         if _all_full(events):
-            shares.append(_squared_mu(events) / self._squared_mu_room)
+            shares.append(squared_mu(events) / self._squared_mu_room)
         return min((share for share in shares if share >= 0), default=math.inf)
 
     def fits(self, events: Sequence[SampledGaussian]) -> bool:
@@ -119,8 +121,3 @@ def _check_cap(epsilon: float, delta: float) -> None:
 
 def _all_full(events: Sequence[SampledGaussian]) -> bool:
     return all(event.sampling_rate == 1 for event in events)
-
-
-def _squared_mu(events: Sequence[SampledGaussian]) -> float:
-    """μ² of releases on full batches: Σ 1/σ²."""
-    return sum(event.count / event.noise_multiplier**2 for event in events)

@@ -150,7 +150,7 @@ class Ledger:
 
     def ideal_delta(self, delta: float) -> float:
         """Return the part of δ that is left for accountants, which assume ideal noise."""
-        accountants.check_delta(delta)
+        validate.share("delta", delta)
         distance = self.noise_distance
         if delta <= distance:
             raise ValueError(
@@ -193,8 +193,13 @@ class Ledger:
     @classmethod
     def from_json(cls, text: str) -> "Ledger":
         """Read a ledger back, checking every value."""
-        content = _parsed(text)
-        if content.get("format") != FORMAT:
+        try:
+            content = json.loads(text)
+        except RecursionError:
+            raise ValueError("the ledger is nested too deeply") from None
+        except ValueError as error:
+            raise ValueError(f"the ledger is not JSON: {error}") from None
+        if not isinstance(content, dict) or content.get("format") != FORMAT:
             raise ValueError(f"the ledger must be a JSON object whose format is {FORMAT!r}")
         if content.get("neighbours") != NEIGHBOURS:
             raise ValueError(
@@ -210,18 +215,6 @@ class Ledger:
         if not isinstance(seeded, bool):
             raise ValueError(f"the ledger's seeded must be true or false, got {seeded!r}")
         return cls(validate.whole("the ledger's records", records, low=1, high=2**53), seeded, entries)
-
-
-def _parsed(text: str) -> dict[str, Any]:
-    try:
-        content = json.loads(text)
-    except RecursionError:
-        raise ValueError("the ledger is nested too deeply") from None
-    except ValueError as error:
-        raise ValueError(f"the ledger is not JSON: {error}") from None
-    if not isinstance(content, dict):
-        raise ValueError(f"the ledger must be a JSON object whose format is {FORMAT!r}")
-    return content
 
 
 def _entry(item: Mapping[str, Any]) -> LedgerEntry:

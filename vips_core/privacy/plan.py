@@ -149,7 +149,7 @@ class PrivacyPlan:
         The result never exceeds `epsilon`. `noise_multiplier` is the smallest that will do; `steps` and
         `expected_batch` (at the same number of steps) are the largest.
         """
-        accountants.check_accountant(accountant)
+        validate.one_of("accountant", accountant, accountants.ACCOUNTANTS)
         validate.positive("epsilon", epsilon)
         validate.one_of("solve", solve, ("noise_multiplier", "steps", "expected_batch"))
         if solve == "noise_multiplier":

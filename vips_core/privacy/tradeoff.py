@@ -12,7 +12,7 @@ from scipy.special import ndtri
 from vips_core import rounding, validate
 from vips_core.kernels import Array
 from vips_core.privacy import gaussian, moments, pld
-from vips_core.privacy.events import LEAST_NOISE, SampledGaussian, fewer, merge, within_range
+from vips_core.privacy.events import LEAST_NOISE, SampledGaussian, fewer, merge, squared_mu, within_range
 
 _LEAST_DELTA = 1e-10  # δ from which μ holds: below 1/N for all people on earth (as in Gomez et al.'s gdpnum)
 _LARGEST_EPSILON = 600.0  # largest ε of the profile: e^ε stays finite, and larger ones add no information
@@ -118,7 +118,7 @@ class AttackRisk:
         """
         if self._open:
             return None
-        of_full_batches = math.sqrt(sum(event.count / event.noise_multiplier**2 for event in self._events))
+        of_full_batches = math.sqrt(squared_mu(self._events))
         if self._is_one_gaussian or self._whole_profile[1][-1] > self.gaussian_delta:
             return of_full_batches
         return min(of_full_batches, gaussian.dominating_mu(*self._whole_profile))
@@ -164,17 +164,13 @@ class AttackRisk:
 
     def sentence(self, unit: str | None = None) -> str:
         """Return the risk as a sentence, for people or for another unit, such as "one document"."""
-        detected = _people(100 * float(self.true_positive_rate(0.01)))
-        if unit is not None:
-            return (
-                f"An attacker tests whether {unit} is in the data and accepts one false alarm per 100 that "
-                f"are not. Of 100 that are, the best possible test finds at most {detected}; guessing "
-                "finds 1."
-            )
+        detected = f"{rounding.up(100 * float(self.true_positive_rate(0.01)), 2):g}"
+        tested, absent, present = f"{unit} is in the data", "that are not", "that are"
+        if unit is None:
+            tested, absent, present = "people took part", "outsiders", "people who did take part"
         return (
-            "An attacker tests whether people took part and accepts one false alarm per 100 outsiders. "
-            f"Of 100 people who did take part, the best possible test finds at most {detected}; guessing "
-            "finds 1."
+            f"An attacker tests whether {tested} and accepts one false alarm per 100 {absent}. Of 100 "
+            f"{present}, the best possible test finds at most {detected}; guessing finds 1."
         )
 
 
@@ -259,7 +255,3 @@ class RiskLimit:
         if self.posterior is not None:
             return f"posterior = {self.posterior:g} from prior = {self.prior:g} {at}"
         return f"true_positive_rate = {self.true_positive_rate:g} {at}"
-
-
-def _people(count: float) -> str:
-    return f"{rounding.up(count, 2):g}"

@@ -162,6 +162,15 @@ class RowsOfPersons(Records):
         rows = np.bincount(self.persons)
         return np.asarray(np.where(rows > 1, _ROUNDED_DOWN / rows, 1.0)[self.persons])
 
+    def _by_person(self, *rows: Any) -> tuple[Any, ...]:
+        """Return arrays of rows ordered by person, and number the persons."""
+        if self.persons is None:
+            return rows
+        persons = person_numbers(self.persons, rows[0].shape[0])
+        order = np.argsort(persons, kind="stable")
+        vars(self).update(persons=frozen(persons[order]))
+        return tuple(array[order] for array in rows)
+
     def __len__(self) -> int:
         if self.persons is None:
             return self.row_count

@@ -1,4 +1,4 @@
-"""Public knowledge of English: words by frequency, and vectors of their meaning."""
+"""Public knowledge of English: words by frequency, and word vectors."""
 
 import functools
 from pathlib import Path
@@ -21,7 +21,7 @@ def english_words() -> tuple[str, ...]:
     Returns
     -------
     tuple of str
-        10,000 words in small letters.
+        10,000 words in lower case.
 
     Examples
     --------
@@ -33,10 +33,10 @@ def english_words() -> tuple[str, ...]:
 
 @functools.lru_cache(maxsize=4)
 def word_vectors(vocabulary: tuple[str, ...]) -> Array:
-    """Return a vector for each word; words that occur in similar public texts have similar vectors.
+    """Return a vector for each word. Words that occur in similar public texts have similar vectors.
 
     The vectors are those of GloVe (J. Pennington, R. Socher and C. D. Manning, public domain), learned from
-    Wikipedia of 2014 and newspapers, in 32 directions; `sample_data/make.py` made the file.
+    Wikipedia of 2014 and newspapers, and reduced to 32 dimensions; `sample_data/make.py` made the file.
 
     Parameters
     ----------

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from vips_core import validate
-from vips_core.records.base import RowsOfPersons, frozen, owned, person_numbers
+from vips_core.records.base import RowsOfPersons, frozen, owned
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -51,11 +51,7 @@ class Images(RowsOfPersons):
             raise ValueError(f"bits must be uint8, one or more × {row_bytes}, got {bits.dtype} {bits.shape}")
         if pixels % 8 and (bits[:, -1] & (0xFF >> pixels % 8)).any():
             raise ValueError("bits after the last pixel must be 0")
-        if self.persons is not None:
-            persons = person_numbers(self.persons, len(bits))
-            order = np.argsort(persons, kind="stable")
-            bits = bits[order]
-            vars(self).update(persons=frozen(persons[order]))
+        (bits,) = self._by_person(bits)
         vars(self).update(bits=owned(bits, np.uint8), shape=shape)
 
     @classmethod

@@ -40,9 +40,9 @@ class Kind:
         What the user must say about a file, because it must not be learned from private records.
     required
         Options that every file needs, and the sentence that asks for them.
-    read, chunks, source_rows
-        Functions of a path and `options` that return all records; or some at a time, with their persons and
-        the bytes read; and, of the path alone, bytes that identify each row.
+    chunks, source_rows
+        Functions: of a path and `options`, records with their persons and the bytes read, `whole` or some at
+        a time; and, of the path alone, bytes that identify each row.
 
     Examples
     --------
@@ -61,7 +61,6 @@ class Kind:
     endings: tuple[str, ...]
     upload_help: str
     options: Mapping[str, Option]
-    read: Callable[..., Any]
     chunks: Callable[..., Iterator[tuple[Any, Any, int]]]
     source_rows: Callable[[Path], Iterator[bytes]]
     several_files: bool = False
@@ -127,7 +126,8 @@ class Kind:
         """
         if not path.exists():
             raise ValueError(f"there is no file {str(path)!r}")
-        return self.read(path, **self.checked(options))
+        records, persons, _ = next(self.chunks(path, **self.checked(options), whole=True))
+        return records if persons is None else records.concatenated([records], persons)
 
 
 KINDS: Mapping[str, Kind] = {
@@ -150,7 +150,6 @@ KINDS: Mapping[str, Kind] = {
                 "column": Option(str, "column of a CSV with one document per row"),
                 PERSON: _PERSON,
             },
-            documents.read,
             documents.chunks,
             documents.source_rows,
         ),
@@ -166,7 +165,6 @@ KINDS: Mapping[str, Kind] = {
                 "schema": Option(str, "TOML file with the public range of each predictor"),
                 PERSON: _PERSON,
             },
-            table.read,
             table.chunks,
             table.source_rows,
             required=(
@@ -182,7 +180,6 @@ KINDS: Mapping[str, Kind] = {
             ("png", "npz"),
             "PNG files of one size, or an .npz with an array images (n × h × w).",
             {"threshold": Option(float, "grey pixels above are 1", 127.0), PERSON: _PERSON},
-            images.read,
             images.chunks,
             images.source_rows,
             several_files=True,

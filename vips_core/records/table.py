@@ -17,7 +17,6 @@ from vips_core.records.base import (
     RowsOfPersons,
     frozen,
     numbers,
-    person_numbers,
     sparse_rows,
     unique_names,
     whole_numbers,
@@ -82,13 +81,9 @@ class Table(RowsOfPersons):
             raise ValueError(f"x must be one or more rows × {len(names)} features, got shape {x.shape}")
         if y.shape != (x.shape[0],):
             raise ValueError(f"labels must have shape ({x.shape[0]},), got {y.shape}")
-        if self.persons is not None:
-            persons = person_numbers(self.persons, len(y))
-            order = np.argsort(persons, kind="stable")
-            x, y = x[order], frozen(y[order])
-            vars(self).update(persons=frozen(persons[order]))
+        x, y = self._by_person(x, y)
         vars(self).update(
-            x=_bounded(x, bound), y=y, feature_names=names, norm_bound=bound, missing_pairs=pairs
+            x=_bounded(x, bound), y=frozen(y), feature_names=names, norm_bound=bound, missing_pairs=pairs
         )
 
     @classmethod
@@ -160,7 +155,7 @@ class Table(RowsOfPersons):
             raise ValueError(f"may_be_missing names columns without a range: {validate.few(undeclared)}")
         columns, pairs = [("intercept", np.ones(len(frame)))], []
         for name, ends in ranges.items():
-            low, high = _checked_range(name, ends)
+            low, high = checked_range(name, ends)
             column = f"column {validate.shown(name)}"
             values = numbers(frame[name], column)
             missing = np.isnan(values)
@@ -338,13 +333,24 @@ def checked_missing_pairs(pairs: Any, columns: int) -> MissingPairs:
     return tuple(checked)
 
 
-def _checked_range(name: str, ends: Any) -> tuple[float, float]:
+def checked_range(name: str, ends: Any) -> tuple[float, float]:
+    """Return the public range (low, high) of a column; `ValueError` with one sentence if it is invalid.
+
+    Parameters
+    ----------
+    name
+        The column.
+    ends
+        Two finite numbers, the lower first.
+    """
     try:
         low, high = (validate.number("an end", end) for end in ends)
         validate.number("the width", high - low, low=sys.float_info.min)  # less is not precise
     except (TypeError, ValueError):
         column, got = validate.shown(name), validate.shown(ends)
-        raise ValueError(f"the range of {column} must be finite with low < high, got {got}") from None
+        raise ValueError(
+            f"the range of {column} must be [low, high] with finite low < high, got {got}"
+        ) from None
     return low, high
 
 

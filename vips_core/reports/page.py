@@ -5,7 +5,6 @@ import json
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -17,15 +16,12 @@ from vips_core.privacy.accountants import stated
 if TYPE_CHECKING:
     import pandas as pd
 
-LONG_TEXT = 40  # characters above which a cell's text may wrap: shorter ones keep columns narrow anyway
+# Characters above which a cell's text may wrap. page.css keeps such a cell at least 16rem wide, about 35
+# characters: a shorter text would not wrap anyway.
+LONG_TEXT = 40
 
 
-@dataclass(frozen=True)
-class HtmlTable:
-    """A table as texts: its head and its rows, as pairs of a text and a CSS class."""
-
-    head: list[tuple[str, str]]
-    rows: list[list[tuple[str, str]]]
+_Cells = list[tuple[str, str]]  # a row of an HTML table: each cell's text and CSS class
 
 
 def templates(package: str) -> Environment:
@@ -109,22 +105,22 @@ def plotly_script() -> Markup:
     return Markup(get_plotlyjs())
 
 
-def as_table(frame: "pd.DataFrame") -> HtmlTable:
-    """Return a table with readable numbers: four significant digits.
+def as_table(frame: "pd.DataFrame") -> tuple[_Cells, list[_Cells]]:
+    """Return head and rows of a table with readable numbers: four significant digits.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> as_table(pd.DataFrame({"name": ["a"], "value": [1234.5678]})).rows
+    >>> as_table(pd.DataFrame({"name": ["a"], "value": [1234.5678]}))[1]
     [[('a', ''), ('1,235', 'n')]]
     """
     numeric = [kind.kind in "fiu" for kind in frame.dtypes]
     head = [(str(name), "n" if right else "") for name, right in zip(frame.columns, numeric, strict=True)]
     rows = [
-        [_number(value) if right else _text(value) for value, right in zip(row, numeric, strict=True)]
+        [(_number(value), "n") if right else _text(value) for value, right in zip(row, numeric, strict=True)]
         for row in frame.itertuples(index=False, name=None)
     ]
-    return HtmlTable(head, rows)
+    return head, rows
 
 
 def scalar(text: Any) -> str:
@@ -168,12 +164,9 @@ def _text(value: Any) -> tuple[str, str]:
     return text, "wrap" if len(text) > LONG_TEXT else ""
 
 
-def _number(value: Any) -> tuple[str, str]:
-    if isinstance(value, float):
-        if math.isnan(value):
-            return "–", "n"
-        if math.isinf(value):
-            return "∞", "n"
-        if value != int(value) or abs(value) >= 1e6:
-            return f"{value:.4g}" if abs(value) < 1000 or abs(value) >= 1e6 else f"{value:,.0f}", "n"
-    return f"{int(value):,}", "n"
+def _number(value: float) -> str:
+    if not math.isfinite(value):
+        return "–" if math.isnan(value) else "∞"
+    if isinstance(value, float) and (abs(value) >= 1e6 or (abs(value) < 1000 and value != int(value))):
+        return f"{value:.4g}"
+    return f"{round(value):,}"

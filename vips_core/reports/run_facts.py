@@ -1,30 +1,28 @@
 """The facts of a run's report: what the run left, what the store knows, and the numbers of the guarantee."""
 
+import json
+import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vips_core import rounding
+from vips_core.jobs import execution
+from vips_core.jobs.request import Request
 from vips_core.privacy.accountants import ACCOUNTANTS, Account, account
 from vips_core.privacy.ledger import Ledger
 from vips_core.privacy.tradeoff import AttackRisk
-
-if TYPE_CHECKING:
-    import pandas as pd
-import json
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
-
-from vips_core.jobs import execution
-from vips_core.jobs.request import Request
 from vips_core.store import budget, pools
 from vips_core.store import ledger_chain as chain
 from vips_core.store.budget import Budget
 from vips_core.store.ledger_chain import LedgerRow
 from vips_core.store.rows import DONE, DataRow, RunRow
 from vips_core.store.store import Store
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MAIN = ("pld", "rdp", "moments", "moments_paper", "strong", "basic", "gaussian", "zcdp")
 

@@ -1,31 +1,24 @@
 """The report of a sweep: figures of its scores with their tables, what accountants say, and all results."""
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from vips_core import rounding
+from vips_core.csv_text import to_csv
 from vips_core.jobs.request import SPENDING
 from vips_core.models.task import METHODS, TASKS
 from vips_core.privacy.accountants import ACCOUNTANTS
 from vips_core.privacy.plan import PrivacyPlan
-from vips_core.reports import sweep_figures
+from vips_core.reports import bundle, page, sweep_figures
 from vips_core.reports.exhibits import Exhibit, exhibits_of
 from vips_core.reports.figures import METHOD_NAMES, Figure
+from vips_core.store.rows import versions
 from vips_core.store.store import Store
 from vips_core.sweeps import results
 from vips_core.sweeps.cells import cells_of
 from vips_core.sweeps.grid import Sweep
-
-if TYPE_CHECKING:
-    import pandas as pd
-import json
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
-
-from vips_core.csv_text import to_csv
-from vips_core.reports import bundle, page
-from vips_core.store.rows import versions
 
 if TYPE_CHECKING:
     import pandas as pd

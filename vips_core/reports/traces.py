@@ -33,16 +33,8 @@ def line(name: str, x: Any, y: Any, colour: str, dash: str = "solid", hover: str
     >>> line("Guessing", [0, 1], [0, 1], "#7F8A95", "dash")["hoverinfo"]
     'skip'
     """
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "name": name,
-        "x": x,
-        "y": y,
-        "line": {"color": colour, "dash": dash, "width": 2.5},
-        **_hover(hover),
-        **more,
-    }
+    pen = {"color": colour, "dash": dash, "width": 2.5}
+    return _scatter("lines", name, x, y, hover, line=pen) | more
 
 
 def marked_line(
@@ -65,16 +57,8 @@ def markers(
     name: str, x: Any, y: Any, colour: str, symbol: str = "circle", *, hover: str = "", **more: Any
 ) -> Trace:
     """Return symbols without a line; the rest is as for `line`."""
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "name": name,
-        "x": x,
-        "y": y,
-        "marker": {"size": 9, "color": colour, "symbol": symbol},
-        **_hover(hover),
-        **more,
-    }
+    marker = {"size": 9, "color": colour, "symbol": symbol}
+    return _scatter("markers", name, x, y, hover, marker=marker) | more
 
 
 def bars(name: str, values: Any, labels: Any, colour: Any, *, hover: str = "", **more: Any) -> Trace:
@@ -128,6 +112,10 @@ def axis(title: str, **more: Any) -> dict[str, Any]:
 def note(text: str, x: float, y: float, **more: Any) -> dict[str, Any]:
     """Return a text annotation without an arrow."""
     return {"text": text, "x": x, "y": y, "showarrow": False, **more}
+
+
+def _scatter(mode: str, name: str, x: Any, y: Any, hover: str, **style: Any) -> Trace:
+    return {"type": "scatter", "mode": mode, "name": name, "x": x, "y": y, **style, **_hover(hover)}
 
 
 def _hover(text: str) -> dict[str, str]:

@@ -23,10 +23,11 @@ SCHEMA = (
         private INTEGER NOT NULL, fingerprint TEXT NOT NULL, unit TEXT NOT NULL, schema TEXT NOT NULL,
         person_column TEXT, person_namespace TEXT, has_test INTEGER NOT NULL, created REAL NOT NULL
     ) STRICT""",
-    # Keyed digests of rows and persons, sorted; kept when the records are removed. Of private records here,
-    # of public and of held-out ones below.
-    "CREATE TABLE people (fingerprint TEXT PRIMARY KEY, digests BLOB NOT NULL) STRICT",
-    "CREATE TABLE public_people (fingerprint TEXT PRIMARY KEY, digests BLOB NOT NULL) STRICT",
+    # Keyed digests of rows and persons, sorted; kept when the records are removed. Their kind, that of the
+    # ledger's row which seals them, tells private records from public and held-out ones.
+    """CREATE TABLE people (
+        fingerprint TEXT NOT NULL, kind TEXT NOT NULL, digests BLOB NOT NULL, PRIMARY KEY (fingerprint, kind)
+    ) STRICT""",
     """CREATE TABLE runs (
         number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, kind TEXT NOT NULL,
         request TEXT NOT NULL, plan TEXT, model TEXT NOT NULL, data TEXT NOT NULL, fingerprint TEXT,
@@ -157,16 +158,9 @@ class Database:
         """Run a transaction that holds the write lock from its first read to its commit."""
         if self.read_only:
             raise StoreError(f"the store {self.path} is read-only here: nothing can be changed")
-        with self.lock, self.translated():
-            connection = self.connection()
+        with self.lock, self.translated(), self.connection() as connection:  # commits, or rolls back
             connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield connection
-                connection.execute("COMMIT")
-            except BaseException:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                raise
+            yield connection
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:

@@ -91,7 +91,12 @@ class DataSets(Home):
         """
         signature = declaration.author(by, reason)
         declaration.check_delta(cap, len(train), reason)
-        if _checked_name(name) in SAMPLES:
+        if not _NAME.fullmatch(name):
+            raise ValueError(
+                "the name of a data set must be 1 to 64 letters, digits, spaces, dots, dashes or "
+                f"underscores, and start with a letter or digit, got {name!r}"
+            )
+        if name in SAMPLES:
             raise ValueError(f"{name} is the name of a data set that comes with the project: choose another")
         if test is not None:
             check_alike(train, test)
@@ -136,7 +141,7 @@ class DataSets(Home):
                     people.keep(connection, mark, name, digests, people.PRIVATE if private else people.PUBLIC)
                     people.keep(connection, mark, name, test_digests, people.PUBLIC)
                     pools.link(connection, new, joining)
-                    if cap is not None and budget.cap_of(self._rows(connection, mark)) is None:
+                    if cap is not None and budget.cap_of(people.pool_rows(connection, mark)) is None:
                         declaration.append_cap(connection, mark, name, cap, signature)
         except BaseException:
             file.unlink(missing_ok=True)
@@ -150,7 +155,7 @@ class DataSets(Home):
         """Return the cap of records under any name, and their last declaration."""
         mark = self._fingerprint(train)
         with self.database.snapshot() as connection:
-            rows = self._rows(connection, mark)
+            rows = people.pool_rows(connection, mark)
         declared = [row.content for row in rows if row.kind == "data" and row.fingerprint == mark]
         return budget.cap_of(rows), declared[-1] if declared else {}
 
@@ -220,7 +225,7 @@ class DataSets(Home):
         declaration.check_delta(cap, row.records, reason)
         with self.database.write() as connection:
             self._check_whole(connection, _REFUSED)
-            budget.check_cap_change(self._rows(connection, row.fingerprint), cap, by, reason)
+            budget.check_cap_change(people.pool_rows(connection, row.fingerprint), cap, by, reason)
             declaration.append_cap(connection, row.fingerprint, name, cap, signature)
         self.keep_head()
 
@@ -263,7 +268,7 @@ class DataSets(Home):
             problems = self._ledger_problems(connection)
             if problems:  # rows that are gone would give budget back, and so would a table that says public
                 raise chain.not_whole(problems)
-            return budget.state(self._rows(connection, row.fingerprint) if row.private else [])
+            return budget.state(people.pool_rows(connection, row.fingerprint) if row.private else [])
 
     def ledger(self, data: str | None = None) -> list[LedgerRow]:
         """Return the rows of the ledger: all, or those that determine a data set's budget."""
@@ -271,7 +276,7 @@ class DataSets(Home):
             return chain.rows(self.database.read("SELECT * FROM ledger ORDER BY number"))
         mark = self._data(data)["fingerprint"]
         with self.database.reading() as connection:
-            return self._rows(connection, mark)
+            return people.pool_rows(connection, mark)
 
     def write_people(self, data: Sharded, sources: Sources) -> None:
         """Write beside shards who is in them, as digests that only this store can compare."""
@@ -335,7 +340,7 @@ class DataSets(Home):
         mark = self._data(name)["fingerprint"]
         with self.database.write() as connection:
             self._check_whole(connection, _NO_SEPARATION)
-            rows = self._rows(connection, mark)
+            rows = people.pool_rows(connection, mark)
             apart = set[str]()
             for other in others:
                 known = {row.fingerprint for row in rows if row.kind == "data" and row.data == other}
@@ -357,12 +362,3 @@ class DataSets(Home):
     def _key(self) -> str:
         with self.database.reading() as connection:
             return declaration.fingerprint_key(connection)
-
-
-def _checked_name(name: str) -> str:
-    if not _NAME.fullmatch(name):
-        raise ValueError(
-            "the name of a data set must be 1 to 64 letters, digits, spaces, dots, dashes or underscores, "
-            f"and start with a letter or digit, got {name!r}"
-        )
-    return name

@@ -20,9 +20,10 @@ from vips_core.files import make_private_folder
 from vips_core.store import declaration, people
 from vips_core.store import ledger_chain as chain
 from vips_core.store.database import Database, StoreError
-from vips_core.store.ledger_chain import LedgerRow
 
-if sys.platform != "win32":
+if sys.platform == "win32":
+    import msvcrt
+else:
     import fcntl
 
 _TEMPORARY = "tmp"  # folder within the store
@@ -117,10 +118,6 @@ class Home:
             chain.sign(connection)
         chain.keep_head(self.database, self._head_file)
 
-    def _rows(self, connection: sqlite3.Connection, fingerprint: str) -> list[LedgerRow]:
-        """Return the ledger of some records and all that share their budget, in the caller's transaction."""
-        return people.pool_rows(connection, [fingerprint])
-
 
 def _can_be_written(folder: Path) -> bool:
     file = folder / "store.db"
@@ -157,23 +154,13 @@ def _remove_if_abandoned(folder: Path) -> None:
             lock.unlink(missing_ok=True)
 
 
-if sys.platform != "win32":
-
-    def _lock(descriptor: int) -> bool:
-        """Lock a file, or return False if another process has locked it."""
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
-
-else:
-    import msvcrt
-
-    def _lock(descriptor: int) -> bool:
-        """Lock a file, or return False if another process has locked it."""
-        try:
+def _lock(descriptor: int) -> bool:
+    """Lock a file, or return False if another process has locked it."""
+    try:
+        if sys.platform == "win32":
             msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        return True
+        else:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):  # Windows raises the second
+        return False
+    return True

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from vips_core import files, rounding
-from vips_core.store.database import Database, StoreError
+from vips_core.store.database import Database, StoreError, insert
 
 GENESIS = "0" * 64
 KEY = "VIPS_LEDGER_KEY"  # environment variable
@@ -34,7 +34,6 @@ ROW_KINDS = {  # of rows, for people
     "settle": "Settled",
 }
 _LEAST_KEY = 16  # bytes
-_COLUMNS = ("number", "time", "kind", "fingerprint", "data", "run", "content", "previous")
 
 
 @dataclass(frozen=True)
@@ -127,19 +126,19 @@ def append(
     signing_key()
     head, last = _head(connection), _stored_head(connection)
     may_sign = head.count == 0 or (last is not None and last.hash == head.hash and _is_signed(last))
-    body = (
-        head.count + 1,
-        time.time(),
-        kind,
-        fingerprint,
-        data,
-        run,
-        json.dumps(content, sort_keys=True, allow_nan=False),
-        head.hash,
-    )
+    body = {
+        "number": head.count + 1,
+        "time": time.time(),
+        "kind": kind,
+        "fingerprint": fingerprint,
+        "data": data,
+        "run": run,
+        "content": json.dumps(content, sort_keys=True, allow_nan=False),
+        "previous": head.hash,
+    }
     seal = _seal(body)
-    connection.execute(f"INSERT INTO ledger VALUES ({', '.join('?' * 9)})", [*body, seal])
-    new = Head(body[0], seal)
+    insert(connection, "ledger", {**body, "hash": seal})
+    new = Head(head.count + 1, seal)
     _store_head(connection, replace(new, signature=_signature(new) if may_sign else ""))
 
 
@@ -284,15 +283,14 @@ def _head(connection: sqlite3.Connection) -> Head:
     return Head(0, GENESIS) if row is None else Head(row["number"], row["hash"])
 
 
-def _seal(body: Sequence[Any]) -> str:
-    named = dict(zip(_COLUMNS, body, strict=True))
+def _seal(body: Mapping[str, Any]) -> str:
     # Only a damaged file has values other than texts and numbers.
-    text = json.dumps(named, sort_keys=True, separators=(",", ":"), default=repr)
+    text = json.dumps(body, sort_keys=True, separators=(",", ":"), default=repr)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _is_sealed(row: sqlite3.Row) -> bool:
-    return bool(row["hash"] == _seal([row[name] for name in _COLUMNS]))
+    return bool(row["hash"] == _seal({name: row[name] for name in row.keys() if name != "hash"}))
 
 
 def _changed(number: int) -> str:

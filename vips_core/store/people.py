@@ -23,14 +23,14 @@ from vips_core.records import Sharded
 from vips_core.records.files.npz import plain_arrays
 from vips_core.records.shards import read_bytes, write_bytes
 from vips_core.store import ledger_chain as chain
-from vips_core.store.database import StoreError
+from vips_core.store.database import StoreError, insert
 
 Digests = npt.NDArray[np.uint64]
 _BESIDE = "people.npz"  # file beside shards
 _LONGEST = 64  # characters of a study's name, which reports and errors show
 _MOST_BESIDE = 8 << 30  # bytes of that file: a billion digests
 _NONE: Digests = np.empty(0, np.uint64)
-PRIVATE, PUBLIC = "people", "public_people"  # tables of digests, and kinds of rows that seal them
+PRIVATE, PUBLIC = "people", "public_people"  # kinds of digests, and of rows that seal them
 
 
 @dataclass(frozen=True)
@@ -130,9 +130,10 @@ def common(first: Digests, second: Digests) -> int:
     return int(np.count_nonzero(more[places] == fewer))
 
 
-def kept(connection: sqlite3.Connection, fingerprint: str, table: str) -> Digests:
+def kept(connection: sqlite3.Connection, fingerprint: str, kind: str) -> Digests:
     """Return the digests that are kept of some records."""
-    row = connection.execute(f"SELECT digests FROM {table} WHERE fingerprint = ?", [fingerprint]).fetchone()
+    statement = "SELECT digests FROM people WHERE fingerprint = ? AND kind = ?"
+    row = connection.execute(statement, [fingerprint, kind]).fetchone()
     if row is None:
         return _NONE
     if not isinstance(row["digests"], bytes) or len(row["digests"]) % _NONE.itemsize:
@@ -140,31 +141,33 @@ def kept(connection: sqlite3.Connection, fingerprint: str, table: str) -> Digest
     return np.frombuffer(row["digests"], np.uint64)
 
 
-def keep(connection: sqlite3.Connection, fingerprint: str, name: str, new: Digests, table: str) -> None:
+def keep(connection: sqlite3.Connection, fingerprint: str, name: str, new: Digests, kind: str) -> None:
     """Keep digests of records, besides those kept before, and their seal in the chain."""
-    before = kept(connection, fingerprint, table)
+    before = kept(connection, fingerprint, kind)
     every = _distinct(before, new)
     if every.size > before.size:
-        connection.execute(f"INSERT OR REPLACE INTO {table} VALUES (?, ?)", [fingerprint, every.tobytes()])
-        chain.append(connection, table, fingerprint, name, {"seal": _seal(every)})
+        values = {"fingerprint": fingerprint, "kind": kind, "digests": every.tobytes()}
+        insert(connection, "people", values, replace=True)
+        chain.append(connection, kind, fingerprint, name, {"seal": _seal(every)})
 
 
-def overlaps(connection: sqlite3.Connection, new: Digests, own: str, table: str = PRIVATE) -> dict[str, int]:
+def overlaps(connection: sqlite3.Connection, new: Digests, own: str, kind: str = PRIVATE) -> dict[str, int]:
     """Return how many digests each data set but one's own shares with new ones, by fingerprint."""
     if not new.size:
         return {}
-    others = connection.execute(f"SELECT fingerprint FROM {table} WHERE fingerprint != ?", [own]).fetchall()
-    counts = {row["fingerprint"]: common(kept(connection, row["fingerprint"], table), new) for row in others}
+    statement = "SELECT fingerprint FROM people WHERE fingerprint != ? AND kind = ?"
+    others = connection.execute(statement, [own, kind]).fetchall()
+    counts = {row["fingerprint"]: common(kept(connection, row["fingerprint"], kind), new) for row in others}
     return {fingerprint: count for fingerprint, count in counts.items() if count}
 
 
 def public_without_digests(connection: sqlite3.Connection) -> list[str]:
     """Return the names of public data sets whose rows would not be found in private ones."""
     statement = (
-        f"SELECT name FROM data WHERE NOT private AND fingerprint NOT IN (SELECT fingerprint FROM {PUBLIC}) "
-        "ORDER BY created"
+        "SELECT name FROM data WHERE NOT private AND fingerprint NOT IN "
+        "(SELECT fingerprint FROM people WHERE kind = ?) ORDER BY created"
     )
-    return [row["name"] for row in connection.execute(statement)]
+    return [row["name"] for row in connection.execute(statement, [PUBLIC])]
 
 
 def ties(connection: sqlite3.Connection) -> dict[frozenset[str], tuple[bool, int]]:
@@ -201,7 +204,7 @@ def connected(fingerprint: str, links: Collection[Set[str]]) -> set[str]:
     return members
 
 
-def pool_rows(connection: sqlite3.Connection, fingerprints: Collection[str]) -> list[chain.LedgerRow]:
+def pool_rows(connection: sqlite3.Connection, *fingerprints: str) -> list[chain.LedgerRow]:
     """Return the ledger of everything that shares a budget with some records.
 
     Announcements are left out: they are most rows, and only the end of their own run needs them.
@@ -229,8 +232,8 @@ def problems(connection: sqlite3.Connection) -> list[str]:
     }
     return [
         f"The digests of the people in {name} were changed."
-        for (fingerprint, table), (name, seal) in sealed.items()
-        if _seal(kept(connection, fingerprint, table)) != seal
+        for (fingerprint, kind), (name, seal) in sealed.items()
+        if _seal(kept(connection, fingerprint, kind)) != seal
     ]
 
 

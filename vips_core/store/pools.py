@@ -72,7 +72,7 @@ def admit(connection: sqlite3.Connection, new: Newcomer) -> dict[str, int]:
         shared: dict[str, int] = {}
     else:
         shared = _shared(connection, new)
-    rows = people.pool_rows(connection, [new.fingerprint, *shared])
+    rows = people.pool_rows(connection, new.fingerprint, *shared)
     _check_declared(connection, new, rows)
     members = people.pool(connection, new.fingerprint)
     joining = {other: count for other, count in shared.items() if other not in members}
@@ -90,7 +90,7 @@ def link(connection: sqlite3.Connection, new: Newcomer, joining: Mapping[str, in
     """Join the pools of records that share people; the smallest ε and δ of their caps hold."""
     if not joining:
         return
-    caps = [budget.cap_of(people.pool_rows(connection, [one])) for one in (new.fingerprint, *joining)]
+    caps = [budget.cap_of(people.pool_rows(connection, one)) for one in (new.fingerprint, *joining)]
     known = [cap for cap in caps if cap is not None]
     others = {
         other: {"name": people.names(connection, [other]), "shared": count}
@@ -118,7 +118,7 @@ def separate(
     If they shared one, each gets back the cap that it had before, unless the shared cap was changed since.
     Once a run was counted for both, they cannot be separated any more.
     """
-    joint, ties = people.pool_rows(connection, [fingerprint]), people.ties(connection)
+    joint, ties = people.pool_rows(connection, fingerprint), people.ties(connection)
     linked = people.pool(connection, fingerprint) & set(others)
     pairs = {other: ties.get(frozenset((fingerprint, other)), (False, 0)) for other in linked}
     since = {other: number for other, (shared, number) in pairs.items() if shared}
@@ -144,7 +144,7 @@ def separate(
         row.kind == "cap" and row.number > first and row.content.get("set_by") != _LINK for row in joint
     )
     for side, number in {fingerprint: first, **since}.items():
-        rows = people.pool_rows(connection, [side])
+        rows = people.pool_rows(connection, side)
         own = budget.cap_of([row for row in rows if row.number < number])
         cap = budget.cap_of(joint) if changed or own is None else own
         if cap is not None and cap != budget.cap_of(rows):
@@ -198,8 +198,8 @@ def _keep_apart(connection: sqlite3.Connection, new: Newcomer) -> None:
     others = {
         other
         for some in (new.records, new.held_out)
-        for table in (people.PRIVATE, people.PUBLIC)
-        for other in people.overlaps(connection, some, new.fingerprint, table)
+        for kind in (people.PRIVATE, people.PUBLIC)
+        for other in people.overlaps(connection, some, new.fingerprint, kind)
     }
     if others or people.common(new.records, new.held_out):
         called = people.names(connection, others) or new.name

@@ -13,7 +13,7 @@ from typing import Any
 from vips_core.models.task import TASKS
 from vips_core.privacy.events import SampledGaussian
 from vips_core.privacy.plan import PrivacyPlan, PurePlan
-from vips_core.store import budget, declaration
+from vips_core.store import budget, declaration, people
 from vips_core.store import ledger_chain as chain
 from vips_core.store.database import insert
 from vips_core.store.datasets import DataSets
@@ -83,7 +83,7 @@ class Store(DataSets):
         now = connection.execute("SELECT fingerprint FROM data WHERE name = ?", [row.name]).fetchone()
         if now is None or now["fingerprint"] != row.fingerprint:
             raise ValueError(f"the data set {row.name} was replaced just now: try again")
-        _check_budget(self._rows(connection, row.fingerprint), run)
+        _check_budget(people.pool_rows(connection, row.fingerprint), run)
         assert isinstance(run.plan, PrivacyPlan)  # `queue` has refused the others
         content = {
             "events": budget.to_lists(run.plan.events()),
@@ -131,7 +131,7 @@ class Store(DataSets):
         if run.fingerprint is None:
             return []
         with self.database.reading() as connection:
-            return self._rows(connection, run.fingerprint)
+            return people.pool_rows(connection, run.fingerprint)
 
     def runs(
         self,

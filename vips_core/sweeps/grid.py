@@ -83,21 +83,15 @@ class Sweep:
 
     def cells(self) -> list[Request]:
         """Return every cell of every grid once: complete requests with seeds."""
-        unique = {
-            canonical(request): request
-            for grid in self.grids
-            for request in grid.requests(self.model, self.data)
-        }
-        return list(unique.values())
+        return list({canonical(request): request for _, request in self.requests()}.values())
 
     def kept(self) -> set[str]:
         """Return the canonical texts of the cells that keep their parameters."""
-        return {
-            canonical(request)
-            for grid in self.grids
-            if grid.keep
-            for request in grid.requests(self.model, self.data)
-        }
+        return {canonical(request) for grid, request in self.requests() if grid.keep}
+
+    def requests(self) -> Iterator[tuple[Grid, Request]]:
+        """Yield the cells of each grid, with the grid."""
+        return ((grid, request) for grid in self.grids for request in grid.requests(self.model, self.data))
 
     def to_mapping(self) -> dict[str, Any]:
         """Return the sweep as a table, as it stands in a config file."""
@@ -147,9 +141,7 @@ class Sweep:
         grids = tuple(_grid(model, {**common, **own}) for own in _grid_tables(table.get("grid", [{}])))
         figures = _figures(table.get("figures"), grids)
         sweep = cls(title, model, data, figures, grids)
-        for grid in grids:  # every cell is checked here, once
-            for _ in grid.requests(model, data):
-                pass
+        sweep.cells()  # every cell is checked here
         return sweep
 
 

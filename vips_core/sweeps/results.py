@@ -150,13 +150,11 @@ def _known_cells(sweep: Sweep, store: Store) -> Iterator[_KnownCell]:
     """Yield the cells that were run, each once per series."""
     cells = cells_of(sweep, store)
     known: dict[tuple[str, str], _KnownCell] = {}
-    for grid in sweep.grids:
-        for request in grid.requests(sweep.model, sweep.data):
-            content = cells.read(request)
-            key = (grid.label, canonical(request))
-            if content is not None:
-                kept = grid.keep or (key in known and known[key].kept)
-                known[key] = _KnownCell(grid.label or request.method, kept, request, content)
+    for grid, request in sweep.requests():
+        content, key = cells.read(request), (grid.label, canonical(request))
+        if content is not None:
+            kept = grid.keep or (key in known and known[key].kept)
+            known[key] = _KnownCell(grid.label or request.method, kept, request, content)
     yield from known.values()
 
 

@@ -6,12 +6,17 @@ from typing import Any
 import streamlit as st
 
 from dashboard import state, stored
-from dashboard.components.inputs import choice, number_with_slider, one_of, optional_number
+from dashboard.components.inputs import (
+    choice,
+    number_with_slider,
+    one_existing,
+    optional_number,
+    start_button,
+)
 from dashboard.state import Choice, Number, Parameter, Text, log_stops
 from dashboard.views.audit import text
 from vips_core.audits.job import OPTIONS, submit_audit
 from vips_core.audits.verdict import WALL
-from vips_core.jobs import supervisor
 from vips_core.jobs.request import SPENDING
 from vips_core.models.task import NON_PRIVATE, TASKS, TITLES
 from vips_core.reports.figures import METHOD_NAMES
@@ -41,13 +46,13 @@ def new_audit() -> None:
     st.markdown("**New audit**")
     task = TASKS[choice(MODEL)]
     names = [row.name for row in stored.data_sets(task.name) if not row.private]
-    _choose(DATA, "Public data", {name: name for name in names})
+    one_existing(DATA, "Public data", {name: name for name in names})
     audited = {  # methods that release through the wall, with noise
         name: METHOD_NAMES[name]
         for name, method in task.methods.items()
         if name != NON_PRIVATE and method.pure is None
     }
-    _choose(METHOD, "Method", audited)
+    one_existing(METHOD, "Method", audited)
     number_with_slider(NOISE if choice(SPEND, as_buttons=True) == "noise" else EPSILON)
     number_with_slider(DELTA)
     records = stored.store().data_row(state.get(DATA.name)).records
@@ -55,23 +60,8 @@ def new_audit() -> None:
     optional_number(BATCH, "Set the batch size", help, max(1, records // 20), records)
     number_with_slider(RELEASES if choice(ATTACK, as_buttons=True) == WALL else CANARIES)
     choice(CONFIDENCE, as_buttons=True)
-    st.button(
-        "Start the audit",
-        type="primary",
-        icon=":material/play_arrow:",
-        width="stretch",
-        key="start-audit",
-        on_click=_start,
-        args=(_table(),),
-    )
+    start_button("Start the audit", "start-audit", _start, _table())
     st.caption(text.PUBLIC_ONLY)
-
-
-def _choose(parameter: Text, label: str, options: dict[str, str]) -> None:
-    """Show a list of a model's own options; a value that the model lacks becomes the first of them."""
-    if state.get(parameter.name) not in options:
-        state.put(parameter.name, next(iter(options)))
-    one_of(parameter.name, label, options, state.get(parameter.name))
 
 
 def _table() -> dict[str, Any]:
@@ -81,11 +71,6 @@ def _table() -> dict[str, Any]:
 
 
 def _start(table: Mapping[str, Any]) -> None:
-    """Queue an audit and show it, or keep the reason for its refusal for the page to show."""
-    try:
-        run_id = submit_audit(stored.store(), table)
-        supervisor.start(stored.store())
-    except ValueError as problem:
-        state.complain(str(problem))
-        return
-    state.change(AUDIT.name, run_id)
+    """Queue an audit and show it."""
+    with state.complaining():
+        state.change(AUDIT.name, stored.start(submit_audit, table))

@@ -1,6 +1,5 @@
 """Audit: attack a model on public data, and compare the result with the claimed ε."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
@@ -32,7 +31,7 @@ def show() -> None:
         else:
             results.show(run)
     if run is not None and run.status in stored.LIVE:
-        follow(run, bar)
+        live_runs.follow_bar(run, bar, _unit(run))
 
 
 def _progress(run: stored.RunRow) -> Any:
@@ -40,21 +39,10 @@ def _progress(run: stored.RunRow) -> Any:
     with card(text.label(run)):
         st.markdown(text.INVITATION)
         bar = st.empty()
-        _draw_bar(bar, run)
+        live_runs.draw_bar(bar, run, _unit(run))
         live_runs.cancel_button(run.id)
     return bar
 
 
-def follow(run: stored.RunRow, place: Any) -> None:
-    """Move the bar of a live audit until the audit ends."""
-
-    def show_progress(now: Sequence[stored.RunRow]) -> None:
-        for item in now:
-            _draw_bar(place, item)
-
-    live_runs.follow([run], show=show_progress)
-
-
-def _draw_bar(place: Any, run: stored.RunRow) -> None:
-    unit = "releases" if run.request["attack"] == "wall" else "training steps"
-    place.progress(run.step / max(1, run.steps), f"{run.step:,} of {run.steps:,} {unit}")
+def _unit(run: stored.RunRow) -> str:
+    return "releases" if run.request["attack"] == "wall" else "training steps"

@@ -17,7 +17,6 @@ from dashboard.components.tables import csv_button, table_twin, text_table
 from dashboard.views.frontier import data, form, text, utility
 from dashboard.views.frontier.form import BESIDE, SCORE, UTILITY
 
-_REDRAW = 3.0  # seconds between two redraws of a live sweep's curves: drawing them takes about one
 _ROWS, _TALLEST = 8, 360  # a longer table of settings scrolls, in this many pixels: it stays on one screen
 
 
@@ -26,8 +25,7 @@ def progress(run: stored.RunRow, standing: data.Standing) -> Any:
     with card(run.request.get("title") or run.id):
         bar = st.empty()
         if run.status in stored.LIVE:
-            begun = run.steps and run.step
-            _draw_bar(bar, run, run.step / run.steps if begun else standing.done / max(1, standing.total))
+            live_runs.draw_bar(bar, run, "runs", standing.done / max(1, standing.total))
         else:
             bar.markdown(text.state(run, standing))
         st.caption(layout.protected(stored.store().data_of(run).unit))
@@ -42,10 +40,6 @@ def progress(run: stored.RunRow, standing: data.Standing) -> Any:
     return bar
 
 
-def _draw_bar(place: Any, run: stored.RunRow, share: float) -> None:
-    place.progress(min(1.0, share), f"{run.step:,} of {run.steps:,} runs")
-
-
 def _actions(run: stored.RunRow, standing: data.Standing) -> None:
     if run.status in stored.LIVE:
         live_runs.cancel_button(run.id)
@@ -54,16 +48,6 @@ def _actions(run: stored.RunRow, standing: data.Standing) -> None:
         st.button("Resume", key="resume", icon=icon, type="primary", on_click=form.start, args=(config,))
     if standing.done:
         stored_runs.report_buttons(run.id)
-
-
-def wait(run: stored.RunRow, place: Any) -> None:
-    """Move the bar of a live sweep, and redraw the page when runs have finished."""
-
-    def show_progress(now: Sequence[stored.RunRow]) -> None:
-        for run in now:
-            _draw_bar(place, run, run.step / max(1, run.steps))
-
-    live_runs.follow([run], show=show_progress, redraw=_REDRAW)
 
 
 def curves(curves: data.Curves, beside: Any = None) -> None:

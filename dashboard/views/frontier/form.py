@@ -7,10 +7,15 @@ import streamlit as st
 
 from dashboard import pages, state, stored
 from dashboard.components import layout
-from dashboard.components.inputs import choice, number_with_slider, one_of
+from dashboard.components.inputs import (
+    choice,
+    number_with_slider,
+    one_existing,
+    several_of,
+    start_button,
+)
 from dashboard.state import Choice, Number, Parameter, Text
 from dashboard.views.frontier import text
-from vips_core.jobs import supervisor
 from vips_core.models.task import NON_PRIVATE, REFINED, TASKS, TITLES
 from vips_core.reports.figures import METHOD_NAMES
 from vips_core.store.rows import RunRow
@@ -69,37 +74,15 @@ def new_sweep() -> None:
     except ValueError as problem:
         layout.problem(str(problem))
         return
-    st.button(
-        f"Start {runs:,} runs",
-        type="primary",
-        icon=":material/play_arrow:",
-        width="stretch",
-        key="start-sweep",
-        on_click=start,
-        args=(sweep.to_mapping(),),
-    )
+    start_button(f"Start {runs:,} runs", "start-sweep", start, sweep.to_mapping())
     st.caption(text.A_SWEEP)
     st.caption(text.PUBLIC_ONLY)
 
 
 def _own_grid() -> None:
     model = choice(MODEL)
-    names = public_data(model)
-    if state.get(DATA.name) not in names:
-        state.put(DATA.name, names[0])
-    one_of(DATA.name, "Data", {name: name for name in names}, state.get(DATA.name))
-    methods = list(TASKS[model].methods)
-    kept = [name for name in state.get(METHODS.name).split(",") if name in methods] or methods[:1]
-    state.put(METHODS.name, ",".join(kept))
-    key = state.widget_key(METHODS.name, "sweep", model)
-    st.multiselect(
-        "Methods",
-        methods,
-        kept,
-        key=key,
-        format_func=METHOD_NAMES.__getitem__,
-        on_change=state.store_widget_value(METHODS.name, key, lambda names: ",".join(names) or methods[0]),
-    )
+    one_existing(DATA, "Data", {name: name for name in public_data(model)})
+    several_of(METHODS.name, "Methods", {name: METHOD_NAMES[name] for name in TASKS[model].methods})
     st.text_input(
         "Values of ε",
         state.get(EPSILONS.name),
@@ -155,14 +138,9 @@ def _preset(name: str, size: Size) -> Sweep:
 
 
 def start(config: Mapping[str, Any]) -> None:
-    """Queue a sweep and show it, or keep the reason for its refusal for the page to show."""
-    try:
-        run_id = submit_sweep(stored.store(), dict(config))
-        supervisor.start(stored.store())
-    except ValueError as problem:
-        state.complain(str(problem))
-        return
-    look_at(run_id)
+    """Queue a sweep and show it."""
+    with state.complaining():
+        look_at(stored.start(submit_sweep, dict(config)))
 
 
 def look_at(run_id: str) -> None:

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from dashboard import state, stored
-from dashboard.components import layout
+from dashboard.components import layout, live_runs
 from dashboard.components.layout import card
 from dashboard.components.stored_runs import chosen_run, run_list
 from dashboard.components.tables import csv_button
@@ -11,7 +11,6 @@ from dashboard.views.frontier import cards, data, form, text
 from dashboard.views.frontier.form import BESIDE, PARAMETERS, SHIPPED, SWEEP
 
 _REDRAW = 3.0  # seconds between two redraws of a live sweep's curves: drawing them takes about one
-_ROWS, _TALLEST = 8, 360  # a longer table of settings scrolls, in this many pixels: it stays on one screen
 
 
 def show() -> None:
@@ -65,4 +64,4 @@ def _own(run: stored.RunRow) -> None:
         if not live:
             cards.exhibits(data.paper_exhibits, str(stored.store().home), run.id, run.step)
     if live:
-        cards.wait(run, bar)
+        live_runs.follow_bar(run, bar, "runs", redraw=_REDRAW)

@@ -12,7 +12,7 @@ from dashboard import state
 from dashboard.background import Later
 from dashboard.components import layout
 from dashboard.components.charts import plot, waiting
-from dashboard.components.inputs import choice, number_with_slider
+from dashboard.components.inputs import choice, number_with_slider, one_of
 from dashboard.components.tables import table_twin
 from dashboard.state import Choice, Number
 from dashboard.views.learn import handout
@@ -35,17 +35,8 @@ def navigation(lesson: Lesson, present: bool) -> None:
     with row:
         _turn_button("Previous", before, ":material/arrow_back:", "Left" if present else None)
         if not present:
-            key = state.widget_key(CURRENT.name, "lessons")
-            st.selectbox(
-                CURRENT.label,
-                keys,
-                place,
-                format_func=CURRENT.options.__getitem__,
-                key=key,
-                label_visibility="collapsed",
-                on_change=state.store_widget_value(CURRENT.name, key),
-                width=460,
-            )
+            name, label, titles = CURRENT.name, CURRENT.label, CURRENT.options
+            one_of(name, label, titles, lesson.key, label_visibility="collapsed", width=460)
         _turn_button("Next", after, ":material/arrow_forward:", "Right" if present else None)
         key = state.widget_key(PRESENT.name, "toggle")
         st.toggle(

@@ -21,20 +21,7 @@ FALSE_ALARMS = (0.001, 0.01, 0.05)  # false positive rates that the page quotes,
 LARGE_EPSILON = 10.0  # ε above which published guarantees are rare and the page warns
 USUAL_NOISE = (0.3, 30.0)  # range of σ on the surface: from ε far above 10 to ε far below 1 for most plans
 # Cells of the surface: equally far apart in logarithm, and far enough to be clicked.
-_CELLS = (
-    1.0,
-    1.2,
-    1.5,
-    1.8,
-    2.2,
-    2.7,
-    3.3,
-    3.9,
-    4.7,
-    5.6,
-    6.8,
-    8.2,
-)  # round values in a decade
+_CELLS = (1.0, 1.2, 1.5, 1.8, 2.2, 2.7, 3.3, 3.9, 4.7, 5.6, 6.8, 8.2)  # round values in a decade
 _TIMES_THE_EPOCHS = (0.25, 0.5, 1, 2, 4, 8, 16, 32)  # what a visitor might afford instead
 
 

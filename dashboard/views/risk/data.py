@@ -3,8 +3,9 @@
 AUC, log loss and coefficients are those of the run's result; only what it does not hold is computed here.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -143,42 +144,37 @@ def readable_person(risks: pd.DataFrame) -> pd.DataFrame:
 
 def roc_table(scores: Mapping[str, Scored]) -> pd.DataFrame:
     """Return the curves and their bands."""
-    return pd.concat(
-        [
-            pd.DataFrame(
-                {
-                    "Method": METHOD_NAMES[method],
-                    "False positive rate": RATES,
-                    "True positive rate": scored_run.curve,
-                    "low (90%)": scored_run.low,
-                    "high (90%)": scored_run.high,
-                }
-            )
-            for method, scored_run in scores.items()
-        ]
-    )
+
+    def rows(run: Scored) -> dict[str, Array]:
+        curve = {"False positive rate": RATES, "True positive rate": run.curve}
+        return curve | {"low (90%)": run.low, "high (90%)": run.high}
+
+    return _by_method(scores, rows)
 
 
 def calibration_table(scores: Mapping[str, Scored]) -> pd.DataFrame:
     """Return each group's predicted and observed risk, Wilson interval, people and cases."""
-    tables = []
-    for method, scored_run in scores.items():
-        groups = scored_run.calibration
+
+    def rows(run: Scored) -> dict[str, Array]:
+        groups = run.calibration
         low, high = wilson(groups.observed, groups.records)
-        tables.append(
-            pd.DataFrame(
-                {
-                    "Method": METHOD_NAMES[method],
-                    "Predicted": groups.predicted,
-                    "Observed": groups.observed,
-                    "low (90%)": low,
-                    "high (90%)": high,
-                    "People": groups.records.astype(int),
-                    "Cases": np.rint(groups.observed * groups.records).astype(int),
-                }
-            )
-        )
-    return pd.concat(tables)
+        return {
+            "Predicted": groups.predicted,
+            "Observed": groups.observed,
+            "low (90%)": low,
+            "high (90%)": high,
+            "People": groups.records.astype(int),
+            "Cases": np.rint(groups.observed * groups.records).astype(int),
+        }
+
+    return _by_method(scores, rows)
+
+
+def _by_method(scores: Mapping[str, Scored], rows: Callable[[Scored], Mapping[str, Any]]) -> pd.DataFrame:
+    """Return the rows of every method in one table."""
+    return pd.concat(
+        [pd.DataFrame({"Method": METHOD_NAMES[method], **rows(run)}) for method, run in scores.items()]
+    )
 
 
 def wilson(share: Array, people: Array) -> tuple[Array, Array]:

@@ -87,10 +87,8 @@ def _set_cap(name: str, key: str) -> None:
     epsilon, delta, by, reason = (
         st.session_state[f"cap-{value}:{key}"] for value in ("epsilon", "delta", "by", "reason")
     )
-    try:
+    with state.complaining():
         stored.store().set_cap(name, Cap(epsilon, delta), by=by.strip() or None, reason=reason)
-    except ValueError as problem:
-        state.complain(str(problem))
 
 
 def _separation(row: DataRow) -> None:
@@ -109,7 +107,5 @@ def _separation(row: DataRow) -> None:
 def _separate(name: str) -> None:
     other, by, reason = (state.visit[f"separate-{what}:{name}"] for what in ("from", "by", "reason"))
     state.settle()
-    try:
+    with state.complaining():
         stored.store().separate_data(name, [other], by=by, reason=reason)
-    except ValueError as problem:
-        state.complain(str(problem))

@@ -4,10 +4,10 @@ import streamlit as st
 
 from dashboard import pages, state, stored
 from dashboard.components import layout
+from dashboard.components.inputs import start_button
 from dashboard.components.layout import card
 from dashboard.views.runs import data, text
 from dashboard.views.runs.data import CHOSEN, HISTORY, PART
-from vips_core.jobs import supervisor
 from vips_core.jobs.request import Request
 from vips_core.jobs.submission import submit
 from vips_core.sweeps.job import submit_sweep
@@ -28,31 +28,19 @@ def show() -> None:
             return
         st.success(layout.plain(text.config(config)), icon=":material/check:")
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.button(
-                "Submit",
-                type="primary",
-                icon=":material/play_arrow:",
-                key="submit",
-                on_click=_submit,
-                args=(toml,),
-            )
+            start_button("Submit", "submit", _submit, toml, width="content")
             if isinstance(config, Request):
                 page = pages.page(pages.of_model(config.model))
                 st.page_link(page, label="Open on its page", query_params=data.page_values(config))
 
 
 def _submit(toml: str) -> None:
-    """Queue a run or sweep and show it in the history, or keep the reason for its refusal."""
-    store = stored.store()
-    try:
+    """Queue a run or sweep and show it in the history."""
+    with state.complaining():
         config = data.read_config(toml)
         if isinstance(config, Request):
-            run_id = submit(store, config)
+            run_id = stored.start(submit, config)
         else:
-            run_id = submit_sweep(store, config.to_mapping())
-        supervisor.start(store)
-    except ValueError as problem:
-        state.complain(str(problem))
-        return
-    state.change(CHOSEN.name, run_id)
-    state.put(PART.name, HISTORY)
+            run_id = stored.start(submit_sweep, config.to_mapping())
+        state.change(CHOSEN.name, run_id)
+        state.put(PART.name, HISTORY)

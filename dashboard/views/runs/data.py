@@ -27,7 +27,7 @@ OWN_PROOF = "pure"  # among the accountants: the ε of a method with a privacy p
 
 _PARTS = {HISTORY: "Runs", BUDGETS: "Budgets", IMPORT: "Import"}
 PART = Choice("part", "Show", HISTORY, _PARTS, text.PART_HELP)
-_MODELS = ChainMap(TITLES, {ALL: "All models"})  # type: ignore[arg-type]  # it is only read
+_MODELS = ChainMap(TITLES, {ALL: "All models"})  # it is only read
 MODEL = Choice("model", "Model", ALL, _MODELS, "Show runs of this model only.")
 DATA = Text("data", ALL, r"\w[\w .,-]{0,200}")
 _STATUSES = {ALL: "Any status", **{name: name.capitalize() for name in STATUSES}}

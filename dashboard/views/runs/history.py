@@ -1,6 +1,6 @@
 """The history of runs on the Runs page: filters, the table, and selected runs side by side."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import streamlit as st
@@ -9,7 +9,7 @@ from dashboard import pages, state, stored
 from dashboard.background import Later
 from dashboard.components import layout, live_runs, stored_runs
 from dashboard.components.charts import chart
-from dashboard.components.inputs import choice, one_of
+from dashboard.components.inputs import choice, one_existing
 from dashboard.components.layout import card
 from dashboard.components.tables import by_width, csv_button, text_table
 from dashboard.views.runs import charts, data, text
@@ -23,12 +23,8 @@ _REDRAW = 3.0  # seconds between two redraws for live runs: a table that jumps o
 
 def filters(runs: Sequence[RunRow]) -> list[RunRow]:
     """Show the filters and return the runs that match."""
-    names = [ALL, *dict.fromkeys(run.data for run in runs)]
-    if state.get(DATA.name) not in names:
-        state.put(DATA.name, ALL)
     choice(MODEL)
-    labels = {name: name for name in names} | {ALL: "All data sets"}
-    one_of(DATA.name, "Data", labels, state.get(DATA.name))
+    one_existing(DATA, "Data", {ALL: ALL} | {run.data: run.data for run in runs} | {ALL: "All data sets"})
     choice(STATUS)
     choice(METHOD)
     return data.matching(runs, *(state.get(item.name) for item in (MODEL, DATA, STATUS, METHOD)))
@@ -145,23 +141,15 @@ def _ask(run_id: str | None) -> None:
 
 
 def _pin(run_id: str, pinned: bool) -> None:
-    _change_store(lambda: stored.store().pin(run_id, pinned))
+    with state.complaining():
+        stored.store().pin(run_id, pinned)
 
 
 def _delete(run_id: str) -> None:
-    if _change_store(lambda: stored.store().delete(run_id)):
+    with state.complaining():
+        stored.store().delete(run_id)
         kept = [name for name in _chosen_names() if name != run_id]
         state.change(CHOSEN.name, ",".join(kept) or None)
-
-
-def _change_store(action: Callable[[], None]) -> bool:
-    """Change the store and return whether it accepted; the page shows the reason for a refusal."""
-    try:
-        action()
-    except ValueError as problem:
-        state.complain(str(problem))
-        return False
-    return True
 
 
 def _compare(fits: Sequence[RunRow], later: Later) -> None:

@@ -45,6 +45,7 @@ def intertopic_map(topic_map: TopicMap, topics: Mapping[str, Topics], chosen: in
         marker = {
             "size": 14 + 90 * np.sqrt(shares),
             "sizemode": "diameter",
+            "opacity": 0.95,  # numbers keep their contrast on dark pages too
             "color": TRANSPARENT if hollow else colour,
             "line": {
                 "color": colour if hollow else "#FFFFFF",

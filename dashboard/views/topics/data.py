@@ -23,7 +23,7 @@ from vips_core import (
 )
 from vips_core.kernels import Array
 from vips_core.models.task import NON_PRIVATE, TASKS, VALIDATION_RECORDS, evenly_spread
-from vips_core.records import LETTERS, DataSet, Sharded
+from vips_core.records import LETTERS, DataSet
 
 WORDS = 10  # of a topic in a table
 COHERENCE = "Coherence (NPMI)"
@@ -169,7 +169,7 @@ def unigram(run_ids: tuple[str, ...], _topics: Mapping[str, Topics], _data_set: 
     The distribution is that of the training words if these are public and in memory, otherwise that of a
     release.
     """
-    if _data_set.private or isinstance(_data_set.train, Sharded):
+    if _data_set.private or not _data_set.train.in_memory:
         words = next(iter(_topics.values())).marginal * _data_set.test.counts.sum()
     else:
         size = len(_data_set.train.vocabulary)

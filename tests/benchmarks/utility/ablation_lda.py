@@ -26,29 +26,23 @@ CORPORA = ("sotu", "generated", "docstrings")
 ARTICLES = ("wikipedia 5000 x 60",)
 # Each mechanism with the limiting values that switch it off.
 MECHANISMS: dict[str, dict[str, Any]] = {
-    "word counts first": {"word_steps": 0},
-    "second step of word counts": {"word_steps": 1},
+    "word counts first": {"words_first": False},
     "two generations": {"forming_steps": 0},
     "two generations only from 10 topics": {"fewest_split": 2},
     "fewer topics where noise is large": {"cell_noise": math.inf},
-    "at least 4 topics": {"fewest_topics": 2},
     "least mass of a topic": {"smallest_mass": 1e-6},
-    "weights of words": {"word_weight_power": 0.0},
     "weights of cells": {"cell_weight_power": 0.0},
     "residuals": {"expected": 0.0},
     "residuals only of words of known counts": {"count_noise": 0.0},
     "averages over steps": {"usual_noise": math.inf},
     "averages that forget": {"usual_noise": 1e-9},
     "regression of word counts": {"word_slope_steps": 0},
-    "rank in the vocabulary": {"rank_scales": (0.0, 1.0)},
-    "rank in English": {"rank_scales": (1.0, 0.0)},
     "EM for word counts": {"word_em_steps": 1},
     "semantic prior": {"slope_steps": 0},
     "bounds on a Newton step": {"longest_step": 1e9},
     "bounds on the variance of cells": {"cell_variance": (1e-3, 1e3)},
     "groups by frequency": {"groups": 1},
     "classes of words": {"class_shapes": (1.0,)},
-    "a grid for words of their own": {"word_grid": CONSTANTS.topic_grid},
 }
 
 

@@ -14,8 +14,7 @@ from tests.benchmarks.utility import images
 from tests.benchmarks.utility.ablation import Ablation, Measure
 from vips_core.kernels.symmetric import from_triangles
 from vips_core.models.sbn.model import SBN
-from vips_core.models.sbn.moments import Moments
-from vips_core.models.sbn.refined import CONSTANTS
+from vips_core.models.sbn.refined import CONSTANTS, Refined
 from vips_core.models.sbn.scores import scores
 from vips_core.records import Images
 
@@ -27,7 +26,7 @@ TEST = 1500
 GENERATED = 7000
 
 
-class RawCovariance(Moments):
+class RawCovariance(Refined):
     """Takes the noisy covariance, cut to its nonnegative eigenvalues, for the true one."""
 
     def _moments(self, params):
@@ -36,14 +35,14 @@ class RawCovariance(Moments):
         return mean, (vectors * np.maximum(values, 0)) @ vectors.T, 0.0
 
 
-class UnweighedCorrection(Moments):
+class UnweighedCorrection(Refined):
     """Corrects the mean image by the moments alone, whatever their noise."""
 
     def _moments(self, params):
         return super()._moments(replace(params, centre_std=0.0))
 
 
-class NoTotalRow(Moments):
+class NoTotalRow(Refined):
     """Takes N for the total weight, and the first release for the mean image."""
 
     def _moments(self, params):
@@ -51,7 +50,7 @@ class NoTotalRow(Moments):
         return params.pixel_centre, covariance, params.second_std / params.records / np.sqrt(2)
 
 
-def constants(algorithm=Moments, **values):
+def constants(algorithm=Refined, **values):
     return functools.partial(algorithm, constants=replace(CONSTANTS, **values))
 
 

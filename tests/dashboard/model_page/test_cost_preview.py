@@ -151,16 +151,16 @@ def test_a_click_before_the_price_is_known_is_answered(store, monkeypatch):
 
 def test_the_forecast_decides_as_the_queue_does(store):
     store.add_data("small", documents(50, 3), private=True, cap=Cap(1.0, 1e-3), unit="one person")
-    table = {"model": "lda", "data": "small", "topics": 2, "epochs": 4, "delta": 1e-3}
+    table = {"model": "lda", "data": "small", "topics": 2, "batch": 20, "epochs": 4, "delta": 1e-3}
     for epsilon in (0.6, 0.6, 0.2, 0.3):
         request = Request.from_mapping(table | {"epsilon": epsilon})
         plan = PrivacyPlan(records=50, expected_batch=20, steps=10, delta=1e-3).calibrate(epsilon)
         fits = forecast(store.ledger("small"), [plan.events()]).fits
         if fits:
-            submit(store, request, plan=plan)
+            submit(store, request)
         else:
             with pytest.raises(ValueError, match="does not fit"):
-                submit(store, request, plan=plan)
+                submit(store, request)
     assert 0 < len(store.runs()) < 4
 
 

@@ -80,7 +80,7 @@ def test_images():
     [
         (TABLE_KIND, TABLE, ROWS | {"ranges": ranges()}, "give at least one column a public range"),
         (TABLE_KIND, TABLE, ROWS | {"ranges": ranges(("age", 20, None, False))}, "'age' needs both ends"),
-        (TABLE_KIND, TABLE, ROWS | {"ranges": ranges(("age", 9, 2, False))}, "finite with low < high"),
+        (TABLE_KIND, TABLE, ROWS | {"ranges": ranges(("age", 9, 2, False))}, "finite low < high"),
         (TABLE_KIND, TABLE, ROWS | {"target": "age", "ranges": ranges(("pulse", 0, 1, True))}, "labels"),
         (TABLE_KIND, TABLE, {"target": "stroke", "ranges": ranges(("pulse", 0, 1, False))}, "missing"),
         (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dashboard.views.audit import page as audit_page
+from dashboard.components import live_runs
 from dashboard.views.runs import charts
 from tests.pages import address, metrics, view
 from tests.small_rows import rows
@@ -36,7 +36,7 @@ def store(home):
 @pytest.fixture(autouse=True)
 def _no_processes(monkeypatch):
     monkeypatch.setattr(supervisor, "start", lambda store: [])
-    monkeypatch.setattr(audit_page, "follow", lambda run, place: None)
+    monkeypatch.setattr(live_runs, "follow_bar", lambda *arguments, **values: None)
 
 
 def audited(store, **changes):

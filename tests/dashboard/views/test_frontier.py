@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 from dashboard import background
-from dashboard.views.frontier import cards, form, text, utility
+from dashboard.components import live_runs
+from dashboard.views.frontier import form, text, utility
 from sample_data import frontiers
 from tests import toy_model
 from tests.pages import address, view
@@ -41,7 +42,7 @@ def store(home):
 @pytest.fixture(autouse=True)
 def _no_processes(monkeypatch):
     monkeypatch.setattr(supervisor, "start", lambda store: [])
-    monkeypatch.setattr(cards, "wait", lambda run, place: None)
+    monkeypatch.setattr(live_runs, "follow_bar", lambda *arguments, **values: None)
     monkeypatch.setattr(background, "rerun_when_ready", lambda calls: None)
 
 

@@ -18,12 +18,11 @@ from vips_core.privacy.noise import grid_step
 GRID = 2.0**-30
 
 
-def sums_of(corpus, lam, bound=1e9, grid=GRID, weights=None, words=10**6, resampled=False, **changes):
+def sums_of(corpus, lam, bound=1e9, grid=GRID, words=10**6, resampled=False, **changes):
     options = {"alpha": ALPHA, "sweeps": 12, "tolerance": 0.0} | changes
     model = LDA(len(lam), corpus.vocabulary, words, **options)
-    weights = np.ones(lam.shape[1], np.float32) if weights is None else weights
     block = Block(bound, shape=lam.shape, grid=grid)
-    return topic_word_sums(model, corpus, expected_rows(lam), weights, block, resampled=resampled)
+    return topic_word_sums(model, corpus, expected_rows(lam), block, resampled=resampled)
 
 
 def resampled_counts(counts, draws, seed=0):
@@ -38,13 +37,12 @@ def resampled_counts(counts, draws, seed=0):
 @pytest.mark.parametrize("bound", [1e9, 2.0])
 def test_sums_match_the_slow_twin(bound):
     matrix, lam = random_counts(), random_lam()
-    weights = np.linspace(0.5, 2, WORDS).astype(np.float32)
     expected = sum(
-        reference.lda_clipped(weights * reference.lda_document(row, lam, ALPHA, 12)[1], bound)
+        reference.lda_clipped(reference.lda_document(row, lam, ALPHA, 12)[1], bound)
         for row in matrix
         if row.any()
     )
-    found = sums_of(corpus_of(matrix), lam, bound, weights=weights)
+    found = sums_of(corpus_of(matrix), lam, bound)
     np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-4)
 
 
@@ -141,9 +139,8 @@ def test_the_early_end_changes_little():
 def test_one_document_moves_the_sums_by_at_most_the_bound(counts, seed, spread, bound, resampled):
     rng = np.random.default_rng(seed)
     lam = np.exp(spread * rng.normal(size=(TOPICS, WORDS))) + 1e-6
-    weights = rng.gamma(1, 1, WORDS).astype(np.float32)
     others = random_counts(seed=seed % 7)
-    options = {"weights": weights, "words": 50, "resampled": resampled}
+    options = {"words": 50, "resampled": resampled}
     with_it = sums_of(corpus_of(np.vstack([others, counts])), lam, bound, **options)
     without = sums_of(corpus_of(others), lam, bound, **options)
     assert np.linalg.norm(with_it - without) <= bound
@@ -210,7 +207,7 @@ def test_empty_documents_add_nothing_whatever_memory_held_before():
 
 @pytest.mark.parametrize("topics", [TOPICS, 20])
 def test_a_document_that_cannot_be_computed_takes_nothing_from_others(topics):
-    """Whatever λ and weights became, one document moves the sums by at most its own share."""
+    """Whatever λ became, one document moves the sums by at most its own share."""
     matrix, lam = random_counts(), random_lam(topics=topics)
     lam[:, 3] = np.nan  # of one word: every document that has it is lost, and no other
     others = matrix[matrix[:, 3] == 0]
@@ -218,10 +215,9 @@ def test_a_document_that_cannot_be_computed_takes_nothing_from_others(topics):
     rows = expected_rows(np.nan_to_num(lam, nan=1.0))
     rows[3] = np.nan
     model = LDA(topics, corpus_of(matrix).vocabulary, 50, sweeps=30, tolerance=0.0)
-    weights, block = np.ones(WORDS, np.float32), Block(2.0, shape=lam.shape, grid=GRID)
+    block = Block(2.0, shape=lam.shape, grid=GRID)
     found, expected = (
-        topic_word_sums(model, corpus_of(some), rows, weights, block, resampled=False)
-        for some in (matrix, others)
+        topic_word_sums(model, corpus_of(some), rows, block, resampled=False) for some in (matrix, others)
     )
     assert np.any(expected)
     assert np.array_equal(found, expected)

@@ -58,9 +58,7 @@ def test_one_document_moves_the_residuals_by_at_most_the_bound(counts, seed, spr
     lam = np.exp(spread * rng.normal(size=(TOPICS, WORDS))) + 1e-6
     shares = rng.dirichlet(np.full(WORDS, 0.3)) + 1e-6
     measurement = (
-        Measurement.of_residuals(rng.gamma(1, 1, WORDS), lam, shares, 1e-3, CONSTANTS)
-        if learned
-        else random_measurement(seed)
+        Measurement.of_residuals(lam, shares, 1e-3, CONSTANTS) if learned else random_measurement(seed)
     )
     others = random_counts(seed=seed % 7)
     with_it = residuals_of(corpus_of(np.vstack([others, counts])), lam, measurement, bound, words=50)
@@ -98,11 +96,11 @@ def test_counts_come_back_from_their_residuals():
     matrix, lam = random_counts(400), random_lam()
     corpus, counts = corpus_of(matrix), matrix.sum(axis=0)
     shares = counts / counts.sum()
-    exact = Measurement.of_counts(np.ones(WORDS), TOPICS)
+    exact = Measurement.of_counts(TOPICS, WORDS)
     truth = residuals_of(corpus, lam, exact)
     for measurement in (
         exact,
-        Measurement.of_residuals(np.linspace(1, 2, WORDS), lam, shares, 1e-9, CONSTANTS),
+        Measurement.of_residuals(lam, shares, 1e-9, CONSTANTS),
     ):
         total = residuals_of(corpus, lam, measurement) * 0.3  # as if clipping had left so much of them
         found, noise, scale = measurement.to_word_counts(total, 1.5, shares, float(counts.sum()))
@@ -113,7 +111,7 @@ def test_counts_come_back_from_their_residuals():
 
 def test_a_word_is_expected_as_far_as_its_count_is_known():
     measurement = Measurement.of_residuals(
-        np.ones(3), np.array([[3.0, 3, 3], [1, 1, 1]]), np.array([0.6, 0.3, 0.1]), 0.1, CONSTANTS
+        np.array([[3.0, 3, 3], [1, 1, 1]]), np.array([0.6, 0.3, 0.1]), 0.1, CONSTANTS
     )
     known = measurement.expected.sum(axis=0)
     assert np.all(np.diff(known) < 0)

@@ -21,7 +21,7 @@ from vips_core.privacy.blocks import Block
 WAYS = {"paper": ("paper", 1.0), "exact": ("refined", 0.0), "noisy": ("refined", 0.1)}
 
 
-STATISTICS = {  # method, noise, step
+STATISTICS = {  # variant, noise, step
     "paper": ("paper", 1.0, 1),
     "exact": ("refined", 0.0, 1),
     MOMENTS: ("refined", 0.1, 0),
@@ -50,16 +50,16 @@ def test_one_record_moves_each_block_by_at_most_its_bound(name, make, seed, size
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(9, 4)) * length
     rows = make(vips.Table(x, rng.random(9) < 0.5, names, 20.0))
-    method, noise, step = STATISTICS[name]
+    variant, noise, step = STATISTICS[name]
     # The rows may be longer than the model's bound: the model must not rely on the data's own.
-    model = BayesianLogistic(rows.feature_names, 2.0, method)
+    model = BayesianLogistic(rows.feature_names, 2.0, variant)
     plan = vips.PrivacyPlan(records=9, expected_batch=9, steps=STEPS, noise_multiplier=noise, delta=1e-4)
     params = model.init(plan, rng)
     if name in (SHARES, CURVATURE):
         params = vips.fit(model, rows, plan, seed=seed, on_step=lambda progress: progress.step == 2).params
     params = params_at(params, size * rng.normal(size=4))
     blocks = model.blocks(plan, step)
-    assert method == "paper" or noise == 0 or set(blocks) == {name}
+    assert variant == "paper" or noise == 0 or set(blocks) == {name}
     everyone, without = np.ones(9, bool), np.ones(9, bool)
     without[rng.integers(9)] = False
     more, less = (model.e_step(params, rows[mask], blocks).sums for mask in (everyone, without))
@@ -82,8 +82,8 @@ def test_what_the_residual_leaves_of_the_norm_is_enough_for_the_diagonal(psi, no
 @pytest.mark.parametrize("name", STATISTICS)
 def test_sums_add_up_keep_no_state_and_agree_between_dense_and_sparse(name):
     rows, _ = cohort(n=5000, density=0.4)
-    method, noise, step = STATISTICS[name]
-    model, plan = model_for(rows, method), plan_for(rows, noise, steps=STEPS)
+    variant, noise, step = STATISTICS[name]
+    model, plan = model_for(rows, variant), plan_for(rows, noise, steps=STEPS)
     before = max(step, 1)
     params = vips.fit(model, rows, plan, seed=1, on_step=lambda progress: progress.step == before).params
     blocks = model.blocks(plan, step)
@@ -104,9 +104,9 @@ def test_sums_add_up_keep_no_state_and_agree_between_dense_and_sparse(name):
 @pytest.mark.parametrize("way", WAYS)
 def test_a_seed_repeats_a_fit_and_another_does_not(way):
     rows, _ = cohort()
-    method, noise = WAYS[way]
+    variant, noise = WAYS[way]
     first, same, other = (
-        vips.fit(model_for(rows, method), rows, plan_for(rows, noise, batch=100), seed=seed).params.mean
+        vips.fit(model_for(rows, variant), rows, plan_for(rows, noise, batch=100), seed=seed).params.mean
         for seed in (3, 3, 4)
     )
     assert np.array_equal(first, same)

@@ -14,10 +14,8 @@ from tests import reference
 from tests.models.sbn.networks import HIDDEN, PIXELS, VARIANTS, digits, patterns, plan_for, small, trained
 from vips_core.kernels.symmetric import from_triangles, triangle_scale, triangles
 from vips_core.models.sbn import paper as sbn_paper
-from vips_core.models.sbn import refined as sbn_refined
 from vips_core.models.sbn.kernels import second_moments, settle_each, settle_shared
 from vips_core.models.sbn.model import SBN
-from vips_core.models.sbn.moments import Moments
 from vips_core.models.sbn.paper import TPBN, Paper
 from vips_core.models.sbn.refined import Refined
 
@@ -156,7 +154,7 @@ def test_shrinkage_posteriors_have_the_means_of_their_densities():
     assert new.global_rate == pytest.approx(2 / (1 + new.unit_rate.sum()))
 
 
-@pytest.mark.parametrize("algorithm", [Moments, Refined, Paper])
+@pytest.mark.parametrize("algorithm", [Refined, Paper])
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 10**6), scale=st.sampled_from([0.1, 1.0, 30.0]), step=st.integers(0, 2))
 def test_one_image_moves_each_block_by_at_most_its_bound(algorithm, seed, scale, step):
@@ -170,8 +168,6 @@ def test_one_image_moves_each_block_by_at_most_its_bound(algorithm, seed, scale,
         params = replace(params, weight_pairs=triangles(spread @ spread.swapaxes(1, 2)))
     else:
         params = replace(params, pixel_centre=rng.random(PIXELS))
-    if isinstance(algorithm, Refined):
-        params = replace(params, hidden_centre=rng.random(HIDDEN))
     blocks = algorithm.blocks(plan, step)
     sums = algorithm.sums(params, data[np.array([True, False])], blocks)
     assert set(sums) == set(blocks)
@@ -224,63 +220,14 @@ def test_bits_do_not_depend_on_threads(variant, monkeypatch, digits):
     assert np.array_equal(weights[0], weights[2])
 
 
-def test_refined_blocks_are_clipped_sums_of_records():
-    data, model = patterns(), small("refined")
-    algorithm = Refined(model)
-    params = algorithm.init(plan_for(data), np.random.default_rng(0))
-    params = replace(params, pixel_centre=np.full(PIXELS, 0.375), hidden_centre=np.full(HIDDEN, 0.3))
-    blocks = algorithm.blocks(plan_for(data), 1)
-    tight = {name: replace(block, bound=0.6 * block.bound) for name, block in blocks.items()}
-    mus = model.latents(params, data)
-    images = data.unpack(np.float64)
-    for asked in (blocks, tight):
-        records = [
-            reference.sbn_clipped_record(
-                image,
-                mu,
-                params.pixel_centre,
-                params.hidden_centre,
-                asked["cross"].bound,
-                asked["second"].bound,
-            )
-            for image, mu in zip(images, mus, strict=True)
-        ]
-        sums = algorithm.sums(params, data, asked)
-        np.testing.assert_allclose(sums["cross"], sum(cross for cross, _ in records), atol=1e-4)
-        np.testing.assert_allclose(sums["second"], sum(second for _, second in records), atol=1e-4)
-
-
-def test_recentring_is_exact():
-    """Statistics moved to new centres equal statistics computed there."""
-    rng = np.random.default_rng(0)
-    y, mu, weight = rng.random((50, PIXELS)), rng.random((50, HIDDEN)), rng.random(50) + 0.5
-    params = Refined(small("refined")).init(plan_for(patterns()), rng)
-
-    def statistics(pixel_centre, hidden_centre):
-        units = np.column_stack([np.ones(50), mu - hidden_centre])
-        variance = np.diag(np.concatenate([[0.0], weight @ (mu * (1 - mu))]))
-        return (weight[:, None] * (y - pixel_centre)).T @ units, (
-            weight[:, None] * units
-        ).T @ units + variance
-
-    cross, second = statistics(params.pixel_centre, params.hidden_centre)
-    total = float(weight.sum())
-    moved = sbn_refined._recentred(replace(params, cross=cross, second=second, records=math.ceil(total)))
-    half_step = sbn_refined.CENTRE_STEP / 2
-    np.testing.assert_allclose(moved.pixel_centre, weight @ y / total, rtol=0, atol=half_step)
-    np.testing.assert_allclose(moved.hidden_centre, weight @ mu / total)
-    cross, second = statistics(moved.pixel_centre, moved.hidden_centre)
-    np.testing.assert_allclose(moved.cross, cross, atol=1e-10)
-    np.testing.assert_allclose(moved.second, second, atol=1e-10)
-
-
 def test_neighbouring_pixels_agree_by_a_public_rule():
-    agreement, root = sbn_refined.smoothing(12, (3, 4), 1 / 16)
+    algorithm = Refined(small("refined"))
+    agreement, root = algorithm._agreement(), algorithm._agreement(root=True)
     np.testing.assert_allclose(root @ root.T, agreement, atol=1e-12)
     length = 3 / 16
     for one in range(12):
         for other in range(12):
             square = (one // 4 - other // 4) ** 2 + (one % 4 - other % 4) ** 2
             assert agreement[one, other] == pytest.approx(math.exp(-square / (2 * length**2)), abs=1e-12)
-    for without_shape in sbn_refined.smoothing(5, None, 1 / 16):
-        assert np.array_equal(without_shape, np.eye(5))
+    for root in (False, True):
+        assert np.array_equal(Refined(SBN(5, 2))._agreement(root), np.eye(5))

@@ -1,16 +1,16 @@
 """Latent Dirichlet allocation of one document after the other: its words, the clip and the sum.
 
-The symbols are those of `sweep_kernels`. Counts are measured as weights[v] n_v φ_vk, residuals as
-w_kv n_v (φ_vk - e_kv):
+The symbols are those of `sweep_kernels`. Counts are measured as n_v φ_vk, residuals as w_kv n_v
+(φ_vk - e_kv):
 
 symbol          code       shape
 --------------  ---------  ----------------------------------------
-                weights    (V,) float32
 w_kv exp<ln β>  weighted   (V, P) float32, as rows, weighted
 w_kv e_kv       expected   (V, P) float32
 """
 
 import math
+from typing import NamedTuple
 
 import numba as nb
 import numpy as np
@@ -33,9 +33,11 @@ from vips_core.models.lda.sweep_kernels import (
     ONE,
     ZERO,
     Float32,
+    Inference,
     Int32,
     Int64,
-    Room,
+    Topics,
+    Workspace,
     all_normalisers,
     all_squares,
     gather,
@@ -48,6 +50,22 @@ ROUNDING = 2.0**-23  # of float32: a topic's part in the error of a sum over top
 UNDERFLOW = 1e-15  # more than squares that float32 takes for 0 can hide of a norm
 LARGEST = 1e38  # below which float32 holds all numbers
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+class Counts(NamedTuple):
+    """Documents' words and counts, document d's from indptr[d] to indptr[d + 1]."""
+
+    indptr: Int64
+    indices: Int32
+    counts: Int32
+
+
+class Limits(NamedTuple):
+    """How much a document adds: it is scaled or resampled to `length` words, then clipped to `bound`."""
+
+    length: int
+    bound: float
+    grid: float
 
 
 @nb.njit(nogil=True, cache=True, inline="always")
@@ -116,16 +134,21 @@ def aligned(size: int) -> Float32:
 
 
 @nb.njit(nogil=True, cache=True)
-def buffers(room: int, width: int) -> tuple[Int32, Float32, Float32, Float32, Float32, Room]:
-    """Return room for words, counts and rows of one document, for its θ and γ - α, and for `infer`."""
-    topics = width + -width % SUMS
-    return (
-        np.zeros(room, np.int32),
-        aligned(room),
-        aligned(room * width),
-        aligned(topics),
-        aligned(topics),
-        (aligned(topics * SUMS), np.zeros(topics, np.int64), np.zeros(SUMS, np.int64), aligned(SUMS)),
+def workspace(indptr: Int64, width: int) -> Workspace:
+    """Return room for any of these documents."""
+    room, topics = room_for(indptr), width + -width % SUMS
+    return Workspace(
+        word=np.zeros(room, np.int32),
+        counts=aligned(room),
+        local=aligned(room * width),
+        theta=aligned(topics),
+        gain=aligned(topics),
+        total=aligned(topics * SUMS),
+        topic=np.zeros(topics, np.int64),
+        start=np.zeros(SUMS, np.int64),
+        small=aligned(SUMS),
+        found=aligned(room),
+        square=aligned(room),
     )
 
 
@@ -153,71 +176,63 @@ def read_resampled(words: Int32, counts: Int32, length: int, seed: int, word: In
 
 @nb.njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def add_documents(
-    indptr: Int64,
-    indices: Int32,
-    counts: Int32,
-    rows: Float32,
-    row_sums: Float32,
-    topics: int,
-    weights: Float32,
-    alpha: float,
-    length: int,
+    documents: Counts,
+    topics: Topics,
+    inference: Inference,
+    limits: Limits,
     resampled: bool,
     seed: int,
-    bound: float,
-    grid: float,
-    sweeps: int,
-    tolerance: float,
     sums: Array,
 ) -> None:
-    """Add each document's weighted and clipped statistics to `sums`, words × padded topics, in grid steps.
+    """Add each document's clipped statistics to `sums`, words × padded topics, in grid steps.
 
     Every cell of a document is cut to a whole number of steps, so that sums are exact in any order.
     """
-    documents, width = indptr.size - 1, rows.shape[1]
-    word, count, local, theta, gain, room = buffers(room_for(indptr), width)
-    value, found, square = aligned(count.size), aligned(count.size), aligned(count.size)
+    indptr, indices, counts = documents
+    number, width, grid = indptr.size - 1, topics.rows.shape[1], limits.grid
+    work = workspace(indptr, width)
+    word, count, found, square = work.word, work.counts, work.found, work.square
+    value = aligned(count.size)
     most = 0
-    for first in range(0, documents, TOGETHER):
-        most = max(most, indptr[min(first + TOGETHER, documents)] - indptr[first])
+    for first in range(0, number, TOGETHER):
+        most = max(most, indptr[min(first + TOGETHER, number)] - indptr[first])
     thetas = aligned(TOGETHER * width).reshape(TOGETHER, width)
     words, entries, bits = np.empty(most, np.int32), np.empty(most, np.int64), value.view(np.uint32)
-    for first in range(0, documents, TOGETHER):
+    for first in range(0, number, TOGETHER):
         size = 0
-        for d in range(first, min(first + TOGETHER, documents)):
+        for d in range(first, min(first + TOGETHER, number)):
             begin, end = indptr[d], indptr[d + 1]
             if begin == end:
                 continue
             if resampled:
-                used = read_resampled(indices[begin:end], counts[begin:end], length, seed, word, count)
+                used = read_resampled(indices[begin:end], counts[begin:end], limits.length, seed, word, count)
             else:
-                used = read_scaled(indices[begin:end], counts[begin:end], length, word, count)
-            padded = gather(rows, row_sums, word, count, used, local, room)
-            active = infer(local, count, padded, width, topics, alpha, sweeps, tolerance, theta, gain, room)
-            all_normalisers(local, padded, width, theta, room[1], active, found)
+                used = read_scaled(indices[begin:end], counts[begin:end], limits.length, word, count)
+            padded = gather(topics, used, work)
+            active = infer(topics, inference, padded, work)
+            all_normalisers(padded, width, active, work)
             most_square, whole = 0.0, 0.0
             for u in range(used):
-                weighted = count[u] * weights[word[u]]
-                most_square += weighted * weighted
-                value[u] = weighted / found[u]
+                most_square += count[u] * count[u]
+                value[u] = count[u] / found[u]
                 whole += value[u]
             scale = 1.0
             # Otherwise even φ of 0 and 1 only would be within the bound, whose sums are 1 but for rounding.
-            if most_square * (1 + topics * ROUNDING) > bound * bound:
-                all_squares(local, padded, width, theta, room[1], active, found, square)
+            if most_square * (1 + topics.number * ROUNDING) > limits.bound * limits.bound:
+                all_squares(padded, width, active, work)
                 norm_square = 0.0
                 for u in range(used):
-                    norm_square += float(count[u] * weights[word[u]]) ** 2 * square[u]
-                norm_square *= 1 + topics * ROUNDING
-                scale = min(1.0, bound / math.sqrt(norm_square))
+                    norm_square += float(count[u]) ** 2 * square[u]
+                norm_square *= 1 + topics.number * ROUNDING
+                scale = min(1.0, limits.bound / math.sqrt(norm_square))
             if not (whole + 1) * (scale / grid) < LARGEST:
                 continue  # beyond float32, or NaN: such a document would take the cells of all others with it
-            spread(theta, room[1], active, np.float32(scale / grid), ZERO, thetas[d - first])
+            spread(work.theta, work.topic, active, np.float32(scale / grid), ZERO, thetas[d - first])
             for u in range(used):
                 words[size + u] = word[u]
                 entries[size + u] = np.int64(d - first) << 32 | np.int64(bits[u])
             size += used
-        add_by_word(words[:size], entries, thetas, rows, sums)
+        add_by_word(words[:size], entries, thetas, topics.rows, sums)
 
 
 @nb.njit(nogil=True, cache=True, inline="always")
@@ -262,20 +277,12 @@ def add_by_word(words: Int32, entries: Int64, thetas: Float32, rows: Float32, su
 
 @nb.njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def add_residuals(
-    indptr: Int64,
-    indices: Int32,
-    counts: Int32,
-    rows: Float32,
-    row_sums: Float32,
+    documents: Counts,
+    topics: Topics,
     weighted: Float32,
     expected: Float32,
-    topics: int,
-    alpha: float,
-    length: int,
-    bound: float,
-    grid: float,
-    sweeps: int,
-    tolerance: float,
+    inference: Inference,
+    limits: Limits,
     sums: Array,
 ) -> None:
     """Add each document's clipped residuals to `sums`, words × padded topics, in grid steps.
@@ -283,19 +290,21 @@ def add_residuals(
     The norm is that of the very cells that are added, which are then cut to whole steps towards 0: whatever
     was expected, no document adds more than its bound.
     """
-    width = rows.shape[1]
-    word, count, local, theta, gain, room = buffers(room_for(indptr), width)
-    found, cells, thetas, zero = aligned(count.size), aligned(count.size * width), aligned(width), zeros(8)
+    indptr, indices, counts = documents
+    width, grid = topics.rows.shape[1], limits.grid
+    work = workspace(indptr, width)
+    word, count, found = work.word, work.counts, work.found
+    cells, thetas, zero = aligned(count.size * width), aligned(width), zeros(8)
     flat_weighted, flat_expected, flat_sums = weighted.reshape(-1), expected.reshape(-1), sums.reshape(-1)
     for d in range(indptr.size - 1):
         begin, end = indptr[d], indptr[d + 1]
         if begin == end:
             continue
-        used = read_scaled(indices[begin:end], counts[begin:end], length, word, count)
-        padded = gather(rows, row_sums, word, count, used, local, room)
-        active = infer(local, count, padded, width, topics, alpha, sweeps, tolerance, theta, gain, room)
-        all_normalisers(local, padded, width, theta, room[1], active, found)
-        spread(theta, room[1], active, ONE, ZERO, thetas)
+        used = read_scaled(indices[begin:end], counts[begin:end], limits.length, word, count)
+        padded = gather(topics, used, work)
+        active = infer(topics, inference, padded, work)
+        all_normalisers(padded, width, active, work)
+        spread(work.theta, work.topic, active, ONE, ZERO, thetas)
         norm_square = 0.0
         for u in range(used):
             at, square = word[u] * width, zero
@@ -308,8 +317,8 @@ def add_residuals(
                 store(cells, u * width + k, cell)
                 square = fma(cell, cell, square)
             norm_square += lane_sum(square)
-        norm = math.sqrt(norm_square * (1 + topics * ROUNDING)) + UNDERFLOW
-        scale = min(1.0, bound / norm)
+        norm = math.sqrt(norm_square * (1 + topics.number * ROUNDING)) + UNDERFLOW
+        scale = min(1.0, limits.bound / norm)
         if not (norm + 1) * (scale / grid) < LARGEST:
             continue  # beyond float32, or NaN: such a document would take the cells of all others with it
         in_steps = splat(zero, np.float32(scale / grid))
@@ -320,44 +329,30 @@ def add_residuals(
 
 
 @nb.njit(nogil=True, cache=True, error_model="numpy")
-def add_counts(
-    indptr: Int64, indices: Int32, counts: Int32, length: int, bound: float, grid: float, sums: Array
-) -> None:
-    """Add each document's scaled and clipped word counts to `sums`, cut to whole steps of `grid`."""
+def add_counts(documents: Counts, limits: Limits, sums: Array) -> None:
+    """Add each document's scaled and clipped word counts to `sums`, cut to whole steps of the grid."""
+    indptr, indices, counts = documents
     for d in range(indptr.size - 1):
         size, square = 0.0, 0.0
         for i in range(indptr[d], indptr[d + 1]):
             size += counts[i]
             square += float(counts[i]) ** 2
         if size > 0:
-            factor = min(1.0, length / size)
-            factor *= min(1.0, bound / (factor * math.sqrt(square))) / grid
+            factor = min(1.0, limits.length / size)
+            factor *= min(1.0, limits.bound / (factor * math.sqrt(square))) / limits.grid
             for i in range(indptr[d], indptr[d + 1]):
                 sums[indices[i]] += np.trunc(factor * counts[i])
 
 
 @nb.njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
-def infer_documents(
-    indptr: Int64,
-    indices: Int32,
-    counts: Int32,
-    rows: Float32,
-    row_sums: Float32,
-    alpha: float,
-    sweeps: int,
-    tolerance: float,
-    gammas: Float32,
-) -> None:
+def infer_documents(documents: Counts, topics: Topics, inference: Inference, gammas: Float32) -> None:
     """Write γ of each document, with its words as they are, to a row of `gammas`."""
-    topics, width = gammas.shape[1], rows.shape[1]
-    word, count, local, theta, gain, room = buffers(room_for(indptr), width)
+    indptr, indices, counts = documents
+    work = workspace(indptr, topics.rows.shape[1])
     for d in range(indptr.size - 1):
         used = indptr[d + 1] - indptr[d]
         for u in range(used):
-            word[u] = indices[indptr[d] + u]
-            count[u] = counts[indptr[d] + u]
-        active = 0
-        if used > 0:
-            padded = gather(rows, row_sums, word, count, used, local, room)
-            active = infer(local, count, padded, width, topics, alpha, sweeps, tolerance, theta, gain, room)
-        spread(gain, room[1], active, ONE, np.float32(alpha), gammas[d])
+            work.word[u] = indices[indptr[d] + u]
+            work.counts[u] = counts[indptr[d] + u]
+        active = infer(topics, inference, gather(topics, used, work), work) if used > 0 else 0
+        spread(work.gain, work.topic, active, ONE, np.float32(inference.alpha), gammas[d])

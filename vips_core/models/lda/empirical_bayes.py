@@ -69,7 +69,7 @@ def word_shares(
     """
     words = len(counts)
     level = max(float(counts.sum()), noise * math.sqrt(words), TINY_COUNT) / words
-    grid = np.geomspace(*constants.word_grid)
+    grid = np.geomspace(*constants.grid)
     expected = np.full(words, level)
     estimate = counts
     if noise > 0:
@@ -92,12 +92,9 @@ def _word_features(vocabulary: tuple[str, ...], constants: Constants) -> Array:
     """Return each word's semantic features, and its log ranks in the vocabulary and in English."""
     rank = {word: place for place, word in enumerate(english_words())}
     ranks = np.arange(len(vocabulary)), np.array([rank.get(word.lower(), len(rank)) for word in vocabulary])
-    columns = [np.log(place + constants.rank_offset) for place in ranks]
-    spread = [
-        scale * ((column - column.mean()) / max(column.std(), 1e-9))
-        for scale, column in zip(constants.rank_scales, columns, strict=True)
-    ]
-    return np.column_stack([semantic_features(vocabulary), *spread])
+    logs = [np.log(place + constants.rank_offset) for place in ranks]
+    standardised = [(column - column.mean()) / max(column.std(), 1e-9) for column in logs]
+    return np.column_stack([semantic_features(vocabulary), *standardised])
 
 
 # 2. Residuals
@@ -117,15 +114,12 @@ class Measurement:
     expected: Array
 
     @classmethod
-    def of_counts(cls, word_weights: Array, topics: int) -> "Measurement":
-        """Measure plain counts, weighted by word, before anything is expected."""
-        weights = np.tile(word_weights, (topics, 1))
-        return cls(weights, np.zeros_like(weights))
+    def of_counts(cls, topics: int, words: int) -> "Measurement":
+        """Measure plain counts, before anything is expected."""
+        return cls(np.ones((topics, words)), np.zeros((topics, words)))
 
     @classmethod
-    def of_residuals(
-        cls, word_weights: Array, lam: Array, shares: Array, share_std: float, constants: Constants
-    ) -> "Measurement":
+    def of_residuals(cls, lam: Array, shares: Array, share_std: float, constants: Constants) -> "Measurement":
         """Measure residuals, given topics λ and word shares of known noise.
 
         Large cells get less weight than small ones, so that their noise is nearer in proportion to their
@@ -134,7 +128,7 @@ class Measurement:
         cells = lam / lam.sum(axis=0)
         relative = np.maximum(cells * len(lam), constants.smallest_cell_share)
         known = constants.expected / (1 + constants.count_noise * (share_std / shares) ** 2)
-        return cls(word_weights * relative**-constants.cell_weight_power, cells * known)
+        return cls(relative**-constants.cell_weight_power, cells * known)
 
     def of_rows(self, rows: Float32) -> tuple[Float32, Float32]:
         """Return w_kv exp<ln β> and w_kv e_kv, in the shape of the `rows` exp<ln β>."""
@@ -294,13 +288,13 @@ def word_prior(constants: Constants) -> MixturePrior:
     An exponential distribution assumes nothing but an average of 1, so words that are all noise go to what is
     expected of them.
     """
-    exponential = _gamma(np.geomspace(*constants.word_grid), 1.0)
+    exponential = _gamma(np.geomspace(*constants.grid), 1.0)
     return MixturePrior(np.tile(exponential, (1, constants.groups, 1)), np.eye(constants.groups))
 
 
 def topic_prior(topics: int, constants: Constants) -> MixturePrior:
     """Return the prior that EM starts from: gamma classes, from words of few topics to words of all alike."""
-    grid = np.geomspace(*constants.topic_grid)
+    grid = np.geomspace(*constants.grid)
     classes = [_gamma(grid, shape) for shape in constants.class_shapes]
     shares = np.full((constants.groups, len(classes)), 1 / len(classes))
     return MixturePrior(np.tile(classes, (topics, 1, 1)), shares)

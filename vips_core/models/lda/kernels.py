@@ -1,8 +1,8 @@
 """The E-step of latent Dirichlet allocation over documents, in threads.
 
-Every document's share is cut to whole steps of a grid, so that its sums are exact: they have the same bits in
-any order, for any number of threads and any split of the documents. `document_kernels` has what happens to
-one document, and `sweep_kernels` its iterations.
+Every document's share is cut to whole steps of a grid, so that sums are exact: the same bits for any order of
+documents, number of threads and split into shards. `document_kernels` treats one document after the
+other, `sweep_kernels` iterates over one.
 """
 
 from collections.abc import Callable
@@ -16,19 +16,21 @@ from vips_core.kernels import Array
 from vips_core.kernels.pool import map_chunks, thread_count
 from vips_core.kernels.simd import WIDTH
 from vips_core.models.lda.document_kernels import (
+    Counts,
+    Limits,
     add_counts,
     add_documents,
     add_residuals,
     infer_documents,
 )
-from vips_core.models.lda.sweep_kernels import Float32, row_sums
+from vips_core.models.lda.sweep_kernels import Float32, Inference, Topics, row_sums
 from vips_core.privacy.blocks import Block
 from vips_core.records import Documents
 
 if TYPE_CHECKING:
     from vips_core.models.lda.model import LDA
 
-LINE = 64  # bytes of a cache line
+LINE = 64  # bytes in a cache line
 GROUP = 512  # documents that a thread takes at a time
 LOG_FLOOR = -60.0
 SLACK = 1 - 1e-5  # float32 rounding of a norm must not lift a record above its bound
@@ -44,7 +46,7 @@ def cache_lines(shape: tuple[int, ...], dtype: Any) -> npt.NDArray[Any]:
 
 
 def expected_rows(lam: npt.NDArray[np.floating]) -> Float32:
-    """exp<ln β> of topics × words `lam`, as words × padded topics with the largest entry of each word 1."""
+    """Return exp<ln β> of `lam` (topics × words) as words × padded topics, with 1 as each word's maximum."""
     topics, words = lam.shape
     logs = np.asarray(digamma(lam))
     logs -= digamma(lam.sum(axis=1, keepdims=True))
@@ -55,116 +57,88 @@ def expected_rows(lam: npt.NDArray[np.floating]) -> Float32:
 
 
 def topic_word_sums(
-    model: "LDA", corpus: Documents, rows: Float32, weights: Float32, block: Block, *, resampled: bool
+    model: "LDA", corpus: Documents, rows: Float32, block: Block, *, resampled: bool
 ) -> Array:
-    """Sum over documents of weights[v] n_v φ_vk, each in the block's bound and on its grid: topics × words.
+    """Return Σ over documents of n_v φ_vk (topics × words), each in the block's bound and on its grid.
 
     `resampled` draws exactly the model's number of words with replacement from each document; otherwise
     longer documents are scaled down to it and shorter ones stay as they are. An empty document adds nothing.
     """
-    topics, sums_of_rows = block.shape[0], row_sums(rows)
+    topics = Topics(rows, row_sums(rows), block.shape[0])
+    limits = _limits(model.words_per_document, block)
 
-    def add(start: int, stop: int, sums: Array) -> None:
-        add_documents(
-            corpus.indptr[start : stop + 1],
-            corpus.indices,
-            corpus.counts,
-            rows,
-            sums_of_rows,
-            topics,
-            weights,
-            model.alpha,
-            model.words_per_document,
-            resampled,
-            model.seed,
-            block.bound * SLACK,
-            block.grid,
-            model.sweeps,
-            model.tolerance,
-            sums,
-        )
+    def add(documents: Counts, sums: Array) -> None:
+        how = _inference(model), limits, resampled, model.seed
+        add_documents(documents, topics, *how, sums)
 
-    steps = _added(add, len(corpus), rows.shape)[:, :topics].T
+    steps = _added(add, corpus, rows.shape)[:, : topics.number].T
     return np.multiply(steps, block.grid, order="C")
 
 
 def residual_sums(
     model: "LDA", corpus: Documents, rows: Float32, weighted: Float32, expected: Float32, block: Block
 ) -> Array:
-    """Sum over documents of w_kv n_v (φ_vk - e_kv), each in the bound and on the grid: topics × words.
+    """Return Σ over documents of w_kv n_v (φ_vk - e_kv) (topics × words), each in the bound, on the grid.
 
     `weighted` is w_kv exp<ln β> and `expected` w_kv e_kv, in the shape of `rows`. Longer documents are scaled
     down to the model's number of words.
     """
-    topics, sums_of_rows = block.shape[0], row_sums(rows)
+    topics = Topics(rows, row_sums(rows), block.shape[0])
+    limits = _limits(model.words_per_document, block)
 
-    def add(start: int, stop: int, sums: Array) -> None:
-        add_residuals(
-            corpus.indptr[start : stop + 1],
-            corpus.indices,
-            corpus.counts,
-            rows,
-            sums_of_rows,
-            weighted,
-            expected,
-            topics,
-            model.alpha,
-            model.words_per_document,
-            block.bound * SLACK,
-            block.grid,
-            model.sweeps,
-            model.tolerance,
-            sums,
-        )
+    def add(documents: Counts, sums: Array) -> None:
+        add_residuals(documents, topics, weighted, expected, _inference(model), limits, sums)
 
-    steps = _added(add, len(corpus), rows.shape)[:, :topics].T
+    steps = _added(add, corpus, rows.shape)[:, : topics.number].T
     return np.multiply(steps, block.grid, order="C")
 
 
 def word_sums(corpus: Documents, *, words: int, block: Block) -> Array:
-    """Sum over documents of their counts, longer ones scaled to `words` words, each in the block's bound."""
+    """Return Σ over documents of counts, of at most `words` words and within the block's bound each."""
 
-    def add(start: int, stop: int, sums: Array) -> None:
-        documents = corpus.indptr[start : stop + 1], corpus.indices, corpus.counts
-        add_counts(*documents, words, block.bound * SLACK, block.grid, sums)
+    def add(documents: Counts, sums: Array) -> None:
+        add_counts(documents, _limits(words, block), sums)
 
-    return _added(add, len(corpus), (len(corpus.vocabulary),)) * block.grid
+    return _added(add, corpus, (len(corpus.vocabulary),)) * block.grid
 
 
 def infer_gammas(
     corpus: Documents, rows: Float32, topics: int, alpha: float, sweeps: int = 100, tolerance: float = 1e-3
 ) -> Array:
-    """γ of each document with all its words, documents × topics; an empty document keeps its prior."""
-    gammas, sums_of_rows = np.empty((len(corpus), topics), np.float32), row_sums(rows)
+    """Return γ of each document from all its words, documents × topics; an empty document keeps the prior."""
+    gammas = np.empty((len(corpus), topics), np.float32)
+    known = Topics(rows, row_sums(rows), topics), Inference(alpha, sweeps, tolerance)
 
     def infer_chunk(start: int, stop: int) -> None:
-        infer_documents(
-            corpus.indptr[start : stop + 1],
-            corpus.indices,
-            corpus.counts,
-            rows,
-            sums_of_rows,
-            alpha,
-            sweeps,
-            tolerance,
-            gammas[start:stop],
-        )
+        infer_documents(_counts(corpus, start, stop), *known, gammas[start:stop])
 
     map_chunks(infer_chunk, len(corpus), 256)
     return gammas.astype(np.float64)
 
 
-def _added(add: Callable[[int, int, Array], None], documents: int, shape: tuple[int, ...]) -> Array:
-    """Add all documents, in threads, each with sums of its own: they are exact, whoever adds what."""
-    starts = iter(range(0, documents, GROUP))  # shared: who is ready takes the next group
+def _counts(corpus: Documents, start: int, stop: int) -> Counts:
+    return Counts(corpus.indptr[start : stop + 1], corpus.indices, corpus.counts)
+
+
+def _inference(model: "LDA") -> Inference:
+    return Inference(model.alpha, model.sweeps, model.tolerance)
+
+
+def _limits(words: int, block: Block) -> Limits:
+    return Limits(words, block.bound * SLACK, block.grid)
+
+
+def _added(add: Callable[[Counts, Array], None], corpus: Documents, shape: tuple[int, ...]) -> Array:
+    """Add up all documents in threads, each with its own sums, which are exact in any order."""
+    starts = iter(range(0, len(corpus), GROUP))  # shared: a free thread takes the next group
 
     def thread_sums(*_: int) -> Array:
         sums = cache_lines(shape, np.float64)
         for start in starts:
-            add(start, min(start + GROUP, documents), sums)
+            add(_counts(corpus, start, min(start + GROUP, len(corpus))), sums)
         return sums
 
-    threads = max(1, min(thread_count(), -(-documents // GROUP)))
+    threads = max(1, min(thread_count(), -(-len(corpus) // GROUP)))
     total, *others = map_chunks(thread_sums, threads, 1)
     for sums in others:
         total += sums

@@ -7,7 +7,7 @@ N       words_per_document
 λ       params.lam          (K, V) posterior of the topics
 α, η    alpha, eta          priors of a document's topics and of a topic's words
 s       block "topics"      (K, V) expected topic–word counts
-        block "words"       (V,) word counts (refined, first steps)
+        block "words"       (V,) word counts (refined, first step)
 a       clip                a document's block is clipped to a·N in L2 norm
 """
 
@@ -35,25 +35,26 @@ class LDA(VariantModel[TopicParams, Documents]):
     Parameters
     ----------
     topics
-        K. "refined" measures fewer where the noise leaves no room for so many; the others stay empty.
+        K. Where noise is too large for K topics, "refined" measures fewer and leaves the others empty.
     vocabulary
-        The public words. "refined" makes use of what is known of English words, their frequency and meaning,
-        and of their order where frequent ones come first.
+        The public words. "refined" uses public knowledge of English words (frequency and meaning), and the
+        order of the vocabulary where frequent words come first.
     words_per_document
         N. "paper" draws exactly N words with replacement from each document, by a hash of the document and
-        `seed`. "refined" takes the expectation of that for longer documents, their counts times N over
-        their length, and leaves shorter ones as they are. An empty document adds nothing in both.
+        `seed`. "refined" multiplies the counts of longer documents by N over their length, the expectation
+        of such draws, and leaves shorter ones alone. An empty document adds nothing to either.
     clip
-        a: a document moves the released sums by at most a·N. By default 0.1 (paper) or 0.01 (refined), so
-        small that nearly every document is scaled to the same norm: what counts is signal over noise.
+        a: one document changes the released sums by at most a·N in L2 norm. By default 0.1 (paper) or 0.01
+        (refined), small enough that nearly every document is scaled to the same norm: only the ratio of
+        signal to noise matters.
     variant
-        "refined" (default) or "paper", see the modules of these names.
+        "refined" (default) or "paper"; see the modules of these names.
     alpha, eta
         Priors, by default 1/K.
     sweeps, tolerance
-        The E-step of a document ends after so many sweeps, or when γ changes by less on average.
+        A document's E-step ends after this many sweeps, or once the mean change of γ is below the tolerance.
     seed
-        Public seed of the resampling.
+        Public seed of the draws of "paper".
 
     Examples
     --------
@@ -112,7 +113,7 @@ class LDA(VariantModel[TopicParams, Documents]):
         )
 
     def check(self, data: Documents) -> None:
-        """Refuse a corpus with another number of words than the model's, or with these in another order."""
+        """Refuse a corpus whose vocabulary is not the model's, in the same order."""
         if len(data.vocabulary) != len(self.vocabulary):
             raise ValueError(
                 f"the model has {len(self.vocabulary)} words, but the corpus has {len(data.vocabulary)}"
@@ -144,7 +145,7 @@ def topic_words(fit: Fitted[TopicParams] | TopicParams) -> Array:
 
 
 def topic_shares(fit: Fitted[TopicParams] | TopicParams) -> Array:
-    """Return each topic's share of the words, as far as the release tells.
+    """Return each topic's estimated share of all words.
 
     Parameters
     ----------
@@ -154,7 +155,7 @@ def topic_shares(fit: Fitted[TopicParams] | TopicParams) -> Array:
     Returns
     -------
     array
-        One number a topic; they sum to 1.
+        One share for each topic; they sum to 1.
 
     Examples
     --------
@@ -166,7 +167,7 @@ def topic_shares(fit: Fitted[TopicParams] | TopicParams) -> Array:
 
 
 def measured_topics(fit: Fitted[TopicParams] | TopicParams) -> int:
-    """Return how many topics were measured: fewer than K where the noise leaves no room for so many.
+    """Return how many topics were measured, which is fewer than K where noise is large.
 
     Parameters
     ----------
@@ -176,7 +177,7 @@ def measured_topics(fit: Fitted[TopicParams] | TopicParams) -> int:
     Returns
     -------
     int
-        These are the first topics; the others are empty.
+        The first topics are the measured ones; the others are empty.
 
     Examples
     --------
@@ -199,12 +200,12 @@ def top_words(fit: Fitted[TopicParams], count: int = 10) -> list[list[tuple[str,
     fit
         A fitted `LDA`.
     count
-        Words per topic.
+        Number of words for each topic.
 
     Returns
     -------
     list
-        For each topic its `count` words with their probabilities, the most probable first.
+        For each topic, its `count` most probable words in descending order, with probabilities.
 
     Examples
     --------
@@ -223,7 +224,7 @@ def top_words(fit: Fitted[TopicParams], count: int = 10) -> list[list[tuple[str,
 def infer_topics(fit: Fitted[TopicParams], corpus: Documents) -> Array:
     """Return the expected topic proportions of new documents.
 
-    Private when the documents are: never publish them for training records.
+    They are as private as the documents: never publish those of training records.
 
     Parameters
     ----------

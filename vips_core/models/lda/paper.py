@@ -30,12 +30,12 @@ class PaperParams:
 
     @cached_property
     def rows(self) -> Float32:
-        """What the E-step sees of the topics: computed once a step, however many shards ask for it."""
+        """What the E-step sees of the topics, computed once a step for all shards."""
         return expected_rows(self.lam)
 
 
 class Paper:
-    """The variant's answers to the loop; see `vips_core.models.base.Variant`."""
+    """The paper's algorithm; see `vips_core.models.base.Algorithm`."""
 
     default_clip = 0.1
 
@@ -43,7 +43,7 @@ class Paper:
         self.model = model
 
     def init(self, plan: PrivacyPlan, rng: np.random.Generator) -> PaperParams:
-        """Return topics around the same flat distribution, apart by chance."""
+        """Return topics that differ from one flat distribution by chance only."""
         shape = self.model.topics, len(self.model.vocabulary)
         return PaperParams(rng.gamma(START_SHAPE, 1 / START_SHAPE, shape))
 
@@ -54,8 +54,7 @@ class Paper:
 
     def sums(self, params: PaperParams, batch: Documents, blocks: Mapping[str, Block]) -> dict[str, Array]:
         """Return the expected topic–word counts of documents of exactly N words each."""
-        weights, block = np.ones(len(self.model.vocabulary), np.float32), blocks["topics"]
-        return {"topics": topic_word_sums(self.model, batch, params.rows, weights, block, resampled=True)}
+        return {"topics": topic_word_sums(self.model, batch, params.rows, blocks["topics"], resampled=True)}
 
     def update(self, params: PaperParams, released: Released, step: int) -> PaperParams:
         """Move λ by ρ_t towards the posterior of the noisy counts."""

@@ -1,12 +1,10 @@
-"""Refined private topics: first the words' counts, then what documents add to them, averaged and denoised.
+"""Refined private topics: word counts first, then topic–word counts, averaged over steps and denoised.
 
 symbol    code                    shape
 --------  ----------------------  --------------------------------------------------------------------
 λ         params.lam              (K, V) posterior of the topics
-          params.word_average     (V,) mean of the released word counts of params.word_steps steps
-p_v       params.word_shares      (V,) the words' shares, from them
+p_v       params.word_shares      (V,) the words' shares, from the first release
           params.share_std        their noise
-w_v       params.weights          (V,) each word's factor in the weights of its cells
 s̄         params.average          (M, V) average of the sums s_kv in counts of words; may be negative
           params.variance         (M, V) of its noise
           params.semantic_prior   what the words' meaning predicts of s_kv / (mass_k p_v)
@@ -55,14 +53,11 @@ if TYPE_CHECKING:
     from vips_core.models.lda.model import LDA
 
 
-@dataclass(frozen=True, eq=False)  # hashed by identity, so that what is computed from it can be kept
+@dataclass(frozen=True, eq=False)  # hashed by identity, as a key of caches
 class RefinedParams:
     """The topics' posterior λ, and what it was estimated from."""
 
     lam: Array
-    weights: Array
-    word_average: Array
-    word_steps: int
     word_shares: Array
     share_std: float
     average: Array
@@ -93,12 +88,9 @@ class Refined:
         constants, topics, words = self.constants, self.model.topics, len(self.model.vocabulary)
         lam = rng.gamma(constants.start_shape, 1 / constants.start_shape, (topics, words))
         corpus_words = float(plan.records * self.model.words_per_document)
-        measured = self.measured_topics(plan, constants.word_steps)
+        measured = self.measured_topics(plan, int(constants.words_first))
         return RefinedParams(
             lam=lam * (corpus_words / lam.size),
-            weights=np.ones(words),
-            word_average=np.zeros(words),
-            word_steps=0,
             word_shares=np.full(words, 1 / words),
             share_std=0.0,
             average=np.zeros((measured, words)),
@@ -112,9 +104,9 @@ class Refined:
         )
 
     def blocks(self, plan: PrivacyPlan, step: int) -> Mapping[str, Block]:
-        """Return one block: the words' counts in the first steps, the topics' counts afterwards."""
+        """Return one block: the words' counts in the first step, the topics' counts afterwards."""
         bound, words = self.model.clip * self.model.words_per_document, len(self.model.vocabulary)
-        if step < min(plan.steps - 1, self.constants.word_steps):
+        if self.constants.words_first and step == 0 and plan.steps > 1:
             return {"words": Block(bound, shape=(words,))}
         return {"topics": Block(bound, shape=(self.measured_topics(plan, step), words))}
 
@@ -129,8 +121,8 @@ class Refined:
         most = constants.cell_noise * signal / len(model.vocabulary)
         topics = model.topics
         if most < topics:
-            topics = min(topics, max(constants.fewest_topics, round(most)))
-        first = step < constants.word_steps + constants.forming_steps
+            topics = min(topics, max(2, round(most)))
+        first = step < constants.words_first + constants.forming_steps
         splits = (
             plan.steps >= constants.fewest_steps and signal < math.inf and topics >= constants.fewest_split
         )
@@ -146,8 +138,7 @@ class Refined:
         if self.measurement(params).expected.any():
             rows = _measured_rows(params, self.constants)
             return {"topics": residual_sums(self.model, batch, params.rows, *rows, block)}
-        weights = params.weights.astype(np.float32)
-        return {"topics": topic_word_sums(self.model, batch, params.rows, weights, block, resampled=False)}
+        return {"topics": topic_word_sums(self.model, batch, params.rows, block, resampled=False)}
 
     def measurement(self, params: RefinedParams) -> Measurement:
         """Return what the next step measures of topics: with noise, the residuals of what is expected."""
@@ -164,19 +155,10 @@ class Refined:
         return self._split(params) if formed and len(params.average) < params.final_topics else params
 
     def _after_words(self, params: RefinedParams, total: Array, std: float) -> RefinedParams:
-        """Estimate the words' shares and weights from their counts, and move topics to those shares."""
-        constants, words, steps = self.constants, len(total), params.word_steps + 1
-        average = params.word_average + (total - params.word_average) / steps
-        shares, share_std = word_shares(average, std / math.sqrt(steps), self.model.vocabulary, constants)
-        return replace(
-            params,
-            lam=params.lam * (shares / params.word_shares),
-            word_average=average,
-            word_steps=steps,
-            word_shares=shares,
-            share_std=share_std,
-            weights=(shares * words) ** -constants.word_weight_power,
-        )
+        """Estimate the words' shares from their counts, and move topics to those shares."""
+        shares, share_std = word_shares(total, std, self.model.vocabulary, self.constants)
+        lam = params.lam * (shares / params.word_shares)
+        return replace(params, lam=lam, word_shares=shares, share_std=share_std)
 
     def _after_topics(
         self, params: RefinedParams, total: Array, std: float, sampling_rate: float
@@ -222,7 +204,7 @@ class Refined:
         ratios = semantic.ratios(features, constants)
         expected = flat * (ratios / (ratios * params.word_shares).sum(axis=1, keepdims=True))
         groups = frequency_groups(params.word_shares, constants)
-        grid = np.geomspace(*constants.topic_grid)
+        grid = np.geomspace(*constants.grid)
         known = average, expected, noise
         estimate, prior = shrink(*known, groups, params.cell_prior, grid, 1, constants)  # one step of EM
         return estimate, semantic, prior
@@ -255,7 +237,7 @@ class Refined:
 def split_topics(mass: Array, topics: int) -> tuple[npt.NDArray[np.int64], Array]:
     """Return each new topic's parent, and its part of the parent as a column.
 
-    One topic after the other is added, always to the parent whose parts are largest.
+    Topics are added one at a time, always to the parent whose parts are largest.
     """
     parts = np.ones(len(mass), np.int64)
     for _ in range(topics - len(mass)):
@@ -277,11 +259,10 @@ def _noise_ratio(noise: Array, sampling_rate: float, corpus_words: float) -> flo
 
 @functools.lru_cache(maxsize=2)  # once a step, for all shards
 def _measurement(params: RefinedParams, constants: Constants) -> Measurement:
-    topics = len(params.average)
+    topics, words = params.average.shape
     if params.topic_steps == 0 or params.share_std == 0:
-        return Measurement.of_counts(params.weights, topics)
-    known = params.lam[:topics], params.word_shares, params.share_std
-    return Measurement.of_residuals(params.weights, *known, constants)
+        return Measurement.of_counts(topics, words)
+    return Measurement.of_residuals(params.lam[:topics], params.word_shares, params.share_std, constants)
 
 
 @functools.lru_cache(maxsize=2)

@@ -1,6 +1,6 @@
-"""How good topics are, on documents that were not trained on.
+"""Scores of topics on held-out documents, and topics matched between models.
 
-A perplexity is exp(- mean log probability per word). Never give training records to these functions.
+A perplexity is exp(- mean log probability per word). Never pass training records to these functions.
 """
 
 import functools
@@ -18,7 +18,7 @@ from vips_core.models.lda.kernels import expected_rows, infer_gammas
 from vips_core.records import Documents
 
 KINDS = ("bound", "completion")
-ENTRIES = 4096  # entries scored at a time, so that memory stays small
+ENTRIES = 4096  # entries of documents scored at a time, which bounds memory
 
 
 def perplexity(fit: Fitted[Any], corpus: Documents, kind: str = "completion", seed: int = 0) -> float:
@@ -29,17 +29,17 @@ def perplexity(fit: Fitted[Any], corpus: Documents, kind: str = "completion", se
     fit
         A fitted `vips_core.LDA`.
     corpus
-        Documents that were not trained on. Empty documents are left out.
+        Held-out documents. Empty ones are ignored.
     kind
         ``"bound"``: the paper's upper bound, from the evidence bound of each document given λ.
-        ``"completion"``: θ is inferred on a random half of each document's words, the other half is scored.
+        ``"completion"``: θ is inferred from a random half of each document's words; the other is scored.
     seed
-        Chooses the halves; compare models with the same seed.
+        Seed of the random halves. Compare models at the same seed.
 
     Returns
     -------
     float
-        exp of minus the mean log probability per word: 1 is certainty, V is a guess among all words.
+        How many words the model effectively chooses among: 1 is certainty, V a uniform guess.
 
     Examples
     --------
@@ -55,12 +55,12 @@ def perplexity(fit: Fitted[Any], corpus: Documents, kind: str = "completion", se
 def topic_perplexity(
     lam: NDArray[np.floating], alpha: float, corpus: Documents, kind: str = "completion", seed: int = 0
 ) -> float:
-    """Return the `perplexity` of topics.
+    """Return the `perplexity` of topics that are given by their posterior alone.
 
     Parameters
     ----------
     lam
-        Their posterior, topics × words.
+        Posterior of the topics, topics × words.
     alpha
         Prior of a document's topics.
     corpus, kind, seed
@@ -84,12 +84,12 @@ def topic_perplexity(
 def unigram_perplexity(
     word_counts: NDArray[np.floating], corpus: Documents, kind: str = "completion", seed: int = 0
 ) -> float:
-    """Return the perplexity of one word distribution for all documents, on the same words as `perplexity`.
+    """Return the perplexity of a single word distribution, scored on the same words as `perplexity`.
 
     Parameters
     ----------
     word_counts
-        Of a public corpus, of another part of the held-out documents or of a release; 0.5 is added to each.
+        Word counts of a public corpus, of other held-out documents or of a release; 0.5 is added to each.
     corpus, kind, seed
         As for `perplexity`.
 
@@ -111,21 +111,21 @@ def unigram_perplexity(
     return math.exp(-float(logs[scored.indices] @ scored.counts) / _words(scored))
 
 
-@functools.lru_cache(maxsize=1)  # a run that is watched scores the same documents after every step
+@functools.lru_cache(maxsize=1)  # training scores the same documents after every step
 def halves(corpus: Documents, seed: int) -> tuple[Documents, Documents]:
-    """Split each document's words at random into two halves; the first gets the odd word.
+    """Split the words of each document into two random halves; the first gets the odd word.
 
     Parameters
     ----------
     corpus
         The documents.
     seed
-        Chooses the halves.
+        Seed of the split.
 
     Returns
     -------
     first, second
-        Corpora of as many documents.
+        Corpora with one half of each document.
 
     Examples
     --------
@@ -153,17 +153,17 @@ def npmi_coherence(
     topics
         Topics × words.
     reference
-        A public corpus or the held-out part; words count as together when they are in the same document.
+        Public or held-out documents. Two words co-occur when one document has both.
     top
         Words per topic.
     smoothing
-        The number of documents of each pair is raised by `smoothing`/number of documents, so that pairs
-        which never meet get a finite value near -1; pairs with a word that the reference lacks get -1.
+        Each pair's document count is raised by `smoothing`/documents, so that pairs that never co-occur get a
+        finite value near -1. Pairs with a word that is absent from the reference get -1.
 
     Returns
     -------
     array
-        One number from -1 to 1 a topic.
+        One number for each topic, from -1 to 1.
 
     Examples
     --------
@@ -187,8 +187,8 @@ def npmi_coherence(
     # Smoothed or not, a pair is in no more documents than either word.
     joint = np.minimum((together + smoothing / size) / size, np.minimum.outer(single, single))
     score = np.log(joint / np.outer(single, single)) / np.maximum(-np.log(joint), 1e-12)
-    lacking = np.diag(together) == 0
-    score[lacking | lacking[:, None]] = -1  # not 1, as for two words that are always together
+    absent = np.diag(together) == 0
+    score[absent | absent[:, None]] = -1  # not 1, as for two words that always co-occur
     pairs = np.triu_indices(top, 1)
     return np.array([score[np.ix_(c, c)][pairs].mean() for c in columns.reshape(best.shape)])
 
@@ -196,18 +196,18 @@ def npmi_coherence(
 def match_topics(
     first: NDArray[np.floating], second: NDArray[np.floating]
 ) -> tuple[NDArray[np.int64], Array]:
-    """Pair the topics of two models so that their word distributions overlap most (Hungarian method).
+    """Match the topics of two models so that their word distributions overlap most (Hungarian method).
 
     Parameters
     ----------
     first, second
-        Topics × words, each.
+        Word distributions of each model's topics, topics × words.
 
     Returns
     -------
     partner, overlap
-        For each topic of `first` its topic in `second`, and the probability mass that the two share,
-        1 minus the total variation distance.
+        For each topic of `first`, its partner in `second` and the overlap of the two: 1 minus their total
+        variation distance.
 
     Examples
     --------
@@ -215,10 +215,10 @@ def match_topics(
     >>> partner, overlap
     (array([1, 0]), array([0.8, 1. ]))
     """
-    from scipy.optimize import linear_sum_assignment  # here: it is slow to import and seldom used
+    from scipy.optimize import linear_sum_assignment  # imported here because it is slow and seldom needed
 
     if first.shape != second.shape:
-        raise ValueError(f"both models need the same topics and words, got {first.shape} and {second.shape}")
+        raise ValueError(f"models must have as many topics and words, got {first.shape} and {second.shape}")
     a = first / first.sum(axis=1, keepdims=True)
     b = second / second.sum(axis=1, keepdims=True)
     shared = np.array([np.minimum(row, b).sum(axis=1) for row in a])
@@ -227,7 +227,7 @@ def match_topics(
 
 
 def _bound(lam: NDArray[np.floating], alpha: float, corpus: Documents) -> float:
-    """exp of minus the documents' evidence bound per word."""
+    """Return exp of minus the documents' evidence bound per word."""
     gammas = infer_gammas(corpus, expected_rows(lam), lam.shape[0], alpha)
     return math.exp(-evidence_bound(lam, alpha, corpus, gammas) / _words(corpus))
 
@@ -254,7 +254,7 @@ def _completion(lam: NDArray[np.floating], alpha: float, corpus: Documents, seed
 
 
 def _mixture(theta: NDArray[np.floating], beta: NDArray[np.floating], corpus: Documents) -> float:
-    """Σ over words of ln Σ_k θ_dk β_kv, without a documents × words table."""
+    """Return Σ over words of ln Σ_k θ_dk β_kv without making a documents × words table."""
     documents = np.repeat(np.arange(len(corpus)), np.diff(corpus.indptr))
     columns = np.ascontiguousarray(beta.T)
     score = 0.0
@@ -275,7 +275,7 @@ def _with_counts(corpus: Documents, documents: NDArray[np.int64], counts: NDArra
 def _words(corpus: Documents) -> int:
     total = int(corpus.counts.sum())
     if not total:
-        raise ValueError("held-out documents must hold words, got none")
+        raise ValueError("held-out documents must have words, got none")
     return total
 
 

@@ -25,7 +25,7 @@ are over `active` topics, whose numbers are in `topic` and whose exp<ln θ> is i
 `at` is where a block starts in `local`, u P.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba as nb
 import numpy as np
@@ -56,12 +56,46 @@ FAST = {"contract", "reassoc", "nsz", "arcp"}  # infinities and NaN keep their m
 Float32 = npt.NDArray[np.float32]
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
-Room = tuple[Float32, Int64, Int64, Float32]  # sums of topics, their numbers; starts of sixteen rows, numbers
 NO_GAIN = 1e-3  # relative change of θ through γ - α, about, below which a topic has no words of the document
 LITTLE = np.float32(1e-4)  # of a document's words: a topic with less may be left out before it has none,
 SWEEPS_TO_FALL = 4  # if that many sweeps are left for it to fall further
 LARGEST_SCALE = np.float32(1e19)  # whose square float32 holds
 HALF, ONE = np.float32(0.5), np.float32(1)
+
+
+class Topics(NamedTuple):
+    """What the E-step sees of topics."""
+
+    rows: Float32
+    row_sums: Float32  # Σ_k exp<ln β> of each word
+    number: int  # K
+
+
+class Inference(NamedTuple):
+    """The prior of a document's topics, and when its sweeps end."""
+
+    alpha: float
+    sweeps: int
+    tolerance: float
+
+
+class Workspace(NamedTuple):
+    """Arrays of one document at a time.
+
+    What takes it in every document is inlined by LLVM: passing all of it cost a short document up to a tenth.
+    """
+
+    word: Int32
+    counts: Float32
+    local: Float32
+    theta: Float32
+    gain: Float32
+    total: Float32  # sixteen sums of each topic
+    topic: Int64  # numbers of the active topics
+    start: Int64  # where sixteen rows start
+    small: Float32  # sixteen numbers
+    found: Float32  # Σ_k θ_k exp<ln β> of each word
+    square: Float32  # Σ_k φ_k² of each word
 
 
 @nb.njit(nogil=True, cache=True, error_model="numpy")
@@ -77,22 +111,15 @@ def row_sums(rows: Float32) -> Float32:
     return sums
 
 
-@nb.njit(nogil=True, cache=True, error_model="numpy")
-def gather(
-    rows: Float32,
-    sums: Float32,
-    word: Int32,
-    count: Float32,
-    used: int,
-    local: Float32,
-    room: Room,
-) -> int:
+@nb.njit(forceinline=True, nogil=True, cache=True, error_model="numpy")
+def gather(topics: Topics, used: int, work: Workspace) -> int:
     """Copy the rows of `used` words to `local`; return their number, padded to 16s with words of count 0.
 
-    Writes to the room what `weighted_sums` does of a flat θ, whose normalisers are the words' `sums`.
+    Writes to `total` what `weighted_sums` does of a flat θ, whose normalisers are the words' row sums.
     """
-    total, _, start, small = room
-    width, flat, few = rows.shape[1], rows.reshape(-1), zeros(16)
+    word, count, local = work.word, work.counts, work.local
+    total, start, small = work.total, work.start, work.small
+    width, flat, few = topics.rows.shape[1], topics.rows.reshape(-1), zeros(16)
     padded = (used + 15) // 16 * 16
     for u in range(used, padded):
         count[u] = 0
@@ -105,7 +132,7 @@ def gather(
         place = u // block * block * width + u % block
         for i in range(16):
             start[i] = word[u + i] * width
-            small[i] = sums[word[u + i]]
+            small[i] = topics.row_sums[word[u + i]]
         ratio = divide(load(few, count, u), load(few, small, 0))
         for k in range(0, width, WIDTH):
             part = copy_columns(local, place + k * block, block, flat, start, k, ratio)
@@ -161,7 +188,7 @@ def weighted_sums(
 ) -> np.float32:
     """Write Σ_v n_v exp<ln β> / normaliser of each active topic, in sixteen sums, to `total`.
 
-    Returns Σ_v n_v / normaliser.
+    Returns Σ_v n_v / normaliser. Called in every sweep, so it takes no workspace: passing one is slower.
     """
     many, some, few = zeros(64), zeros(32), zeros(16)
     to_many, to_some, size = padded // 64 * 64, padded // 32 * 32, ZERO
@@ -195,11 +222,10 @@ def weighted_sums(
     return size
 
 
-@nb.njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
-def all_normalisers(
-    local: Float32, padded: int, width: int, theta: Float32, topic: Int64, active: int, found: Float32
-) -> None:
-    """Write Σ_k θ_k exp<ln β> of all words."""
+@nb.njit(forceinline=True, nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+def all_normalisers(padded: int, width: int, active: int, work: Workspace) -> None:
+    """Write Σ_k θ_k exp<ln β> of all words to `found`."""
+    local, theta, topic, found = work.local, work.theta, work.topic, work.found
     many, some = padded // 64 * 64, padded // 32 * 32
     for u in range(0, many, 64):
         store(found, u, normalisers(zeros(64), local, theta, topic, active, u * width))
@@ -221,17 +247,9 @@ def squares(found: Any, zero: Any, local: Float32, theta: Float32, topic: Int64,
 
 
 @nb.njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
-def all_squares(
-    local: Float32,
-    padded: int,
-    width: int,
-    theta: Float32,
-    topic: Int64,
-    active: int,
-    found: Float32,
-    square: Float32,
-) -> None:
-    """Write Σ_k φ_k² of all words, whose normalisers are found."""
+def all_squares(padded: int, width: int, active: int, work: Workspace) -> None:
+    """Write Σ_k φ_k² of all words to `square`, once their normalisers are in `found`."""
+    local, theta, topic, found, square = work.local, work.theta, work.topic, work.found, work.square
     many, some, few = zeros(64), zeros(32), zeros(16)
     to_many, to_some = padded // 64 * 64, padded // 32 * 32
     for u in range(0, to_many, 64):
@@ -323,53 +341,42 @@ def spread(
         row[topic[k]] += values[k] * factor
 
 
-@nb.njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
-def infer(
-    local: Float32,
-    count: Float32,
-    padded: int,
-    width: int,
-    topics: int,
-    alpha: float,
-    sweeps: int,
-    tolerance: float,
-    theta: Float32,
-    gain: Float32,
-    room: Room,
-) -> int:
+@nb.njit(forceinline=True, nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+def infer(topics: Topics, inference: Inference, padded: int, work: Workspace) -> int:
     """Sweep φ (eq. topic_post) and γ of one document.
 
-    Starts from the sums of a flat θ, which `gather` has left in the room, and ends after `sweeps` or when the
+    Starts from the sums of a flat θ, which `gather` has left in `total`, and ends after `sweeps` or when the
     mean change of γ is below `tolerance`. Leaves γ - α and the exp<ln θ> that belongs to it of topics that
-    have words of the document, and the numbers of these topics in the room; returns how many they are.
+    have words of the document, and the numbers of these topics; returns how many they are.
     """
-    total, topic = room[0], room[1]
+    theta, gain, count, total, topic = work.theta, work.gain, work.counts, work.total, work.topic
+    alpha, width = inference.alpha, topics.rows.shape[1]
     prior, words = np.float32(alpha), ZERO
     for u in range(padded):
         words += count[u]
     for k in range(theta.size):
-        theta[k], gain[k], topic[k] = k < topics, 0, k
+        theta[k], gain[k], topic[k] = k < topics.number, 0, k
     no_gain = np.float32(NO_GAIN * alpha * min(alpha, 1.0))  # the slope of ln θ is about 1/α² or 1/α
     little = min(prior, max(LITTLE * words, no_gain))
     # Some topic has as much as all have on average, whose θ of 1 keeps those of all inside float32.
-    scale = min(np.float32(1) / exp_digamma(prior + words / np.float32(topics)), LARGEST_SCALE)
+    scale = min(np.float32(1) / exp_digamma(prior + words / np.float32(topics.number)), LARGEST_SCALE)
     unused_theta, twice = scale * exp_digamma(prior), scale * exp_digamma(prior + prior)
-    active, left, done, complete = topics, sweeps, 0, True
+    active, left, done, complete = topics.number, inference.sweeps, 0, True
     while left > 0:
         left, done = left - 1, done + 1
         momentum = np.float32((done - 1) / (done + 2))
         least = little if left >= SWEEPS_TO_FALL else no_gain
         change, unused = update(prior, scale, total, active, theta, gain, no_gain, least, twice, momentum)
-        settled = change < tolerance * width
+        settled = change < inference.tolerance * width
         if complete and settled:
             left = 0
         elif not complete and (settled or left == 1):
-            active = with_all(unused_theta, gain, theta, topic, active, topics)
+            active = with_all(unused_theta, gain, theta, topic, active, topics.number)
         elif unused * 16 > active and left > 1:  # fewer are not worth the moves
             active = without_unused(gain, theta, topic, active, total, no_gain)
         if left > 0:
-            size = weighted_sums(local, count, padded, width, theta, topic, active, total)
-            complete = bool(active == topics or unused_theta * size < no_gain)
+            size = weighted_sums(work.local, count, padded, width, theta, topic, active, total)
+            complete = bool(active == topics.number or unused_theta * size < no_gain)
     largest, padded_topics = TINY, active + -active % SUMS
     for k in range(padded_topics):
         theta[k] = exp_digamma(gain[k] + prior)

@@ -26,8 +26,8 @@ from vips_core.models.task import (
 from vips_core.options import Option
 from vips_core.records import Documents
 
-UNCUT_WORDS = 2000  # N without privacy: longer than nearly all documents
-EXAMPLES = 3  # topics that are shown of several fits side by side
+UNCUT_WORDS = 2000  # words; N without privacy, so that nearly no document is scaled down
+EXAMPLES = 3  # topics shown side by side for several fits
 _BOUND, _COMPLETION, _COHERENCE = "perplexity (bound)", "perplexity (completion)", "coherence (NPMI)"
 
 
@@ -44,18 +44,19 @@ class LDATask(Task):
         Score(
             _COMPLETION,
             larger_is_better=False,
-            meaning="how many words the model hesitates between when it guesses half of a text from the "
-            "other half",
+            meaning="how many words the model effectively chooses among when it predicts half of a text "
+            "from the other half",
         ),
         Score(
             _BOUND,
             larger_is_better=False,
-            meaning="at most how many words the model hesitates between in a new text, by the paper's rule",
+            meaning="the paper's upper bound on how many words the model effectively chooses among in a "
+            "new text",
         ),
         Score(
             _COHERENCE,
             larger_is_better=True,
-            meaning="how much more often a topic's first words share a text than by chance",
+            meaning="how much more often a topic's top words share a text than chance would have it",
             in_paper=False,
         ),
     )
@@ -64,7 +65,7 @@ class LDATask(Task):
     options: Mapping[str, Option] = {
         "topics": Option(
             int,
-            "How many groups of words to look for.",
+            "Number of topics to look for.",
             20,
             low=2,
             high=1000,
@@ -73,7 +74,7 @@ class LDATask(Task):
         ),
         "words": Option(
             int,
-            "A longer document counts as if it had so many words.",
+            "Longer documents are scaled down to this many words.",
             50,
             low=1,
             high=100_000,
@@ -82,13 +83,13 @@ class LDATask(Task):
         ),
     }
     clipping = (
-        "A document's word counts are first brought to at most N words, and its whole topic–word matrix is "
+        "A document's word counts are first scaled down to at most N words. Its whole topic–word matrix is "
         "then clipped in L2 norm to the block's bound."
     )
     tuning = (
         "Constants of the refined variant (clipping, averaging, shrinkage) were chosen by held-out "
         "perplexity on public documents: Wikipedia, State of the Union addresses, newsgroups, docstrings, "
-        "descriptions of packages and generated ones. Results on these are therefore somewhat optimistic."
+        "package descriptions and generated ones. Results on these corpora are therefore slightly optimistic."
     )
     paper = PaperSettings(
         {"epsilon": "Figure 2", "steps": "Figure 3", "topics": "Table 1"},
@@ -101,7 +102,7 @@ class LDATask(Task):
     def model(self, method: str, values: Mapping[str, Any], train: Documents) -> LDA:
         """Return the topic model for the corpus's public vocabulary."""
         topics, words = values["topics"], values["words"]
-        if method == NON_PRIVATE:  # nothing to bound: no document is clipped or shortened
+        if method == NON_PRIVATE:  # nothing to bound: no document is clipped or scaled down
             return LDA(topics, train.vocabulary, max(words, UNCUT_WORDS), clip=1.0)
         return LDA(topics, train.vocabulary, words, variant=self.methods[method].variant)
 
@@ -114,19 +115,19 @@ class LDATask(Task):
         return f'vips.LDA({topics}, data.train.vocabulary, {words}, variant="{variant}")'
 
     def check(self, test: Documents) -> None:
-        """Refuse held-out documents of which none has two words: one half guesses the other."""
+        """Refuse held-out documents if none has two words: one half has to predict the other."""
         if not _can_be_halved(test).any():
             raise ValueError(
-                "held-out documents must hold words of the vocabulary, one of them at least two; got "
+                "at least one held-out document must have two words of the vocabulary, got "
                 f"{test.words.sum():,} words in {len(test):,} documents"
             )
 
     def score_validation(self, fit: Fitted[Any], test: Documents) -> float:
-        """Return the completion perplexity of some held-out documents."""
-        return perplexity(fit, _watched(test), "completion")
+        """Return the completion perplexity of a sample of held-out documents."""
+        return perplexity(fit, _validation_sample(test), "completion")
 
     def side_by_side(self, fits: Mapping[str, Mapping[str, Any]], train: Documents) -> list[Chart]:
-        """Return the first words of some topics, matched to those of the first fit."""
+        """Return the top words of the largest topics, matched to those of the first fit."""
         import pandas as pd
 
         topics = {label: arrays["lam"] for label, arrays in fits.items() if "lam" in arrays}
@@ -158,7 +159,7 @@ class LDATask(Task):
         return [Chart("topics", f"The first {TOP} words of matched topics", caption, pd.DataFrame(columns))]
 
     def report(self, fit: Fitted[Any], test: Documents | None) -> Report:
-        """Return perplexities and coherence of held-out documents, and each topic's first words."""
+        """Return held-out perplexities and coherence, and each topic's top words."""
         import pandas as pd
 
         top = min(TOP, len(fit.model.vocabulary))
@@ -195,8 +196,8 @@ class LDATask(Task):
         return Report(scores, {"topics": table}, "\n".join(lines))
 
 
-@functools.lru_cache(maxsize=1)  # the same documents after every step, so that they are halved once
-def _watched(test: Documents) -> Documents:
+@functools.lru_cache(maxsize=1)  # so that the documents scored after every step are halved once
+def _validation_sample(test: Documents) -> Documents:
     documents: Documents = evenly_spread(test[_can_be_halved(test)], VALIDATION_RECORDS)
     return documents
 

@@ -35,7 +35,7 @@ from vips_core.models.task import (
 )
 from vips_core.options import Option
 from vips_core.privacy.plan import PrivacyPlan
-from vips_core.records import Sharded, Table
+from vips_core.records import Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,7 +48,7 @@ def _train_by_objective_perturbation(
     values: Mapping[str, Any], train: Table, test: Table | None
 ) -> tuple[Report, Mapping[str, Any]]:
     """Return private ERM by objective perturbation: ε-DP for replacing one record."""
-    if isinstance(train, Sharded):
+    if not train.in_memory:
         raise ValueError("objective perturbation needs all rows in memory, and the data set is sharded")
     weights = fit_objective_perturbation(train, values["epsilon"], np.random.default_rng(values.get("seed")))
     columns = {"feature": train.feature_names, "mean": weights}
@@ -95,7 +95,7 @@ class LogisticTask(Task):
         Score(
             _AUC,
             larger_is_better=True,
-            meaning="how often a case gets a higher risk than a non-case; guessing: half of the time",
+            meaning="how often a case gets a higher risk than a non-case (half the time by guessing)",
         ),
         Score(
             _LOG_LOSS,

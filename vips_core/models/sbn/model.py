@@ -25,23 +25,14 @@ from vips_core import validate
 from vips_core.kernels import Array
 from vips_core.kernels.pool import concatenated
 from vips_core.models.base import Variant, VariantModel
-from vips_core.models.sbn.moments import MomentParams, Moments
 from vips_core.models.sbn.paper import Paper, PaperParams
-from vips_core.models.sbn.refined import Refined, RefinedParams
+from vips_core.models.sbn.refined import MAX_PIXELS, Refined, RefinedParams
 from vips_core.records import Images
 
 Prior = Literal["tpbn", "isotropic"]
-Params = MomentParams | RefinedParams | PaperParams
-CHUNK = 256
-SMALL = 1024  # pixels of the largest image whose J² second moments are released
-
-
-def _refined(model: "SBN") -> Moments | Refined:
-    return Moments(model) if model.pixels <= SMALL else Refined(model)
-
-
-VARIANTS: dict[str, Any] = {"refined": _refined, "paper": Paper}
-LATENTS: dict[str, Any] = {"refined": Refined.latents, "paper": Paper.latents}
+Params = RefinedParams | PaperParams
+CHUNK = 256  # images at a time
+VARIANTS: dict[str, Any] = {"refined": Refined, "paper": Paper}
 
 
 @dataclass(frozen=True)
@@ -56,9 +47,8 @@ class SBN(VariantModel[Params, Images]):
         (height, width) of an image. It shapes the dictionary, and tells the refined variant which pixels are
         neighbours. None treats pixels as unordered.
     variant
-        "refined" (default): a network fitted to private second moments of the pixels, which is no
-        variational Bayes any more; above 1,024 pixels, a regression on two statistics of pixels and hidden
-        units. "paper": the statistics of Appendix B.
+        "refined" (default): a network fitted to private second moments of at most 10,000 pixels, which is no
+        variational Bayes any more. "paper": the statistics of Appendix B.
     prior
         Of the weights in the variant "paper": "tpbn" (shrinkage) or "isotropic". The refined variant
         denoises its statistics instead.
@@ -88,6 +78,8 @@ class SBN(VariantModel[Params, Images]):
         if shape is not None and shape[0] * shape[1] != pixels:
             raise ValueError(f"image_shape must have {pixels} pixels, got {shape}")
         validate.one_of("variant", self.variant, VARIANTS)
+        if self.variant == "refined" and pixels > MAX_PIXELS:
+            raise ValueError(f"pixels must be at most {MAX_PIXELS:,} in the refined variant, got {pixels:,}")
         validate.one_of("prior", self.prior, get_args(Prior))
         vars(self).update(pixels=pixels, hidden=hidden, image_shape=shape)
 
@@ -114,10 +106,10 @@ class SBN(VariantModel[Params, Images]):
         self.check(rows)
         if not rows.row_count:
             return np.empty((0, self.hidden))
-        latents = LATENTS[self.variant]
+        algorithm: Any = self.algorithm
 
         def chunk_latents(start: int, stop: int) -> tuple[Array]:
-            return (latents(params, rows.unpack(np.float64, slice(start, stop))),)
+            return (algorithm.latents(params, rows.unpack(np.float64, slice(start, stop))),)
 
         return concatenated(chunk_latents, rows.row_count, CHUNK)[0]
 

@@ -270,8 +270,7 @@ class Paper:
             "gram": np.zeros((self.pixels, packed_size(self.hidden))),
         }
 
-    @staticmethod
-    def latents(params: PaperParams, images: Array) -> Array:
+    def latents(self, params: PaperParams, images: Array) -> Array:
         """Return ⟨z⟩ of each image."""
         return _settled(params, images)
 

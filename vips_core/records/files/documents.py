@@ -16,14 +16,16 @@ from vips_core.records.files.identification import (
     refuse_person,
 )
 from vips_core.records.files.npz import load_arrays
-from vips_core.records.files.text import csv_chunks, line_chunks, lines, read_csv, read_lines, read_text
+from vips_core.records.files.text import csv_chunks, line_chunks, lines, read_lines, read_text
 
 COUNT_ARRAYS = ("indptr", "indices", "counts", "vocabulary")
 COMMON_WORDS = 6000  # size of the default vocabulary: the most frequent English words
 TEXT_ENDINGS = ("", ".txt", ".text")
 
 
-def read(path: Path, vocabulary: Path | None, column: str | None, person: str | None = None) -> Documents:
+def chunks(
+    path: Path, vocabulary: Path | None, column: str | None, person: str | None, *, whole: bool = False
+) -> Iterator[tuple[Documents, Any, int]]:
     """Read documents from `.npz` counts, or from a text or CSV file with one document per line.
 
     Parameters
@@ -37,42 +39,14 @@ def read(path: Path, vocabulary: Path | None, column: str | None, person: str | 
     person
         Column of a CSV, or array of an `.npz`, that names the author; None if each document is a record of
         its own.
-
-    Returns
-    -------
-    Documents
-        Counts of the public words.
-    """
-    suffix = _ending(path)
-    if suffix == ".npz":
-        corpus, persons = _corpus_of_counts(path, person)
-        return corpus if persons is None else Documents.concatenated([corpus], persons)
-    words = _words(vocabulary)
-    if suffix == ".csv":
-        texts, persons = _column(read_csv(path, dtype=str, keep_default_na=False), path, column, person)
-        corpus = Documents.from_texts(texts, words, persons)
-    else:
-        refuse_person(person, path, "which has one document per line")
-        corpus = Documents.from_texts(read_lines(path), words)
-    if not corpus.counts.size:  # runs would spend a budget on noise alone
-        raise ValueError(f"{path.name} holds none of the {len(words):,} words of the vocabulary")
-    return corpus
-
-
-def chunks(
-    path: Path, vocabulary: Path | None, column: str | None, person: str | None
-) -> Iterator[tuple[Documents, Any, int]]:
-    """Read documents as `read` does, some at a time, not yet summed for each person.
-
-    Parameters
-    ----------
-    path, vocabulary, column, person
-        As in `read`.
+    whole
+        Whether all documents come at once, if they fit in memory; otherwise some at a time.
 
     Returns
     -------
     iterator of (Documents, persons, int)
-        Documents, the author of each (None if nothing names authors), and the bytes of the file read so far.
+        Counts of the public words, not yet summed for each person; the author of each document (None if
+        nothing names authors), and the bytes of the file read so far.
     """
     suffix = _ending(path)
     if suffix == ".npz":
@@ -80,13 +54,17 @@ def chunks(
         return
     words = _words(vocabulary)
     if suffix == ".csv":
-        for frame, position in csv_chunks(path, dtype=str, keep_default_na=False):
-            texts, persons = _column(frame, path, column, person)
-            yield Documents.from_texts(texts, words), persons, position
-        return
-    refuse_person(person, path, "which has one document per line")
-    for texts, position in line_chunks(path):
-        yield Documents.from_texts(texts, words), None, position
+        frames = csv_chunks(path, whole=whole, dtype=str, keep_default_na=False)
+        parts = ((*_column(frame, path, column, person), position) for frame, position in frames)
+    else:
+        refuse_person(person, path, "which has one document per line")
+        some = [(read_lines(path), path.stat().st_size)] if whole else line_chunks(path)
+        parts = ((texts, None, position) for texts, position in some)
+    for texts, persons, position in parts:
+        corpus = Documents.from_texts(texts, words)
+        if whole and not corpus.counts.size:  # runs would spend a budget on noise alone
+            raise ValueError(f"{path.name} holds none of the {len(words):,} words of the vocabulary")
+        yield corpus, persons, position
 
 
 def source_rows(path: Path) -> Iterator[bytes]:

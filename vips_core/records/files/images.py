@@ -21,7 +21,9 @@ MOST_PIXELS = 1 << 24  # pixels of an image, which PNG may compress a thousandfo
 _HEADER = struct.Struct(">16x2I")  # of a PNG: its width and height come after 16 bytes
 
 
-def read(path: Path, threshold: float, person: str | None = None) -> Images:
+def chunks(
+    path: Path, threshold: float, person: str | None, *, whole: bool = False
+) -> Iterator[tuple[Images, Any, int]]:
     """Read a folder of PNG files of one size, or an `.npz` whose array `images` is n × h × w.
 
     Parameters
@@ -32,43 +34,27 @@ def read(path: Path, threshold: float, person: str | None = None) -> Images:
         Grey values above it become 1; it must not be chosen by looking at private images.
     person
         Array of an `.npz` that names the person; None if each image is a record of its own.
-
-    Returns
-    -------
-    Images
-        One record per image, or per person.
-    """
-    if path.is_dir():
-        refuse_person(person, path, "which is a folder of images")
-        return Images.from_images(_read_all(_files(path)), threshold)
-    images, persons = _arrays(path, person)
-    rows = Images.from_images(images, threshold, persons)
-    if not rows.bits.any():  # most likely grey values from 0 to 1
-        raise ValueError(f"threshold must be below the brightest pixel of {path.name}, got {threshold:g}")
-    return rows
-
-
-def chunks(path: Path, threshold: float, person: str | None) -> Iterator[tuple[Images, Any, int]]:
-    """Read images as `read` does, a folder some at a time, not yet grouped by person.
-
-    Parameters
-    ----------
-    path, threshold, person
-        As in `read`.
+    whole
+        Whether all images of a folder come at once, if they fit in memory; otherwise some at a time.
 
     Returns
     -------
     iterator of (Images, persons, int)
-        Images, the person of each (None if nothing names persons), and the bytes read so far.
+        Images, not yet grouped by person; the person of each (None if nothing names persons), and the bytes
+        read so far.
     """
     if not path.is_dir():
         images, persons = _arrays(path, person)
-        yield Images.from_images(images, threshold), persons, path.stat().st_size
+        rows = Images.from_images(images, threshold)
+        if whole and not rows.bits.any():  # most likely grey values from 0 to 1
+            raise ValueError(f"threshold must be below the brightest pixel of {path.name}, got {threshold:g}")
+        yield rows, persons, path.stat().st_size
         return
     refuse_person(person, path, "which is a folder of images")
     files, position = _files(path), 0
-    for start in range(0, len(files), CHUNK):
-        some = files[start : start + CHUNK]
+    size = len(files) if whole else CHUNK
+    for start in range(0, len(files), size):
+        some = files[start : start + size]
         position += sum(file.stat().st_size for file in some)
         yield Images.from_images(_read_all(some, start + 1), threshold), None, position
 

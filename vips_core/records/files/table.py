@@ -7,13 +7,15 @@ from typing import Any
 
 from vips_core import toml, validate
 from vips_core.records.files.identification import column_of_persons, csv_rows
-from vips_core.records.files.text import csv_chunks, read_csv, read_header
-from vips_core.records.table import Table
+from vips_core.records.files.text import csv_chunks, read_header
+from vips_core.records.table import Table, checked_range
 
 source_rows = csv_rows  # bytes that identify each row, with all of its columns
 
 
-def read(path: Path, target: str, schema: Path, person: str | None = None) -> Table:
+def chunks(
+    path: Path, target: str, schema: Path, person: str | None, *, whole: bool = False
+) -> Iterator[tuple[Table, Any, int]]:
     """Read labelled rows from a CSV with a schema of public ranges.
 
     Parameters
@@ -26,40 +28,23 @@ def read(path: Path, target: str, schema: Path, person: str | None = None) -> Ta
         The TOML file that `read_schema` describes.
     person
         The column that names the person; None if each row is a record of its own.
-
-    Returns
-    -------
-    Table
-        One record per row, or per person.
-    """
-    public = read_schema(schema)
-    _check_header(path, [target, *public["ranges"]], person)
-    frame = read_csv(path, dtype=None if person is None else {person: str})
-    column_of_persons(frame, person, path)  # refuses a table without it
-    return Table.from_frame(frame, target, **public, person=person)
-
-
-def chunks(path: Path, target: str, schema: Path, person: str | None) -> Iterator[tuple[Table, Any, int]]:
-    """Read labelled rows as `read` does, some at a time, not yet grouped by person.
-
-    Parameters
-    ----------
-    path, target, schema, person
-        As in `read`.
+    whole
+        Whether all rows come at once, if they fit in memory; otherwise some at a time.
 
     Returns
     -------
     iterator of (Table, persons, int)
-        Rows, the person of each (None if no column names persons), and the bytes of the file read so far.
+        Rows, not yet grouped by person; the person of each (None if no column names persons), and the bytes
+        of the file read so far.
     """
     public = read_schema(schema)
     if person in (target, *public["ranges"]):
         named = validate.shown(person)
         raise ValueError(f"the column {named} names persons: it can be neither the target nor a predictor")
     _check_header(path, [target, *public["ranges"]], person)
-    for frame, position in csv_chunks(path, dtype=None if person is None else {person: str}):
-        rows = Table.from_frame(frame, target, **public)
-        yield rows, column_of_persons(frame, person, path), position
+    for frame, position in csv_chunks(path, whole=whole, dtype=None if person is None else {person: str}):
+        persons = column_of_persons(frame, person, path)
+        yield Table.from_frame(frame, target, **public), persons, position
 
 
 def _check_header(path: Path, needed: Sequence[str], person: str | None) -> None:
@@ -103,15 +88,7 @@ def checked_schema(table: Mapping[str, Any], name: str = "the schema") -> dict[s
         raise ValueError(f"may_be_missing in {name} must be a list of columns, got {validate.shown(missing)}")
     bound = table.get("norm_bound")
     return {
-        "ranges": {column: _range(column, value) for column, value in table["ranges"].items()},
+        "ranges": {column: checked_range(column, value) for column, value in table["ranges"].items()},
         "may_be_missing": tuple(missing),
         "norm_bound": None if bound is None else validate.positive(f"norm_bound in {name}", bound),
     }
-
-
-def _range(column: str, value: Any) -> tuple[float, float]:
-    name = validate.shown(column)
-    if not isinstance(value, list) or len(value) != 2:
-        raise ValueError(f"the range of {name} must be [low, high], got {validate.shown(value)}")
-    low, high = (validate.number(f"each end of the range of {name}", end) for end in value)
-    return low, high

@@ -10,7 +10,7 @@ import io
 import re
 import zlib
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any
@@ -72,34 +72,40 @@ def line_chunks(path: Path) -> Iterator[tuple[list[str], int]]:
             yield [_decoded(rest, path, codec, start)], start + len(rest)
 
 
-def read_csv(path: Path, **options: Any) -> Any:
-    """Return a CSV with a header as a frame; `options` are those of pandas."""
-    import pandas as pd
-
-    files.bounded(path, files.MOST_RECORDS, SHARDS)
-    _first_lines(path, 2)
-    with _opened(path) as (_, file), _one_sentence(path.name):
-        frame = pd.read_csv(file, nrows=MOST_ROWS + 1, **options)
-        if len(frame) > MOST_ROWS:
-            raise _Refused(_TOO_MANY)
-        return frame
-
-
 def read_header(path: Path) -> list[str]:
     """Return the names of a CSV's columns as written; pandas would rename repeated ones."""
     return [str(name) for name in _first_lines(path, 1).iloc[0]]
 
 
-def csv_chunks(path: Path, **options: Any) -> Iterator[tuple[Any, int]]:
-    """Return the rows of a CSV some at a time, each time with the bytes read so far."""
+def csv_chunks(path: Path, *, whole: bool = False, **options: Any) -> Iterator[tuple[Any, int]]:
+    """Return the rows of a CSV as frames, each with the bytes of the file read so far.
+
+    Parameters
+    ----------
+    path
+        The CSV, with a header.
+    whole
+        Whether all rows come in one frame, if they fit in memory; otherwise some at a time.
+    options
+        Those of `pandas.read_csv`.
+    """
     import pandas as pd
 
+    if whole:
+        files.bounded(path, files.MOST_RECORDS, SHARDS)
     row_bytes = 8 * _first_lines(path, 2).shape[1]  # in memory, as numbers
     with _opened(path) as (counted, file), _one_sentence(path.name):
+        if whole:
+            frame = pd.read_csv(file, nrows=MOST_ROWS + 1, **options)
+            if len(frame) > MOST_ROWS:
+                raise _Refused(_TOO_MANY)
+            yield frame, counted.position
+            return
         start = file.peek(_BLOCK)
         rows = CHUNK_BYTES // max(row_bytes, len(start) // max(1, start.count(b"\n")))
-        with pd.read_csv(file, iterator=True, **options) as frames:
-            while (frame := _some(frames, max(1, rows))) is not None:
+        with pd.read_csv(file, iterator=True, **options) as frames, suppress(StopIteration):
+            while True:
+                frame = frames.get_chunk(max(1, rows))
                 rows = CHUNK_BYTES // max(row_bytes, counted.held // max(1, len(frame)))
                 counted.held = 0
                 yield frame, counted.position
@@ -161,13 +167,6 @@ _TOO_LONG = f"must not have a line of more than {files.written_size(MOST_LINE)}"
 def _opened(path: Path) -> Iterator[tuple[_Counted, io.BufferedReader]]:
     with closing(_Counted(path)) as counted:
         yield counted, io.BufferedReader(counted, _BLOCK)
-
-
-def _some(frames: Any, rows: int) -> Any:
-    try:
-        return frames.get_chunk(rows)
-    except StopIteration:
-        return None
 
 
 def _first_lines(path: Path, count: int) -> Any:

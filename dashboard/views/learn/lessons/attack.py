@@ -2,12 +2,10 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtr
 
 from dashboard.background import Later
 from dashboard.components.formats import at_least, at_most
@@ -34,6 +32,7 @@ AT_WALL = 400  # largest number of attacks on the product's own wall, which are 
 # The attack on the last bits: releases of two blocks of cells with different noise, as in a model.
 CELLS, SCALES, RELEASES = 30, (1.0, 0.7), 300
 OWN_SHARE = 0.075  # one person's effect on a cell
+LastBits = tuple[Rates, Rates]  # of the attack on the last bits: for naive noise, and for noise on a grid
 
 
 def log_ratios(noise: float, attacks: int) -> tuple[Array, Array]:
@@ -43,18 +42,11 @@ def log_ratios(noise: float, attacks: int) -> tuple[Array, Array]:
     return mu * present + mu**2 / 2, mu * absent - mu**2 / 2
 
 
-@dataclass(frozen=True)
-class LastBits:
-    """How often the attack on the last bits says "present", for naive noise and for noise on a grid."""
-
-    naive: Rates
-    ours: Rates
-
-
 def last_bits(noise: float) -> LastBits:
-    """Test every release for values that noise on a sum of 0 cannot produce; slow."""
-    (naive_with, ours_with), (naive, ours) = _impossible(noise, OWN_SHARE), _impossible(noise, 0.0)
-    return LastBits(Rates(naive_with, RELEASES, naive, RELEASES), Rates(ours_with, RELEASES, ours, RELEASES))
+    """Test every release, by naive noise and on a grid, for values that noise on 0 cannot produce; slow."""
+    counts = zip(_impossible(noise, OWN_SHARE), _impossible(noise, 0.0), strict=True)
+    naive, ours = (Rates(present, RELEASES, absent, RELEASES) for present, absent in counts)
+    return naive, ours
 
 
 def _impossible(noise: float, own: float) -> tuple[int, int]:
@@ -94,7 +86,7 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
     edges = np.linspace(min(absent.min(), present.min()), max(absent.max(), present.max()), 41)
     betrayed = None
     if bits is not None:
-        betrayed = ", ".join(f"{item.epsilon(DELTA, CONFIDENCE):.2f}" for item in (bits.naive, bits.ours))
+        betrayed = ", ".join(f"{item.epsilon(DELTA, CONFIDENCE):.2f}" for item in bits)
     outcome = "the attack did not refute the claim"
     if shown > claimed:
         outcome = "above the claim by chance, as in up to 1 of 20 attacks"
@@ -132,10 +124,9 @@ def _figure(present: Array, absent: Array, edges: Array, bits: LastBits | None, 
     left, labels = two_worlds(middles, shares[0], shares[1], hover, places, 1.06 * float(np.max(shares)))
     groups, right = ["Naive noise", "On a grid"], []
     if revealed and bits is not None:
-        of_both = (bits.naive, bits.ours)
         right = [
-            _bars("Without you", groups, [item.alarms / item.absent for item in of_both], GREY),
-            _bars("With you", groups, [item.found / item.present for item in of_both], BLUE),
+            _bars("Without you", groups, [item.alarms / item.absent for item in bits], GREY),
+            _bars("With you", groups, [item.found / item.present for item in bits], BLUE),
         ]
     drawn = side_by_side(
         left,
@@ -170,7 +161,7 @@ def _bars(name: str, groups: list[str], shares: list[float], colour: str) -> dic
 
 def _table(by_attack: dict[str, Rates], bits: LastBits | None) -> pd.DataFrame:
     if bits is not None:
-        by_attack = by_attack | {"Last bits, naive noise": bits.naive, "Last bits, on a grid": bits.ours}
+        by_attack |= dict(zip(("Last bits, naive noise", "Last bits, on a grid"), bits, strict=True))
     return pd.DataFrame(
         {
             "Attack": list(by_attack),
@@ -178,11 +169,6 @@ def _table(by_attack: dict[str, Rates], bits: LastBits | None) -> pd.DataFrame:
             "Says “present”, without you": [rates.alarms / rates.absent for rates in by_attack.values()],
         }
     )
-
-
-def expected_advantage(noise: float) -> float:
-    """Return the largest TPR − FPR of the likelihood ratio, at threshold 0: 2Φ(μ/2) − 1 with μ = 1/σ."""
-    return float(2 * ndtr(1 / (2 * noise)) - 1)
 
 
 LESSON = lesson(__file__, parameters=(NOISE, ATTACKS), look=look)

@@ -1,7 +1,6 @@
 """Subsampling: small batches reduce ε, and efficiency."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,6 @@ from dashboard.views.learn.lessons import base
 from dashboard.views.learn.lessons.base import Outcome, lesson
 from dashboard.views.learn.lessons.figures import point, side_by_side, swept
 from vips_core import rounding
-from vips_core.kernels import Array
 from vips_core.reports.figures import BLUE, FOOT, GREEN, GREY, Figure, log_axis, log_ends
 from vips_core.reports.traces import axis, line
 
@@ -23,29 +21,14 @@ RATE = base.sampling_rate("subsampling", 0.05, least=LEAST_RATE)
 NOISE = base.noise_multiplier("subsampling", 1.24)
 STEPS = base.steps("subsampling", 20, least=1, most=1000)
 DELTA = 1e-4  # the paper's
+EPSILON, EFFICIENCY = "ε (PLD)", "Efficiency"  # columns
 
 
-@dataclass(frozen=True)
-class Sampled:
-    """ε by PLD and efficiency at several sampling rates."""
-
-    rates: Array
-    epsilons: Array
-    efficiencies: Array
-
-    def table(self) -> pd.DataFrame:
-        """Return one row for each rate."""
-        return pd.DataFrame({"q": self.rates, "ε (PLD)": self.epsilons, "Efficiency": self.efficiencies})
-
-
-def sampled(rates: tuple[float, ...], noise: float, steps: int) -> Sampled:
-    """Return ε and efficiency at these rates."""
+def sampled(rates: tuple[float, ...], noise: float, steps: int) -> pd.DataFrame:
+    """Return ε and efficiency, one row for each of these rates."""
     plans = [base.sampled_plan(noise, rate, steps, DELTA) for rate in rates]
-    return Sampled(
-        np.array([plan.sampling_rate for plan in plans]),
-        np.array([plan.epsilon("pld") for plan in plans]),
-        np.array([plan.efficiency for plan in plans]),
-    )
+    rows = [(plan.sampling_rate, plan.epsilon("pld"), plan.efficiency) for plan in plans]
+    return pd.DataFrame(rows, columns=["q", EPSILON, EFFICIENCY])
 
 
 def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
@@ -53,36 +36,37 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
     rate, noise, steps = (values[p.name] for p in (RATE, NOISE, STEPS))
     at_rate = later(sampled, (rate,), noise, steps)
     grid = later(sampled, tuple(np.geomspace(LEAST_RATE, 1, 13)), noise, steps)
-    here = None if at_rate is None else (float(at_rate.epsilons[0]), float(at_rate.efficiencies[0]))
+    here = None if at_rate is None else (float(at_rate[EPSILON][0]), float(at_rate[EFFICIENCY][0]))
     return Outcome(
         numbers=(
             ("ε at this q", None if here is None else at_most(here[0])),
-            ("ε of full batches", None if grid is None else at_most(grid.epsilons[-1])),
+            ("ε of full batches", None if grid is None else at_most(float(grid[EPSILON].iloc[-1]))),
             ("Efficiency at this q", None if here is None else f"{here[1]:.0%}"),
         ),
-        figure=_played(grid, rate, here, revealed) if here and grid else None,
-        table=pd.DataFrame if grid is None else grid.table,
+        figure=_played(grid, rate, here, revealed) if here and grid is not None else None,
+        table=lambda: pd.DataFrame() if grid is None else grid,
         explanation=WAITING if here is None else _explanation(rate, *here),
     )
 
 
-def _played(grid: Sampled, rate: float, here: tuple[float, float], revealed: bool) -> Figure:
+def _played(grid: pd.DataFrame, rate: float, here: tuple[float, float], revealed: bool) -> Figure:
     """Return a figure whose frames move the dot from full batches down the curve to this rate."""
-    on_grid = zip(grid.rates[::-1], grid.epsilons[::-1], grid.efficiencies[::-1], strict=True)
-    way = {q: (epsilon, efficiency) for q, epsilon, efficiency in on_grid if q > rate} | {rate: here}
+    way = {q: (epsilon, efficiency) for q, epsilon, efficiency in grid[::-1].to_numpy() if q > rate}
+    way[rate] = here
     return swept(lambda q: _figure(grid, q, *way[q], revealed), way, "q")
 
 
-def _figure(grid: Sampled, rate: float, epsilon: float, efficiency: float, revealed: bool) -> Figure:
+def _figure(grid: pd.DataFrame, rate: float, epsilon: float, efficiency: float, revealed: bool) -> Figure:
     q_axis = log_axis("Sampling rate q (log scale)", np.log10(LEAST_RATE) - 0.08, 0.08)
-    drawn = rounding.each_up(np.maximum(grid.epsilons, FOOT))
+    rates, epsilons, efficiencies = grid.to_numpy().T
+    drawn = rounding.each_up(np.maximum(epsilons, FOOT))
     saved = [
-        line("ε", grid.rates, drawn, BLUE, "solid", "q = %{x:.3g}: ε = %{y:.4g}"),
+        line("ε", rates, drawn, BLUE, "solid", "q = %{x:.3g}: ε = %{y:.4g}"),
         point("Here", rate, max(epsilon, FOOT), f"here: ε = {at_most(epsilon)}"),
     ]
     cost = [
         line("Full batches", [LEAST_RATE, 1], [1, 1], GREY, "dash"),
-        line("Efficiency", grid.rates, grid.efficiencies, GREEN, "solid", "q = %{x:.3g}: %{y:.0%}"),
+        line("Efficiency", rates, efficiencies, GREEN, "solid", "q = %{x:.3g}: %{y:.0%}"),
         point("Here", rate, efficiency, f"here: {efficiency:.0%}"),
     ]
     return side_by_side(
@@ -90,7 +74,7 @@ def _figure(grid: Sampled, rate: float, epsilon: float, efficiency: float, revea
         cost if revealed else cost[:1],
         (
             q_axis,
-            log_axis("ε by PLD (log scale)", *log_ends(grid.epsilons, 0.1)),
+            log_axis("ε by PLD (log scale)", *log_ends(epsilons, 0.1)),
             q_axis,
             axis("Efficiency", range=[0, 1.08], tickformat=".0%"),
         ),

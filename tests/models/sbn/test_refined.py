@@ -1,4 +1,4 @@
-"""The refined network of small images: exact moments, what noise leaves of them, the fit to them."""
+"""The refined sigmoid belief network: exact moments, their posterior under noise, and the fit to them."""
 
 from dataclasses import replace
 
@@ -7,18 +7,21 @@ import pytest
 
 import vips_core as vips
 from tests.models.sbn.networks import HIDDEN, PIXELS, digits, patterns, plan_for, small
-from vips_core.models.sbn import moments
+from vips_core.models.sbn import refined
 from vips_core.models.sbn.kernels import settle_shared
-from vips_core.models.sbn.model import SBN, SMALL
-from vips_core.models.sbn.moments import Moments
-from vips_core.models.sbn.refined import CONSTANTS, Refined
+from vips_core.models.sbn.model import SBN
+from vips_core.models.sbn.refined import CONSTANTS, MAX_PIXELS, Refined
 
 __all__ = ["digits"]  # a fixture
 
 
-def test_the_number_of_pixels_decides():
-    assert isinstance(SBN(SMALL, 2).algorithm, Moments)
-    assert isinstance(SBN(SMALL + 1, 2).algorithm, Refined)
+def test_images_that_need_too_much_memory_are_refused():
+    assert SBN(MAX_PIXELS, 2).pixels == SBN(MAX_PIXELS, 2, (100, 100)).pixels == 10_000
+    with pytest.raises(
+        ValueError, match="^pixels must be at most 10,000 in the refined variant, got 10,001$"
+    ):
+        SBN(MAX_PIXELS + 1, 2)
+    assert SBN(MAX_PIXELS + 1, 2, variant="paper").pixels == 10_001
 
 
 @pytest.mark.parametrize("share", [1.0, 0.3])
@@ -40,12 +43,12 @@ def test_moments_are_clipped_sums_of_records(share):
 def test_without_noise_the_moments_are_those_of_the_images(steps):
     data, model = patterns(), small("refined")
     unclipped = replace(CONSTANTS, residual_clip=1.0)
-    vars(model)["algorithm"] = Moments(model, unclipped)
+    vars(model)["algorithm"] = Refined(model, unclipped)
     params = vips.fit(model, data, plan_for(data, steps), seed=0).params
     mean, covariance, noise_std = model.algorithm._moments(params)
     images = data.unpack(np.float64)
     assert noise_std == 0
-    np.testing.assert_allclose(mean, np.clip(images.mean(axis=0), *moments.MEAN_RANGE), atol=1e-5)
+    np.testing.assert_allclose(mean, np.clip(images.mean(axis=0), *refined.MEAN_RANGE), atol=1e-5)
     np.testing.assert_allclose(covariance, np.cov(images.T, bias=True), atol=1e-5)
 
 
@@ -57,16 +60,17 @@ def test_noise_of_several_steps_is_averaged():
 
 def test_the_posterior_of_a_covariance_is_nearer_to_it():
     rng = np.random.default_rng(0)
-    algorithm = Moments(SBN(256, 5, (16, 16)))
-    dictionary = algorithm.smoothing @ rng.standard_normal((256, 300))
+    algorithm = Refined(SBN(256, 5, (16, 16)))
+    dictionary = algorithm._agreement(root=True) @ rng.standard_normal((256, 300))
     truth = dictionary @ dictionary.T / 300
     noise = rng.standard_normal(truth.shape)
     noise_std = 0.1
     noisy = truth + noise_std * (noise + noise.T) / np.sqrt(2)
-    posterior = moments.denoised(noisy, algorithm.agreement, noise_std, CONSTANTS.groups)
+    axes = np.linalg.eigh(algorithm._agreement())[1]
+    posterior = refined.denoised(noisy, axes, noise_std, CONSTANTS.groups)
     assert np.linalg.norm(posterior - truth) < 0.6 * np.linalg.norm(noisy - truth)
     assert np.linalg.eigvalsh(posterior).min() > -1e-9
-    drowned = moments.denoised(noisy, algorithm.agreement, 1e3, CONSTANTS.groups)
+    drowned = refined.denoised(noisy, axes, 1e3, CONSTANTS.groups)
     assert drowned[0, 1] > 5 * abs(drowned[0, -1])  # what is left is that neighbours agree
 
 
@@ -80,10 +84,10 @@ def test_simulated_statistics_are_those_of_drawn_gaussian_images():
     root, mean = 0.3 * rng.standard_normal((PIXELS, PIXELS)), rng.random(PIXELS)
     images = mean + rng.standard_normal((100_000, PIXELS)) @ root.T
     mu = np.full((len(images), HIDDEN), 0.5)
-    field = moments._field(params, images)
+    field = refined._field(params, images)
     settle_shared(field, 0.25 * params.weights.T @ params.weights, mu, CONSTANTS.sweeps, CONSTANTS.tolerance)
-    units, cross, second = moments._simulated(
-        params, mean, root @ root.T, moments._draws(100_000, HIDDEN), CONSTANTS
+    units, cross, second = refined._simulated(
+        params, mean, root @ root.T, refined._draws(100_000, HIDDEN), CONSTANTS
     )
     np.testing.assert_allclose(units, mu.mean(axis=0), atol=0.01)
     np.testing.assert_allclose(cross, (images - images.mean(axis=0)).T @ mu / len(mu), atol=0.01)
