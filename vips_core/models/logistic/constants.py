@@ -35,10 +35,10 @@ class Constants:
     moments_from: int = 4  # steps below which none is spent on coordinates
     matrix_every: int = 16  # one release in this many for each of the two curvature matrices
     matrix_late: float = 0.4  # part of the steps before the later matrix: p is near its last value then
-    # N·μ/d^1.5 from which a matrix makes intervals honest, and from which another one guides steps; ∞ for no
-    # matrix. A Wigner matrix's edge is 2ν√d against an average eigenvalue of N/d: visible from about 2.
-    # Without a matrix, 90 % intervals of four tables held 79 % of weights and 71 % of non-private estimates
-    # instead of 89 % and 92 %. Without the early one, large slopes are not reached, however little the noise.
+    warm_steps: int = 1  # steps before the early matrix
+    # N·μ/d^1.5 from which a matrix makes intervals honest, and from which another one guides steps. A Wigner
+    # matrix's edge is 2ν√d against an average eigenvalue of N/d: visible from about 2; tuned. ∞ for no
+    # matrix. Without one, 90 % intervals of four tables held 79 % of weights instead of 89 %.
     visible_matrix: float = 3.0
     clear_matrix: float = 7.0
     # Edge of a noise matrix's spectrum in ν√d, Wigner's law; 0: eigenvalues as measured
@@ -50,19 +50,26 @@ class Constants:
 
     # Steps
     largest_step: float = 0.9  # part of Newton's step: the curvature changes on the way; tuned
+    largest_move: float = 1.0  # standard deviation of log odds over records that one step may add; ∞ for none
+    least_curvature: float = 0.02  # share of the average direction's curvature that steps assume at least
 
     # Curvature's diagonal
     minority_mean: float = 0.75  # mean of min(p, 1−p) a priori, as a part of the rarer label's share
     minority_std: float = 0.5  # its standard deviation a priori; ∞: as measured
     least_minority: float = 0.1  # smallest value of the same, since measured totals may be negative
+    total_memory: int = 3  # steps over which totals are averaged: p changes
 
     # Shared directions (`curvature`)
     min_z_direction: float = 3.0  # z-score required to accept a direction; ∞ for none
+    harmless_excess: float = 1.0  # excess over the known curvature that is left alone, as a part of it
     # Curvature of a direction, as a part of the diagonal's sum, which bounds it; ∞ for no cap
     largest_excess: float = 1.0
     most_directions: int = 8  # directions kept: more cost time
 
-    skipped_start: float = 0.1  # part of the steps left out of averages: the level is not yet found
+    # Averages
+    skipped_start: float = 0.1  # part of the steps that no average holds: the level is not yet found
+    skipped_late: float = 0.5  # further part left out of the late average where noise is small
+    path_error: float = 0.2  # assumed relative error of the trajectory; ∞: the late average alone
 
     @property
     def prior_slope(self) -> float:

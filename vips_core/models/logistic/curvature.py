@@ -8,7 +8,8 @@ rank-one update rrᵀ/(rᵀs). It is accepted if it is clear of its known noise.
 
 | symbol | code          | shape                                                             |
 |--------|---------------|-------------------------------------------------------------------|
-| λ      | `curvature`   | (d+1,) or (d+1+k,), above 0                                       |
+| λ      | `for_steps`   | (d+1,) or (d+1+k,), at least what keeps steps stable              |
+| λ      | `measured`    | the same, at least 0                                              |
 |        | `vectors`     | (d+1, d+1), or None where directions are the axes                 |
 | U      | `shared`      | (d+1, k), orthonormal directions beside the axes                  |
 |        | `excess`      | (k,), curvature beyond the diagonal's, as a part of its sum       |
@@ -26,7 +27,8 @@ from vips_core.kernels import Array
 class Directions:
     """Directions and the curvature along each: eigenvectors, or the axes followed by shared directions."""
 
-    curvature: Array
+    for_steps: Array
+    measured: Array
     vectors: Array | None
     shared: Array
 
@@ -38,6 +40,12 @@ class Directions:
         along = self.shared.T @ vector
         rest = of_axes * (vector - self.shared @ along)
         return np.asarray(rest + self.shared @ (of_shared * along - self.shared.T @ rest))
+
+    def components(self, vector: Array) -> Array:
+        """Return a vector's component along every direction."""
+        if self.vectors is not None:
+            return np.asarray(self.vectors.T @ vector)
+        return np.append(vector, self.shared.T @ vector)
 
     def along(self, diagonal: Array) -> Array:
         """Return a diagonal matrix's quadratic form along every direction."""
@@ -72,10 +80,10 @@ class Directions:
         return np.asarray((rows - along @ self.shared.T) ** 2 @ of_axes + along**2 @ of_shared)
 
     def trace_over_slopes(self, values: Array) -> float:
-        """Return Σ AᵢⱼHᵢⱼ over slopes, for A with these eigenvalues and the curvature H."""
+        """Return Σ AᵢⱼHᵢⱼ over slopes, for A with these eigenvalues and the measured curvature H."""
         first = np.eye(1, len(self.shared))[0]
-        ours, known = self.apply(values, first), self.apply(self.curvature, first)
-        return max(float(values @ self.curvature - 2 * ours @ known + ours[0] * known[0]), 0.0)
+        ours, measured = self.apply(values, first), self.apply(self.measured, first)
+        return max(float(values @ self.measured - 2 * ours @ measured + ours[0] * measured[0]), 0.0)
 
     def _parted(self, values: Array) -> tuple[Array, Array]:
         return values[: len(self.shared)], values[len(self.shared) :]
@@ -95,7 +103,7 @@ def no_directions(size: int) -> LowRankCurvature:
 
 
 def rank_one_update(
-    known: Array, move: Array, change: Array, noise_std: float, min_z: float
+    known: Array, move: Array, change: Array, noise_std: float, min_z: float, harmless: float
 ) -> tuple[Array, float] | None:
     """Return a direction and the curvature along it beyond the known one; None if none is clear of noise.
 
@@ -109,10 +117,12 @@ def rank_one_update(
         Standard deviation of a gradient's noise.
     min_z
         z-score required to accept an update.
+    harmless
+        Excess over the known curvature, as a part of it, that is left alone.
     """
     rest, noise = change - known, 2 * noise_std**2
     left, along = float(rest @ rest) - noise * len(rest), float(rest @ move)
-    least = min_z * math.sqrt(noise * float(move @ move))
+    least = max(harmless * float(known @ move), min_z * math.sqrt(noise * float(move @ move)))
     if left < min_z * noise * math.sqrt(2 * len(rest)) or along <= least:
         return None
     return rest / np.linalg.norm(rest), left / along

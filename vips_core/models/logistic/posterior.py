@@ -16,6 +16,7 @@ from scipy.special import expit
 
 from vips_core.kernels import Array
 from vips_core.models.logistic import sums
+from vips_core.models.logistic.constants import Constants
 from vips_core.models.logistic.coordinates import NO_CONSTANT, Coordinates
 from vips_core.models.logistic.curvature import Directions, LowRankCurvature
 
@@ -53,6 +54,20 @@ class Schedule:
 
 
 @dataclass(frozen=True)
+class Averages:
+    """Averages of points and gradients over steps, in coordinates."""
+
+    point: Array
+    gradient: Array
+
+    def moved(self, point: Array, gradient: Array, rate: float) -> "Averages":
+        """Return the averages after one more step."""
+        return Averages(
+            self.point + (point - self.point) * rate, self.gradient + (gradient - self.gradient) * rate
+        )
+
+
+@dataclass(frozen=True)
 class OptimiserState:
     """What noisy gradient descent remembers between steps; nobody needs it to predict.
 
@@ -60,12 +75,12 @@ class OptimiserState:
     |--------|-----------------|-------------------------------------------------------------|
     | θ      | `point`         | (d+1,), the iterate in coordinates, the level first         |
     | g      | `last_gradient` | (d+1,), at `last_point`                                     |
-    |        | `average_point`, `average_gradient` | (d+1,), over nearly all steps           |
-    |        | `spread`        | variance of log odds over records, averaged likewise        |
+    |        | `late`, `longer`| averages over the late steps, and over nearly all           |
+    |        | `spread`        | variance of log odds over records, over the late steps      |
     |        | `power`         | of `coordinates.spread_power`                               |
     |        | `moments`       | (2d+2,), average of their releases                          |
     |        | `positive`      | share of positive labels                                    |
-    |        | `squares`       | (d+2,), averages of what measures the diagonal              |
+    |        | `squares`, `totals` | (d,), (2,), averages of what measures the diagonal      |
     |        | `diagonal`      | (d+1,), curvature along the axes                            |
     |        | `matrix`        | (d+1, d+1), average of released curvatures, or (0, 0)       |
     |        | `values`, `vectors` | what shrinkage leaves of it, relative to the diagonal's mean |
@@ -81,10 +96,11 @@ class OptimiserState:
     point: Array
     last_point: Array
     last_gradient: Array
-    average_point: Array
-    average_gradient: Array
+    late: Averages
+    longer: Averages
     spread: float
     squares: Array
+    totals: Array
     diagonal: Array
     matrix: Array
     values: Array
@@ -144,9 +160,9 @@ def laplace(
     estimate: Array,
     directions: Directions,
     pace: Pace,
-    variance: float,
+    variance: Array,
     averaged: NDArray[np.integer],
-    prior: float,
+    constants: Constants,
 ) -> Posterior:
     """Return the Laplace posterior around an estimate.
 
@@ -159,24 +175,29 @@ def laplace(
     directions, pace
         All that is known of the curvature, and how far steps went along it.
     variance
-        Privacy noise of the averaged gradient.
+        Privacy noise of the averaged gradient, along each direction.
     averaged
-        Numbers of the steps in the average.
-    prior
-        Variance of a slope a priori.
+        Numbers of the steps in the late average.
+    constants
+        For the prior and the units.
     """
-    values = directions.curvature
-    information = values**2 / (pace.sampling + variance) + 1 / pace.prior
+    values = directions.for_steps
+    information, measured = (
+        known**2 / (pace.sampling + variance) + 1 / pace.prior for known in (values, directions.measured)
+    )
     without_noise = values**2 / variance + 1 / (pace.prior + 1 / values)
     # If slopes are larger than a priori, what shrinkage took from them is uncertainty, and so is what the
     # steps had no time for. (The square of shrinkage would be right were the curvature known exactly.)
     shrinkage = 1 / (pace.prior * information)
+    prior = constants.prior_slope**2
     beyond = _beyond_prior(directions, estimate, 1 / information, prior)
     away = np.mean((1 - pace.step[:, None]) ** averaged, axis=1) * 2 / (2 + pace.total_step)
     bias = shrinkage * beyond + np.maximum(away - shrinkage, 0.0) ** 2 * (prior + beyond)
     excess = shrinkage / 2 * beyond  # the estimate without noise is not shrunk at all
-    noise = 1 / without_noise + bias + excess
-    return to_column_units(params, directions, estimate, 1 / information, bias, noise)
+    # A direction without measured curvature keeps the prior's width: predictions do not need to know.
+    unseen = (1 / measured - 1 / information) * (1 + beyond / pace.prior)
+    noise = 1 / without_noise + bias + excess + unseen
+    return to_column_units(params, directions, estimate, 1 / information, bias, unseen, noise, constants)
 
 
 def _beyond_prior(directions: Directions, estimate: Array, variance: Array, prior: float) -> float:
@@ -191,7 +212,9 @@ def to_column_units(
     estimate: Array,
     variance: Array,
     bias: Array,
+    unseen: Array,
     variance_of_noise: Array,
+    constants: Constants,
 ) -> Posterior:
     """Return the posterior in the columns' units, with a level that fits predictions.
 
@@ -210,14 +233,14 @@ def to_column_units(
     level_variance = float(directions.diagonal(variance)[0]) * found.constant**2
     unknown, with_bias = (
         float(directions.diagonal(each)[0]) * found.constant**2
-        + directions.trace_over_slopes(each) / unit_curvature(state, found.constant)
+        + directions.trace_over_slopes(each) / unit_curvature(state, found.constant, constants)
         for each in (variance, variance + bias)
     )
-    offset, spread = over_records(state, found.constant, directions, estimate)
+    offset, spread = over_records(state, found.constant, directions, estimate, constants)
     probability = mean_probability(found_level + offset, state.spread)
     flatter = flattening(unknown)
     level = float(flatter * level_of(probability, spread / flatter**2)) - offset
-    coefficient_variance = weight_variances(directions, variance + bias, scale, found)
+    coefficient_variance = weight_variances(directions, variance + bias + unseen, scale, found)
     privacy_variance = weight_variances(directions, variance_of_noise, scale, found)
     if found.column != NO_CONSTANT:
         shift = ((level - found_level) / found.value) ** 2
@@ -237,18 +260,18 @@ def to_column_units(
 
 
 def over_records(
-    state: OptimiserState, constant: float, directions: Directions, point: Array
+    state: OptimiserState, constant: float, directions: Directions, point: Array, constants: Constants
 ) -> tuple[float, float]:
     """Return mean and variance over records of slopes' log odds: centres are not quite the means."""
     slopes = np.append(0.0, point[1:])
-    curved, own = directions.apply(directions.curvature, slopes), state.diagonal[0]
-    variance = (slopes @ curved - curved[0] ** 2 / own) / unit_curvature(state, constant)
+    curved, own = directions.apply(directions.measured, slopes), state.diagonal[0]
+    variance = (slopes @ curved - curved[0] ** 2 / own) / unit_curvature(state, constant, constants)
     return float(curved[0] / own * constant), max(float(variance), 0.0)
 
 
-def unit_curvature(state: OptimiserState, constant: float) -> float:
-    """Return the slopes' curvature of log odds of variance 1; a typical cell is as long as the constant."""
-    return float(state.diagonal[1:].mean() / constant**2)
+def unit_curvature(state: OptimiserState, constant: float, constants: Constants) -> float:
+    """Return the slopes' curvature of log odds of variance 1; a typical record has norm 1/full_weight."""
+    return float(state.diagonal[1:].sum() / (constants.full_weight**-2 - constant**2))
 
 
 def flattening(variance: Any) -> Any:

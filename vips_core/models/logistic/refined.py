@@ -17,7 +17,7 @@ the steps add up to a total s²/(1+s): the Wiener filter where s is small, a rid
 3. If d × d cells can be seen, Σ 4w²p(1−p)zzᵀ is released too: late for honest intervals, and where it is
    clear of noise also early, to guide steps.
 4. What correlated columns share is learned from changes of the gradient as well (`curvature`).
-5. The estimate comes from averages over nearly all steps.
+5. The estimate comes from averages over late steps, and over nearly all steps where these agree.
 
 | symbol | code            | shape                                       |
 |--------|-----------------|---------------------------------------------|
@@ -47,7 +47,7 @@ from vips_core.models.logistic.constants import Constants
 from vips_core.models.logistic.coordinates import nonnegative_shrinkage
 from vips_core.models.logistic.curvature import Directions
 from vips_core.models.logistic.paper import NoiseFree, PolyaGammaPosterior
-from vips_core.models.logistic.posterior import OptimiserState, Pace, Posterior, Schedule
+from vips_core.models.logistic.posterior import Averages, OptimiserState, Pace, Posterior, Schedule
 from vips_core.privacy.plan import PrivacyPlan
 from vips_core.records import Table
 
@@ -56,7 +56,6 @@ if TYPE_CHECKING:
 
 MOMENTS, SHARES, CURVATURE = "moments", "gradient and curvature's diagonal", "curvature"
 DEFAULT = Constants()
-UNSEEN = 1e-6  # curvature of a direction in which the matrix shows none, as a part of the average one
 
 
 def expected_signal(plan: PrivacyPlan, features: int) -> float:
@@ -93,9 +92,11 @@ class Refined:
         c = self.constants
         moments = max(1, round(plan.steps / c.moment_every)) if plan.steps >= c.moments_from else 0
         visibility = plan.records * plan.signal_to_noise / (self.d + 1) ** 1.5
-        each, late = max(1, round(plan.steps / c.matrix_every)), round(plan.steps * c.matrix_late)
-        matrix = each if visibility >= c.visible_matrix and moments + 1 + each < late else 0
-        early = moments + 1 if visibility >= c.clear_matrix else late
+        each = max(1, round(plan.steps / c.matrix_every))
+        early, late = moments + c.warm_steps, round(plan.steps * c.matrix_late)
+        matrix = each if visibility >= c.visible_matrix and early + each < late else 0
+        if visibility < c.clear_matrix:
+            early = late
         matrices = matrix * (1 if early == late else 2)
         return Schedule(moments, matrix, early, late, plan.steps - moments - matrices)
 
@@ -150,10 +151,11 @@ class Refined:
             point=zeros,
             last_point=zeros,
             last_gradient=zeros,
-            average_point=zeros,
-            average_gradient=zeros,
+            late=Averages(zeros, zeros),
+            longer=Averages(zeros, zeros),
             spread=0.0,
-            squares=np.zeros(d + 2),
+            squares=np.zeros(d),
+            totals=np.zeros(2),
             diagonal=np.ones(d + 1),
             matrix=matrix,
             values=np.ones(d + 1),
@@ -225,54 +227,70 @@ class Refined:
         left = np.sign(values) * np.sqrt(np.maximum(values**2 - edge, 0.0))
         shrunk = np.diag(state.diagonal) + (vectors * left) @ vectors.T
         values, vectors = np.linalg.eigh(shrunk)
-        return replace(state, matrix=matrix, values=np.maximum(values / average, UNSEEN), vectors=vectors)
+        return replace(state, matrix=matrix, values=np.maximum(values / average, 0.0), vectors=vectors)
 
     def _moved(self, params: Posterior, total: Array, noise_std: float, taken: int) -> Posterior:
         """Take one gradient step, then solve for the posterior from the averages so far."""
-        c, constant = self.constants, params.coordinates.constant
-        gradient = total[: self.d + 1]
-        state = self._with_diagonal(params, total[self.d + 1 :], noise_std, taken)
+        c, constant, steps = self.constants, params.coordinates.constant, params.state.schedule.gradients
+        gradient, measured = total[: self.d + 1], total[self.d + 1 :]
+        state = self._with_diagonal(params, measured, noise_std, taken)
         guided = state.schedule.guided and bool(state.matrix.any())
         if taken:
             state = self._with_change(state, gradient, noise_std, guided)
-        # The step: along each direction a part of Newton's.
+        # The step: along each direction a part of Newton's, and no longer than `largest_move`.
         directions = self._directions(state, guided)
         pace = self._pace(state, constant, directions, noise_std)
-        move = directions.apply(pace.step / directions.curvature, gradient)
-        # The averages skip the start of the way to the optimum.
-        averaged = max(taken - round(state.schedule.gradients * c.skipped_start) + 1, 1)
-        spread = posterior.over_records(state, constant, directions, state.point)[1]
+        move: Array = directions.apply(pace.step / directions.for_steps, gradient)
+        slopes = np.append(0.0, move[1:])
+        size = math.sqrt(
+            directions.form(directions.for_steps, slopes) / posterior.unit_curvature(state, constant, c)
+        )
+        if directions.vectors is None:
+            # All curvature might be along the move, until gradients show that it is not.
+            size = max(size, float(np.linalg.norm(move[1:])) / c.full_weight / 2.0**taken)
+        move *= min(1.0, c.largest_move / max(size, 1e-9))
+        # The averages: both skip the way to the optimum, the late one all the more if there is little noise.
+        skipped_late = c.skipped_start + c.skipped_late * min(1.0, float(pace.total_step.mean()) / steps)
+        late, longer = (
+            1 / max(taken - round(steps * part) + 1, 1) for part in (skipped_late, c.skipped_start)
+        )
+        spread = posterior.over_records(state, constant, directions, state.point, c)[1]
         state = replace(
             state,
             last_point=state.point,
             last_gradient=gradient,
             point=state.point + move,
-            spread=state.spread + (spread - state.spread) / averaged,
-            average_point=state.average_point + (state.point - state.average_point) / averaged,
-            average_gradient=state.average_gradient + (gradient - state.average_gradient) / averaged,
+            spread=state.spread + (spread - state.spread) * late,
+            late=state.late.moved(state.point, gradient, late),
+            longer=state.longer.moved(state.point, gradient, longer),
         )
-        # The estimate: the average point, and what is left of a Newton step at the average gradient.
-        newton = pace.total_step / (2 + pace.total_step) / directions.curvature
-        estimate = state.average_point + directions.apply(newton, state.average_gradient)
-        # The posterior: with the matrix, even if it does not guide steps.
-        if state.matrix.any() and not guided:
-            directions = self._directions(state, with_matrix=True)
-            pace = self._pace(state, constant, directions, noise_std)
-        steps = np.arange(taken + 1 - averaged, taken + 1)
-        params, variance = replace(params, state=state), noise_std**2 / averaged
-        return posterior.laplace(params, estimate, directions, pace, variance, steps, c.prior_slope**2)
+        # The estimate: the longer average, and along each direction the late one as far as it is trusted.
+        saved = noise_std**2 * (late - longer)  # variance of the average gradient that the longer one saves
+        points = self._average_points(state, directions, pace)
+        trust = trust_in_late(directions, points[0], saved, c.path_error)
+        estimate = points[1] + directions.apply(trust, points[0] - points[1])
+        # The posterior: with all that is known of the curvature, even if it does not guide steps.
+        known = self._directions(state, bool(state.matrix.any()))
+        pace = self._pace(state, constant, known, noise_std)
+        trust = trust_in_late(known, self._average_points(state, known, pace)[0], saved, c.path_error)
+        variance = noise_std**2 * (longer + trust**2 * (late - longer))
+        first = min(taken + 1 - round(1 / late), taken)
+        return posterior.laplace(
+            replace(params, state=state), estimate, known, pace, variance, np.arange(first, taken + 1), c
+        )
 
     def _with_diagonal(
         self, params: Posterior, measured: Array, noise_std: float, taken: int
     ) -> OptimiserState:
-        """Average what measures the curvature, and share its totals out over columns by their squares."""
+        """Average the curvature's measured totals, and share them out over the columns by their squares."""
         c, d, state, found = self.constants, self.d, params.state, params.coordinates
-        squares = state.squares + (measured - state.squares) / (taken + 1)
-        std = noise_std / math.sqrt(taken + 1)
-        totals, noise = squares[d:] / kernels.TOTALS, (std / kernels.TOTALS) ** 2
+        remembered = min(taken + 1, c.total_memory)
+        totals = state.totals + (measured[d:] - state.totals) / remembered
+        squares = state.squares + (measured[:d] - state.squares) / (taken + 1)
+        noise = (noise_std / kernels.TOTALS) ** 2 / remembered
         largest = state.records * min(state.positive, 1 - state.positive)
         mean, spread = largest * c.minority_mean, (largest * c.minority_std) ** 2
-        weighed = (totals * spread + mean * noise) / (spread + noise)
+        weighed = (totals / kernels.TOTALS * spread + mean * noise) / (spread + noise)
         level, everything = np.maximum(weighed, c.least_minority * largest)
         minority = float(level / state.records)
         own = level * (1 - minority) * found.constant**2  # p(1−p) = m(1−m)
@@ -280,40 +298,50 @@ class Refined:
         relative = state.diagonal[1:] / state.diagonal[1:].sum()
         power_of_two = (taken + 1) & taken == 0
         if power_of_two or taken + 1 == state.schedule.gradients:  # shrinkage takes a while
-            mass = nonnegative_shrinkage(squares[:d], std, kernels.SQUARES / 2 * state.records) * found.reach
+            std = noise_std / math.sqrt(taken + 1)
+            mass = nonnegative_shrinkage(squares, std, kernels.SQUARES / 2 * state.records) * found.reach
             relative = mass / mass.sum()
         diagonal = np.append(own, everything * relative)
-        return replace(state, squares=squares, diagonal=diagonal, minority=minority)
+        return replace(state, totals=totals, squares=squares, diagonal=diagonal, minority=minority)
 
     def _with_change(
         self, state: OptimiserState, gradient: Array, noise_std: float, guided: bool
     ) -> OptimiserState:
         """Learn a direction from how the gradient has changed since the last step."""
-        c, directions = self.constants, self._directions(state, guided)
+        c, directions, total = (
+            self.constants,
+            self._directions(state, guided),
+            float(state.diagonal[1:].sum()),
+        )
         move, change = state.point - state.last_point, state.last_gradient - gradient
-        known = directions.apply(directions.curvature, move)
-        found = curvature.rank_one_update(known, move, change, noise_std, c.min_z_direction)
+        known = directions.apply(directions.for_steps, move)
+        found = curvature.rank_one_update(
+            known, move, change, noise_std, c.min_z_direction, c.harmless_excess
+        )
         if found is None:
             return state
-        direction, excess = found[0], min(found[1] / float(state.diagonal[1:].sum()), c.largest_excess)
+        direction, excess = found[0], min(found[1] / total, c.largest_excess)
         if directions.vectors is None:
             low_rank = curvature.add_direction(state.low_rank, direction, excess, c.most_directions)
             return replace(state, low_rank=low_rank)
         matrix = (state.vectors * state.values) @ state.vectors.T
         values, vectors = np.linalg.eigh(matrix + excess * self.d * np.outer(direction, direction))
-        return replace(state, values=np.maximum(values, UNSEEN), vectors=vectors)
+        return replace(state, values=np.maximum(values, 0.0), vectors=vectors)
 
     def _directions(self, state: OptimiserState, with_matrix: bool) -> Directions:
         """Return the known curvature: the matrix's eigenvectors, or the axes and shared directions."""
-        diagonal, shared = state.diagonal, state.low_rank
+        diagonal, shared, average = state.diagonal, state.low_rank, state.diagonal[1:].mean()
         if with_matrix:
-            return Directions(state.values * diagonal[1:].mean(), state.vectors, shared.vectors)
+            measured = state.values * average
+            least = self.constants.least_curvature * average
+            return Directions(np.maximum(measured, least), measured, state.vectors, shared.vectors)
         along = diagonal @ shared.vectors**2 + shared.excess * diagonal[1:].sum()
-        return Directions(np.append(diagonal, along), None, shared.vectors)
+        measured = np.append(diagonal, along)
+        return Directions(measured, measured, None, shared.vectors)
 
     def _pace(self, state: OptimiserState, constant: float, directions: Directions, noise_std: float) -> Pace:
         """Return the pace along directions, for gradients with noise of this standard deviation."""
-        c, steps, values = self.constants, state.schedule.gradients, directions.curvature
+        c, steps, values = self.constants, state.schedule.gradients, directions.for_steps
         axes = np.append((c.prior_level / constant) ** 2, np.full(self.d, c.prior_slope**2))
         prior = directions.along(axes)
         # Variance of the weighted residuals, Σ v²p(1−p)z², with Σm²/Σm as of m = ½ and of uniform m.
@@ -321,3 +349,26 @@ class Refined:
         signal = values * np.sqrt(prior / (noise_std**2 / steps + sampling))
         total_step = signal**2 / (1 + signal)
         return Pace(prior, sampling, total_step, np.minimum(c.largest_step, total_step / steps))
+
+    def _average_points(
+        self, state: OptimiserState, directions: Directions, pace: Pace
+    ) -> tuple[Array, Array]:
+        """Return the average points, late and longer, after what is left of a Newton step."""
+        newton = pace.total_step / (2 + pace.total_step) / directions.for_steps
+        late, longer = (
+            average.point + directions.apply(newton, average.gradient)
+            for average in (state.late, state.longer)
+        )
+        return late, longer
+
+
+def trust_in_late(directions: Directions, late: Array, saved: float, path_error: float) -> Array:
+    """Return the late average's weight along each direction.
+
+    A late average has more noise, by `saved`. A longer one holds more of the way to the optimum, and what a
+    wrong curvature makes of it: a part of the estimate. Each direction weighs noise against that.
+    """
+    if saved == 0:
+        return np.ones(len(directions.for_steps))
+    bias = (path_error * directions.for_steps * directions.components(late)) ** 2
+    return np.asarray(bias / (bias + saved))
