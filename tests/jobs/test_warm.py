@@ -135,6 +135,19 @@ def test_code_is_loaded_by_short_runs_of_every_model(monkeypatch):
     assert len(prepared) == 5
 
 
+def test_a_result_has_the_scores_that_its_task_declares(monkeypatch):
+    results, run = [], warm.execution.run
+    monkeypatch.setattr(
+        warm.execution,
+        "run",
+        lambda prepared, folder: results.append((prepared.request.task, run(prepared, folder))),
+    )
+    warm.load_code(enough=lambda: False)
+    assert len(results) == 6
+    for task, result in results:
+        assert set(result["held_out"]) == set(task.scores)
+
+
 @pytest.mark.parametrize("text", ["many", "-1"])
 def test_bad_number_of_waiting_processes(text, monkeypatch):
     monkeypatch.setenv("VIPS_WARM", text)
