@@ -180,7 +180,7 @@ def test_the_plan_goes_on_to_every_model_page():
 
 def test_an_order_at_the_edge_of_the_grid_is_warned_of():
     at = page(sigma=100, s=10, epochs=0.1)
-    assert any("last one tried" in warning.value for warning in at.warning)
+    assert any("the largest one tried" in warning.value for warning in at.warning)
     assert "Fixed-size batches, or a seed that others know, void it" in texts(at)
 
 

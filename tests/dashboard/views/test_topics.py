@@ -242,4 +242,4 @@ def test_a_sentence_comes_first(store):
     name = next(iter(PAGE.task.scores))
     first = next(element.value for element in at.main.markdown if element.value.startswith("**On held-out"))
     assert f"{name} is {number(held_out[name])} by VIPS, improved at ε = " in first
-    assert first.endswith("half of a text from the other: smaller is better.")
+    assert first.endswith("half of a text from the other half: smaller is better.")
