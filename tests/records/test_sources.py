@@ -34,7 +34,7 @@ def test_rows_are_found_whatever_their_order_spelling_and_company(frame, tmp_pat
     assert set(rows_of(frame, tmp_path / "documents.csv", DOCUMENTS)) == set(before)
 
 
-@pytest.mark.parametrize("gap", ["NA", "NULL", "nan"])
+@pytest.mark.parametrize("gap", ["NA", "NULL", "nan", " NA", "None "])
 def test_rows_are_found_however_truths_and_gaps_are_written(gap, tmp_path):
     """R writes TRUE and NA where others write 1 and nothing; these people must not get a fresh budget."""
     one, other = tmp_path / "one.csv", tmp_path / "other.csv"

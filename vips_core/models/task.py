@@ -314,6 +314,9 @@ def register(task: Task) -> None:
     if task.name in TASKS:
         raise ValueError(f"the model {task.name} is registered already")
     validate.one_of("kind", task.kind, KINDS)
+    for method in task.methods.values():
+        if method.pure and not method.refused_on_private:
+            raise ValueError(f"the method {method.name} has no ledger: say why it is refused on private data")
     TASKS[task.name], TITLES[task.name] = task, task.title
     METHODS.update({name: method for name, method in task.methods.items() if name not in METHODS})
 

@@ -139,7 +139,8 @@ class Database:
         if version != VERSION:
             raise StoreError(
                 f"the store {self.path} was made by another version of this program (schema {version}, this "
-                f"one reads {VERSION}): open it with that version, or choose another VIPS_HOME"
+                f"one reads {VERSION}): open it with that version; another VIPS_HOME would not know what was "
+                "spent"
             )
         with self.reading() as connection:
             if _columns(connection) != _our_columns():  # a name of a column may be damaged

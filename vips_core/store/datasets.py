@@ -103,7 +103,7 @@ class DataSets(Home):
         sources = sources or Sources()
         if sources.person_namespace is not None and person_column is None:
             raise ValueError("a person_namespace needs a column that names the person")
-        mark = self._fingerprint(train)
+        mark = self.fingerprint(train)
         digests, test_digests = sources.digests(self._key())
         why = declaration.author(by, separate)["reason"]
         new = Newcomer(
@@ -153,7 +153,7 @@ class DataSets(Home):
 
     def known(self, train: Any) -> tuple[Cap | None, Mapping[str, Any]]:
         """Return the cap of records under any name, and their last declaration."""
-        mark = self._fingerprint(train)
+        mark = self.fingerprint(train)
         with self.database.snapshot() as connection:
             rows = people.pool_rows(connection, mark)
         declared = [row.content for row in rows if row.kind == "data" and row.fingerprint == mark]
@@ -192,13 +192,13 @@ class DataSets(Home):
         file = self.home / "data" / row["file"]
         train, test = records_file.read(file, KINDS[row["kind"]].records_type)
         # Files of shards are compared with their digests when they are read.
-        if train.in_memory and self._fingerprint(train) != row["fingerprint"]:
+        if train.in_memory and self.fingerprint(train) != row["fingerprint"]:
             raise ValueError(f"the file of this data set, {file}, holds other records than were registered")
         if len(train) != row["records"]:
             raise ValueError(f"the file of this data set, {file}, has another number of records")
         return DataSet(name, train, test, bool(row["private"]), row["fingerprint"])
 
-    def _fingerprint(self, records: Any) -> str:
+    def fingerprint(self, records: Any) -> str:
         """Return the fingerprint of records, computed once as long as somebody holds them."""
         if records not in self._fingerprints:
             self._fingerprints[records] = records_file.fingerprint(records, self._key())

@@ -17,6 +17,11 @@ from vips_core.records.files.text import csv_chunks
 from vips_core.records.identity import identities
 
 _TRUTHS = {"True": "1", "TRUE": "1", "true": "1", "False": "0", "FALSE": "0", "false": "0"}
+# What pandas reads as a missing value, besides nothing at all.
+_GAPS = (
+    *("NA", "<NA>", "N/A", "n/a", "#N/A", "#NA", "#N/A N/A", "NULL", "null", "None"),
+    *("nan", "-nan", "NaN", "-NaN", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"),
+)
 
 
 def column_of_persons(frame: Any, person: str | None, path: Path) -> Any:
@@ -114,8 +119,8 @@ def csv_rows(path: Path) -> Iterator[bytes]:
     True
     >>> folder.cleanup()
     """
-    for frame, _ in csv_chunks(path, dtype=str):
-        cells = np.column_stack([_cells(frame[name].fillna("")) for name in sorted(frame.columns)])
+    for frame, _ in csv_chunks(path, dtype=str, keep_default_na=False):
+        cells = np.column_stack([_cells(frame[name]) for name in sorted(frame.columns)])
         yield from (row.tobytes() for row in cells)
 
 
@@ -124,6 +129,7 @@ def _cells(column: Any) -> NDArray[np.uint64]:
     import pandas as pd
 
     plain = column.str.strip().replace(_TRUTHS)
+    plain = plain.mask(plain.isin(_GAPS), "")  # after stripping: pandas takes " NA" for a text
     numbers = pd.to_numeric(plain, errors="coerce").to_numpy(np.float64) + 0.0  # −0 is 0
     cells = numbers.view(np.uint64).copy()
     texts = np.isnan(numbers)
