@@ -15,7 +15,7 @@ LARGEST_SEED = 2**63 - 1  # largest integer of the store's database
 SPENDING: Mapping[str, Option] = {
     "epsilon": Option(
         float,
-        "The privacy cost of the run. The smaller, the more private.",
+        "The privacy cost of the run: a smaller ε is more private.",
         low=1e-3,
         high=1000,
         label="Target",

@@ -111,7 +111,7 @@ def plan_for(request: Request, model: Any, records: int) -> PrivacyPlan:
     Parameters
     ----------
     request
-        With ε or noise, δ, epochs, and perhaps a batch size.
+        Gives ε or noise, δ and epochs; the batch size may be left open.
     model
         The model, which may have a rule of its own for batch and steps.
     records
