@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from tests.toy import coin_flips
-from vips_core.jobs import lifecycle, supervisor
+from vips_core.jobs import supervisor
 from vips_core.jobs.request import Request
 from vips_core.jobs.submission import submit
 from vips_core.store import budget
@@ -101,7 +101,7 @@ class Harness:
         assert store.database.read("PRAGMA integrity_check")[0][0] == "ok"
         assert {run.status for run in store.runs()} <= set(STATUSES)
 
-    def drain(self, seconds: float = 60 + lifecycle.CLAIM) -> None:
+    def drain(self, seconds: float = 60) -> None:
         """Wait until everything has ended."""
         store, until = Store(self.home), time.monotonic() + seconds
         while store.runs(status="queued") or store.runs(status="running"):

@@ -12,10 +12,11 @@ import traceback
 from pathlib import Path
 
 from vips_core.__main__ import JOBS
-from vips_core.jobs import supervisor, worker
+from vips_core.jobs import lifecycle, supervisor, worker
 from vips_core.store.store import Store
 
 POLL = 0.02
+CLAIM = 5.0  # seconds; a fork begins its run within milliseconds, and `drain` waits for claims of the dead
 
 
 def log_releases(file: Path) -> None:
@@ -74,6 +75,7 @@ def supervise(home: Path) -> None:
 
 def main() -> None:
     home = Path(sys.argv[1])
+    lifecycle.CLAIM = CLAIM
     print("ready", flush=True)
     for line in sys.stdin:
         if line.strip() == "supervise":
