@@ -36,7 +36,7 @@ def show(page: ModelPage, show_results: Callable[[dict[str, Finished], DataSet],
         layout.header(page.title, page.introduction)
         with layout.fresh("body", "upload" if state.get("upload") else bool(runs)):
             if state.get("upload"):
-                upload.show(page.task, choose.data_set, lambda: state.put("upload", None))
+                upload.show(page.task)
             elif not runs:
                 cost_preview.show(page, row, quote)
             else:
