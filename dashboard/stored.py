@@ -3,8 +3,6 @@
 import json
 import math
 import os
-import threading
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -122,40 +120,26 @@ def supervise() -> list[str]:
 
     If nothing can be started, for instance because the disk is full, the page says so.
     """
-    opened = store()
+    if problem := _supervised(str(store().home)):
+        state.complain(problem)
+    return _live_statuses()
+
+
+@st.cache_data(ttl=_SUPERVISION, max_entries=4, show_spinner=False)
+def _supervised(home: str) -> str:
+    """Keep workers warm and start waiting runs; return why that is impossible, otherwise nothing."""
     try:
-        if _warming.is_due():
-            supervisor.keep_warm(opened)
-        if _live_statuses(opened) and _supervision.is_due():
-            supervisor.start(opened)
+        supervisor.keep_warm(store())
+        if _live_statuses():
+            supervisor.start(store())
     except (OSError, StoreError) as problem:
-        state.complain(f"no run can be started: {getattr(problem, 'strerror', None) or problem}")
-    return _live_statuses(opened)
+        return f"no run can be started: {getattr(problem, 'strerror', None) or problem}"
+    return ""
 
 
-def _live_statuses(opened: Store) -> list[str]:
-    return [
-        row["status"] for row in opened.database.read("SELECT status FROM runs WHERE status IN (?, ?)", LIVE)
-    ]
-
-
-class _Schedule:
-    """Something that is due at most every `every` seconds, for all visitors together."""
-
-    def __init__(self, every: float) -> None:
-        self._every, self._next, self._lock = every, 0.0, threading.Lock()
-
-    def is_due(self) -> bool:
-        """Whether it is due now; if so, the wait begins again."""
-        with self._lock:
-            now = time.monotonic()
-            if now < self._next:
-                return False
-            self._next = now + self._every
-            return True
-
-
-_supervision, _warming = _Schedule(_SUPERVISION), _Schedule(_SUPERVISION)
+def _live_statuses() -> list[str]:
+    rows = store().database.read("SELECT status FROM runs WHERE status IN (?, ?)", LIVE)
+    return [row["status"] for row in rows]
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
@@ -179,9 +163,7 @@ def _finished(home: str, run_id: str, _records: DataSet) -> Finished:
     run, folder = store().run(run_id), store().folder(run_id)
     request = Request.from_mapping(run.request)
     result = _result(folder)
-    fit = None
-    if (folder / execution.LEDGER).exists():
-        fit = load(folder)
+    fit = load(folder) if (folder / execution.LEDGER).exists() else None
     tables = {path.stem: from_csv(path) for path in sorted(folder.glob("*.csv"))}
     text = (folder / execution.SUMMARY).read_text(encoding="utf-8")
     return Finished(run, request, fit, result, tables, text, _records)

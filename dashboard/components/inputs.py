@@ -27,39 +27,56 @@ def number_with_slider(
         value = high
         state.put(parameter.name, value)
         state.note(f"{parameter.label} was lowered to {high:,}, the maximum here.")
-    slider_key, number_key = (state.widget_key(parameter.name, kind, high) for kind in ("slider", "number"))
-    stops = _stops(parameter, value, high)
-    kind = int if parameter.whole else float
+    key = state.widget_key(parameter.name, "slider", high)
 
     def read(entered: Any) -> float:
+        entered = _kind(parameter)(entered)
         if before_change is not None:
-            before_change(kind(entered))
-        return kind(entered)
+            before_change(entered)
+        return entered
 
     left, right = narrow_columns(parameter.name, [3, 2], vertical_alignment="bottom")
-    with left, fresh(f"slider:{parameter.name}", slider_key):
+    with left, fresh(f"slider:{parameter.name}", key):
         st.select_slider(
             parameter.label,
-            stops,
+            _stops(parameter, value, high),
             value,
-            key=slider_key,
-            on_change=state.store_widget_value(parameter.name, slider_key, read),
+            key=key,
+            on_change=state.store_widget_value(parameter.name, key, read),
             help=parameter.help,
             format_func=formats.brief,
         )
-    with right, fresh(f"number:{parameter.name}", number_key):
+    with right:
+        exact_number(parameter, f"{parameter.label}, exact", high, read, label_visibility="collapsed")
+    return value
+
+
+def exact_number(
+    parameter: Number,
+    label: str,
+    high: float,
+    read: Callable[[Any], float] | None = None,
+    **more: Any,
+) -> None:
+    """Show an entry for a number up to `high`."""
+    kind, value = _kind(parameter), state.get(parameter.name)
+    key = state.widget_key(parameter.name, "number", high)
+    with fresh(f"number:{parameter.name}", key):
         st.number_input(
-            f"{parameter.label}, exact",
+            label,
             kind(parameter.low),
             kind(high),
             kind(value),
-            key=number_key,
-            step=_step(parameter),
+            key=key,
+            step=1 if parameter.whole else parameter.step or (parameter.default or 1.0) / 10,
             format="%d" if parameter.whole else "%e" if 0 < value < _WRITTEN_OUT else "%g",
-            on_change=state.store_widget_value(parameter.name, number_key, read),
-            label_visibility="collapsed",
+            on_change=state.store_widget_value(parameter.name, key, read or kind),
+            **more,
         )
-    return value
+
+
+def _kind(parameter: Number) -> type[int] | type[float]:
+    return int if parameter.whole else float
 
 
 def switch(name: str, label: str, value: Any, help: str | None = None) -> bool:
@@ -158,12 +175,6 @@ def _stops(parameter: Number, value: float, high: float) -> list[float]:
     return sorted(stops)
 
 
-def _step(parameter: Number) -> float:
-    if parameter.whole:
-        return 1
-    return parameter.step or (parameter.default or 1.0) / 10
-
-
 def plain_slider(parameter: Number, step: float) -> float:
     """Show a slider on a linear scale."""
     key = state.widget_key(parameter.name, "plain")
@@ -189,9 +200,15 @@ def one_existing(parameter: Text, label: str, options: Mapping[str, str]) -> Non
 
 
 def one_of(
-    name: str, label: str, options: Mapping[str, str], value: str, help: str | None = None, **more: Any
+    name: str,
+    label: str,
+    options: Mapping[str, str],
+    value: str,
+    help: str | None = None,
+    take: Callable[[str], object] | None = None,
+    **more: Any,
 ) -> None:
-    """Show a list; the choice becomes the visit's value of that name.
+    """Show a list; the choice goes to `take`, or becomes the visit's value of that name.
 
     Other labels are another list: a browser reports its choice by the label that it has, which may be old.
     """
@@ -203,6 +220,6 @@ def one_of(
         key=key,
         help=help,
         format_func=lambda item: options.get(item, item),
-        on_change=state.store_widget_value(name, key),
+        on_change=state.store_widget_value(name, key) if take is None else state.on_widget_change(key, take),
         **more,
     )

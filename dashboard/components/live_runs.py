@@ -37,17 +37,14 @@ def follow(
     """
     start = time.monotonic()
     shown: Sequence[RunRow] | None = None
+    changes = (rest, _live), (_STARTED, _statuses), (redraw, _steps)  # seconds before each reruns the page
 
     def have_changed() -> bool:
         nonlocal shown
         stored.supervise()
         now = [stored.store().run(run.id) for run in runs] if read is None else read()
         waited = time.monotonic() - start
-        if waited >= rest and _live(now) != _live(runs):
-            return True
-        if waited > _STARTED and _statuses(now) != _statuses(runs):
-            return True
-        if waited > redraw and _steps(now) != _steps(runs):
+        if any(waited >= after and what(now) != what(runs) for after, what in changes):
             return True
         if show is not None and now != shown:
             show(now)
@@ -60,12 +57,7 @@ def follow(
 
 def follow_bar(run: RunRow, bar: Any, unit: str, redraw: float = math.inf) -> None:
     """Follow a run with a bar that counts its steps in this unit; `redraw` is as for `follow`."""
-
-    def show(now: Sequence[RunRow]) -> None:
-        for item in now:
-            draw_bar(bar, item, unit)
-
-    follow([run], show=show, redraw=redraw)
+    follow([run], show=lambda now: draw_bar(bar, now[0], unit), redraw=redraw)
 
 
 def draw_bar(bar: Any, run: RunRow, unit: str, before: float = 0.0) -> None:

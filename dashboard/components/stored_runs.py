@@ -2,10 +2,9 @@
 
 from collections.abc import Callable, Sequence
 
-import streamlit as st
-
 from dashboard import state, stored
 from dashboard.components import layout
+from dashboard.components.inputs import one_of
 from vips_core.reports import report
 from vips_core.store.database import StoreError
 from vips_core.store.rows import RunRow
@@ -35,24 +34,15 @@ def run_list(
     run: RunRow | None,
     parameter: str,
     label: Callable[[RunRow], str],
-    look_at: Callable[[str], None],
+    look_at: Callable[[str], None] | None = None,
 ) -> None:
     """List the runs, of which `run` is looked at; `look_at` gets the id of another one that is chosen.
 
-    A label must not change with the run's progress: a browser that still has the old one would report it.
+    A label must not change with the run's progress: that would be another list.
     """
-    if run is None:
-        return
-    labels = {item.id: label(item) for item in runs}
-    key = state.widget_key(parameter, "runs", len(labels))
-    st.selectbox(
-        parameter.capitalize(),
-        list(labels),
-        list(labels).index(run.id),
-        key=key,
-        format_func=lambda run_id: labels[run_id],
-        on_change=state.on_widget_change(key, look_at),
-    )
+    if run is not None:
+        labels = {item.id: label(item) for item in runs}
+        one_of(parameter, parameter.capitalize(), labels, run.id, take=look_at)
 
 
 def report_buttons(run_id: str) -> None:

@@ -11,8 +11,10 @@ from dashboard.background import Later
 from dashboard.components.inputs import (
     buttons,
     choice,
+    exact_number,
     known,
     number_with_slider,
+    one_of,
     optional_number,
     several_of,
     switch,
@@ -108,32 +110,21 @@ def sidebar(page: ModelPage, row: DataRow, later: Later) -> Quote | None:
             row.records,
         )
         if not row.private and switch("seed", "Use a seed (demonstration)", 1, SEED.help):
-            _seed()
+            exact_number(SEED, SEED.label, SEED.high)
         if os.environ.get(ADDRESS):
             switch("engine", "Train on the cluster", "cluster", PLACE["engine"].help)
     quote = make_quote(page, row, later)
-    spends = row.private and (quote is None or quote.fits)
-    train.button(
-        page,
-        ask=(lambda: cost_preview.show_spending(quote)) if spends else None,
-        ready=quote is not None,
-        refusal=cost_preview.refusal(row, quote) if row.private and quote is not None else "",
-    )
+    train.button(page, row, quote)
     cost_preview.show_beside_inputs(quote)  # below the buttons, which must not move when it changes
     return quote
 
 
 def _data(page: ModelPage, row: DataRow) -> None:
-    rows = {item.name: item for item in stored.data_sets(page.task.name)}
-    key = state.widget_key("data", "data", len(rows))
-    st.selectbox(
-        "Data",
-        list(rows),
-        list(rows).index(row.name),
-        key=key,
-        on_change=state.on_widget_change(key, data_set),
-        format_func=lambda name: f"{name} (private)" if rows[name].private else name,
-    )
+    labels = {
+        item.name: f"{item.name} (private)" if item.private else item.name
+        for item in stored.data_sets(page.task.name)
+    }
+    one_of("data", "Data", labels, row.name, take=data_set)
     about = f"{SAMPLES[row.name].help}. " if row.name in SAMPLES else ""
     status = "Private" if row.private else "Public"
     st.caption(
@@ -159,15 +150,3 @@ def _privacy() -> None:
         lambda by: _USUAL_NOISE if by == "noise" else None,
     )
     number_with_slider(EPSILON if by == "epsilon" else NOISE)
-
-
-def _seed() -> None:
-    key = state.widget_key("seed", "number")
-    st.number_input(
-        SEED.label,
-        int(SEED.low),
-        int(SEED.high),
-        int(state.get("seed")),
-        key=key,
-        on_change=state.store_widget_value("seed", key, int),
-    )

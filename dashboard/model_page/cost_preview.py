@@ -46,11 +46,6 @@ class Quote:
     forecast: Forecast | None = None
     problem: str = ""
 
-    @property
-    def fits(self) -> bool:
-        """Whether the budget of a private data set allows the runs."""
-        return self.forecast is not None and self.forecast.fits
-
 
 def requests(page: ModelPage, value: Callable[[str], Any] = state.get) -> list[Request]:
     """Return one request for each chosen method; `ValueError` with one sentence where values conflict.
@@ -136,23 +131,22 @@ def _budget(forecast: Forecast | None) -> None:
         st.caption("Fits in the budget." if forecast.fits else "**Does not fit in the budget.**")
 
 
-def show_spending(quote: Quote | None) -> None:
-    """Show how much of a private data set's budget the runs would take."""
-    if quote is None:
-        st.markdown("Cost: computing…")
-    elif quote.forecast is not None:
-        before, after = quote.forecast.before, quote.forecast.after
-        runs = "This run takes" if len(quote.prices) == 1 else f"These {len(quote.prices)} runs take"
-        st.markdown(
-            f"{runs} {percent(after - before)} of the budget: {percent(before)} is used now, "
-            f"{percent(after)} afterwards. A release cannot be undone."
-        )
+def spending(quote: Quote | None) -> str:
+    """Say how much of a private data set's budget the runs would take."""
+    if quote is None or quote.forecast is None:
+        return "Cost: computing…"
+    before, after = quote.forecast.before, quote.forecast.after
+    runs = "This run takes" if len(quote.prices) == 1 else f"These {len(quote.prices)} runs take"
+    return (
+        f"{runs} {percent(after - before)} of the budget: {percent(before)} is used now, "
+        f"{percent(after)} afterwards. A release cannot be undone."
+    )
 
 
-def refusal(row: DataRow, quote: Quote) -> str:
-    """Return why the chosen runs may not spend budget; empty where they may."""
-    if quote.fits or quote.forecast is None:
-        return quote.problem
+def refusal(row: DataRow, quote: Quote | None) -> str:
+    """Return why the chosen runs may not spend budget; empty where they may, or while that is unknown."""
+    if quote is None or quote.forecast is None or quote.forecast.fits:
+        return quote.problem if row.private and quote is not None else ""
     runs = "this run does" if len(quote.prices) == 1 else "these runs do"
     before, after = percent(quote.forecast.before), percent(quote.forecast.after)
     return (

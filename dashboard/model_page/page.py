@@ -2,13 +2,11 @@
 
 from collections.abc import Callable, Mapping
 
-import pandas as pd
 import streamlit as st
 
 from dashboard import state, stored
 from dashboard.background import Later
 from dashboard.components import layout, live_runs
-from dashboard.components.charts import chart, scores_over_steps
 from dashboard.components.tables import csv_button
 from dashboard.model_page import choose, cost_preview, results, train, upload, watch
 from dashboard.model_page.definition import ModelPage
@@ -97,16 +95,10 @@ def show_any(model: str) -> None:
 def _any_results(page: ModelPage, runs: dict[str, Finished]) -> None:
     """Show what every task reports: scores while training, a text, and tables with downloads."""
     score = page.task.validation_score
-    curves = {method: item.run.scores for method, item in runs.items() if item.run.scores}
-    if curves:
+    if any(item.run.scores for item in runs.values()):
         with layout.card(f"Held-out {score} while training"):
-            figure = scores_over_steps(curves, page.labels, score)
-            chart(
-                figure,
-                "scores",
-                f"Held-out {score} by iteration, for each method.",
-                lambda: _points(page, curves),
-            )
+            alt = f"Held-out {score} by iteration, for each method."
+            results.scores_while_training(page, runs, "scores", alt)
     for method, item in runs.items():
         with layout.card(page.labels[method]):
             if item.text:
@@ -115,8 +107,3 @@ def _any_results(page: ModelPage, runs: dict[str, Finished]) -> None:
                 st.markdown(f"**{layout.plain(name[:1].upper() + name[1:])}**")
                 st.dataframe(table, hide_index=True, height=min(400, 38 + 35 * len(table)), alt=name)
                 csv_button(table, f"{name}-{method}")
-
-
-def _points(page: ModelPage, curves: Mapping[str, list[tuple[int, float]]]) -> pd.DataFrame:
-    points = [(page.labels[method], *point) for method, curve in curves.items() for point in curve]
-    return pd.DataFrame(points, columns=["Method", "Iteration", page.task.validation_score])

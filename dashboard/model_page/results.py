@@ -9,6 +9,7 @@ import streamlit as st
 
 from dashboard import pages, stored
 from dashboard.components import layout
+from dashboard.components.charts import chart, scores_over_steps
 from dashboard.components.formats import at_most, brief, signed
 from dashboard.components.price import whole_run
 from dashboard.components.tables import csv_button, text_table
@@ -90,6 +91,25 @@ def show(page: ModelPage, done: Mapping[str, Finished]) -> None:
     if cautions:
         lines = [f"**{', '.join(labels)}**: {text}" for text, labels in cautions.items()]
         st.warning("  \n".join(lines), icon=":material/warning:")
+
+
+def scores_while_training(
+    page: ModelPage,
+    done: Mapping[str, Finished],
+    name: str,
+    alt: str,
+    lines: Mapping[str, float] | None = None,
+) -> None:
+    """Show the curve of each run's score, and baselines as lines."""
+    lines, score = lines or {}, page.task.validation_score
+    curves = {method: item.run.scores for method, item in done.items() if item.run.scores}
+    if not curves:
+        st.caption("These runs took no score while training.")
+        return
+    points = [(page.labels[method], *point) for method, curve in curves.items() for point in curve]
+    points += [(baseline, math.nan, value) for baseline, value in lines.items()]
+    table = pd.DataFrame(points, columns=["Method", "Iteration", score[:1].upper() + score[1:]])
+    chart(scores_over_steps(curves, page.labels, score, lines), name, alt, lambda: table)
 
 
 def spent_table(page: ModelPage, done: Mapping[str, Finished]) -> pd.DataFrame:

@@ -159,7 +159,7 @@ def test_runs_with_other_numbers_of_topics_stand_beside_each_other(store):
 def test_table_as_in_the_paper(trained):
     ids, finished = finished_by(trained)
     aligned = data.aligned(ids, finished)
-    table = tables.paper_table(aligned, WORDS, 1.0, range(2))
+    table = tables.paper_table(tables.words_table(aligned, WORDS, 1.0), 2)
     best = int(np.argmax(aligned["refined"].words[1]))
     assert table["Topic 2, VIPS, improved"].iloc[0] == WORDS[best]
     assert table["Topic 2, VIPS, improved, probability"].iloc[0] == round(
