@@ -1,7 +1,7 @@
 """Inputs for the values of a visit: numbers, choices, lists."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import streamlit as st
@@ -30,10 +30,10 @@ def number_with_slider(
     key = state.widget_key(parameter.name, "slider", high)
 
     def read(entered: Any) -> float:
-        entered = _kind(parameter)(entered)
+        new = _kind(parameter)(entered)
         if before_change is not None:
-            before_change(entered)
-        return entered
+            before_change(new)
+        return new
 
     left, right = narrow_columns(parameter.name, [3, 2], vertical_alignment="bottom")
     with left, fresh(f"slider:{parameter.name}", key):
@@ -122,28 +122,24 @@ def buttons(
 def choice(parameter: Choice, as_buttons: bool = False) -> str:
     """Show a choice as a row of buttons or as a list."""
     value = str(state.get(parameter.name))
-    if as_buttons:
-        buttons(parameter.name, parameter.label, parameter.options, value, parameter.help)
-    else:
-        one_of(parameter.name, parameter.label, parameter.options, value, parameter.help)
+    show = buttons if as_buttons else one_of
+    show(parameter.name, parameter.label, parameter.options, value, parameter.help)
     return value
 
 
-def known(name: str, options: Sequence[str]) -> list[str]:
-    """Return the options in a list of the visit, which drops all other words; the first if none is left."""
-    kept = [word for word in state.get(name).split(",") if word in options] or list(options[:1])
-    state.put(name, ",".join(kept))
-    return kept
-
-
 def several_of(name: str, label: str, options: Mapping[str, str], help: str | None = None) -> None:
-    """Show a list of options, of which the visit holds one or more, joined by commas."""
+    """Show a list of options, of which the visit holds one or more, joined by commas.
+
+    All other words are dropped; if none is left, the first option is chosen.
+    """
     names = list(options)
+    chosen = [word for word in state.get(name).split(",") if word in options] or names[:1]
+    state.put(name, ",".join(chosen))
     key = state.widget_key(name, "several", ",".join(names))
     st.multiselect(
         label,
         names,
-        known(name, names),
+        chosen,
         key=key,
         format_func=options.__getitem__,
         on_change=state.store_widget_value(name, key, lambda chosen: ",".join(chosen) or names[0]),
@@ -169,10 +165,7 @@ def _stops(parameter: Number, value: float, high: float) -> list[float]:
     typed = state.visit.setdefault(f"typed:{parameter.name}", set())
     if value not in parameter.stops:
         typed.add(value)
-    stops = {*parameter.stops, *typed}
-    if high < parameter.high:
-        stops = {stop for stop in stops if stop < high} | {high}
-    return sorted(stops)
+    return sorted({min(stop, high) for stop in (*parameter.stops, *typed)})
 
 
 def plain_slider(parameter: Number, step: float) -> float:

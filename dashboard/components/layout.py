@@ -117,22 +117,16 @@ def card(title: str, caption: str = "") -> DeltaGenerator:
     return container
 
 
-def download_button(
-    label: str,
-    content: Callable[[], bytes],
-    file_name: str,
-    key: str,
-    icon: str = ":material/download:",
-    help: str | None = None,
-) -> None:
-    """Offer a file, made on request; the ending of its name gives its type."""
+def download_button(label: str, content: Callable[[], bytes], file_name: str, **more: Any) -> None:
+    """Offer a file, made on request; its name differs from all others on the page and gives its type."""
     kind, _ = mimetypes.guess_type(file_name)
-    st.download_button(label, content, file_name, kind, key=key, icon=icon, help=help, on_click="ignore")
+    more = {"key": f"download:{file_name}", "icon": ":material/download:", **more}
+    st.download_button(label, content, file_name, kind, on_click="ignore", **more)
 
 
-def metric(label: str, value: str | None, place: Any = st) -> None:
-    """Show a large number, or … while it is being computed."""
-    place.metric(label, "…" if value is None else value)
+def metric(label: str, value: str, place: Any = st) -> None:
+    """Show a large number."""
+    place.metric(label, value)
 
 
 def narrow_columns(

@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import streamlit as st
 
@@ -66,19 +66,10 @@ def draw_bar(bar: Any, run: RunRow, unit: str, before: float = 0.0) -> None:
     bar.progress(min(1.0, share), f"{run.step:,} of {run.steps:,} {unit}")
 
 
-def cancel_button(
-    run_id: str, help: str | None = None, width: Literal["content", "stretch"] = "content"
-) -> None:
+def cancel_button(run_id: str, **more: Any) -> None:
     """Show a button that stops a live run within one step."""
-    st.button(
-        "Cancel",
-        key=f"cancel:{run_id}",
-        icon=":material/stop_circle:",
-        on_click=_cancel,
-        args=(run_id,),
-        help=help,
-        width=width,
-    )
+    key, icon = f"cancel:{run_id}", ":material/stop_circle:"
+    st.button("Cancel", key=key, icon=icon, on_click=_cancel, args=(run_id,), **more)
 
 
 def why_failed(run: RunRow) -> str:

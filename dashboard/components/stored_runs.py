@@ -59,15 +59,13 @@ def report_buttons(run_id: str) -> None:
         "Report",
         lambda: report.html_for_run(stored.store(), run_id).encode(),
         f"vips-{run_id}.html",
-        f"html:{run_id}",
-        ":material/description:",
-        "One HTML file that opens offline, with every chart and the guarantee in words.",
+        icon=":material/description:",
+        help="One HTML file that opens offline, with every chart and the guarantee in words.",
     )
     layout.download_button(
         "ZIP",
         lambda: report.zip_for_run(stored.store(), run_id),
         f"vips-{run_id}.zip",
-        f"zip:{run_id}",
-        ":material/folder_zip:",
-        "The report with its tables, ledger and config, and a script and notebook that repeat the run.",
+        icon=":material/folder_zip:",
+        help="The report with its tables, ledger and config, and a script and notebook that repeat the run.",
     )

@@ -12,7 +12,6 @@ from dashboard.components.inputs import (
     buttons,
     choice,
     exact_number,
-    known,
     number_with_slider,
     one_of,
     optional_number,
@@ -52,7 +51,6 @@ def reconcile(page: ModelPage) -> DataRow:
     if state.get("delta") is None:
         state.put("delta", stored.suggested_delta(row))
     _adapt_plan(row)
-    known("methods", page.methods_for(row))
     if row.private:
         state.put("seed", None)
     if not os.environ.get(ADDRESS):

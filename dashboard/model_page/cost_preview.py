@@ -47,7 +47,7 @@ class Quote:
     problem: str = ""
 
 
-def requests(page: ModelPage, value: Callable[[str], Any] = state.get) -> list[Request]:
+def requests(page: ModelPage, value: Callable[[str], Any] = state.get) -> tuple[Request, ...]:
     """Return one request for each chosen method; `ValueError` with one sentence where values conflict.
 
     Parameters
@@ -63,13 +63,13 @@ def requests(page: ModelPage, value: Callable[[str], Any] = state.get) -> list[R
         refused = page.task.methods[method].refused_options
         without = {spending: None} if {"epsilon", "noise"} <= set(refused) else {}
         made.append(Request.from_mapping(table | without | {"method": method}))
-    return made
+    return tuple(made)
 
 
 def make_quote(page: ModelPage, row: DataRow, later: Later) -> Quote | None:
     """Return what the chosen runs would cost, or None while it is being computed."""
     try:
-        prices = later.soon(_prices, _priced(page, requests(page)), stored.data(row.name))
+        prices = later.soon(_prices, requests(page), stored.data(row.name))
     except ValueError as problem:
         return Quote({}, problem=str(problem))
     if prices is None:
@@ -82,21 +82,17 @@ def _price_example_ahead(page: ModelPage, row: DataRow) -> None:
     """Price the ready example before anyone asks for it, so that its runs can start at once."""
     if row.name == page.example["data"]:
         values = page.defaults | {"delta": stored.suggested_delta(row)} | dict(page.example)
-        compute_ahead(_prices, _priced(page, requests(page, values.__getitem__)), stored.data(row.name))
-
-
-def _priced(page: ModelPage, made: list[Request]) -> tuple[Request, ...]:
-    """Return the requests that add noise at the wall."""
-    methods = page.task.methods
-    return tuple(item for item in made if item.private and not methods[item.method].refused_on_private)
+        compute_ahead(_prices, requests(page, values.__getitem__), stored.data(row.name))
 
 
 def _prices(made: tuple[Request, ...], data_set: DataSet) -> dict[str, Price]:
-    """Return the prices of runs by method."""
-    models = {item: item.task.model(item.method, item.values, data_set.train) for item in made}
-    return {
-        item.method: price.price(plan_for(item, model, len(data_set.train))) for item, model in models.items()
-    }
+    """Return the prices, by method, of the runs that add noise at the wall."""
+    prices, train = {}, data_set.train
+    for item in made:
+        if item.private and not item.chosen_method.refused_on_private:
+            model = item.task.model(item.method, item.values, train)
+            prices[item.method] = price.price(plan_for(item, model, len(train)))
+    return prices
 
 
 def show_beside_inputs(quote: Quote | None) -> None:

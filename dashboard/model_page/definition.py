@@ -1,6 +1,5 @@
 """What a model page is besides its task, and what its address holds."""
 
-import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,11 +13,9 @@ from vips_core.store.rows import DataRow
 EPSILON = Number.of("epsilon", SPENDING["epsilon"], log_stops(0.01, 100), default=1.0)
 NOISE = Number.of(
     "noise",
-    dataclasses.replace(
-        SPENDING["noise"],
-        help="Noise multiplier: standard deviation of the noise divided by the most one record can change.",
-    ),
+    SPENDING["noise"],
     log_stops(0.1, 100),
+    help="Noise multiplier: standard deviation of the noise divided by the most one record can change.",
     step=0.2,
 )
 DELTA = Number.of("delta", SPENDING["delta"], log_stops(1e-12, 1e-2, mantissas=(1, 2, 5)), step=1e-6)

@@ -24,12 +24,12 @@ def show(page: ModelPage, show_results: Callable[[dict[str, Finished], DataSet],
     if state.get("example") is not None:
         train_example(page)
     row = choose.reconcile(page)
-    runs: dict[str, RunRow] = {}
     progress = None
     with Later() as later:
         with st.sidebar:
             quote = choose.sidebar(page, row, later)
         runs = train.runs_of_visit(page, row)
+        ended = {method: run for method, run in runs.items() if stored.has_results(run)}
         state.save(page.parameters)
         layout.header(page.title, page.introduction)
         with layout.fresh("body", "upload" if state.get("upload") else bool(runs)):
@@ -39,13 +39,13 @@ def show(page: ModelPage, show_results: Callable[[dict[str, Finished], DataSet],
                 cost_preview.show(page, row, quote)
             else:
                 progress = watch.show(page, runs)
-                if progress is None and not any(map(stored.has_results, runs.values())):
+                if ended:
+                    _finished(page, row, ended, show_results)
+                elif progress is None:
                     cost_preview.show(page, row, quote, ended=runs)
-                _finished(page, row, runs, show_results)
     if progress is not None:
         progress.place_chart()
-        rest = _DRAWING if any(map(stored.has_results, runs.values())) else 0.0
-        live_runs.follow(list(runs.values()), show=progress.update, rest=rest)
+        live_runs.follow(list(runs.values()), show=progress.update, rest=_DRAWING if ended else 0.0)
 
 
 def train_example(page: ModelPage) -> None:
@@ -63,17 +63,14 @@ def _finished(
     page: ModelPage, row: DataRow, runs: Mapping[str, RunRow], show_results: Callable[..., None]
 ) -> None:
     try:
-        finished = {
-            method: stored.finished(run.id) for method, run in runs.items() if stored.has_results(run)
-        }
-        if finished:
-            data_set = stored.data(row.name)
-            if sentence := results.headline(page, finished):
-                st.markdown(sentence)
-            if data_set.test is None and page.nothing_held_out:
-                st.info(page.nothing_held_out)
-            show_results(finished, data_set)
-            results.show(page, finished)
+        finished = {method: stored.finished(run.id) for method, run in runs.items()}
+        data_set = stored.data(row.name)
+        if sentence := results.headline(page, finished):
+            st.markdown(sentence)
+        if data_set.test is None and page.nothing_held_out:
+            st.info(page.nothing_held_out)
+        show_results(finished, data_set)
+        results.show(page, finished)
     except ValueError as problem:
         layout.problem(str(problem))
 

@@ -1,7 +1,7 @@
 """Results that all model pages share: a sentence, the privacy spent and the scores, cautions."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -106,7 +106,9 @@ def scores_while_training(
     if not curves:
         st.caption("These runs took no score while training.")
         return
-    points = [(page.labels[method], *point) for method, curve in curves.items() for point in curve]
+    points: list[tuple[str, float, float]] = [
+        (page.labels[method], *point) for method, curve in curves.items() for point in curve
+    ]
     points += [(baseline, math.nan, value) for baseline, value in lines.items()]
     table = pd.DataFrame(points, columns=["Method", "Iteration", score[:1].upper() + score[1:]])
     chart(scores_over_steps(curves, page.labels, score, lines), name, alt, lambda: table)
@@ -138,18 +140,16 @@ def spent_table(page: ModelPage, done: Mapping[str, Finished]) -> pd.DataFrame:
 
 def readable(spent: pd.DataFrame) -> pd.DataFrame:
     """Return the table with rounded numbers and methods side by side, which fits a narrow page."""
-    writers: dict[str, Callable[[Any], str]] = {
-        "Spent ε, tight": at_most,
-        "Spent ε, moments": at_most,
-        "Spent ε, strong composition": at_most,
-        "Batch S": _counted,
-        "Steps": _counted,
-        "δ": lambda value: "–" if pd.isna(value) else brief(value),
-        "Run": str,
-    }
-    rows = [[name, *map(writers.get(name, signed), spent[name])] for name in spent.columns.drop("Method")]
+    quantities = spent.columns.drop("Method")
+    rows = [[name, *(_rounded(name, value) for value in spent[name])] for name in quantities]
     return pd.DataFrame(rows, columns=["Quantity", *spent["Method"]])
 
 
-def _counted(value: float) -> str:
-    return "–" if math.isnan(value) else f"{value:,.0f}"
+def _rounded(name: str, value: Any) -> str:
+    if name == "Run":
+        return str(value)
+    if name.startswith("Spent ε"):
+        return at_most(value)
+    if name in ("Batch S", "Steps") and not math.isnan(value):
+        return f"{value:,.0f}"
+    return brief(value) if name == "δ" and not math.isnan(value) else signed(value)

@@ -8,7 +8,7 @@ from dashboard.components.inputs import start_button
 from dashboard.model_page import cost_preview
 from dashboard.model_page.cost_preview import Quote, requests
 from dashboard.model_page.definition import ModelPage
-from vips_core.jobs import submission, supervisor
+from vips_core.jobs import submission
 from vips_core.store.rows import DataRow, RunRow
 
 
@@ -56,8 +56,7 @@ def submit(page: ModelPage) -> None:
     with state.complaining():
         for request in requests(page):
             same = stored.same_run(request)
-            run_ids.append(submission.submit(stored.store(), request) if same is None else same.id)
-        supervisor.start(stored.store())
+            run_ids.append(stored.start(submission.submit, request) if same is None else same.id)
     if run_ids:
         state.put("runs", ",".join(run_ids))
 

@@ -2,7 +2,6 @@
 
 import functools
 import math
-import re
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -43,9 +42,10 @@ _REASON = "Kept in the ledger with the data set. Required if the budget's δ is 
 _SHARE = "Yes: share one budget"
 _OTHERS = "No: different people"
 _STUDY = "No: another study with the same identifiers"
-_UNANSWERED = {
+_NEEDED = {
+    "name": "give the data set a name",
     "separate": "give the reason why they are different people",
-    "person_namespace": "name the study that numbers these people",
+    "study": "name the study that numbers these people",
 }
 _SEPARATE = "Recorded in the ledger and in every report."
 _NAMED = (
@@ -198,12 +198,10 @@ def _person(task: Task, columns: list[str]) -> str | None:
 
 
 def _about_texts(columns: list[str]) -> dict[str, Any]:
-    about: dict[str, Any] = {}
-    if columns:
-        about["column"] = st.selectbox("Column with the documents", columns, key="column")
+    column = st.selectbox("Column with the documents", columns, key="column") if columns else None
     words = st.file_uploader("Public vocabulary (optional)", ["txt"], key="vocabulary", help=_VOCABULARY)
     st.caption(_VOCABULARY)
-    return about | ({} if words is None else {"vocabulary": words.getvalue()})
+    return {"column": column} | ({} if words is None else {"vocabulary": words.getvalue()})
 
 
 def _ranges(names: list[str]) -> pd.DataFrame:
@@ -231,9 +229,9 @@ def _protected(task: Task, form: _Form, files: list[Any], about: Mapping[str, An
         by = st.text_input("Your name", max_chars=100, key="by")
         reason = st.text_input("Why", max_chars=500, key="reason", help=_REASON)
     form.asked_of = tuple(file.file_id for file in (*files, *held_out)), about.get(PERSON), private
-    answer = _known_people(form, about.get(PERSON))
-    said = {"private": private, "cap": cap, "by": by.strip() or None, "reason": reason}
-    return functools.partial(_register, task, files, held_out, about, name, answer, said)
+    said: dict[str, Any] = {"private": private, "cap": cap, "by": by.strip() or None, "reason": reason}
+    said |= {"name": " ".join(name.split()), **_known_people(form, about.get(PERSON))}
+    return functools.partial(_register, task, files, held_out, about, **said)
 
 
 def _known_people(form: _Form, person: str | None) -> dict[str, Any]:
@@ -248,10 +246,11 @@ def _known_people(form: _Form, person: str | None) -> dict[str, Any]:
     options = [_SHARE] * may_share + [_OTHERS] + [_STUDY] * (person is not None)
     chosen = st.radio("Are they the same people?", options, index=None, key="same-people")
     if chosen == _OTHERS:
-        return {"separate": st.text_input("Why they are different people", key="separate", help=_SEPARATE)}
+        why = st.text_input("Why they are different people", key="separate", help=_SEPARATE)
+        return {"separate": why.strip()}
     if chosen == _STUDY:
         study = st.text_input("Name of this study", max_chars=64, key="study", help=_NAMED)
-        return {"person_namespace": study}
+        return {"study": study.strip()}
     return {} if chosen is None else {"share_budget": True}
 
 
@@ -303,28 +302,22 @@ def _register(
     files: list[Any],
     held_out: list[Any],
     about: Mapping[str, Any],
-    name: str,
-    answer: Mapping[str, Any],
-    said: Mapping[str, Any],
+    study: str | None = None,
+    **said: Any,
 ) -> None:
-    """Register the records, choose them on the page, and close the form."""
-    if not name.strip():
-        raise ValueError("give the data set a name")
-    for option, sentence in _UNANSWERED.items():
-        if option in answer and not answer[option].strip():
+    """Register the records with what was said of them, choose them on the page, and close the form."""
+    for answer, sentence in _NEEDED.items():
+        if {**said, "study": study}.get(answer) == "":
             raise ValueError(sentence)
-    kind, person, study = task.records, about.get(PERSON), answer.get("person_namespace")
-    train, *sources = upload_files.read(kind, files, about)
-    test, *test_sources = upload_files.read(kind, held_out, about) if held_out else (None, [], [])
+    kind, person = task.records, about.get(PERSON)
+    train, rows, persons = upload_files.read(kind, files, about)
+    test, test_rows, test_persons = upload_files.read(kind, held_out, about) if held_out else (None, [], [])
     row = stored.store().add_data(
-        re.sub(r"\s+", " ", name.strip()),
-        train,
-        test,
+        train=train,
+        test=test,
         unit=kind.unit(person, study),
         person_column=person,
-        sources=Sources(*sources, *test_sources, person_namespace=study),
-        share_budget=answer.get("share_budget", False),
-        separate=answer.get("separate", ""),
+        sources=Sources(rows, persons, test_rows, test_persons, person_namespace=study),
         **said,
     )
     _back(task)

@@ -8,7 +8,6 @@ from dashboard.components.layout import card
 from dashboard.components.stored_runs import chosen_run, run_list
 from dashboard.views.audit import form, results, text
 from dashboard.views.audit.form import AUDIT, PARAMETERS
-from vips_core.audits.verdict import WALL
 
 
 def show() -> None:
@@ -33,10 +32,9 @@ def show() -> None:
 
 def _follow(run: stored.RunRow) -> None:
     """Show the progress of a live audit until it ends."""
-    unit = "releases" if run.request["attack"] == WALL else "training steps"
     with card(text.label(run)):
         st.markdown(text.INVITATION)
         bar = st.empty()
-        live_runs.draw_bar(bar, run, unit)
+        live_runs.draw_bar(bar, run, text.unit(run))
         live_runs.cancel_button(run.id)
-    live_runs.follow_bar(run, bar, unit)
+    live_runs.follow_bar(run, bar, text.unit(run))

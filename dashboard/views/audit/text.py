@@ -38,6 +38,11 @@ def label(run: RunRow) -> str:
     return f"{METHOD_NAMES[run.request['method']]} on {run.data} · {run.id}"
 
 
+def unit(run: RunRow) -> str:
+    """Name what the progress of an audit counts."""
+    return "training steps" if run.request["attack"] == RUN else "releases"
+
+
 def state(run: RunRow) -> str:
     """Say why an audit has no result, or nothing if it is done."""
     if run.status == QUEUED:

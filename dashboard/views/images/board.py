@@ -50,12 +50,12 @@ def show(runs: Mapping[str, Finished], data_set: DataSet) -> None:
 
 def _prepared(ink: Array | None, upload: bytes | None, shape: tuple[int, int], digits: bool) -> Images | None:
     """Return the upload, or else the drawing, prepared like training images; None without either."""
-    if upload is not None:
-        grey = read(upload)
-        return as_digit(on_paper(grey), shape) if digits else as_image(grey, shape)
-    if ink is not None:
-        return as_digit(ink, shape) if digits else as_image(ink, shape)
-    return None
+    image = ink if upload is None else read(upload)
+    if image is None:
+        return None
+    if not digits:
+        return as_image(image, shape)
+    return as_digit(image if upload is None else on_paper(image), shape)
 
 
 def canvas(shape: tuple[int, int]) -> Array | None:

@@ -28,9 +28,8 @@ def from_number(rows: Images, first: int) -> Images:
 def reconstructions(runs: Mapping[str, Finished], rows: Images) -> dict[str, Array]:
     """Return p(ink) of every pixel by each method, (images, height, width)."""
     return {
-        method: reconstruct(run.fit.model, run.fit.params, rows).reshape(-1, *rows.shape)
+        method: reconstruct(run.trained.model, run.trained.params, rows).reshape(-1, *rows.shape)
         for method, run in runs.items()
-        if run.fit is not None
     }
 
 
@@ -62,22 +61,16 @@ def comparison(
     runs: Mapping[str, Finished], by_method: Mapping[str, Array], originals: Array, first: int, mark: bool
 ) -> list[pixels.Row]:
     """Return rows of pictures: the originals, then each method's reconstructions."""
-    numbers = range(first, first + len(originals))
     pictures = [
-        pixels.ink(image, f"Original of image {number}")
-        for number, image in zip(numbers, originals, strict=True)
+        pixels.ink(image, f"Original of image {number}") for number, image in enumerate(originals, first)
     ]
     rows = [pixels.Row("Original", "held out, public", pictures)]
     for method, images in by_method.items():
         label, shares = METHOD_NAMES[method], accuracies(images, originals)
-        pictures = [
-            pixels.ink(
-                image,
-                f"{label}, image {number}: {share:.1%} of pixels right",
-                truth=original if mark else None,
-            )
-            for number, image, share, original in zip(numbers, images, shares, originals, strict=True)
-        ]
+        pictures = []
+        for place, (image, original) in enumerate(zip(images, originals, strict=True)):
+            alt = f"{label}, image {first + place}: {shares[place]:.1%} of pixels right"
+            pictures.append(pixels.ink(image, alt, truth=original if mark else None))
         rows.append(pixels.Row(label, score_note(runs[method]), pictures))
     return rows
 
@@ -134,13 +127,10 @@ def samples(runs: Mapping[str, Finished], sample: int) -> list[pixels.Row]:
     """Return rows of images drawn from each model; `sample` seeds the draw."""
     rows = []
     for method, run in runs.items():
-        if run.fit is not None:
-            label = METHOD_NAMES[method]
-            images = truth(run.fit.model.sample(run.fit.params, COLUMNS, np.random.default_rng(sample)))
-            pictures = [
-                pixels.ink(image, f"{label}, sample {number}") for number, image in enumerate(images, 1)
-            ]
-            rows.append(pixels.Row(label, "", pictures))
+        label, fit = METHOD_NAMES[method], run.trained
+        images = truth(fit.model.sample(fit.params, COLUMNS, np.random.default_rng(sample)))
+        pictures = [pixels.ink(image, f"{label}, sample {number}") for number, image in enumerate(images, 1)]
+        rows.append(pixels.Row(label, "", pictures))
     return rows
 
 

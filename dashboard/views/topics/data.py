@@ -15,7 +15,6 @@ from vips_core import (
     Documents,
     infer_topics,
     match_topics,
-    measured_topics,
     npmi_coherence,
     topic_shares,
     topic_words,
@@ -78,14 +77,6 @@ def aligned(run_ids: tuple[str, ...], _runs: Mapping[str, Finished]) -> dict[str
     return topics
 
 
-def partly_measured(runs: Mapping[str, Finished]) -> dict[str, tuple[int, int]]:
-    """Return (measured, all) topics of each method that did not measure all of them."""
-    counts = {
-        method: (measured_topics(item.trained), item.trained.model.topics) for method, item in runs.items()
-    }
-    return {method: (measured, topics) for method, (measured, topics) in counts.items() if measured < topics}
-
-
 def relevance(topics: Topics, weight: float) -> Array:
     """λ ln p(w|topic) + (1 - λ) ln p(w|topic)/p(w) (Sievert and Shirley 2014), topics × words."""
     tiny = 1e-12
@@ -107,29 +98,21 @@ def take(points: Sequence[Mapping[str, Any]]) -> None:
         state.change("topic", str(points[0]["point_index"] + 1))
 
 
-@dataclass(frozen=True)
-class TopicMap:
-    """Topics of one or two runs in the plane; `places` has a row for each topic of `methods` in turn."""
-
-    methods: tuple[str, ...]
-    places: Array
-
-    def of(self, turn: int) -> Array:
-        """Return the places of one method's topics."""
-        size = len(self.places) // len(self.methods)
-        return self.places[turn * size : (turn + 1) * size]
-
-
 @st.cache_data(max_entries=32, show_spinner=False)
-def topic_map(run_ids: tuple[str, ...], methods: tuple[str, ...], _topics: Mapping[str, Topics]) -> TopicMap:
-    """Place topics so that distances are near the Jensen–Shannon distances (classical scaling)."""
+def topic_map(
+    run_ids: tuple[str, ...], methods: tuple[str, ...], _topics: Mapping[str, Topics]
+) -> dict[str, Array]:
+    """Place the topics of one or two methods in the plane, topics × 2 for each method.
+
+    Distances are near the Jensen–Shannon distances (classical scaling).
+    """
     words = np.concatenate([_topics[method].words for method in methods])
     centre = np.eye(len(words)) - 1 / len(words)
     values, vectors = np.linalg.eigh(-0.5 * centre @ divergence(words) @ centre)
     top = np.argsort(values)[::-1][:2]
     places = np.zeros((len(words), 2))  # a single topic has no second direction
     places[:, : len(top)] = vectors[:, top] * np.sqrt(np.maximum(values[top], 0))
-    return TopicMap(methods, places)
+    return dict(zip(methods, np.split(places, len(methods)), strict=True))
 
 
 def divergence(words: Array) -> Array:

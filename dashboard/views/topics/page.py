@@ -16,6 +16,7 @@ from dashboard.stored import DataSet, Finished
 from dashboard.views.topics import charts, data, tables, text
 from dashboard.views.topics.data import Topics
 from dashboard.views.topics.definition import PAGE, RELEVANCE, SHOWN
+from vips_core import measured_topics
 
 
 def show() -> None:
@@ -33,8 +34,10 @@ def _results(runs: dict[str, Finished], data_set: DataSet) -> None:
     failed = data.failed(runs, line[data.UNIGRAM]) if line else []
     if failed:
         st.warning(text.failed([SHOWN.options[method] for method in failed]), icon=":material/warning:")
-    for method, (measured, of) in data.partly_measured(runs).items():
-        st.info(text.empty(SHOWN.options[method], measured, of), icon=":material/info:")
+    for method, item in runs.items():
+        measured, of = measured_topics(item.trained), item.trained.model.topics
+        if measured < of:
+            st.info(text.empty(SHOWN.options[method], measured, of), icon=":material/info:")
     with card("Topics side by side", text.matched(base, len(runs))):
         plain_slider(RELEVANCE, 0.05)
         st.html(tables.side_by_side(topics, words, weight))

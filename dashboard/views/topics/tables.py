@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dashboard.views.topics.data import TopicMap, Topics, best_words
+from dashboard.views.topics.data import Topics, best_words
 from vips_core.kernels import Array
 from vips_core.reports.figures import METHOD_NAMES
 
@@ -98,14 +98,12 @@ def paper_table(table: pd.DataFrame, count: int) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def map_table(topic_map: TopicMap, topics: Mapping[str, Topics]) -> pd.DataFrame:
+def map_table(topic_map: Mapping[str, Array], topics: Mapping[str, Topics]) -> pd.DataFrame:
     """Return the map, one row for each topic."""
     rows = [
         (METHOD_NAMES[method], number, share, *place)
-        for turn, method in enumerate(topic_map.methods)
-        for number, (share, place) in enumerate(
-            zip(topics[method].shares, topic_map.of(turn), strict=True), 1
-        )
+        for method, places in topic_map.items()
+        for number, (share, place) in enumerate(zip(topics[method].shares, places, strict=True), 1)
     ]
     return pd.DataFrame(rows, columns=["Method", "Topic", "Share", "First direction", "Second direction"])
 
