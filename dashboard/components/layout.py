@@ -124,9 +124,9 @@ def download_button(label: str, content: Callable[[], bytes], file_name: str, **
     st.download_button(label, content, file_name, kind, on_click="ignore", **more)
 
 
-def metric(label: str, value: str, place: Any = st) -> None:
-    """Show a large number."""
-    place.metric(label, value)
+def metric(label: str, value: str | None, place: Any = st) -> None:
+    """Show a large number, or … while it is being computed."""
+    place.metric(label, "…" if value is None else value)
 
 
 def narrow_columns(

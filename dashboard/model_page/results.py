@@ -118,15 +118,15 @@ def spent_table(page: ModelPage, done: Mapping[str, Finished]) -> pd.DataFrame:
     """Return plan, ε by the ledger (infinite without noise) and held-out scores, one row for each run."""
     rows = []
     for method, item in done.items():
-        plan, spent = item.result["plan"], item.result["epsilon"]
-        tight = spent.get("pld", spent.get("pure"))
+        plan, ledger = item.result["plan"], item.result["epsilon"]
+        spent = {name: math.inf if epsilon is None else epsilon for name, epsilon in ledger.items()}
         rows.append(
             {
                 "Method": page.labels[method],
                 "Target ε": item.request.get("epsilon") or math.nan,
-                "Spent ε, tight": math.inf if tight is None else tight,
-                "Spent ε, moments": math.inf if tight is None else spent.get("moments"),
-                "Spent ε, strong composition": math.inf if tight is None else spent.get("strong"),
+                "Spent ε, tight": spent.get("pld", spent.get("pure")),
+                "Spent ε, moments": spent.get("moments"),
+                "Spent ε, strong composition": spent.get("strong"),
                 "δ": plan.get("delta", math.nan) if item.request.private else math.nan,
                 "Noise σ": plan.get("noise_multiplier", math.nan),
                 "Batch S": plan.get("expected_batch", math.nan),

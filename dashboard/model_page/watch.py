@@ -93,9 +93,8 @@ class ProgressCard:
     def update(self, runs: Sequence[RunRow]) -> None:
         """Show the present progress of the runs."""
         for run in runs:
-            if run.id in self._bars:
-                share = 1.0 if run.status == DONE else min(1.0, run.step / max(1, run.steps))
-                self._bars[run.id].progress(share, self._standing(run))
+            share = 1.0 if run.status == DONE else min(1.0, run.step / max(1, run.steps))
+            self._bars[run.id].progress(share, self._standing(run))
         began = min((run.started for run in runs if _lives(run) and run.started), default=math.inf)
         if self._chart is not None and time.time() > _CURVES + max(began, self._drawn):
             self._draw_curves([run for run in runs if run.scores], self._chart)

@@ -94,10 +94,8 @@ def accuracy_table(by_method: Mapping[str, Array], originals: Array, first: int)
 
 def dictionary(run: Finished) -> tuple[list[Picture], pd.DataFrame]:
     """Return the strongest hidden units as pictures, and all units as a table."""
-    fit = run.trained
-    model, params = fit.model, fit.params
+    model, params = run.trained.model, run.trained.params
     images = model.dictionary(params)
-    used = expit(params.hidden_logit)
     flat = images.reshape(len(images), -1)
     strength = np.linalg.norm(flat, axis=1)
     order = np.argsort(-strength, kind="stable")
@@ -105,7 +103,7 @@ def dictionary(run: Finished) -> tuple[list[Picture], pd.DataFrame]:
         {
             "Hidden unit": order + 1,
             "Strength": strength[order],
-            "On with probability": used[order],
+            "On with probability": expit(params.hidden_logit)[order],
             "Least weight": flat.min(axis=1)[order],
             "Greatest weight": flat.max(axis=1)[order],
         }
