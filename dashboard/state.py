@@ -1,6 +1,7 @@
 """State of one visit: values from the page's address, and callbacks that change them."""
 
 import contextlib
+import functools
 import math
 import re
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -142,8 +143,9 @@ class Text:
 Parameter = Number | Choice | Text
 
 
+@functools.lru_cache(maxsize=64)
 def log_stops(
-    low: float, high: float, whole: bool = False, mantissas: Sequence[float] = _MANTISSAS
+    low: float, high: float, whole: bool = False, mantissas: tuple[float, ...] = _MANTISSAS
 ) -> tuple[float, ...]:
     """Return round numbers from `low` to `high` at about equal logarithmic distances."""
     numbers = (float(f"{mantissa}e{power}") for power in range(-16, 10) for mantissa in mantissas)
@@ -224,7 +226,7 @@ def settle() -> None:
 
 
 def note(sentence: str) -> None:
-    """Keep a sentence about an adapted value, which is no mistake of the visitor."""
+    """Keep a sentence about a value that the page adapted; the visitor made no mistake."""
     visit["notes"] = [*notes(), sentence]
 
 
@@ -234,13 +236,13 @@ def notes() -> list[str]:
 
 
 def complain(sentence: str) -> None:
-    """Keep a sentence about a problem, shown until the visitor changes something."""
+    """Keep a sentence about a problem; it is shown until the visitor changes something."""
     visit["problems"] = [*dict.fromkeys([*problems(), sentence])]
 
 
 @contextlib.contextmanager
 def complaining() -> Iterator[None]:
-    """Keep the reason of a refusal, a `ValueError`, for the page to show."""
+    """Keep the sentence of a `ValueError` for the page to show."""
     try:
         yield
     except ValueError as problem:

@@ -38,12 +38,12 @@ def plot(figure: dict[str, Any], name: str, alt: str, **more: Any) -> None:
 
 
 def clickable(
-    figure: dict[str, Any], name: str, alt: str, take: Callable[[list[Mapping[str, Any]]], None]
+    figure: dict[str, Any], name: str, alt: str, on_click: Callable[[list[Mapping[str, Any]]], None]
 ) -> None:
-    """Show a chart whose points can be clicked; `take` gets the clicked ones."""
+    """Show a chart whose points can be clicked; `on_click` gets the clicked ones."""
 
     def on_select() -> None:
-        take(state.visit[f"chart:{name}"]["selection"]["points"])
+        on_click(state.visit[f"chart:{name}"]["selection"]["points"])
 
     plot(figure, name, alt, selection_mode="points", on_select=on_select)
 

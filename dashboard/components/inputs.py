@@ -52,11 +52,7 @@ def number_with_slider(
 
 
 def exact_number(
-    parameter: Number,
-    label: str,
-    high: float,
-    read: Callable[[Any], float] | None = None,
-    **more: Any,
+    parameter: Number, label: str, high: float, read: Callable[[Any], float] | None = None, **more: Any
 ) -> None:
     """Show an entry for a number up to `high`."""
     kind, value = _kind(parameter), state.get(parameter.name)
@@ -186,7 +182,7 @@ def plain_slider(parameter: Number, step: float) -> float:
 
 
 def one_existing(parameter: Text, label: str, options: Mapping[str, str]) -> None:
-    """Show a list of what exists now; a value that does not becomes the first of them."""
+    """Show a list of what exists now; a value that no longer exists becomes the first option."""
     if state.get(parameter.name) not in options:
         state.put(parameter.name, next(iter(options)))
     one_of(parameter.name, label, options, state.get(parameter.name))
@@ -198,14 +194,15 @@ def one_of(
     options: Mapping[str, str],
     value: str,
     help: str | None = None,
-    take: Callable[[str], object] | None = None,
+    on_choice: Callable[[str], object] | None = None,
     **more: Any,
 ) -> None:
-    """Show a list; the choice goes to `take`, or becomes the visit's value of that name.
+    """Show a list; a choice goes to `on_choice`, or becomes the visit's value of that name.
 
     Other labels are another list: a browser reports its choice by the label that it has, which may be old.
     """
     names, key = list(options), state.widget_key(name, "one-of", hash(tuple(options.values())))
+    on_change = state.on_widget_change(key, on_choice) if on_choice else state.store_widget_value(name, key)
     st.selectbox(
         label,
         names,
@@ -213,6 +210,6 @@ def one_of(
         key=key,
         help=help,
         format_func=lambda item: options.get(item, item),
-        on_change=state.store_widget_value(name, key) if take is None else state.on_widget_change(key, take),
+        on_change=on_change,
         **more,
     )

@@ -38,7 +38,8 @@ def header(title: str, introduction: str, status: bool = True) -> None:
     st.title(title, anchor=False)
     st.caption(introduction)
     if status:
-        _glossary()
+        with st.popover("What ε, δ, σ, S and q mean", type="tertiary", icon=":material/dictionary:"):
+            st.markdown("\n".join(f"- **{letter}**: {meaning}" for letter, meaning in TERMS.items()))
     place = st.empty()  # one place for all of them, so that nothing below moves
     if state.problems() or state.notes():
         with place.container():
@@ -46,12 +47,6 @@ def header(title: str, introduction: str, status: bool = True) -> None:
                 problem(sentence)
             for sentence in state.notes():
                 st.info(plain(sentence), icon=":material/info:")
-
-
-def _glossary() -> None:
-    """Offer the glossary, one click away."""
-    with st.popover("What ε, δ, σ, S and q mean", type="tertiary", icon=":material/dictionary:"):
-        st.markdown("\n".join(f"- **{letter}**: {meaning}" for letter, meaning in TERMS.items()))
 
 
 def status_line() -> None:

@@ -11,7 +11,7 @@ from dashboard import background, state, stored
 from vips_core.store.rows import RunRow
 
 _POLL = 0.1  # seconds
-_STARTED = 1.0  # seconds before a run that has begun reruns the page: short runs end sooner
+_STARTED = 1.0  # seconds before a changed status reruns the page: short runs end sooner
 
 
 def follow(
@@ -33,7 +33,7 @@ def follow(
     redraw
         Seconds after which progress alone reruns the page.
     rest
-        Seconds before any rerun, which the browser needs to draw the page.
+        Seconds that the browser needs to draw the page before a rerun.
     """
     start = time.monotonic()
     shown: Sequence[RunRow] | None = None

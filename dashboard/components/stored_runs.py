@@ -16,9 +16,9 @@ def chosen_run(runs: Sequence[RunRow], parameter: str) -> RunRow | None:
     Parameters
     ----------
     runs
-        Those that the page can look at, the newest first.
+        Runs that the page can show, the newest first.
     parameter
-        Its name in the address, which is also what the page calls such a run.
+        Name of the run in the address, and on the page.
     """
     known = {run.id: run for run in runs}
     run_id = state.get(parameter)
@@ -36,13 +36,13 @@ def run_list(
     label: Callable[[RunRow], str],
     look_at: Callable[[str], None] | None = None,
 ) -> None:
-    """List the runs, of which `run` is looked at; `look_at` gets the id of another one that is chosen.
+    """List the runs, of which the page shows `run`; `look_at` gets the id of another one that is chosen.
 
     A label must not change with the run's progress: that would be another list.
     """
     if run is not None:
         labels = {item.id: label(item) for item in runs}
-        one_of(parameter, parameter.capitalize(), labels, run.id, take=look_at)
+        one_of(parameter, parameter.capitalize(), labels, run.id, on_choice=look_at)
 
 
 def report_buttons(run_id: str) -> None:

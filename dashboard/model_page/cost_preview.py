@@ -79,7 +79,7 @@ def make_quote(page: ModelPage, row: DataRow, later: Later) -> Quote | None:
 
 
 def _price_example_ahead(page: ModelPage, row: DataRow) -> None:
-    """Price the ready example before anyone asks for it, so that its runs can start at once."""
+    """Price the ready example ahead, so that a click on it starts its runs at once."""
     if row.name == page.example["data"]:
         values = page.defaults | {"delta": stored.suggested_delta(row)} | dict(page.example)
         compute_ahead(_prices, requests(page, values.__getitem__), stored.data(row.name))

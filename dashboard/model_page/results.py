@@ -25,7 +25,7 @@ _EXTRA_NOISE = (
 
 
 def headline(page: ModelPage, done: Mapping[str, Finished]) -> str | None:
-    """Return the most important held-out score of each run, explained; None where nothing was held out.
+    """Return each run's most important held-out score, explained; None where nothing was held out.
 
     For instance: "**On held-out records, AUC is 0.770 by VIPS, improved at ε = 1.00, and 0.810 without
     privacy.** AUC says how often a case gets a higher risk …: larger is better."
@@ -53,7 +53,7 @@ def _scored(page: ModelPage, method: str, item: Finished, name: str) -> str:
 
 
 def promised(item: Finished) -> float | None:
-    """ε that holds for what a run has released: of one that was stopped, the ε of the whole run."""
+    """ε that a run has spent; for a stopped run, the ε of its whole plan."""
     if item.run.status == CANCELLED:
         return whole_run(item.run)
     spent = item.result["epsilon"]

@@ -35,8 +35,8 @@ _GAPS = "Whether values may be missing. Missingness becomes a predictor of its o
 _THRESHOLD = "Grey values above this become 1, others 0. Choose it without looking at the images."
 _CAP = "The most that all runs on these records may spend together. You can raise it later, on record."
 _HELD_OUT = (
-    "Only public records are scored. Without them there are no scores: scoring private records would be a "
-    "release that nobody counts."
+    "Only public records are scored. Without them there are no scores: a score of private records would be "
+    "a release outside the budget."
 )
 _REASON = "Kept in the ledger with the data set. Required if the budget's δ is above 1/(10·N)."
 _SHARE = "Yes: share one budget"
@@ -72,8 +72,8 @@ class _Form:
     refusal
         What was wrong, shown until the next try: if it vanished earlier, the form would move under a click.
     asked_of, known
-        The present files and what else decides who is in them; and for which of those people of other data
-        sets were found, the sentence about them, and whether the records may share their budget.
+        The present files, person column and protection; and those for which people of other data sets were
+        found, with the sentence that says so, and whether the records may share their budget.
     """
 
     adding: bool = False
@@ -264,7 +264,7 @@ def _protection() -> tuple[bool, Cap | None]:
         help="Private records have a budget, and every run adds noise.",
     )
     if protection == _PUBLIC:
-        st.caption("Anyone may see these records. Runs without privacy are allowed, without a budget.")
+        st.caption("Anyone may see these records. Runs need neither privacy nor a budget.")
         return False, None
     left, right = layout.narrow_columns("cap", 2)
     bounds = SPENDING["epsilon"]

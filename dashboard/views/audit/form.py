@@ -7,13 +7,7 @@ from typing import Any
 import streamlit as st
 
 from dashboard import state, stored
-from dashboard.components.inputs import (
-    choice,
-    number_with_slider,
-    one_existing,
-    optional_number,
-    start_button,
-)
+from dashboard.components import inputs
 from dashboard.model_page import definition
 from dashboard.state import Choice, Number, Parameter, Text, log_stops
 from dashboard.views.audit import text
@@ -42,25 +36,25 @@ PARAMETERS: tuple[Parameter, ...] = (AUDIT, *_REQUEST, SPEND, NOISE, EPSILON, CO
 def new_audit() -> None:
     """Show the form for a new audit."""
     st.markdown("**New audit**")
-    task = TASKS[choice(MODEL)]
+    task = TASKS[inputs.choice(MODEL)]
     public = {row.name: row.name for row in stored.data_sets(task.name) if not row.private}
-    one_existing(DATA, "Public data", public)
+    inputs.one_existing(DATA, "Public data", public)
     audited = {  # methods that release through the wall, with noise
         name: METHOD_NAMES[name]
         for name, method in task.methods.items()
         if name != NON_PRIVATE and method.pure is None
     }
-    one_existing(METHOD, "Method", audited)
-    spend = choice(SPEND, as_buttons=True)
-    number_with_slider(NOISE if spend == "noise" else EPSILON)
-    number_with_slider(DELTA)
+    inputs.one_existing(METHOD, "Method", audited)
+    spend = inputs.choice(SPEND, as_buttons=True)
+    inputs.number_with_slider(NOISE if spend == "noise" else EPSILON)
+    inputs.number_with_slider(DELTA)
     records = stored.store().data_row(state.get(DATA.name)).records
     help = "By default, the model chooses a batch size."
-    optional_number(definition.BATCH, "Set the batch size", help, max(1, records // 20), records)
-    number_with_slider(RELEASES if choice(ATTACK, as_buttons=True) == WALL else CANARIES)
-    confidence = float(choice(CONFIDENCE, as_buttons=True))
+    inputs.optional_number(definition.BATCH, "Set the batch size", help, max(1, records // 20), records)
+    inputs.number_with_slider(RELEASES if inputs.choice(ATTACK, as_buttons=True) == WALL else CANARIES)
+    confidence = float(inputs.choice(CONFIDENCE, as_buttons=True))
     request = {name: state.get(name) for name in (*(item.name for item in _REQUEST), spend)}
-    start_button("Start the audit", "start-audit", _start, request | {CONFIDENCE.name: confidence})
+    inputs.start_button("Start the audit", "start-audit", _start, request | {CONFIDENCE.name: confidence})
     st.caption(text.PUBLIC_ONLY)
 
 

@@ -17,7 +17,7 @@ from vips_core.reports.figures import METHOD_NAMES
 
 COLUMNS = 10  # images beside each other
 MOST_UNITS = 60  # hidden units in a picture of the dictionary
-LARGEST = 0.995  # quantile of the absolute weights that gets full colour, whatever a few outliers are
+LARGEST = 0.995  # quantile of the absolute weights that gets full colour: a few outliers would fade the rest
 
 
 def from_number(rows: Images, first: int) -> Images:
@@ -86,10 +86,9 @@ def score_note(run: Finished) -> str:
 
 def accuracy_table(by_method: Mapping[str, Array], originals: Array, first: int) -> pd.DataFrame:
     """Return each shown image's pixel accuracy by each method."""
-    table = pd.DataFrame({"Image": range(first, first + len(originals))})
-    for method, images in by_method.items():
-        table[METHOD_NAMES[method]] = accuracies(images, originals)
-    return table
+    numbers = range(first, first + len(originals))
+    shares = {METHOD_NAMES[method]: accuracies(images, originals) for method, images in by_method.items()}
+    return pd.DataFrame({"Image": numbers, **shares})
 
 
 def dictionary(run: Finished) -> tuple[list[Picture], pd.DataFrame]:

@@ -62,7 +62,7 @@ def reference(runs: Mapping[str, Any]) -> str:
 
 @st.cache_resource(max_entries=16, show_spinner=False)
 def aligned(run_ids: tuple[str, ...], _runs: Mapping[str, Finished]) -> dict[str, Topics]:
-    """Return the topics of all runs, the reference's by falling share, the others' like their partners."""
+    """Return the topics of all runs: the reference's by falling share, others in their partners' order."""
     name = reference(_runs)
     base = topic_words(_runs[name].trained)
     base_order = np.argsort(-topic_shares(_runs[name].trained), kind="stable")
@@ -92,7 +92,7 @@ def best_words(topics: Topics, weight: float, count: int = WORDS) -> npt.NDArray
     return np.take_along_axis(kept, order, axis=1)
 
 
-def take(points: Sequence[Mapping[str, Any]]) -> None:
+def choose_clicked(points: Sequence[Mapping[str, Any]]) -> None:
     """Choose the topic that was clicked; a second click only removes its mark."""
     if points:
         state.change("topic", str(points[0]["point_index"] + 1))
@@ -132,17 +132,11 @@ def _negative_entropy(words: Array) -> Array:
 @st.cache_data(max_entries=32, show_spinner=False)
 def coherence(run_ids: tuple[str, ...], _topics: Mapping[str, Topics], _test: Documents) -> pd.DataFrame:
     """Return each topic's coherence (NPMI of its first words in the held-out documents)."""
-    frames = [
-        pd.DataFrame(
-            {
-                "Method": method,
-                "Topic": np.arange(1, len(topics.words) + 1),
-                COHERENCE: npmi_coherence(topics.words, _test, top=min(WORDS, topics.words.shape[1])),
-            }
-        )
-        for method, topics in _topics.items()
-    ]
-    return pd.concat(frames, ignore_index=True)
+    rows = []
+    for method, topics in _topics.items():
+        scores = npmi_coherence(topics.words, _test, top=min(WORDS, topics.words.shape[1]))
+        rows += [(method, number, score) for number, score in enumerate(scores, 1)]
+    return pd.DataFrame(rows, columns=["Method", "Topic", COHERENCE])
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
@@ -177,7 +171,7 @@ def failed(runs: Mapping[str, Finished], unigram: float) -> list[str]:
 def text_topics(
     runs: Mapping[str, Finished], topics: Mapping[str, Topics], text: str
 ) -> tuple[int, dict[str, Array]]:
-    """Return how many public words a text has, and its topic proportions by each matched run."""
+    """Return how many words of a text are in the vocabulary, and its topic shares by each matched run."""
     base = reference(runs)
     corpus = _counted(text, runs[base].data.train.vocabulary)
     shares = {
@@ -189,7 +183,7 @@ def text_topics(
 
 
 def _counted(text: str, vocabulary: tuple[str, ...]) -> Documents:
-    """Count a text's words, of those that a text can contain: an entry such as new_york is never found."""
+    """Count a text's words. A text cannot contain entries such as new_york, so these are left out."""
     plain = [i for i, word in enumerate(vocabulary) if LETTERS.fullmatch(word) and word == word.lower()]
     corpus = Documents.from_texts([text], [vocabulary[i] for i in plain])
     return Documents(corpus.indptr, np.array(plain)[corpus.indices], corpus.counts, vocabulary)

@@ -71,7 +71,7 @@ def _one_topic(ids: tuple[str, ...], topics: dict[str, Topics], words: tuple[str
         one_of("shown", "Method", {name: SHOWN.options[name] for name in topics}, method)
         places = data.topic_map(ids, pair, topics)
         figure = charts.intertopic_map(places, topics, number)
-        clickable(figure, "map", text.MAP_ALT, data.take)
+        clickable(figure, "map", text.MAP_ALT, data.choose_clicked)
         table_twin("map", text.MAP_ALT, lambda: tables.map_table(places, topics))
     with bars_side, card("Words of one topic", text.BARS_CAPTION):
         names = data.names(topics[method], words, weight)
