@@ -306,8 +306,9 @@ def _register(
     **said: Any,
 ) -> None:
     """Register the records with what was said of them, choose them on the page, and close the form."""
-    for answer, sentence in _NEEDED.items():
-        if {**said, "study": study}.get(answer) == "":
+    answers = {**said, "study": study}
+    for needed, sentence in _NEEDED.items():
+        if answers.get(needed) == "":
             raise ValueError(sentence)
     kind, person = task.records, about.get(PERSON)
     train, rows, persons = upload_files.read(kind, files, about)
