@@ -70,8 +70,8 @@ def data_sets(model: str) -> list[DataRow]:
 
 
 def data(name: str) -> DataSet:
-    """Return the records of a data set; `ValueError` where there is none of this name."""
-    return _data(str(store().home), name, store().data_row(name).fingerprint)
+    """Return the records of a data set; `ValueError` if none has this name."""
+    return _data(str(store().home), name, store().data_row(name).created)
 
 
 def suggested_delta(row: DataRow) -> float:
@@ -94,9 +94,10 @@ def finished(run_id: str) -> Finished:
     run = store().run(run_id)
     if not has_results(run):
         raise ValueError(f"run {run_id} has no results: it is {run.status}")
-    if run.fingerprint is not None and store().data_row(run.data).fingerprint != run.fingerprint:
+    row = store().data_row(run.data)
+    if run.fingerprint is not None and row.fingerprint != run.fingerprint:
         raise ValueError(f"the records of run {run_id} were removed, and another data set has their name")
-    return _finished(str(store().home), run_id, data(run.data))
+    return _finished(str(store().home), run_id, row.created, data(run.data))
 
 
 def same_run(request: Request) -> RunRow | None:
@@ -148,7 +149,8 @@ def _store(home: str | None) -> Store:
 
 
 @st.cache_resource(max_entries=6, show_spinner="Reading the data set.")
-def _data(home: str, name: str, fingerprint: str) -> DataSet:
+def _data(home: str, name: str, created: float | None) -> DataSet:
+    """Return what was registered at this time: held-out records may change, and the fingerprint stays."""
     return store().load(name)
 
 
@@ -159,7 +161,7 @@ def _held_out(home: str, run_id: str) -> Mapping[str, float]:
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)
-def _finished(home: str, run_id: str, _records: DataSet) -> Finished:
+def _finished(home: str, run_id: str, created: float | None, _records: DataSet) -> Finished:
     run, folder = store().run(run_id), store().folder(run_id)
     request = Request.from_mapping(run.request)
     result = _result(folder)
