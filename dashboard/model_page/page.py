@@ -29,7 +29,7 @@ def show(page: ModelPage, show_results: Callable[[dict[str, Finished], DataSet],
         with st.sidebar:
             quote = choose.sidebar(page, row, later)
         runs = train.runs_of_visit(page, row)
-        ended = {method: run for method, run in runs.items() if stored.has_results(run)}
+        done = {method: run for method, run in runs.items() if stored.has_results(run)}
         state.save(page.parameters)
         layout.header(page.title, page.introduction)
         with layout.fresh("body", "upload" if state.get("upload") else bool(runs)):
@@ -39,13 +39,13 @@ def show(page: ModelPage, show_results: Callable[[dict[str, Finished], DataSet],
                 cost_preview.show(page, row, quote)
             else:
                 progress = watch.show(page, runs)
-                if ended:
-                    _finished(page, row, ended, show_results)
+                if done:
+                    _finished(page, row, done, show_results)
                 elif progress is None:
                     cost_preview.show(page, row, quote, ended=runs)
     if progress is not None:
         progress.place_chart()
-        live_runs.follow(list(runs.values()), show=progress.update, rest=_DRAWING if ended else 0.0)
+        live_runs.follow(list(runs.values()), show=progress.update, rest=_DRAWING if done else 0.0)
 
 
 def train_example(page: ModelPage) -> None:
