@@ -14,10 +14,10 @@ if chosen == ALL["start"] and st.query_params:
     st.switch_page(ALL["plan"], query_params=st.query_params.to_dict())  # values without a page are a plan's
 state.enter(chosen.url_path)
 st.html(layout.STYLE)
-with st.container(horizontal=True, key="pages"):  # shown where the bar on top has no room for them
+with st.container(horizontal=True, key="pages"):  # shown where the bar on top is too narrow for them
     for page in ALL.values():
         st.page_link(page)
-if chosen != ALL["start"]:  # it does so when it has drawn what needs no core
+if chosen != ALL["start"]:  # Start checks by itself, after drawing what needs no core
     layout.check_store()
 pages.load_ahead()
 layout.draw(chosen.run)

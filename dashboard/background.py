@@ -14,7 +14,7 @@ from dashboard.state import visit
 
 _LOOK = 0.05  # seconds between checks for newer input while a page waits
 _SOON = 0.01  # seconds between checks for a result
-_TOGETHER = 0.3  # seconds after the first result in which others join it
+_TOGETHER = 0.3  # seconds to wait for further results after the first, to show them together
 _PATIENCE = 0.06  # seconds that a page waits for a result that is usually quick
 
 

@@ -25,8 +25,9 @@ OF_MODEL = {"lda": "topics", "logistic": "risk", "sbn": "images"}  # models with
 OWN_GRID = "own"  # of Frontier's presets: a sweep that the visitor sets up
 _ANY = "model-"  # begins the name of the generic page of a model
 _TASKS = "vips_core.models.task"
-_WITH_RESULTS = ("sklearn.metrics", "scipy.stats", "scipy.optimize", "scipy.fft")  # or with a first ε
-_FIRST_PAGE = 2.0  # seconds that a server's first page has for itself
+# Needed by the first result or the first ε.
+_WITH_RESULTS = ("sklearn.metrics", "scipy.stats", "scipy.optimize", "scipy.fft")
+_FIRST_PAGE = 2.0  # seconds in which a server's first page loads undisturbed
 _loading = threading.Lock()
 
 

@@ -1,10 +1,11 @@
 """State of one visit: values from the page's address, and callbacks that change them."""
 
 import contextlib
+import functools
 import math
 import re
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -81,28 +82,13 @@ class Number:
     step: float | None = None
 
     @classmethod
-    def of(
-        cls,
-        name: str,
-        option: "Option",
-        stops: tuple[float, ...] = (),
-        *,
-        default: float | None = None,
-        step: float | None = None,
-    ) -> "Number":
-        """Return the input for an option of requests, with its bounds and words."""
+    def of(cls, name: str, option: "Option", stops: tuple[float, ...] = (), **changes: Any) -> "Number":
+        """Return the input for an option of requests, with its bounds and words, and with `changes`."""
         whole = option.kind is int
-        return cls(
-            name,
-            option.title,
-            option.default if default is None else default,
-            max(option.low, math.nextafter(option.above, math.inf)),
-            min(option.high, _LARGEST_WHOLE) if whole else option.high,
-            option.help,
-            stops,
-            whole,
-            step,
-        )
+        low = max(option.low, math.nextafter(option.above, math.inf))
+        high = min(option.high, _LARGEST_WHOLE) if whole else option.high
+        number = cls(name, option.title, option.default, low, high, option.help, stops, whole)
+        return replace(number, **changes)
 
     def parse(self, text: str) -> float:
         """Read a number; `ValueError` with one sentence if it is invalid."""
@@ -111,9 +97,8 @@ class Number:
         value: float | str = text
         with contextlib.suppress(ValueError):
             value = int(text) if self.whole else float(text)
-        if self.whole:
-            return validate.whole(self.name, value, self.low, self.high)
-        return validate.number(self.name, value, low=self.low, high=self.high)
+        check = validate.whole if self.whole else validate.number
+        return check(self.name, value, low=self.low, high=self.high)
 
 
 @dataclass(frozen=True)
@@ -158,8 +143,9 @@ class Text:
 Parameter = Number | Choice | Text
 
 
+@functools.lru_cache(maxsize=64)
 def log_stops(
-    low: float, high: float, whole: bool = False, mantissas: Sequence[float] = _MANTISSAS
+    low: float, high: float, whole: bool = False, mantissas: tuple[float, ...] = _MANTISSAS
 ) -> tuple[float, ...]:
     """Return round numbers from `low` to `high` at about equal logarithmic distances."""
     numbers = (float(f"{mantissa}e{power}") for power in range(-16, 10) for mantissa in mantissas)
@@ -240,7 +226,7 @@ def settle() -> None:
 
 
 def note(sentence: str) -> None:
-    """Keep a sentence about an adapted value, which is no mistake of the visitor."""
+    """Keep a sentence about a value that the page adapted; the visitor made no mistake."""
     visit["notes"] = [*notes(), sentence]
 
 
@@ -250,13 +236,13 @@ def notes() -> list[str]:
 
 
 def complain(sentence: str) -> None:
-    """Keep a sentence about a problem, shown until the visitor changes something."""
+    """Keep a sentence about a problem; it is shown until the visitor changes something."""
     visit["problems"] = [*dict.fromkeys([*problems(), sentence])]
 
 
 @contextlib.contextmanager
 def complaining() -> Iterator[None]:
-    """Keep the reason of a refusal, a `ValueError`, for the page to show."""
+    """Keep the sentence of a `ValueError` for the page to show."""
     try:
         yield
     except ValueError as problem:
@@ -280,7 +266,7 @@ def enter(page: str) -> None:
     if getattr(get_script_run_ctx(), "is_history_navigation", False):
         linked = bool(address) or page in visit.get("plain", ())
     else:
-        linked = bool(address) and _frozen(address) not in visit.get("addresses", ())
+        linked = bool(address) and frozenset(address.items()) not in visit.get("addresses", ())
     if visit.get("page") != page or linked:
         with uninterrupted():
             _begin(page, address, linked)
@@ -298,11 +284,7 @@ def _begin(page: str, address: Mapping[str, str], linked: bool) -> None:
 
 
 def _remember(address: Mapping[str, str]) -> None:
-    visit["addresses"] = {*visit.get("addresses", ()), _frozen(address)}
-
-
-def _frozen(address: Mapping[str, str]) -> frozenset[tuple[str, str]]:
-    return frozenset(address.items())
+    visit["addresses"] = {*visit.get("addresses", ()), frozenset(address.items())}
 
 
 def _key(name: str) -> str:

@@ -3,8 +3,6 @@
 import json
 import math
 import os
-import threading
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,8 +70,8 @@ def data_sets(model: str) -> list[DataRow]:
 
 
 def data(name: str) -> DataSet:
-    """Return the records of a data set; `ValueError` where there is none of this name."""
-    return _data(str(store().home), name, store().data_row(name).fingerprint)
+    """Return the records of a data set; `ValueError` if none has this name."""
+    return _data(str(store().home), name, store().data_row(name).created)
 
 
 def suggested_delta(row: DataRow) -> float:
@@ -96,9 +94,10 @@ def finished(run_id: str) -> Finished:
     run = store().run(run_id)
     if not has_results(run):
         raise ValueError(f"run {run_id} has no results: it is {run.status}")
-    if run.fingerprint is not None and store().data_row(run.data).fingerprint != run.fingerprint:
+    row = store().data_row(run.data)
+    if run.fingerprint is not None and row.fingerprint != run.fingerprint:
         raise ValueError(f"the records of run {run_id} were removed, and another data set has their name")
-    return _finished(str(store().home), run_id, data(run.data))
+    return _finished(str(store().home), run_id, row.created, data(run.data))
 
 
 def same_run(request: Request) -> RunRow | None:
@@ -122,40 +121,26 @@ def supervise() -> list[str]:
 
     If nothing can be started, for instance because the disk is full, the page says so.
     """
-    opened = store()
+    if problem := _supervised(str(store().home)):
+        state.complain(problem)
+    return _live_statuses()
+
+
+@st.cache_data(ttl=_SUPERVISION, max_entries=4, show_spinner=False)
+def _supervised(home: str) -> str:
+    """Keep workers warm and start waiting runs; return why that is impossible, otherwise nothing."""
     try:
-        if _warming.is_due():
-            supervisor.keep_warm(opened)
-        if _live_statuses(opened) and _supervision.is_due():
-            supervisor.start(opened)
+        supervisor.keep_warm(store())
+        if _live_statuses():
+            supervisor.start(store())
     except (OSError, StoreError) as problem:
-        state.complain(f"no run can be started: {getattr(problem, 'strerror', None) or problem}")
-    return _live_statuses(opened)
+        return f"no run can be started: {getattr(problem, 'strerror', None) or problem}"
+    return ""
 
 
-def _live_statuses(opened: Store) -> list[str]:
-    return [
-        row["status"] for row in opened.database.read("SELECT status FROM runs WHERE status IN (?, ?)", LIVE)
-    ]
-
-
-class _Schedule:
-    """Something that is due at most every `every` seconds, for all visitors together."""
-
-    def __init__(self, every: float) -> None:
-        self._every, self._next, self._lock = every, 0.0, threading.Lock()
-
-    def is_due(self) -> bool:
-        """Whether it is due now; if so, the wait begins again."""
-        with self._lock:
-            now = time.monotonic()
-            if now < self._next:
-                return False
-            self._next = now + self._every
-            return True
-
-
-_supervision, _warming = _Schedule(_SUPERVISION), _Schedule(_SUPERVISION)
+def _live_statuses() -> list[str]:
+    rows = store().database.read("SELECT status FROM runs WHERE status IN (?, ?)", LIVE)
+    return [row["status"] for row in rows]
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
@@ -164,7 +149,8 @@ def _store(home: str | None) -> Store:
 
 
 @st.cache_resource(max_entries=6, show_spinner="Reading the data set.")
-def _data(home: str, name: str, fingerprint: str) -> DataSet:
+def _data(home: str, name: str, created: float | None) -> DataSet:
+    """Return what was registered at this time: held-out records may change, and the fingerprint stays."""
     return store().load(name)
 
 
@@ -175,13 +161,11 @@ def _held_out(home: str, run_id: str) -> Mapping[str, float]:
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)
-def _finished(home: str, run_id: str, _records: DataSet) -> Finished:
+def _finished(home: str, run_id: str, created: float | None, _records: DataSet) -> Finished:
     run, folder = store().run(run_id), store().folder(run_id)
     request = Request.from_mapping(run.request)
     result = _result(folder)
-    fit = None
-    if (folder / execution.LEDGER).exists():
-        fit = load(folder)
+    fit = load(folder) if (folder / execution.LEDGER).exists() else None
     tables = {path.stem: from_csv(path) for path in sorted(folder.glob("*.csv"))}
     text = (folder / execution.SUMMARY).read_text(encoding="utf-8")
     return Finished(run, request, fit, result, tables, text, _records)

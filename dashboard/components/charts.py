@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -38,12 +38,12 @@ def plot(figure: dict[str, Any], name: str, alt: str, **more: Any) -> None:
 
 
 def clickable(
-    figure: dict[str, Any], name: str, alt: str, take: Callable[[list[Mapping[str, Any]]], None]
+    figure: dict[str, Any], name: str, alt: str, on_click: Callable[[list[Mapping[str, Any]]], None]
 ) -> None:
-    """Show a chart whose points can be clicked; `take` gets the clicked ones."""
+    """Show a chart whose points can be clicked; `on_click` gets the clicked ones."""
 
     def on_select() -> None:
-        take(state.visit[f"chart:{name}"]["selection"]["points"])
+        on_click(state.visit[f"chart:{name}"]["selection"]["points"])
 
     plot(figure, name, alt, selection_mode="points", on_select=on_select)
 
@@ -74,19 +74,12 @@ def waiting() -> None:
     st.caption(WAITING)
 
 
-def with_level(
-    figure: Figure,
-    level: float,
-    label: str,
-    colour: str,
-    side: Literal["left", "right"],
-    dash: Literal["dash", "dot"] = "dash",
-) -> Figure:
-    """Return a figure with a labelled horizontal line."""
+def with_level(figure: Figure, level: float, label: str, colour: str) -> Figure:
+    """Return a figure with a dashed horizontal line, labelled on the left."""
     across = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": level, "y1": level}
-    across["line"] = {"color": colour, "width": 2, "dash": dash}
-    place = {"xref": "paper", "xanchor": side, "yanchor": "bottom"}
-    name = note(f'<span style="color:{colour}">■</span> {label}', 0 if side == "left" else 1, level, **place)
+    across["line"] = {"color": colour, "width": 2, "dash": "dash"}
+    place = {"xref": "paper", "xanchor": "left", "yanchor": "bottom"}
+    name = note(f'<span style="color:{colour}">■</span> {label}', 0, level, **place)
     return figure | {"layout": figure["layout"] | {"shapes": [across], "annotations": [name]}}
 
 
@@ -128,8 +121,8 @@ def scores_over_steps(
     return figure(traces, x, axis(score_title(score)))
 
 
-def score_by_epsilon(epsilons: Sequence[float], scores: NDArray[np.floating], score: str) -> Figure:
-    """Draw the median score of several runs at each ε; the last ε is training without privacy."""
+def score_by_epsilon(epsilons: Sequence[float], scores: NDArray[np.floating], score: str, alt: str) -> None:
+    """Show the median score of several runs at each ε; the last ε is training without privacy."""
     medians, private = np.median(scores, axis=1), epsilons[:-1]
     free = [medians[-1]] * len(private)
     traces = [
@@ -137,7 +130,8 @@ def score_by_epsilon(epsilons: Sequence[float], scores: NDArray[np.floating], sc
         line("Without privacy", private, free, GREY, "dot", hover="Without privacy: %{y:.4g}"),
     ]
     ends = (math.log10(private[0]) - 0.05, math.log10(private[-1]) + 0.05)
-    return figure(traces, log_axis("ε (log scale)", *ends), axis(score_title(score)), height=240)
+    x, y = log_axis("ε (log scale)", *ends), axis(score_title(score))
+    plot(figure(traces, x, y, height=240), "preview", alt)
 
 
 def hundred_people(found: float, sentence: str) -> None:

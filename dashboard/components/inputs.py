@@ -1,7 +1,7 @@
 """Inputs for the values of a visit: numbers, choices, lists."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import streamlit as st
@@ -27,39 +27,52 @@ def number_with_slider(
         value = high
         state.put(parameter.name, value)
         state.note(f"{parameter.label} was lowered to {high:,}, the maximum here.")
-    slider_key, number_key = (state.widget_key(parameter.name, kind, high) for kind in ("slider", "number"))
-    stops = _stops(parameter, value, high)
-    kind = int if parameter.whole else float
+    key = state.widget_key(parameter.name, "slider", high)
 
     def read(entered: Any) -> float:
+        new = _kind(parameter)(entered)
         if before_change is not None:
-            before_change(kind(entered))
-        return kind(entered)
+            before_change(new)
+        return new
 
     left, right = narrow_columns(parameter.name, [3, 2], vertical_alignment="bottom")
-    with left, fresh(f"slider:{parameter.name}", slider_key):
+    with left, fresh(f"slider:{parameter.name}", key):
         st.select_slider(
             parameter.label,
-            stops,
+            _stops(parameter, value, high),
             value,
-            key=slider_key,
-            on_change=state.store_widget_value(parameter.name, slider_key, read),
+            key=key,
+            on_change=state.store_widget_value(parameter.name, key, read),
             help=parameter.help,
             format_func=formats.brief,
         )
-    with right, fresh(f"number:{parameter.name}", number_key):
+    with right:
+        exact_number(parameter, f"{parameter.label}, exact", high, read, label_visibility="collapsed")
+    return value
+
+
+def exact_number(
+    parameter: Number, label: str, high: float, read: Callable[[Any], float] | None = None, **more: Any
+) -> None:
+    """Show an entry for a number up to `high`."""
+    kind, value = _kind(parameter), state.get(parameter.name)
+    key = state.widget_key(parameter.name, "number", high)
+    with fresh(f"number:{parameter.name}", key):
         st.number_input(
-            f"{parameter.label}, exact",
+            label,
             kind(parameter.low),
             kind(high),
             kind(value),
-            key=number_key,
-            step=_step(parameter),
+            key=key,
+            step=1 if parameter.whole else parameter.step or (parameter.default or 1.0) / 10,
             format="%d" if parameter.whole else "%e" if 0 < value < _WRITTEN_OUT else "%g",
-            on_change=state.store_widget_value(parameter.name, number_key, read),
-            label_visibility="collapsed",
+            on_change=state.store_widget_value(parameter.name, key, read or kind),
+            **more,
         )
-    return value
+
+
+def _kind(parameter: Number) -> type[int] | type[float]:
+    return int if parameter.whole else float
 
 
 def switch(name: str, label: str, value: Any, help: str | None = None) -> bool:
@@ -105,28 +118,24 @@ def buttons(
 def choice(parameter: Choice, as_buttons: bool = False) -> str:
     """Show a choice as a row of buttons or as a list."""
     value = str(state.get(parameter.name))
-    if as_buttons:
-        buttons(parameter.name, parameter.label, parameter.options, value, parameter.help)
-    else:
-        one_of(parameter.name, parameter.label, parameter.options, value, parameter.help)
+    show = buttons if as_buttons else one_of
+    show(parameter.name, parameter.label, parameter.options, value, parameter.help)
     return value
 
 
-def known(name: str, options: Sequence[str]) -> list[str]:
-    """Return the options in a list of the visit, which drops all other words; the first if none is left."""
-    kept = [word for word in state.get(name).split(",") if word in options] or list(options[:1])
-    state.put(name, ",".join(kept))
-    return kept
-
-
 def several_of(name: str, label: str, options: Mapping[str, str], help: str | None = None) -> None:
-    """Show a list of options, of which the visit holds one or more, joined by commas."""
+    """Show a list of options, of which the visit holds one or more, joined by commas.
+
+    All other words are dropped; if none is left, the first option is chosen.
+    """
     names = list(options)
+    chosen = [word for word in state.get(name).split(",") if word in options] or names[:1]
+    state.put(name, ",".join(chosen))
     key = state.widget_key(name, "several", ",".join(names))
     st.multiselect(
         label,
         names,
-        known(name, names),
+        chosen,
         key=key,
         format_func=options.__getitem__,
         on_change=state.store_widget_value(name, key, lambda chosen: ",".join(chosen) or names[0]),
@@ -152,16 +161,7 @@ def _stops(parameter: Number, value: float, high: float) -> list[float]:
     typed = state.visit.setdefault(f"typed:{parameter.name}", set())
     if value not in parameter.stops:
         typed.add(value)
-    stops = {*parameter.stops, *typed}
-    if high < parameter.high:
-        stops = {stop for stop in stops if stop < high} | {high}
-    return sorted(stops)
-
-
-def _step(parameter: Number) -> float:
-    if parameter.whole:
-        return 1
-    return parameter.step or (parameter.default or 1.0) / 10
+    return sorted({min(stop, high) for stop in (*parameter.stops, *typed)})
 
 
 def plain_slider(parameter: Number, step: float) -> float:
@@ -182,20 +182,27 @@ def plain_slider(parameter: Number, step: float) -> float:
 
 
 def one_existing(parameter: Text, label: str, options: Mapping[str, str]) -> None:
-    """Show a list of what exists now; a value that does not becomes the first of them."""
+    """Show a list of what exists now; a value that no longer exists becomes the first option."""
     if state.get(parameter.name) not in options:
         state.put(parameter.name, next(iter(options)))
     one_of(parameter.name, label, options, state.get(parameter.name))
 
 
 def one_of(
-    name: str, label: str, options: Mapping[str, str], value: str, help: str | None = None, **more: Any
+    name: str,
+    label: str,
+    options: Mapping[str, str],
+    value: str,
+    help: str | None = None,
+    on_choice: Callable[[str], object] | None = None,
+    **more: Any,
 ) -> None:
-    """Show a list; the choice becomes the visit's value of that name.
+    """Show a list; a choice goes to `on_choice`, or becomes the visit's value of that name.
 
     Other labels are another list: a browser reports its choice by the label that it has, which may be old.
     """
     names, key = list(options), state.widget_key(name, "one-of", hash(tuple(options.values())))
+    on_change = state.on_widget_change(key, on_choice) if on_choice else state.store_widget_value(name, key)
     st.selectbox(
         label,
         names,
@@ -203,6 +210,6 @@ def one_of(
         key=key,
         help=help,
         format_func=lambda item: options.get(item, item),
-        on_change=state.store_widget_value(name, key),
+        on_change=on_change,
         **more,
     )

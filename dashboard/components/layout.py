@@ -38,7 +38,8 @@ def header(title: str, introduction: str, status: bool = True) -> None:
     st.title(title, anchor=False)
     st.caption(introduction)
     if status:
-        _glossary()
+        with st.popover("What ε, δ, σ, S and q mean", type="tertiary", icon=":material/dictionary:"):
+            st.markdown("\n".join(f"- **{letter}**: {meaning}" for letter, meaning in TERMS.items()))
     place = st.empty()  # one place for all of them, so that nothing below moves
     if state.problems() or state.notes():
         with place.container():
@@ -46,12 +47,6 @@ def header(title: str, introduction: str, status: bool = True) -> None:
                 problem(sentence)
             for sentence in state.notes():
                 st.info(plain(sentence), icon=":material/info:")
-
-
-def _glossary() -> None:
-    """Offer the glossary, one click away."""
-    with st.popover("What ε, δ, σ, S and q mean", type="tertiary", icon=":material/dictionary:"):
-        st.markdown("\n".join(f"- **{letter}**: {meaning}" for letter, meaning in TERMS.items()))
 
 
 def status_line() -> None:
@@ -117,17 +112,11 @@ def card(title: str, caption: str = "") -> DeltaGenerator:
     return container
 
 
-def download_button(
-    label: str,
-    content: Callable[[], bytes],
-    file_name: str,
-    key: str,
-    icon: str = ":material/download:",
-    help: str | None = None,
-) -> None:
-    """Offer a file, made on request; the ending of its name gives its type."""
+def download_button(label: str, content: Callable[[], bytes], file_name: str, **more: Any) -> None:
+    """Offer a file, made on request; its name differs from all others on the page and gives its type."""
     kind, _ = mimetypes.guess_type(file_name)
-    st.download_button(label, content, file_name, kind, key=key, icon=icon, help=help, on_click="ignore")
+    more = {"key": f"download:{file_name}", "icon": ":material/download:", **more}
+    st.download_button(label, content, file_name, kind, on_click="ignore", **more)
 
 
 def metric(label: str, value: str | None, place: Any = st) -> None:

@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import streamlit as st
 
@@ -11,7 +11,7 @@ from dashboard import background, state, stored
 from vips_core.store.rows import RunRow
 
 _POLL = 0.1  # seconds
-_STARTED = 1.0  # seconds before a run that has begun reruns the page: short runs end sooner
+_STARTED = 1.0  # seconds before a changed status reruns the page: short runs end sooner
 
 
 def follow(
@@ -33,21 +33,18 @@ def follow(
     redraw
         Seconds after which progress alone reruns the page.
     rest
-        Seconds before any rerun, which the browser needs to draw the page.
+        Seconds that the browser needs to draw the page before a rerun.
     """
     start = time.monotonic()
     shown: Sequence[RunRow] | None = None
+    changes = (rest, _live), (_STARTED, _statuses), (redraw, _steps)  # seconds before each reruns the page
 
     def have_changed() -> bool:
         nonlocal shown
         stored.supervise()
         now = [stored.store().run(run.id) for run in runs] if read is None else read()
         waited = time.monotonic() - start
-        if waited >= rest and _live(now) != _live(runs):
-            return True
-        if waited > _STARTED and _statuses(now) != _statuses(runs):
-            return True
-        if waited > redraw and _steps(now) != _steps(runs):
+        if any(waited >= after and what(now) != what(runs) for after, what in changes):
             return True
         if show is not None and now != shown:
             show(now)
@@ -60,12 +57,7 @@ def follow(
 
 def follow_bar(run: RunRow, bar: Any, unit: str, redraw: float = math.inf) -> None:
     """Follow a run with a bar that counts its steps in this unit; `redraw` is as for `follow`."""
-
-    def show(now: Sequence[RunRow]) -> None:
-        for item in now:
-            draw_bar(bar, item, unit)
-
-    follow([run], show=show, redraw=redraw)
+    follow([run], show=lambda now: draw_bar(bar, now[0], unit), redraw=redraw)
 
 
 def draw_bar(bar: Any, run: RunRow, unit: str, before: float = 0.0) -> None:
@@ -74,19 +66,10 @@ def draw_bar(bar: Any, run: RunRow, unit: str, before: float = 0.0) -> None:
     bar.progress(min(1.0, share), f"{run.step:,} of {run.steps:,} {unit}")
 
 
-def cancel_button(
-    run_id: str, help: str | None = None, width: Literal["content", "stretch"] = "content"
-) -> None:
+def cancel_button(run_id: str, **more: Any) -> None:
     """Show a button that stops a live run within one step."""
-    st.button(
-        "Cancel",
-        key=f"cancel:{run_id}",
-        icon=":material/stop_circle:",
-        on_click=_cancel,
-        args=(run_id,),
-        help=help,
-        width=width,
-    )
+    key, icon = f"cancel:{run_id}", ":material/stop_circle:"
+    st.button("Cancel", key=key, icon=icon, on_click=_cancel, args=(run_id,), **more)
 
 
 def why_failed(run: RunRow) -> str:

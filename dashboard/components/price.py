@@ -56,7 +56,7 @@ def price(plan: PrivacyPlan) -> Price:
 
 
 def whole_run(run: RunRow) -> float | None:
-    """ε of a run as planned, which also holds if it was stopped: stopping may depend on its results."""
+    """ε of a run's whole plan; it holds for a stopped run too, because stopping may depend on results."""
     target = run.request.get("epsilon")
     if target is not None and run.request.get("accountant") != "strong_paper":  # which is not proved
         return float(target)

@@ -45,21 +45,18 @@ def _data() -> list[str]:
 
 def _jobs() -> str:
     statuses = stored.supervise()  # runs may have been waiting since the machine restarted
-    running, waiting = (statuses.count(status) for status in (RUNNING, QUEUED))
-    if not running and not waiting:
-        return "<span>No run is training</span>"
-    counts = {"training": running, "waiting": waiting}
+    counts = {"training": statuses.count(RUNNING), "waiting": statuses.count(QUEUED)}
     runs = ", ".join(f"{count} {status}" for status, count in counts.items() if count)
+    if not runs:
+        return "<span>No run is training</span>"
     return f'<span><span class="live"></span>Runs: {runs}</span>'
 
 
 def budget_bar(spent: float, reserved: float = 0.0, this_run: float = 0.0) -> None:
-    """Draw shares of a budget as a bar; what exceeds it fills the bar."""
-    st.html(drawn(spent, reserved, this_run))
+    """Draw shares of a budget as a bar, which a screen reader reads as one sentence.
 
-
-def drawn(spent: float, reserved: float = 0.0, this_run: float = 0.0) -> str:
-    """Return the bar and its legend as HTML that a screen reader reads as one sentence."""
+    What exceeds the budget fills the bar.
+    """
     left = max(0.0, 1 - spent - reserved - this_run)
     shares = {
         "Spent": (spent, BLUE),
@@ -79,7 +76,7 @@ def drawn(spent: float, reserved: float = 0.0, this_run: float = 0.0) -> str:
         for name, (share, colour) in shown.items()
     ]
     sentence = ", ".join(f"{name.lower()} {percent(share)}" for name, (share, _) in shown.items())
-    return (
+    st.html(
         f'<div class="vips-budget"><div class="bar" role="img" aria-label="Budget: {sentence}">'
         f'{"".join(widths)}</div><div class="key" aria-hidden="true">{"".join(key)}</div></div>'
     )

@@ -2,10 +2,9 @@
 
 from collections.abc import Callable, Sequence
 
-import streamlit as st
-
 from dashboard import state, stored
 from dashboard.components import layout
+from dashboard.components.inputs import one_of
 from vips_core.reports import report
 from vips_core.store.database import StoreError
 from vips_core.store.rows import RunRow
@@ -17,9 +16,9 @@ def chosen_run(runs: Sequence[RunRow], parameter: str) -> RunRow | None:
     Parameters
     ----------
     runs
-        Those that the page can look at, the newest first.
+        Runs that the page can show, the newest first.
     parameter
-        Its name in the address, which is also what the page calls such a run.
+        Name of the run in the address, and on the page.
     """
     known = {run.id: run for run in runs}
     run_id = state.get(parameter)
@@ -35,24 +34,15 @@ def run_list(
     run: RunRow | None,
     parameter: str,
     label: Callable[[RunRow], str],
-    look_at: Callable[[str], None],
+    look_at: Callable[[str], None] | None = None,
 ) -> None:
-    """List the runs, of which `run` is looked at; `look_at` gets the id of another one that is chosen.
+    """List the runs, of which the page shows `run`; `look_at` gets the id of another one that is chosen.
 
-    A label must not change with the run's progress: a browser that still has the old one would report it.
+    A label must not change with the run's progress: that would be another list.
     """
-    if run is None:
-        return
-    labels = {item.id: label(item) for item in runs}
-    key = state.widget_key(parameter, "runs", len(labels))
-    st.selectbox(
-        parameter.capitalize(),
-        list(labels),
-        list(labels).index(run.id),
-        key=key,
-        format_func=lambda run_id: labels[run_id],
-        on_change=state.on_widget_change(key, look_at),
-    )
+    if run is not None:
+        labels = {item.id: label(item) for item in runs}
+        one_of(parameter, parameter.capitalize(), labels, run.id, on_choice=look_at)
 
 
 def report_buttons(run_id: str) -> None:
@@ -69,15 +59,13 @@ def report_buttons(run_id: str) -> None:
         "Report",
         lambda: report.html_for_run(stored.store(), run_id).encode(),
         f"vips-{run_id}.html",
-        f"html:{run_id}",
-        ":material/description:",
-        "One HTML file that opens offline, with every chart and the guarantee in words.",
+        icon=":material/description:",
+        help="One HTML file that opens offline, with every chart and the guarantee in words.",
     )
     layout.download_button(
         "ZIP",
         lambda: report.zip_for_run(stored.store(), run_id),
         f"vips-{run_id}.zip",
-        f"zip:{run_id}",
-        ":material/folder_zip:",
-        "The report with its tables, ledger and config, and a script and notebook that repeat the run.",
+        icon=":material/folder_zip:",
+        help="The report with its tables, ledger and config, and a script and notebook that repeat the run.",
     )

@@ -54,4 +54,4 @@ def text_table(rows: pd.DataFrame) -> None:
 
 def csv_button(rows: pd.DataFrame, name: str) -> None:
     """Offer a table as CSV."""
-    layout.download_button("Download CSV", lambda: to_csv(rows), f"{name}.csv", f"csv:{name}")
+    layout.download_button("Download CSV", lambda: to_csv(rows), f"{name}.csv")

@@ -8,27 +8,10 @@ import streamlit as st
 
 from dashboard import state, stored
 from dashboard.background import Later
-from dashboard.components.inputs import (
-    buttons,
-    choice,
-    known,
-    number_with_slider,
-    optional_number,
-    several_of,
-    switch,
-)
-from dashboard.model_page import cost_preview, train
+from dashboard.components import inputs
+from dashboard.model_page import cost_preview, definition, train
 from dashboard.model_page.cost_preview import Quote, make_quote
-from dashboard.model_page.definition import (
-    ACCOUNTANT,
-    BATCH,
-    DELTA,
-    EPSILON,
-    NOISE,
-    PLANNED,
-    SEED,
-    ModelPage,
-)
+from dashboard.model_page.definition import ModelPage
 from vips_core.engines.cluster import ADDRESS
 from vips_core.jobs.request import PLACE
 from vips_core.records.samples import SAMPLES
@@ -50,7 +33,6 @@ def reconcile(page: ModelPage) -> DataRow:
     if state.get("delta") is None:
         state.put("delta", stored.suggested_delta(row))
     _adapt_plan(row)
-    known("methods", page.methods_for(row))
     if row.private:
         state.put("seed", None)
     if not os.environ.get(ADDRESS):
@@ -60,10 +42,10 @@ def reconcile(page: ModelPage) -> DataRow:
 
 def _adapt_plan(row: DataRow) -> None:
     """Fit a plan that was made for another number of records to these, and say so."""
-    records, batch = state.get(PLANNED.name), state.get("batch")
+    records, batch = state.get(definition.PLANNED.name), state.get("batch")
     if records is None:
         return
-    state.put(PLANNED.name, None)
+    state.put(definition.PLANNED.name, None)
     if batch is None or records == row.records:
         return
     adapted = max(1, min(row.records, round(batch * row.records / records)))
@@ -89,51 +71,40 @@ def change_all(values: Mapping[str, Any]) -> None:
 def sidebar(page: ModelPage, row: DataRow, later: Later) -> Quote | None:
     """Show all inputs, what they would cost, and the button that trains; return the cost once known."""
     _data(page, row)
-    several_of(
+    inputs.several_of(
         "methods",
         "Methods",
         {name: page.labels[name] for name in page.methods_for(row)},
         "Each method is a run of its own. On private data every run spends budget and adds noise.",
     )
     _privacy()
-    for option in (*page.options, page.epochs, DELTA):
-        number_with_slider(option)
+    for option in (*page.options, page.epochs, definition.DELTA):
+        inputs.number_with_slider(option)
     with st.expander("More", type="compact"):
-        choice(ACCOUNTANT)
-        optional_number(
-            BATCH,
+        inputs.choice(definition.ACCOUNTANT)
+        inputs.optional_number(
+            definition.BATCH,
             "Set the batch size",
             "Otherwise each method uses the batch size that suits it.",
             max(1, row.records // 20),
             row.records,
         )
-        if not row.private and switch("seed", "Use a seed (demonstration)", 1, SEED.help):
-            _seed()
+        if not row.private and inputs.switch("seed", "Use a seed (demonstration)", 1, definition.SEED.help):
+            inputs.exact_number(definition.SEED, definition.SEED.label, definition.SEED.high)
         if os.environ.get(ADDRESS):
-            switch("engine", "Train on the cluster", "cluster", PLACE["engine"].help)
+            inputs.switch("engine", "Train on the cluster", "cluster", PLACE["engine"].help)
     quote = make_quote(page, row, later)
-    spends = row.private and (quote is None or quote.fits)
-    train.button(
-        page,
-        ask=(lambda: cost_preview.show_spending(quote)) if spends else None,
-        ready=quote is not None,
-        refusal=cost_preview.refusal(row, quote) if row.private and quote is not None else "",
-    )
+    train.button(page, row, quote)
     cost_preview.show_beside_inputs(quote)  # below the buttons, which must not move when it changes
     return quote
 
 
 def _data(page: ModelPage, row: DataRow) -> None:
-    rows = {item.name: item for item in stored.data_sets(page.task.name)}
-    key = state.widget_key("data", "data", len(rows))
-    st.selectbox(
-        "Data",
-        list(rows),
-        list(rows).index(row.name),
-        key=key,
-        on_change=state.on_widget_change(key, data_set),
-        format_func=lambda name: f"{name} (private)" if rows[name].private else name,
-    )
+    labels = {
+        item.name: f"{item.name} (private)" if item.private else item.name
+        for item in stored.data_sets(page.task.name)
+    }
+    inputs.one_of("data", "Data", labels, row.name, on_choice=data_set)
     about = f"{SAMPLES[row.name].help}. " if row.name in SAMPLES else ""
     status = "Private" if row.private else "Public"
     st.caption(
@@ -150,24 +121,12 @@ def _data(page: ModelPage, row: DataRow) -> None:
 
 def _privacy() -> None:
     by = "epsilon" if state.get("noise") is None else "noise"
-    buttons(
+    inputs.buttons(
         "noise",
         "Set privacy with",
-        {"epsilon": EPSILON.label, "noise": NOISE.label},
+        {"epsilon": definition.EPSILON.label, "noise": definition.NOISE.label},
         by,
         "Set a target ε, and the noise follows; or set the noise, and ε follows.",
         lambda by: _USUAL_NOISE if by == "noise" else None,
     )
-    number_with_slider(EPSILON if by == "epsilon" else NOISE)
-
-
-def _seed() -> None:
-    key = state.widget_key("seed", "number")
-    st.number_input(
-        SEED.label,
-        int(SEED.low),
-        int(SEED.high),
-        int(state.get("seed")),
-        key=key,
-        on_change=state.store_widget_value("seed", key, int),
-    )
+    inputs.number_with_slider(definition.EPSILON if by == "epsilon" else definition.NOISE)

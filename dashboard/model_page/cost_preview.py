@@ -46,13 +46,8 @@ class Quote:
     forecast: Forecast | None = None
     problem: str = ""
 
-    @property
-    def fits(self) -> bool:
-        """Whether the budget of a private data set allows the runs."""
-        return self.forecast is not None and self.forecast.fits
 
-
-def requests(page: ModelPage, value: Callable[[str], Any] = state.get) -> list[Request]:
+def requests(page: ModelPage, value: Callable[[str], Any] = state.get) -> tuple[Request, ...]:
     """Return one request for each chosen method; `ValueError` with one sentence where values conflict.
 
     Parameters
@@ -68,13 +63,13 @@ def requests(page: ModelPage, value: Callable[[str], Any] = state.get) -> list[R
         refused = page.task.methods[method].refused_options
         without = {spending: None} if {"epsilon", "noise"} <= set(refused) else {}
         made.append(Request.from_mapping(table | without | {"method": method}))
-    return made
+    return tuple(made)
 
 
 def make_quote(page: ModelPage, row: DataRow, later: Later) -> Quote | None:
     """Return what the chosen runs would cost, or None while it is being computed."""
     try:
-        prices = later.soon(_prices, _priced(page, requests(page)), stored.data(row.name))
+        prices = later.soon(_prices, requests(page), stored.data(row.name))
     except ValueError as problem:
         return Quote({}, problem=str(problem))
     if prices is None:
@@ -84,24 +79,20 @@ def make_quote(page: ModelPage, row: DataRow, later: Later) -> Quote | None:
 
 
 def _price_example_ahead(page: ModelPage, row: DataRow) -> None:
-    """Price the ready example before anyone asks for it, so that its runs can start at once."""
+    """Price the ready example ahead, so that a click on it starts its runs at once."""
     if row.name == page.example["data"]:
         values = page.defaults | {"delta": stored.suggested_delta(row)} | dict(page.example)
-        compute_ahead(_prices, _priced(page, requests(page, values.__getitem__)), stored.data(row.name))
-
-
-def _priced(page: ModelPage, made: list[Request]) -> tuple[Request, ...]:
-    """Return the requests that add noise at the wall."""
-    methods = page.task.methods
-    return tuple(item for item in made if item.private and not methods[item.method].refused_on_private)
+        compute_ahead(_prices, requests(page, values.__getitem__), stored.data(row.name))
 
 
 def _prices(made: tuple[Request, ...], data_set: DataSet) -> dict[str, Price]:
-    """Return the prices of runs by method."""
-    models = {item: item.task.model(item.method, item.values, data_set.train) for item in made}
-    return {
-        item.method: price.price(plan_for(item, model, len(data_set.train))) for item, model in models.items()
-    }
+    """Return the prices, by method, of the runs that add noise at the wall."""
+    prices, train = {}, data_set.train
+    for item in made:
+        if item.private and not item.chosen_method.refused_on_private:
+            model = item.task.model(item.method, item.values, train)
+            prices[item.method] = price.price(plan_for(item, model, len(train)))
+    return prices
 
 
 def show_beside_inputs(quote: Quote | None) -> None:
@@ -136,23 +127,22 @@ def _budget(forecast: Forecast | None) -> None:
         st.caption("Fits in the budget." if forecast.fits else "**Does not fit in the budget.**")
 
 
-def show_spending(quote: Quote | None) -> None:
-    """Show how much of a private data set's budget the runs would take."""
-    if quote is None:
-        st.markdown("Cost: computing…")
-    elif quote.forecast is not None:
-        before, after = quote.forecast.before, quote.forecast.after
-        runs = "This run takes" if len(quote.prices) == 1 else f"These {len(quote.prices)} runs take"
-        st.markdown(
-            f"{runs} {percent(after - before)} of the budget: {percent(before)} is used now, "
-            f"{percent(after)} afterwards. A release cannot be undone."
-        )
+def spending(quote: Quote | None) -> str:
+    """Say how much of a private data set's budget the runs would take."""
+    if quote is None or quote.forecast is None:
+        return "Cost: computing…"
+    before, after = quote.forecast.before, quote.forecast.after
+    runs = "This run takes" if len(quote.prices) == 1 else f"These {len(quote.prices)} runs take"
+    return (
+        f"{runs} {percent(after - before)} of the budget: {percent(before)} is used now, "
+        f"{percent(after)} afterwards. A release cannot be undone."
+    )
 
 
-def refusal(row: DataRow, quote: Quote) -> str:
-    """Return why the chosen runs may not spend budget; empty where they may."""
-    if quote.fits or quote.forecast is None:
-        return quote.problem
+def refusal(row: DataRow, quote: Quote | None) -> str:
+    """Return why the chosen runs may not spend budget; empty where they may, or while that is unknown."""
+    if quote is None or quote.forecast is None or quote.forecast.fits:
+        return quote.problem if row.private and quote is not None else ""
     runs = "this run does" if len(quote.prices) == 1 else "these runs do"
     before, after = percent(quote.forecast.before), percent(quote.forecast.after)
     return (

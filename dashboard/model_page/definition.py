@@ -1,6 +1,5 @@
 """What a model page is besides its task, and what its address holds."""
 
-import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,11 +13,9 @@ from vips_core.store.rows import DataRow
 EPSILON = Number.of("epsilon", SPENDING["epsilon"], log_stops(0.01, 100), default=1.0)
 NOISE = Number.of(
     "noise",
-    dataclasses.replace(
-        SPENDING["noise"],
-        help="Noise multiplier: standard deviation of the noise divided by the most one record can change.",
-    ),
+    SPENDING["noise"],
     log_stops(0.1, 100),
+    help="Noise multiplier: standard deviation of the noise divided by the most one record can change.",
     step=0.2,
 )
 DELTA = Number.of("delta", SPENDING["delta"], log_stops(1e-12, 1e-2, mantissas=(1, 2, 5)), step=1e-6)
@@ -54,9 +51,9 @@ class ModelPage:
     preview
         Draws an example of what the model gives, from shipped results, and returns its caption.
     views
-        What else the address holds: how results are looked at.
+        Further values of the address: how results are shown.
     nothing_held_out
-        What is missing where a data set has no public held-out records.
+        What the page says if a data set has no public held-out records.
     headline
         Sums up finished runs in a sentence; empty where it has nothing to say.
     """
@@ -72,7 +69,7 @@ class ModelPage:
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """All that the address holds."""
+        """The values of the address."""
         data = Text("data", stored.data_sets(self.task.name)[0].name, r"\w[\w .-]{0,63}")
         methods = Text("methods", next(iter(self.task.methods)), r"[a-z-]{1,20}", several=True)
         spending = (EPSILON, NOISE, DELTA, self.epochs, BATCH, ACCOUNTANT, SEED, ENGINE, PLANNED)
@@ -80,7 +77,7 @@ class ModelPage:
 
     @property
     def defaults(self) -> dict[str, Any]:
-        """What the address means where it says nothing."""
+        """Defaults of the address, by name."""
         return {parameter.name: parameter.default for parameter in self.parameters}
 
     @property
@@ -102,7 +99,7 @@ class ModelPage:
         return {name: method.label for name, method in self.task.methods.items()}
 
     def followed(self, data: str) -> str:
-        """Return how many held-out records a score taken while training covers; empty where it covers all."""
+        """Say how many held-out records are scored while training; empty where all are."""
         test, scored = stored.data(data).test, self.task.validation_records
         if scored is None or test is None or len(test) <= scored:
             return ""

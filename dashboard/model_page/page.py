@@ -2,13 +2,11 @@
 
 from collections.abc import Callable, Mapping
 
-import pandas as pd
 import streamlit as st
 
 from dashboard import state, stored
 from dashboard.background import Later
 from dashboard.components import layout, live_runs
-from dashboard.components.charts import chart, scores_over_steps
 from dashboard.components.tables import csv_button
 from dashboard.model_page import choose, cost_preview, results, train, upload, watch
 from dashboard.model_page.definition import ModelPage
@@ -26,28 +24,28 @@ def show(page: ModelPage, show_results: Callable[[dict[str, Finished], DataSet],
     if state.get("example") is not None:
         train_example(page)
     row = choose.reconcile(page)
-    runs: dict[str, RunRow] = {}
     progress = None
     with Later() as later:
         with st.sidebar:
             quote = choose.sidebar(page, row, later)
         runs = train.runs_of_visit(page, row)
+        done = {method: run for method, run in runs.items() if stored.has_results(run)}
         state.save(page.parameters)
         layout.header(page.title, page.introduction)
         with layout.fresh("body", "upload" if state.get("upload") else bool(runs)):
             if state.get("upload"):
-                upload.show(page.task, choose.data_set, lambda: state.put("upload", None))
+                upload.show(page.task)
             elif not runs:
                 cost_preview.show(page, row, quote)
             else:
                 progress = watch.show(page, runs)
-                if progress is None and not any(map(stored.has_results, runs.values())):
+                if done:
+                    _finished(page, row, done, show_results)
+                elif progress is None:
                     cost_preview.show(page, row, quote, ended=runs)
-                _finished(page, row, runs, show_results)
     if progress is not None:
         progress.place_chart()
-        rest = _DRAWING if any(map(stored.has_results, runs.values())) else 0.0
-        live_runs.follow(list(runs.values()), show=progress.update, rest=rest)
+        live_runs.follow(list(runs.values()), show=progress.update, rest=_DRAWING if done else 0.0)
 
 
 def train_example(page: ModelPage) -> None:
@@ -65,17 +63,14 @@ def _finished(
     page: ModelPage, row: DataRow, runs: Mapping[str, RunRow], show_results: Callable[..., None]
 ) -> None:
     try:
-        finished = {
-            method: stored.finished(run.id) for method, run in runs.items() if stored.has_results(run)
-        }
-        if finished:
-            data_set = stored.data(row.name)
-            if sentence := results.headline(page, finished):
-                st.markdown(sentence)
-            if data_set.test is None and page.nothing_held_out:
-                st.info(page.nothing_held_out)
-            show_results(finished, data_set)
-            results.show(page, finished)
+        finished = {method: stored.finished(run.id) for method, run in runs.items()}
+        data_set = stored.data(row.name)
+        if sentence := results.headline(page, finished):
+            st.markdown(sentence)
+        if data_set.test is None and page.nothing_held_out:
+            st.info(page.nothing_held_out)
+        show_results(finished, data_set)
+        results.show(page, finished)
     except ValueError as problem:
         layout.problem(str(problem))
 
@@ -97,16 +92,10 @@ def show_any(model: str) -> None:
 def _any_results(page: ModelPage, runs: dict[str, Finished]) -> None:
     """Show what every task reports: scores while training, a text, and tables with downloads."""
     score = page.task.validation_score
-    curves = {method: item.run.scores for method, item in runs.items() if item.run.scores}
-    if curves:
+    if any(item.run.scores for item in runs.values()):
         with layout.card(f"Held-out {score} while training"):
-            figure = scores_over_steps(curves, page.labels, score)
-            chart(
-                figure,
-                "scores",
-                f"Held-out {score} by iteration, for each method.",
-                lambda: _points(page, curves),
-            )
+            alt = f"Held-out {score} by iteration, for each method."
+            results.scores_while_training(page, runs, "scores", alt)
     for method, item in runs.items():
         with layout.card(page.labels[method]):
             if item.text:
@@ -115,8 +104,3 @@ def _any_results(page: ModelPage, runs: dict[str, Finished]) -> None:
                 st.markdown(f"**{layout.plain(name[:1].upper() + name[1:])}**")
                 st.dataframe(table, hide_index=True, height=min(400, 38 + 35 * len(table)), alt=name)
                 csv_button(table, f"{name}-{method}")
-
-
-def _points(page: ModelPage, curves: Mapping[str, list[tuple[int, float]]]) -> pd.DataFrame:
-    points = [(page.labels[method], *point) for method, curve in curves.items() for point in curve]
-    return pd.DataFrame(points, columns=["Method", "Iteration", page.task.validation_score])

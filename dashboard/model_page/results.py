@@ -1,7 +1,7 @@
 """Results that all model pages share: a sentence, the privacy spent and the scores, cautions."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -9,6 +9,7 @@ import streamlit as st
 
 from dashboard import pages, stored
 from dashboard.components import layout
+from dashboard.components.charts import chart, scores_over_steps
 from dashboard.components.formats import at_most, brief, signed
 from dashboard.components.price import whole_run
 from dashboard.components.tables import csv_button, text_table
@@ -24,7 +25,7 @@ _EXTRA_NOISE = (
 
 
 def headline(page: ModelPage, done: Mapping[str, Finished]) -> str | None:
-    """Return the most important held-out score of each run, explained; None where nothing was held out.
+    """Return each run's most important held-out score, explained; None where nothing was held out.
 
     For instance: "**On held-out records, AUC is 0.770 by VIPS, improved at ε = 1.00, and 0.810 without
     privacy.** AUC says how often a case gets a higher risk …: larger is better."
@@ -52,7 +53,7 @@ def _scored(page: ModelPage, method: str, item: Finished, name: str) -> str:
 
 
 def promised(item: Finished) -> float | None:
-    """ε that holds for what a run has released: of one that was stopped, the ε of the whole run."""
+    """ε that a run has spent; for a stopped run, the ε of its whole plan."""
     if item.run.status == CANCELLED:
         return whole_run(item.run)
     spent = item.result["epsilon"]
@@ -92,19 +93,40 @@ def show(page: ModelPage, done: Mapping[str, Finished]) -> None:
         st.warning("  \n".join(lines), icon=":material/warning:")
 
 
+def scores_while_training(
+    page: ModelPage,
+    done: Mapping[str, Finished],
+    name: str,
+    alt: str,
+    lines: Mapping[str, float] | None = None,
+) -> None:
+    """Show the curve of each run's score, and baselines as lines."""
+    lines, score = lines or {}, page.task.validation_score
+    curves = {method: item.run.scores for method, item in done.items() if item.run.scores}
+    if not curves:
+        st.caption("These runs took no score while training.")
+        return
+    points: list[tuple[str, float, float]] = [
+        (page.labels[method], *point) for method, curve in curves.items() for point in curve
+    ]
+    points += [(baseline, math.nan, value) for baseline, value in lines.items()]
+    table = pd.DataFrame(points, columns=["Method", "Iteration", score[:1].upper() + score[1:]])
+    chart(scores_over_steps(curves, page.labels, score, lines), name, alt, lambda: table)
+
+
 def spent_table(page: ModelPage, done: Mapping[str, Finished]) -> pd.DataFrame:
     """Return plan, ε by the ledger (infinite without noise) and held-out scores, one row for each run."""
     rows = []
     for method, item in done.items():
-        plan, spent = item.result["plan"], item.result["epsilon"]
-        tight = spent.get("pld", spent.get("pure"))
+        plan, ledger = item.result["plan"], item.result["epsilon"]
+        spent = {name: math.inf if epsilon is None else epsilon for name, epsilon in ledger.items()}
         rows.append(
             {
                 "Method": page.labels[method],
                 "Target ε": item.request.get("epsilon") or math.nan,
-                "Spent ε, tight": math.inf if tight is None else tight,
-                "Spent ε, moments": math.inf if tight is None else spent.get("moments"),
-                "Spent ε, strong composition": math.inf if tight is None else spent.get("strong"),
+                "Spent ε, tight": spent.get("pld", spent.get("pure")),
+                "Spent ε, moments": spent.get("moments"),
+                "Spent ε, strong composition": spent.get("strong"),
                 "δ": plan.get("delta", math.nan) if item.request.private else math.nan,
                 "Noise σ": plan.get("noise_multiplier", math.nan),
                 "Batch S": plan.get("expected_batch", math.nan),
@@ -118,18 +140,16 @@ def spent_table(page: ModelPage, done: Mapping[str, Finished]) -> pd.DataFrame:
 
 def readable(spent: pd.DataFrame) -> pd.DataFrame:
     """Return the table with rounded numbers and methods side by side, which fits a narrow page."""
-    writers: dict[str, Callable[[Any], str]] = {
-        "Spent ε, tight": at_most,
-        "Spent ε, moments": at_most,
-        "Spent ε, strong composition": at_most,
-        "Batch S": _counted,
-        "Steps": _counted,
-        "δ": lambda value: "–" if pd.isna(value) else brief(value),
-        "Run": str,
-    }
-    rows = [[name, *map(writers.get(name, signed), spent[name])] for name in spent.columns.drop("Method")]
+    quantities = spent.columns.drop("Method")
+    rows = [[name, *(_rounded(name, value) for value in spent[name])] for name in quantities]
     return pd.DataFrame(rows, columns=["Quantity", *spent["Method"]])
 
 
-def _counted(value: float) -> str:
-    return "–" if math.isnan(value) else f"{value:,.0f}"
+def _rounded(name: str, value: Any) -> str:
+    if name == "Run":
+        return str(value)
+    if name.startswith("Spent ε"):
+        return at_most(value)
+    if name in ("Batch S", "Steps") and not math.isnan(value):
+        return f"{value:,.0f}"
+    return brief(value) if name == "δ" and not math.isnan(value) else signed(value)

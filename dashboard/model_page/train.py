@@ -1,61 +1,44 @@
 """Training: the button, the submission of the chosen runs, and the runs that an address names."""
 
-from collections.abc import Callable
-
 import streamlit as st
 
 from dashboard import state, stored
 from dashboard.components import layout
 from dashboard.components.inputs import start_button
-from dashboard.model_page.cost_preview import requests
+from dashboard.model_page import cost_preview
+from dashboard.model_page.cost_preview import Quote, requests
 from dashboard.model_page.definition import ModelPage
-from vips_core.jobs import submission, supervisor
+from vips_core.jobs import submission
 from vips_core.store.rows import DataRow, RunRow
 
 
-def button(
-    page: ModelPage, *, ask: Callable[[], None] | None = None, ready: bool = True, refusal: str = ""
-) -> None:
+def button(page: ModelPage, row: DataRow, quote: Quote | None) -> None:
     """Show the button that trains, and below it the question that a private data set needs.
 
-    The button keeps its place while the question stands, so that a second click on it spends nothing.
-
-    Parameters
-    ----------
-    ask
-        Draws what the runs would spend, below the two answers, which must not move; None asks nothing.
-    ready
-        Whether the cost is known.
-    refusal
-        Why nothing may be spent, which answers a click that came before this was known.
+    The button keeps its place while the question stands, so that a second click on it spends nothing. A
+    click that came before the cost was known is answered when the runs turn out not to fit.
     """
     turn = state.visit.get("turn", 0)
-    if refusal and state.visit.get("asked") == turn:
-        _not_now()
+    asked = state.visit.get("asked") == turn
+    refusal = cost_preview.refusal(row, quote)
+    if refusal and asked:
+        _ask(None)
         state.complain(refusal)
-    asked = ask is not None and state.visit.get("asked") == turn
-    _button(page, "Train", turn, asks=ask is not None, disabled=asked)
-    if asked and ask is not None:
+    if refusal or not row.private:
+        start_button("Train", "train", clicked, page, turn)
+        return
+    start_button("Train", "ask", _ask, turn, disabled=asked)
+    if asked:
         with st.container(border=True):
-            st.markdown(f"**Spend budget of {layout.plain(state.get('data'))}?**")
-            st.button("Not now", key="not-now", width="stretch", on_click=_not_now)
-            _button(page, "Spend and train", turn, disabled=not ready)
-            ask()
+            st.markdown(f"**Spend budget of {layout.plain(row.name)}?**")
+            st.button("Not now", key="not-now", width="stretch", on_click=_ask, args=(None,))
+            start_button("Spend and train", "train", clicked, page, turn, disabled=quote is None)
+            st.markdown(cost_preview.spending(quote))  # below the answers, which must not move
 
 
-def _button(page: ModelPage, label: str, turn: int, *, asks: bool = False, disabled: bool = False) -> None:
-    start_button(label, "ask" if asks else "train", _pressed, page, turn, asks, disabled=disabled)
-
-
-def _pressed(page: ModelPage, turn: int, asks: bool) -> None:
-    if asks:
-        state.visit["asked"] = turn
-    else:
-        clicked(page, turn)
-
-
-def _not_now() -> None:
-    state.visit["asked"] = None
+def _ask(turn: int | None) -> None:
+    """Ask whether to spend budget; None withdraws the question."""
+    state.visit["asked"] = turn
 
 
 def clicked(page: ModelPage, turn: int) -> None:
@@ -73,8 +56,7 @@ def submit(page: ModelPage) -> None:
     with state.complaining():
         for request in requests(page):
             same = stored.same_run(request)
-            run_ids.append(submission.submit(stored.store(), request) if same is None else same.id)
-        supervisor.start(stored.store())
+            run_ids.append(stored.start(submission.submit, request) if same is None else same.id)
     if run_ids:
         state.put("runs", ",".join(run_ids))
 

@@ -1,8 +1,8 @@
 """Own data: the form for a file and its public description, and its registration."""
 
+import functools
 import math
-import re
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,11 +13,13 @@ from dashboard import background, state, stored
 from dashboard.clicks import uninterrupted
 from dashboard.components import layout
 from dashboard.model_page import upload_files
+from dashboard.model_page.choose import data_set
 from vips_core import validate
 from vips_core.jobs.request import SPENDING
 from vips_core.models.task import Task
 from vips_core.records import PERSON
 from vips_core.store.budget import Cap
+from vips_core.store.people import Sources
 from vips_core.store.pools import KnownPeople
 
 _VOCABULARY = (
@@ -33,13 +35,18 @@ _GAPS = "Whether values may be missing. Missingness becomes a predictor of its o
 _THRESHOLD = "Grey values above this become 1, others 0. Choose it without looking at the images."
 _CAP = "The most that all runs on these records may spend together. You can raise it later, on record."
 _HELD_OUT = (
-    "Only public records are scored. Without them there are no scores: scoring private records would be a "
-    "release that nobody counts."
+    "Only public records are scored. Without them there are no scores: a score of private records would be "
+    "a release outside the budget."
 )
 _REASON = "Kept in the ledger with the data set. Required if the budget's δ is above 1/(10·N)."
 _SHARE = "Yes: share one budget"
 _OTHERS = "No: different people"
 _STUDY = "No: another study with the same identifiers"
+_NEEDED = {
+    "name": "give the data set a name",
+    "separate": "give the reason why they are different people",
+    "study": "name the study that numbers these people",
+}
 _SEPARATE = "Recorded in the ledger and in every report."
 _NAMED = (
     "Its identifiers are then compared with no other study's. Reports name the study with the unit of "
@@ -50,118 +57,72 @@ _PRIVATE, _PUBLIC = "Private", "Public"
 _LAST_CELL = 0.5  # seconds that the last edited cell of a table may arrive after a click elsewhere
 
 
-def show(task: Task, done: Callable[[str], None], close: Callable[[], None]) -> None:
-    """Draw the form step by step; `done` gets the name of the new data set."""
+@dataclass
+class _Form:
+    """What a visit remembers of a form, besides its widgets.
+
+    Attributes
+    ----------
+    adding
+        Whether "Add data set" was clicked: the run of the click ends early if the last cell of the table
+        arrives after it.
+    described
+        Whether the records were described once: another file may need other answers, but protection and name
+        stay.
+    refusal
+        What was wrong, shown until the next try: if it vanished earlier, the form would move under a click.
+    asked_of, known
+        The present files, person column and protection; and those for which people of other data sets were
+        found, with the sentence that says so, and whether the records may share their budget.
+    """
+
+    adding: bool = False
+    described: bool = False
+    refusal: str = ""
+    asked_of: Hashable = None
+    known: tuple[Hashable, str, bool] = (None, "", False)
+
+    def add(self) -> None:
+        """Remember the click on "Add data set"."""
+        self.adding = True
+
+
+def show(task: Task) -> None:
+    """Draw the form step by step."""
+    form: _Form = state.visit.setdefault(_key(task), _Form())
     with layout.card("Use your own data", "The file stays on this machine and is never executed."):
         files = _files(task, f"{task.records.record}s".capitalize(), "records", task.records.upload_help)
         with st.container():
             about, missing = _described(task, files) if files else ({}, ["a file"])
-        # Another file may need other answers, but protection and name stay.
-        described = state.visit[_described_once(task)] = state.visit.get(_described_once(task)) or not missing
-        form = _protected(task, files, about) if described else None
+        form.described = form.described or not missing
+        register = _protected(task, form, files, about) if form.described else None
         with st.container(horizontal=True):
             if not missing:
-                st.button("Add data set", type="primary", key="add", icon=":material/add:", on_click=_ask)
-            st.button("Back", key="back", on_click=_back, args=(task, close))
-        if form is None or missing:
+                st.button("Add data set", type="primary", key="add", icon=":material/add:", on_click=form.add)
+            st.button("Back", key="back", on_click=_back, args=(task,))
+        if register is None or missing:
             st.caption(f"Still missing: {', '.join(missing)}.")
-        elif not state.visit.get("adding"):
-            _show_refusal(task)
-        else:
-            place = st.empty()  # of the refusal, so that nothing else moves
+            return
+        place = st.empty()  # of the refusal, so that nothing else moves
+        if form.adding:
             with place, st.spinner("Reading the file."):
                 background.pause(_LAST_CELL)
                 with uninterrupted():
-                    _add(form, done)
-            if state.visit[_refusal(task)] is None:
+                    _try(form, register)
+            if not form.refusal:
                 st.rerun()
+        if form.refusal:
             with place:
-                _show_refusal(task)
+                layout.problem(form.refusal)
 
 
-@dataclass(frozen=True)
-class Answer:
-    """What the visitor says about people who occur in another data set; empty if nobody asked.
-
-    Attributes
-    ----------
-    chosen
-        The option, None if none was chosen.
-    text
-        The reason, or the name of the study.
-    """
-
-    chosen: str | None = None
-    text: str = ""
-
-    @property
-    def share_budget(self) -> bool:
-        """Whether the records share the budget of the data sets that were found."""
-        return self.chosen == _SHARE
-
-    @property
-    def separate(self) -> str:
-        """Why they are different people; `ValueError` without a reason."""
-        if self.chosen == _OTHERS and not self.text.strip():
-            raise ValueError("give the reason why they are different people")
-        return self.text if self.chosen == _OTHERS else ""
-
-    @property
-    def person_namespace(self) -> str | None:
-        """The study that numbers them; `ValueError` without its name."""
-        if self.chosen == _STUDY and not self.text.strip():
-            raise ValueError("name the study that numbers these people")
-        return self.text if self.chosen == _STUDY else None
+def _key(task: Task) -> str:
+    return f"upload:{task.name}"
 
 
-@dataclass(frozen=True)
-class _Form:
-    """The completed form.
-
-    `about` describes the records publicly; `known_people` answers a question about the files `answered_for`.
-    """
-
-    task: Task
-    files: list[Any]
-    about: dict[str, Any]
-    held_out: list[Any]
-    private: bool
-    cap: Cap | None
-    name: str
-    by: str
-    reason: str
-    known_people: Answer
-    answered_for: Hashable
-
-
-def _ask() -> None:
-    """Remember the click: its run ends early if the last cell of the table arrives after it."""
-    state.visit["adding"] = True
-
-
-def _back(task: Task, close: Callable[[], None]) -> None:
-    state.visit["adding"] = state.visit[_described_once(task)] = False
-    state.visit[_refusal(task)] = None
-    state.visit[_known(task)] = None
-    close()
-
-
-def _show_refusal(task: Task) -> None:
-    """Show what was wrong until the next try: if it vanished earlier, the form would move under a click."""
-    if sentence := state.visit.get(_refusal(task)):
-        layout.problem(sentence)
-
-
-def _refusal(task: Task) -> str:
-    return f"refusal:{task.name}"
-
-
-def _described_once(task: Task) -> str:
-    return f"described:{task.name}"
-
-
-def _known(task: Task) -> str:
-    return f"known-people:{task.name}"
+def _back(task: Task) -> None:
+    state.visit.pop(_key(task), None)
+    state.put("upload", None)
 
 
 def _files(task: Task, label: str, key: str, help_text: str) -> list[Any]:
@@ -237,12 +198,10 @@ def _person(task: Task, columns: list[str]) -> str | None:
 
 
 def _about_texts(columns: list[str]) -> dict[str, Any]:
-    about: dict[str, Any] = {}
-    if columns:
-        about["column"] = st.selectbox("Column with the documents", columns, key="column")
+    column = st.selectbox("Column with the documents", columns, key="column") if columns else None
     words = st.file_uploader("Public vocabulary (optional)", ["txt"], key="vocabulary", help=_VOCABULARY)
     st.caption(_VOCABULARY)
-    return about | ({} if words is None else {"vocabulary": words.getvalue()})
+    return {"column": column} | ({} if words is None else {"vocabulary": words.getvalue()})
 
 
 def _ranges(names: list[str]) -> pd.DataFrame:
@@ -261,24 +220,25 @@ def _ranges(names: list[str]) -> pd.DataFrame:
     )
 
 
-def _protected(task: Task, files: list[Any], about: dict[str, Any]) -> _Form:
-    """Ask for the protection, the held-out records and the name of the data set."""
+def _protected(task: Task, form: _Form, files: list[Any], about: Mapping[str, Any]) -> Callable[[], None]:
+    """Ask for the protection, the held-out records and the name; return what registers the data set."""
     private, cap = _protection()
     held_out = _files(task, f"Held-out {task.records.record}s, public (optional)", "held-out", _HELD_OUT)
     name = st.text_input("Name", max_chars=64, key="data-name", placeholder="clinic-2024")
     with st.expander("For the record (optional)", type="compact"):
         by = st.text_input("Your name", max_chars=100, key="by")
         reason = st.text_input("Why", max_chars=500, key="reason", help=_REASON)
-    these = tuple(file.file_id for file in (*files, *held_out)), about.get(PERSON), private
-    answer = _known_people(task, these, about.get(PERSON))
-    return _Form(task, files, about, held_out, private, cap, name, by, reason, answer, these)
+    form.asked_of = tuple(file.file_id for file in (*files, *held_out)), about.get(PERSON), private
+    said: dict[str, Any] = {"private": private, "cap": cap, "by": by.strip() or None, "reason": reason}
+    said |= {"name": " ".join(name.split()), **_known_people(form, about.get(PERSON))}
+    return functools.partial(_register, task, files, held_out, about, **said)
 
 
-def _known_people(task: Task, files: Hashable, person: str | None) -> Answer:
-    """Ask about people of these files who occur in another data set, and return the answer."""
-    asked_of, found, may_share = state.visit.get(_known(task)) or (None, "", False)
-    if asked_of != files:
-        return Answer()
+def _known_people(form: _Form, person: str | None) -> dict[str, Any]:
+    """Ask about people of these files who occur in another data set; return the answer as an option."""
+    asked_of, found, may_share = form.known
+    if asked_of != form.asked_of:
+        return {}
     if may_share:
         st.warning(layout.plain(f"{found[0].upper()}{found[1:]}."), icon=":material/group:")
     else:
@@ -286,10 +246,12 @@ def _known_people(task: Task, files: Hashable, person: str | None) -> Answer:
     options = [_SHARE] * may_share + [_OTHERS] + [_STUDY] * (person is not None)
     chosen = st.radio("Are they the same people?", options, index=None, key="same-people")
     if chosen == _OTHERS:
-        return Answer(chosen, st.text_input("Why they are different people", key="separate", help=_SEPARATE))
+        why = st.text_input("Why they are different people", key="separate", help=_SEPARATE)
+        return {"separate": why.strip()}
     if chosen == _STUDY:
-        return Answer(chosen, st.text_input("Name of this study", max_chars=64, key="study", help=_NAMED))
-    return Answer(chosen)
+        study = st.text_input("Name of this study", max_chars=64, key="study", help=_NAMED)
+        return {"study": study.strip()}
+    return {} if chosen is None else {"share_budget": True}
 
 
 def _protection() -> tuple[bool, Cap | None]:
@@ -302,7 +264,7 @@ def _protection() -> tuple[bool, Cap | None]:
         help="Private records have a budget, and every run adds noise.",
     )
     if protection == _PUBLIC:
-        st.caption("Anyone may see these records. Runs without privacy are allowed, without a budget.")
+        st.caption("Anyone may see these records. Runs need neither privacy nor a budget.")
         return False, None
     left, right = layout.narrow_columns("cap", 2)
     bounds = SPENDING["epsilon"]
@@ -324,33 +286,40 @@ def _protection() -> tuple[bool, Cap | None]:
     return True, Cap(float(epsilon), float(delta))
 
 
-def _add(form: _Form, done: Callable[[str], None]) -> None:
-    """Register the records, or remember what is wrong."""
-    state.visit["adding"], state.visit[_refusal(form.task)] = False, None
-    kind, person = form.task.records, form.about.get(PERSON)
+def _try(form: _Form, register: Callable[[], None]) -> None:
+    """Register the records, or remember what is wrong or has to be answered first."""
+    form.adding, form.refusal = False, ""
     try:
-        if not form.name.strip():
-            raise ValueError("give the data set a name")
-        study = form.known_people.person_namespace
-        row = stored.store().add_data(
-            re.sub(r"\s+", " ", form.name.strip()),
-            upload_files.read(kind, form.files, form.about),
-            upload_files.read(kind, form.held_out, form.about) if form.held_out else None,
-            private=form.private,
-            cap=form.cap,
-            unit=form.task.records.unit(person, study),
-            person_column=person,
-            by=form.by.strip() or None,
-            reason=form.reason,
-            sources=upload_files.sources(kind, form.files, form.held_out, person, study),
-            share_budget=form.known_people.share_budget,
-            separate=form.known_people.separate,
-        )
+        register()
     except KnownPeople as known:
-        state.visit[_known(form.task)] = (form.answered_for, known.found, known.may_share)
+        form.known = (form.asked_of, known.found, known.may_share)
     except (ValueError, OSError) as problem:  # the latter where the disk for uploads is full
-        state.visit[_refusal(form.task)] = str(problem)
-    else:
-        state.visit[_described_once(form.task)] = False
-        state.visit[_known(form.task)] = None
-        done(row.name)
+        form.refusal = str(problem)
+
+
+def _register(
+    task: Task,
+    files: list[Any],
+    held_out: list[Any],
+    about: Mapping[str, Any],
+    study: str | None = None,
+    **said: Any,
+) -> None:
+    """Register the records with what was said of them, choose them on the page, and close the form."""
+    answers = {**said, "study": study}
+    for needed, sentence in _NEEDED.items():
+        if answers.get(needed) == "":
+            raise ValueError(sentence)
+    kind, person = task.records, about.get(PERSON)
+    train, rows, persons = upload_files.read(kind, files, about)
+    test, test_rows, test_persons = upload_files.read(kind, held_out, about) if held_out else (None, [], [])
+    row = stored.store().add_data(
+        train=train,
+        test=test,
+        unit=kind.unit(person, study),
+        person_column=person,
+        sources=Sources(rows, persons, test_rows, test_persons, person_namespace=study),
+        **said,
+    )
+    _back(task)
+    data_set(row.name)

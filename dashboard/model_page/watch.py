@@ -72,7 +72,6 @@ class ProgressCard:
         self._bars = {run.id: self._bar(run) for run in runs}
         self._chart: DeltaGenerator | None = None
         self._points, self._drawn = 1, 0.0  # points so far, of which a curve needs two, and when
-        self._shown: dict[str, RunRow] = {}
         if any(map(_lives, runs)):
             st.caption("You can close this page: training continues. Bookmark it to come back.")
         else:
@@ -86,18 +85,16 @@ class ProgressCard:
         bar, button = layout.narrow_columns(f"run-{run.id}", [5, 1], vertical_alignment="center")
         if _lives(run):
             with button:
-                help_text = f"Stop {self._page.labels[run.request['method']]} within one step."
-                live_runs.cancel_button(run.id, help_text, width="stretch")
+                help = f"Stop {self._page.labels[run.request['method']]} within one step."
+                live_runs.cancel_button(run.id, help=help, width="stretch")
         place: DeltaGenerator = bar.empty()
         return place
 
     def update(self, runs: Sequence[RunRow]) -> None:
         """Show the present progress of the runs."""
         for run in runs:
-            if run.id in self._bars and self._shown.get(run.id) != run:
-                self._shown[run.id] = run
-                share = 1.0 if run.status == DONE else min(1.0, run.step / max(1, run.steps))
-                self._bars[run.id].progress(share, self._standing(run))
+            share = 1.0 if run.status == DONE else min(1.0, run.step / max(1, run.steps))
+            self._bars[run.id].progress(share, self._standing(run))
         began = min((run.started for run in runs if _lives(run) and run.started), default=math.inf)
         if self._chart is not None and time.time() > _CURVES + max(began, self._drawn):
             self._draw_curves([run for run in runs if run.scores], self._chart)

@@ -38,7 +38,7 @@ def test_it_offers_data_of_its_kind_and_the_options_of_its_task(store):
     assert at.title[0].value == "Group means"
     assert "Mean predictors of cases and non-cases." in said(at)
     tables = [row.name for row in store.data_sets() if row.kind == "table"]
-    assert [name.removesuffix(" (private)") for name in widget(at.selectbox, "data:data").options] == tables
+    assert [name.removesuffix(" (private)") for name in widget(at.selectbox, "one-of:data").options] == tables
     assert widget(at.number_input, "number:pull").value == 20
     assert at.multiselect[0].options == ["VIPS, improved", "Non-private"]
     assert not [button for button in at.button if button.key == "example"]

@@ -1,7 +1,5 @@
 """Audit: attack a model on public data, and compare the result with the claimed ε."""
 
-from typing import Any
-
 import streamlit as st
 
 from dashboard import state, stored
@@ -18,7 +16,7 @@ def show() -> None:
     audits = stored.store().runs(kind="audit")
     run = chosen_run(audits, AUDIT.name)
     with st.sidebar:
-        run_list(audits, run, AUDIT.name, text.label, lambda run_id: state.change(AUDIT.name, run_id))
+        run_list(audits, run, AUDIT.name, text.label)
         form.new_audit()
     state.save(PARAMETERS)
     layout.header("Attack the claim", text.INTRODUCTION)
@@ -27,22 +25,16 @@ def show() -> None:
             with card("No audit yet"):
                 st.markdown(f"{text.INVITATION}\n\n{text.BEGIN}")
         elif run.status in stored.LIVE:
-            bar = _progress(run)
+            _follow(run)
         else:
             results.show(run)
-    if run is not None and run.status in stored.LIVE:
-        live_runs.follow_bar(run, bar, _unit(run))
 
 
-def _progress(run: stored.RunRow) -> Any:
-    """Show the progress of a live audit, and return the placeholder of its bar."""
+def _follow(run: stored.RunRow) -> None:
+    """Show the progress of a live audit until it ends."""
     with card(text.label(run)):
         st.markdown(text.INVITATION)
         bar = st.empty()
-        live_runs.draw_bar(bar, run, _unit(run))
+        live_runs.draw_bar(bar, run, text.unit(run))
         live_runs.cancel_button(run.id)
-    return bar
-
-
-def _unit(run: stored.RunRow) -> str:
-    return "releases" if run.request["attack"] == "wall" else "training steps"
+    live_runs.follow_bar(run, bar, text.unit(run))

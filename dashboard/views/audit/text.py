@@ -21,9 +21,9 @@ ROC_ALT = (
     "confidence interval, the claimed curve above it, and guessing."
 )
 AT_WALL = (
-    "{attacked}, each released many times at its own parameters, half of them with the most influential "
-    "record tried; scored by the likelihood ratio. The claim covers one release; the whole plan makes "
-    "{steps:,} and claims ε = {whole}."
+    "{attacked}. Each step was released many times at its own parameters, half of the time with the most "
+    "influential record tried, and scored by the likelihood ratio. The claim covers one release; the whole "
+    "plan makes {steps:,} releases and claims ε = {whole}."
 )
 IN_ONE_RUN = (
     "One run. A fair coin decided whether each canary, a made-up record, took part. The attacker guesses the "
@@ -38,8 +38,13 @@ def label(run: RunRow) -> str:
     return f"{METHOD_NAMES[run.request['method']]} on {run.data} · {run.id}"
 
 
+def unit(run: RunRow) -> str:
+    """Name what the progress of an audit counts."""
+    return "training steps" if run.request["attack"] == RUN else "releases"
+
+
 def state(run: RunRow) -> str:
-    """Say why an audit has no result, or nothing if it is done."""
+    """Say why an audit has no result; empty if it has one."""
     if run.status == QUEUED:
         return "Waiting for a worker."
     if run.status == CANCELLED:

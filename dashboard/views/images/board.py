@@ -50,12 +50,12 @@ def show(runs: Mapping[str, Finished], data_set: DataSet) -> None:
 
 def _prepared(ink: Array | None, upload: bytes | None, shape: tuple[int, int], digits: bool) -> Images | None:
     """Return the upload, or else the drawing, prepared like training images; None without either."""
-    if upload is not None:
-        grey = read(upload)
-        return as_digit(on_paper(grey), shape) if digits else as_image(grey, shape)
-    if ink is not None:
-        return as_digit(ink, shape) if digits else as_image(ink, shape)
-    return None
+    image = ink if upload is None else read_upload(upload)
+    if image is None:
+        return None
+    if not digits:
+        return as_image(image, shape)
+    return as_digit(image if upload is None else ink_of_writing(image), shape)
 
 
 def canvas(shape: tuple[int, int]) -> Array | None:
@@ -63,10 +63,10 @@ def canvas(shape: tuple[int, int]) -> Array | None:
     height, width = shape
     size = {"height": height, "width": width}
     board = _component()(key=f"board:{height}x{width}", data=size, on_ink_change=lambda: None)
-    return parse(board.get("ink"), shape)
+    return parse_drawing(board.get("ink"), shape)
 
 
-def parse(text: Any, shape: tuple[int, int]) -> Array | None:
+def parse_drawing(text: Any, shape: tuple[int, int]) -> Array | None:
     """Read a drawing sent by the browser; None unless it has one 0 or 1 for each pixel, and some ink."""
     size = shape[0] * shape[1]
     if not isinstance(text, str) or not re.fullmatch(f"[01]{{{size}}}", text) or "1" not in text:
@@ -74,7 +74,7 @@ def parse(text: Any, shape: tuple[int, int]) -> Array | None:
     return np.array([int(digit) for digit in text], np.float64).reshape(shape)
 
 
-def read(content: bytes) -> Array:
+def read_upload(content: bytes) -> Array:
     """Return an uploaded image as greys from 0 to 1; `ValueError` with one sentence for other files."""
     try:
         with Image.open(io.BytesIO(content), formats=["PNG", "JPEG"]) as image:
@@ -89,7 +89,7 @@ def read(content: bytes) -> Array:
     return np.asarray(Image.alpha_composite(paper, upright).convert("L"), np.float64) / 255
 
 
-def on_paper(grey: Array) -> Array:
+def ink_of_writing(grey: Array) -> Array:
     """Return ink from 0 to 1, whether the writing or its background is lighter."""
     low, high = float(grey.min()), float(grey.max())
     if high - low < 0.1:

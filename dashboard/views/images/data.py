@@ -17,7 +17,7 @@ from vips_core.reports.figures import METHOD_NAMES
 
 COLUMNS = 10  # images beside each other
 MOST_UNITS = 60  # hidden units in a picture of the dictionary
-LARGEST = 0.995  # quantile of the absolute weights that gets full colour, whatever a few outliers are
+LARGEST = 0.995  # quantile of the absolute weights that gets full colour: a few outliers would fade the rest
 
 
 def from_number(rows: Images, first: int) -> Images:
@@ -28,9 +28,8 @@ def from_number(rows: Images, first: int) -> Images:
 def reconstructions(runs: Mapping[str, Finished], rows: Images) -> dict[str, Array]:
     """Return p(ink) of every pixel by each method, (images, height, width)."""
     return {
-        method: reconstruct(run.fit.model, run.fit.params, rows).reshape(-1, *rows.shape)
+        method: reconstruct(run.trained.model, run.trained.params, rows).reshape(-1, *rows.shape)
         for method, run in runs.items()
-        if run.fit is not None
     }
 
 
@@ -62,22 +61,16 @@ def comparison(
     runs: Mapping[str, Finished], by_method: Mapping[str, Array], originals: Array, first: int, mark: bool
 ) -> list[pixels.Row]:
     """Return rows of pictures: the originals, then each method's reconstructions."""
-    numbers = range(first, first + len(originals))
     pictures = [
-        pixels.ink(image, f"Original of image {number}")
-        for number, image in zip(numbers, originals, strict=True)
+        pixels.ink(image, f"Original of image {number}") for number, image in enumerate(originals, first)
     ]
     rows = [pixels.Row("Original", "held out, public", pictures)]
     for method, images in by_method.items():
         label, shares = METHOD_NAMES[method], accuracies(images, originals)
-        pictures = [
-            pixels.ink(
-                image,
-                f"{label}, image {number}: {share:.1%} of pixels right",
-                truth=original if mark else None,
-            )
-            for number, image, share, original in zip(numbers, images, shares, originals, strict=True)
-        ]
+        pictures = []
+        for place, (image, original) in enumerate(zip(images, originals, strict=True)):
+            alt = f"{label}, image {first + place}: {shares[place]:.1%} of pixels right"
+            pictures.append(pixels.ink(image, alt, truth=original if mark else None))
         rows.append(pixels.Row(label, score_note(runs[method]), pictures))
     return rows
 
@@ -93,18 +86,15 @@ def score_note(run: Finished) -> str:
 
 def accuracy_table(by_method: Mapping[str, Array], originals: Array, first: int) -> pd.DataFrame:
     """Return each shown image's pixel accuracy by each method."""
-    table = pd.DataFrame({"Image": range(first, first + len(originals))})
-    for method, images in by_method.items():
-        table[METHOD_NAMES[method]] = accuracies(images, originals)
-    return table
+    numbers = range(first, first + len(originals))
+    shares = {METHOD_NAMES[method]: accuracies(images, originals) for method, images in by_method.items()}
+    return pd.DataFrame({"Image": numbers, **shares})
 
 
 def dictionary(run: Finished) -> tuple[list[Picture], pd.DataFrame]:
     """Return the strongest hidden units as pictures, and all units as a table."""
-    fit = run.trained
-    model, params = fit.model, fit.params
+    model, params = run.trained.model, run.trained.params
     images = model.dictionary(params)
-    used = expit(params.hidden_logit)
     flat = images.reshape(len(images), -1)
     strength = np.linalg.norm(flat, axis=1)
     order = np.argsort(-strength, kind="stable")
@@ -112,7 +102,7 @@ def dictionary(run: Finished) -> tuple[list[Picture], pd.DataFrame]:
         {
             "Hidden unit": order + 1,
             "Strength": strength[order],
-            "On with probability": used[order],
+            "On with probability": expit(params.hidden_logit)[order],
             "Least weight": flat.min(axis=1)[order],
             "Greatest weight": flat.max(axis=1)[order],
         }
@@ -134,13 +124,10 @@ def samples(runs: Mapping[str, Finished], sample: int) -> list[pixels.Row]:
     """Return rows of images drawn from each model; `sample` seeds the draw."""
     rows = []
     for method, run in runs.items():
-        if run.fit is not None:
-            label = METHOD_NAMES[method]
-            images = truth(run.fit.model.sample(run.fit.params, COLUMNS, np.random.default_rng(sample)))
-            pictures = [
-                pixels.ink(image, f"{label}, sample {number}") for number, image in enumerate(images, 1)
-            ]
-            rows.append(pixels.Row(label, "", pictures))
+        label, fit = METHOD_NAMES[method], run.trained
+        images = truth(fit.model.sample(fit.params, COLUMNS, np.random.default_rng(sample)))
+        pictures = [pixels.ink(image, f"{label}, sample {number}") for number, image in enumerate(images, 1)]
+        rows.append(pixels.Row(label, "", pictures))
     return rows
 
 

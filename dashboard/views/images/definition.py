@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from dashboard.components.charts import plot, score_by_epsilon
+from dashboard.components.charts import score_by_epsilon
 from dashboard.model_page.definition import ModelPage, method_choice
 from dashboard.state import Number, Text
 from dashboard.views.images import pixels
@@ -23,8 +23,8 @@ def _preview() -> str:
         for name, drawn in images.items()
     ]
     st.html(pixels.table(rows))
-    figure = score_by_epsilon(lessons.EPSILONS, results.accuracy, "pixel accuracy")
-    plot(figure, "preview", "Pixel accuracy of private image models by ε, and without privacy.")
+    alt = "Pixel accuracy of private image models by ε, and without privacy."
+    score_by_epsilon(lessons.EPSILONS, results.accuracy, "pixel accuracy", alt)
     return (
         "MNIST: ten public test digits, their reconstruction by models of 50 hidden units trained on "
         f"{lessons.TRAIN_IMAGES:,} images, and median pixel accuracy at each ε over "

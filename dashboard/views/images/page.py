@@ -51,21 +51,15 @@ def _comparison(runs: dict[str, Finished], test: Images) -> None:
 
 def _dictionary(runs: dict[str, Finished]) -> None:
     with card("Dictionary", text.DICTIONARY_CAPTION):
-        tiles, table = data.dictionary(runs[_method_of_units(runs)])
+        chosen = state.get(UNITS.name)
+        shown = chosen if chosen in runs else next(iter(runs))
+        labels = {method: UNITS.options[method] for method in runs}
+        buttons(UNITS.name, UNITS.label, labels, shown, label_visibility="collapsed", width="content")
+        tiles, table = data.dictionary(runs[shown])
         st.html(pixels.tiles(tiles))
         if len(table) > len(tiles):
             st.caption(f"{len(tiles)} of {len(table):,} hidden units. All are in the table.")
         table_twin("dictionary", text.DICTIONARY_CAPTION, lambda: table)
-
-
-def _method_of_units(runs: dict[str, Finished]) -> str:
-    """Return the method whose dictionary the visitor wants to see."""
-    names = [method for method, run in runs.items() if run.fit is not None]
-    chosen = state.get(UNITS.name)
-    shown: str = chosen if chosen in names else names[0]
-    labels = {name: UNITS.options[name] for name in names}
-    buttons(UNITS.name, UNITS.label, labels, shown, label_visibility="collapsed", width="content")
-    return shown
 
 
 def _samples(runs: dict[str, Finished]) -> None:
@@ -79,4 +73,4 @@ def _samples(runs: dict[str, Finished]) -> None:
 
 
 def _png_button(rows: list[pixels.Row], name: str) -> None:
-    download_button("Download PNG", lambda: pixels.sheet(rows), f"{name}.png", f"png:{name}")
+    download_button("Download PNG", lambda: pixels.sheet(rows), f"{name}.png")

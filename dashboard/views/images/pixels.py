@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 from PIL import Image
+from PIL.ImageColor import getrgb
 
 from vips_core.kernels import Array
 from vips_core.reports.figures import BLUE, VERMILION
@@ -39,11 +40,11 @@ class Row(NamedTuple):
 def ink(shares: Array, alt: str, caption: str = "", truth: Array | None = None) -> Picture:
     """Draw ink in blue, stronger where it is more likely; given the truth, wrong pixels in vermilion."""
     rgba = np.empty((*shares.shape, 4), np.uint8)
-    rgba[..., :3] = _rgb(BLUE)
+    rgba[..., :3] = getrgb(BLUE)
     rgba[..., 3] = np.rint(255 * shares)
     if truth is not None:
         wrong = (shares >= 0.5) != (truth >= 0.5)
-        rgba[wrong, :3] = _rgb(VERMILION)
+        rgba[wrong, :3] = getrgb(VERMILION)
         rgba[wrong, 3] = np.where(shares[wrong] >= 0.5, 255, 130)  # extra ink, missing ink
     return Picture(rgba, alt, caption)
 
@@ -51,7 +52,7 @@ def ink(shares: Array, alt: str, caption: str = "", truth: Array | None = None) 
 def weights(values: Array, largest: float, alt: str, caption: str = "") -> Picture:
     """Draw weights that add ink in blue, weights that remove ink in vermilion."""
     rgba = np.empty((*values.shape, 4), np.uint8)
-    rgba[..., :3] = np.where(values[..., None] > 0, _rgb(BLUE), _rgb(VERMILION))
+    rgba[..., :3] = np.where(values[..., None] > 0, getrgb(BLUE), getrgb(VERMILION))
     rgba[..., 3] = np.rint(255 * np.clip(np.abs(values) / largest, 0, 1))
     return Picture(rgba, alt, caption)
 
@@ -100,7 +101,3 @@ def _png(image: Image.Image) -> bytes:
     buffer = io.BytesIO()
     image.save(buffer, "PNG")
     return buffer.getvalue()
-
-
-def _rgb(colour: str) -> tuple[int, int, int]:
-    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)

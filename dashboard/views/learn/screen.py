@@ -177,5 +177,5 @@ def handout_buttons(lesson: Lesson, values: Mapping[str, Any], outcome: Outcome,
         for part, revealed in handout.PARTS.items():
             link = address(st.context.url or "", lesson, {**shown, lesson.shown.name: int(revealed)})
             content = functools.partial(handout.page, lesson, values, part, link, later)
-            layout.download_button(part, content, f"{lesson.key}-{part.lower()}.html", f"handout:{part}")
+            layout.download_button(part, content, f"{lesson.key}-{part.lower()}.html")
         st.caption("One page each, to print, with the current figure.")

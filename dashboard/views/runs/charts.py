@@ -260,4 +260,4 @@ def budget_over_time(budget: Budget) -> Figure:
         showlegend=False,
         margin=NO_LEGEND,
     )
-    return with_level(drawn, 100, "Today's cap", VERMILION, "left")
+    return with_level(drawn, 100, "Today's cap", VERMILION)

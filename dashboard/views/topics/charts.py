@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dashboard.views.topics.data import COHERENCE, TopicMap, Topics, best_words
+from dashboard.views.topics.data import COHERENCE, Topics, best_words
 from vips_core.kernels import Array
 from vips_core.reports.figures import (
     GREY,
@@ -29,22 +29,20 @@ _NUMBERED = 1e-3  # least share of a topic with a number: empty topics overlap, 
 _BLANK = {"showgrid": False, "showticklabels": False, "ticks": ""}
 
 
-def intertopic_map(topic_map: TopicMap, topics: Mapping[str, Topics], chosen: int) -> Figure:
+def intertopic_map(topic_map: Mapping[str, Array], topics: Mapping[str, Topics], chosen: int) -> Figure:
     """Draw topics as circles with area by share; those of the reference are hollow and joined to partners."""
     traces: list[dict[str, Any]] = []
-    if len(topic_map.methods) == 2:
-        starts, ends = topic_map.of(0), topic_map.of(1)
-        lines = np.stack([starts, ends, np.full_like(starts, np.nan)], axis=1)
+    every = np.stack(list(topic_map.values()), axis=1)  # topics × methods × 2
+    if len(topic_map) == 2:
+        gaps = np.full((len(every), 1, 2), np.nan)
+        x, y = np.concatenate([every, gaps], axis=1).reshape(-1, 2).T
         thin = {"color": GREY, "width": 1}
-        x, y = lines[..., 0].ravel(), lines[..., 1].ravel()
         traces.append(line("", x, y, GREY, line=thin, opacity=0.5, showlegend=False))
-    for turn, method in enumerate(topic_map.methods):
-        places, shares = topic_map.of(turn), topics[method].shares
-        size = len(places)
+    for turn, (method, places) in enumerate(topic_map.items()):
+        shares, size = topics[method].shares, len(places)
         colour, hollow = METHOD_COLOURS[method], turn == 1
         marker = {
             "size": 14 + 90 * np.sqrt(shares),
-            "sizemode": "diameter",
             "opacity": 0.95,  # numbers keep their contrast on dark pages too
             "color": TRANSPARENT if hollow else colour,
             "line": {
@@ -67,7 +65,7 @@ def intertopic_map(topic_map: TopicMap, topics: Mapping[str, Topics], chosen: in
                 customdata=[[number + 1, round(100 * float(shares[number]), 1)] for number in range(size)],
             )
         )
-    low, high = topic_map.places.min(axis=0), topic_map.places.max(axis=0)
+    low, high = every.min(axis=(0, 1)), every.max(axis=(0, 1))
     margin = 0.14 * np.maximum(high - low, 1e-6)  # keeps circles at the edge whole
     axes = (
         axis(title, **_BLANK, range=[low[place] - margin[place], high[place] + margin[place]])

@@ -15,7 +15,6 @@ from vips_core import (
     Documents,
     infer_topics,
     match_topics,
-    measured_topics,
     npmi_coherence,
     topic_shares,
     topic_words,
@@ -63,7 +62,7 @@ def reference(runs: Mapping[str, Any]) -> str:
 
 @st.cache_resource(max_entries=16, show_spinner=False)
 def aligned(run_ids: tuple[str, ...], _runs: Mapping[str, Finished]) -> dict[str, Topics]:
-    """Return the topics of all runs, the reference's by falling share, the others' like their partners."""
+    """Return the topics of all runs: the reference's by falling share, others in their partners' order."""
     name = reference(_runs)
     base = topic_words(_runs[name].trained)
     base_order = np.argsort(-topic_shares(_runs[name].trained), kind="stable")
@@ -76,14 +75,6 @@ def aligned(run_ids: tuple[str, ...], _runs: Mapping[str, Finished]) -> dict[str
             order, overlap = partner[base_order], shared[base_order]
         topics[method] = Topics(words[order], shares[order], overlap, order)
     return topics
-
-
-def partly_measured(runs: Mapping[str, Finished]) -> dict[str, tuple[int, int]]:
-    """Return (measured, all) topics of each method that did not measure all of them."""
-    counts = {
-        method: (measured_topics(item.trained), item.trained.model.topics) for method, item in runs.items()
-    }
-    return {method: (measured, topics) for method, (measured, topics) in counts.items() if measured < topics}
 
 
 def relevance(topics: Topics, weight: float) -> Array:
@@ -101,35 +92,27 @@ def best_words(topics: Topics, weight: float, count: int = WORDS) -> npt.NDArray
     return np.take_along_axis(kept, order, axis=1)
 
 
-def take(points: Sequence[Mapping[str, Any]]) -> None:
+def choose_clicked(points: Sequence[Mapping[str, Any]]) -> None:
     """Choose the topic that was clicked; a second click only removes its mark."""
     if points:
         state.change("topic", str(points[0]["point_index"] + 1))
 
 
-@dataclass(frozen=True)
-class TopicMap:
-    """Topics of one or two runs in the plane; `places` has a row for each topic of `methods` in turn."""
-
-    methods: tuple[str, ...]
-    places: Array
-
-    def of(self, turn: int) -> Array:
-        """Return the places of one method's topics."""
-        size = len(self.places) // len(self.methods)
-        return self.places[turn * size : (turn + 1) * size]
-
-
 @st.cache_data(max_entries=32, show_spinner=False)
-def topic_map(run_ids: tuple[str, ...], methods: tuple[str, ...], _topics: Mapping[str, Topics]) -> TopicMap:
-    """Place topics so that distances are near the Jensen–Shannon distances (classical scaling)."""
+def topic_map(
+    run_ids: tuple[str, ...], methods: tuple[str, ...], _topics: Mapping[str, Topics]
+) -> dict[str, Array]:
+    """Place the topics of one or two methods in the plane, topics × 2 for each method.
+
+    Distances are near the Jensen–Shannon distances (classical scaling).
+    """
     words = np.concatenate([_topics[method].words for method in methods])
     centre = np.eye(len(words)) - 1 / len(words)
     values, vectors = np.linalg.eigh(-0.5 * centre @ divergence(words) @ centre)
     top = np.argsort(values)[::-1][:2]
     places = np.zeros((len(words), 2))  # a single topic has no second direction
     places[:, : len(top)] = vectors[:, top] * np.sqrt(np.maximum(values[top], 0))
-    return TopicMap(methods, places)
+    return dict(zip(methods, np.split(places, len(methods)), strict=True))
 
 
 def divergence(words: Array) -> Array:
@@ -149,17 +132,11 @@ def _negative_entropy(words: Array) -> Array:
 @st.cache_data(max_entries=32, show_spinner=False)
 def coherence(run_ids: tuple[str, ...], _topics: Mapping[str, Topics], _test: Documents) -> pd.DataFrame:
     """Return each topic's coherence (NPMI of its first words in the held-out documents)."""
-    frames = [
-        pd.DataFrame(
-            {
-                "Method": method,
-                "Topic": np.arange(1, len(topics.words) + 1),
-                COHERENCE: npmi_coherence(topics.words, _test, top=min(WORDS, topics.words.shape[1])),
-            }
-        )
-        for method, topics in _topics.items()
-    ]
-    return pd.concat(frames, ignore_index=True)
+    rows = []
+    for method, topics in _topics.items():
+        scores = npmi_coherence(topics.words, _test, top=min(WORDS, topics.words.shape[1]))
+        rows += [(method, number, score) for number, score in enumerate(scores, 1)]
+    return pd.DataFrame(rows, columns=["Method", "Topic", COHERENCE])
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
@@ -194,7 +171,7 @@ def failed(runs: Mapping[str, Finished], unigram: float) -> list[str]:
 def text_topics(
     runs: Mapping[str, Finished], topics: Mapping[str, Topics], text: str
 ) -> tuple[int, dict[str, Array]]:
-    """Return how many public words a text has, and its topic proportions by each matched run."""
+    """Return how many words of a text are in the vocabulary, and its topic shares by each matched run."""
     base = reference(runs)
     corpus = _counted(text, runs[base].data.train.vocabulary)
     shares = {
@@ -206,7 +183,7 @@ def text_topics(
 
 
 def _counted(text: str, vocabulary: tuple[str, ...]) -> Documents:
-    """Count a text's words, of those that a text can contain: an entry such as new_york is never found."""
+    """Count a text's words. A text cannot contain entries such as new_york, so these are left out."""
     plain = [i for i, word in enumerate(vocabulary) if LETTERS.fullmatch(word) and word == word.lower()]
     corpus = Documents.from_texts([text], [vocabulary[i] for i in plain])
     return Documents(corpus.indptr, np.array(plain)[corpus.indices], corpus.counts, vocabulary)

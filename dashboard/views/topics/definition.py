@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from dashboard.components.charts import plot, score_by_epsilon
+from dashboard.components.charts import score_by_epsilon
 from dashboard.components.tables import text_table
 from dashboard.model_page.definition import ModelPage, method_choice
 from dashboard.state import Number, Text
@@ -18,8 +18,8 @@ def _preview() -> str:
         for place in (lessons.EPSILONS.index(3.0), -1)
     )
     text_table(pd.DataFrame({"At ε = 3": private, "Without privacy": free}))
-    figure = score_by_epsilon(lessons.EPSILONS, results.perplexity, "perplexity")
-    plot(figure, "preview", "Perplexity of private topics by ε, and of topics without privacy.")
+    alt = "Perplexity of private topics by ε, and of topics without privacy."
+    score_by_epsilon(lessons.EPSILONS, results.perplexity, "perplexity", alt)
     return (
         "State of the Union: the most likely words of four of ten topics, at ε = 3 and without privacy, and "
         f"median perplexity over {results.perplexity.shape[1]} runs at each ε."

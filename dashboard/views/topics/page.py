@@ -6,15 +6,17 @@ import streamlit as st
 
 from dashboard import state
 from dashboard.components import layout
-from dashboard.components.charts import chart, clickable, scores_over_steps
+from dashboard.components.charts import chart, clickable
 from dashboard.components.inputs import one_of, plain_slider
 from dashboard.components.layout import card
 from dashboard.components.tables import csv_button, table_twin
 from dashboard.model_page import page as model_page
+from dashboard.model_page import results
 from dashboard.stored import DataSet, Finished
 from dashboard.views.topics import charts, data, tables, text
 from dashboard.views.topics.data import Topics
 from dashboard.views.topics.definition import PAGE, RELEVANCE, SHOWN
+from vips_core import measured_topics
 
 
 def show() -> None:
@@ -28,32 +30,34 @@ def _results(runs: dict[str, Finished], data_set: DataSet) -> None:
     topics = data.aligned(ids, runs)
     words = data_set.train.vocabulary
     weight, base = float(state.get("relevance")), data.reference(runs)
-    curves = {method: item.run.scores for method, item in runs.items() if item.run.scores}
     line = {} if data_set.test is None else {data.UNIGRAM: data.unigram(ids, topics, data_set)}
     failed = data.failed(runs, line[data.UNIGRAM]) if line else []
     if failed:
         st.warning(text.failed([SHOWN.options[method] for method in failed]), icon=":material/warning:")
-    for method, (measured, of) in data.partly_measured(runs).items():
-        st.info(text.empty(SHOWN.options[method], measured, of), icon=":material/info:")
+    for method, item in runs.items():
+        measured, of = measured_topics(item.trained), item.trained.model.topics
+        if measured < of:
+            st.info(text.empty(SHOWN.options[method], measured, of), icon=":material/info:")
     with card("Topics side by side", text.matched(base, len(runs))):
         plain_slider(RELEVANCE, 0.05)
         st.html(tables.side_by_side(topics, words, weight))
-        table_twin("topics", text.WORDS_ALT, lambda: tables.words_table(topics, words, weight))
+        table = tables.words_table(topics, words, weight)
+        table_twin("topics", text.WORDS_ALT, lambda: table)
     _one_topic(ids, topics, words, base)
     if data_set.test is not None:
         left, right = st.columns(2, gap="medium")
         with left, card("Held-out perplexity while training", text.PERPLEXITY_CAPTION):
-            _perplexity(curves, line)
+            results.scores_while_training(PAGE, runs, "perplexity", text.PERPLEXITY_ALT, line)
         useful = {method: one_run for method, one_run in topics.items() if method not in failed}
         if useful:
             with right, card("Coherence of the topics", text.COHERENCE_CAPTION):
-                table = data.coherence((*ids, *useful), useful, data_set.test)
-                chart(charts.coherence(table), "coherence", text.COHERENCE_ALT, lambda: table)
+                scores = data.coherence((*ids, *useful), useful, data_set.test)
+                chart(charts.coherence(scores), "coherence", text.COHERENCE_ALT, lambda: scores)
     with st.expander("Topics as in the paper's Table 1"):
         st.caption("Three topics with their word probabilities.")
         count = min(3, *(len(one_run.words) for one_run in topics.values()))
-        st.html(tables.as_in_paper(topics, words, weight, count))
-        csv_button(tables.paper_table(topics, words, weight, range(count)), "table-1")
+        st.html(tables.as_in_paper(table, count))
+        csv_button(tables.paper_table(table, count), "table-1")
     with card("Topics of your text", "Your text is never stored and never put in the link."):
         _own_text(runs, topics, words)
 
@@ -67,21 +71,13 @@ def _one_topic(ids: tuple[str, ...], topics: dict[str, Topics], words: tuple[str
         one_of("shown", "Method", {name: SHOWN.options[name] for name in topics}, method)
         places = data.topic_map(ids, pair, topics)
         figure = charts.intertopic_map(places, topics, number)
-        clickable(figure, "map", text.MAP_ALT, data.take)
+        clickable(figure, "map", text.MAP_ALT, data.choose_clicked)
         table_twin("map", text.MAP_ALT, lambda: tables.map_table(places, topics))
     with bars_side, card("Words of one topic", text.BARS_CAPTION):
         names = data.names(topics[method], words, weight)
         one_of("topic", "Topic", {str(i + 1): name for i, name in enumerate(names)}, str(number + 1))
         figure, table = charts.word_bars(topics, words, pair, number, weight)
         chart(figure, "bars", text.BARS_ALT, lambda: table)
-
-
-def _perplexity(curves: dict[str, list[tuple[int, float]]], line: dict[str, float]) -> None:
-    if curves:
-        figure = scores_over_steps(curves, SHOWN.options, PAGE.task.validation_score, line)
-        chart(figure, "perplexity", text.PERPLEXITY_ALT, lambda: tables.curves_table(curves, line))
-    else:
-        st.caption("These runs took no score while training.")
 
 
 def _own_text(runs: dict[str, Finished], topics: dict[str, Topics], words: tuple[str, ...]) -> None:

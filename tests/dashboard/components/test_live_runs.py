@@ -3,6 +3,7 @@
 import dataclasses
 
 import pytest
+import streamlit as st
 
 from dashboard import background, stored
 from dashboard.components import live_runs
@@ -22,7 +23,8 @@ def started(monkeypatch):
     """Every call of the supervisor."""
     calls = []
     monkeypatch.setattr(supervisor, "start", calls.append)
-    monkeypatch.setattr(stored, "_supervision", stored._Schedule(3600.0))
+    hourly = st.cache_data(ttl=3600.0)(stored._supervised.__wrapped__)
+    monkeypatch.setattr(stored, "_supervised", hourly)
     return calls
 
 
@@ -102,16 +104,10 @@ def test_a_browser_draws_results_before_the_next_come(run, clock):
 def test_the_supervisor_is_asked_only_where_something_waits_and_not_too_often(started):
     assert stored.supervise() == []
     assert started == []
+    stored._supervised.clear()  # its hour is over
     run_id = submit(stored.store(), Request.from_mapping(REQUEST))
     assert stored.supervise() == ["queued"]
     stored.supervise()
     assert started == [stored.store()]
     stored.store().cancel(run_id)
     assert stored.supervise() == []
-
-
-def test_a_schedule_is_due_once_in_its_time(monkeypatch):
-    moments = iter([10.0, 10.9, 11.0, 11.5, 30.0])
-    monkeypatch.setattr(stored.time, "monotonic", lambda: next(moments))
-    schedule = stored._Schedule(1.0)
-    assert [schedule.is_due() for _ in range(5)] == [True, False, True, False, True]

@@ -261,7 +261,7 @@ def test_status_line(store):
 def test_changing_the_data_set_suggests_delta_anew(store):
     at = page(data="sotu")
     assert address(at)["delta"] == "1e-06"
-    (box,) = [box for box in at.selectbox if box.key.startswith("data:")]
+    (box,) = [box for box in at.selectbox if box.key.startswith("one-of:data:")]
     checked(box.set_value("open").run())
     assert (address(at)["data"], address(at)["delta"]) == ("open", "0.001")
 

@@ -47,7 +47,7 @@ ROWS = {"target": "stroke", "ranges": ranges(("age", 20, 90, False), ("pulse", 4
 
 
 def test_rows_with_public_ranges():
-    rows = upload_files.read(TABLE_KIND, TABLE, ROWS)
+    rows, *_ = upload_files.read(TABLE_KIND, TABLE, ROWS)
     assert rows.feature_names == ("intercept", "age", "pulse", "pulse missing")
     np.testing.assert_allclose(rows.x[0], [1, 30 / 70, 0.2, 0])
     np.testing.assert_allclose(rows.x[1], [1, 50 / 70, 0, 1])
@@ -55,23 +55,23 @@ def test_rows_with_public_ranges():
 
 
 def test_texts_and_vocabulary():
-    texts = upload_files.read(
+    texts, *_ = upload_files.read(
         DOCUMENTS, [sent(b"Peace and war\nWar, war\n", "d.txt")], {"vocabulary": b"war\npeace"}
     )
     assert texts.vocabulary == ("war", "peace")
     assert texts.words.tolist() == [2, 2]
     table = sent(b"id,text\n1,the house\n2,a house of cards\n")
-    texts = upload_files.read(DOCUMENTS, [table], {"column": "text"})
+    texts, *_ = upload_files.read(DOCUMENTS, [table], {"column": "text"})
     assert texts.words.tolist() == [1, 2]  # without stop words
 
 
 def test_images():
-    images = upload_files.read(
+    images, *_ = upload_files.read(
         IMAGES, [sent(png(), "a.png"), sent(png(value=10), "b.PNG")], {"threshold": 127}
     )
     assert images.unpack().mean(axis=1).tolist() == [1.0, 0.0]
     arrays = sent(npz(images=np.full((2, 3, 4), 9.0)), "i.npz")
-    images = upload_files.read(IMAGES, [arrays], {"threshold": 5})
+    images, *_ = upload_files.read(IMAGES, [arrays], {"threshold": 5})
     assert (len(images), images.shape) == (2, (3, 4))
 
 
@@ -137,8 +137,7 @@ def test_size_is_bounded():
         upload_files.columns(sent(npz(**{f"patient {n}": np.zeros(1) for n in range(101)}), "x.npz"))
 
 
-@pytest.mark.parametrize("act", ["read", "sources"])
-def test_uploads_are_written_for_the_owner_into_the_store_and_removed(home, act):
+def test_uploads_are_written_for_the_owner_into_the_store_and_removed(home):
     """They were left in the system's folder when the server was killed."""
     seen = []
 
@@ -153,10 +152,7 @@ def test_uploads_are_written_for_the_owner_into_the_store_and_removed(home, act)
     table = dataclasses.replace(TABLE_KIND, chunks=chunks, source_rows=look)
     before = os.umask(0)
     try:
-        if act == "read":
-            upload_files.read(table, TABLE, ROWS)
-        else:
-            upload_files.sources(table, TABLE, [], None, None)
+        upload_files.read(table, TABLE, ROWS)
     finally:
         os.umask(before)
     assert {suffix for _, _, suffix in seen} >= {".csv", ".lock"}
@@ -167,7 +163,7 @@ def test_uploads_are_written_for_the_owner_into_the_store_and_removed(home, act)
 
 def test_names_of_files_are_no_paths(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    rows = upload_files.read(TABLE_KIND, [sent(CSV, "../../outside.csv")], ROWS)
+    rows, *_ = upload_files.read(TABLE_KIND, [sent(CSV, "../../outside.csv")], ROWS)
     assert len(rows) == 3
     assert list(tmp_path.iterdir()) == []
     archive = io.BytesIO()
@@ -377,13 +373,13 @@ def test_a_table_with_semicolons_is_named_at_once():
 
 
 def test_persons_of_rows_and_images():
-    rows = upload_files.read(
+    rows, *_ = upload_files.read(
         TABLE_KIND, TABLE, ROWS | {"person": "age"} | {"ranges": ranges(("pulse", 40.0, 140.0, True))}
     )
     assert len(rows) == 3
     arrays = sent(npz(images=np.eye(3)[None].repeat(3, 0), owner=np.array([4, 5, 4])), "I.NPZ")
     assert upload_files.columns(arrays) == ["owner"]
-    images = upload_files.read(IMAGES, [arrays], {"threshold": 0, "person": "owner"})
+    images, *_ = upload_files.read(IMAGES, [arrays], {"threshold": 0, "person": "owner"})
     assert (len(images), images.row_count) == (2, 3)
     assert upload_files.columns(sent(b"no zip", "a.npz")) == upload_files.columns(sent(b"x", "a.txt")) == []
 

@@ -230,7 +230,7 @@ def photograph(mode="L", paper=230, pen=20, size=(300, 200), form="PNG"):
 
 @pytest.mark.parametrize("content", [photograph(), photograph(paper=10, pen=240), photograph(form="JPEG")])
 def test_upload_is_cropped_scaled_and_centred(content):
-    digit = data.truth(board.as_digit(board.on_paper(board.read(content)), (28, 28)))[0]
+    digit = data.truth(board.as_digit(board.ink_of_writing(board.read_upload(content)), (28, 28)))[0]
     rows, columns = np.nonzero(digit)
     assert rows.max() - rows.min() + 1 == 20
     assert columns.max() - columns.min() + 1 in (2, 3, 4)
@@ -243,7 +243,7 @@ def test_transparent_ground_is_paper():
     ImageDraw.Draw(image).line([(25, 10), (25, 40)], fill=(0, 0, 0, 255), width=4)
     buffer = io.BytesIO()
     image.save(buffer, "PNG")
-    ink = board.on_paper(board.read(buffer.getvalue()))
+    ink = board.ink_of_writing(board.read_upload(buffer.getvalue()))
     assert ink[25, 25] == 1
     assert ink[0, 0] == 0
 
@@ -261,7 +261,7 @@ def test_transparent_ground_is_paper():
 )
 def test_what_is_no_digit_gets_a_sentence(content, sentence):
     with pytest.raises(ValueError, match=sentence):
-        board.on_paper(board.read(content))
+        board.ink_of_writing(board.read_upload(content))
 
 
 def test_uploaded_image_is_reconstructed_by_each_method(shared):
@@ -276,11 +276,11 @@ def test_uploaded_image_is_reconstructed_by_each_method(shared):
 
 @pytest.mark.parametrize("text", [None, 3, "", "01", "0" * 120, "2" * 120, "1" * 121, ["1"] * 120])
 def test_a_board_without_ink_is_nothing(text):
-    assert board.parse(text, SHAPE) is None
+    assert board.parse_drawing(text, SHAPE) is None
 
 
 def test_a_board_with_ink_is_an_image():
-    ink = board.parse("0" * 100 + "1" * 20, SHAPE)
+    ink = board.parse_drawing("0" * 100 + "1" * 20, SHAPE)
     assert ink.shape == SHAPE
     assert ink[10:].all()
     assert not ink[:10].any()
@@ -290,10 +290,10 @@ def test_a_board_with_ink_is_an_image():
 
 
 def test_an_own_image_of_other_data_is_taken_as_it_is():
-    ink = board.parse("0" * 100 + "1" * 20, SHAPE)
+    ink = board.parse_drawing("0" * 100 + "1" * 20, SHAPE)
     assert (data.truth(board.as_image(ink, SHAPE))[0] == ink).all()
-    dark_stroke = data.truth(board.as_image(board.read(photograph()), (20, 30)))[0]
+    dark_stroke = data.truth(board.as_image(board.read_upload(photograph()), (20, 30)))[0]
     assert dark_stroke.mean() == pytest.approx(1 - 14 * 91 / (300 * 200), abs=0.01)
     assert not dark_stroke[4:11, 6].any()
-    light_stroke = data.truth(board.as_image(board.read(photograph(paper=10, pen=240)), (20, 30)))[0]
+    light_stroke = data.truth(board.as_image(board.read_upload(photograph(paper=10, pen=240)), (20, 30)))[0]
     assert (light_stroke == ~(dark_stroke > 0)).all()

@@ -119,7 +119,9 @@ def test_map_keeps_jensen_shannon_distances():
     np.testing.assert_allclose(data.divergence(words), expected**2, atol=1e-12)
     part = data.Topics(words, np.full(3, 1 / 3), None, np.arange(3))
     placed = data.topic_map(("map",), ("refined",), {"refined": part})
-    np.testing.assert_allclose(squareform(pdist(placed.places)), expected, atol=1e-9)  # 3 points fit a plane
+    np.testing.assert_allclose(
+        squareform(pdist(placed["refined"])), expected, atol=1e-9
+    )  # 3 points fit a plane
 
 
 def test_map_joins_partners(trained):
@@ -159,7 +161,7 @@ def test_runs_with_other_numbers_of_topics_stand_beside_each_other(store):
 def test_table_as_in_the_paper(trained):
     ids, finished = finished_by(trained)
     aligned = data.aligned(ids, finished)
-    table = tables.paper_table(aligned, WORDS, 1.0, range(2))
+    table = tables.paper_table(tables.words_table(aligned, WORDS, 1.0), 2)
     best = int(np.argmax(aligned["refined"].words[1]))
     assert table["Topic 2, VIPS, improved"].iloc[0] == WORDS[best]
     assert table["Topic 2, VIPS, improved, probability"].iloc[0] == round(
@@ -189,7 +191,7 @@ def test_few_steps_have_a_tick_each():
 def test_one_topic_has_a_place_too():
     topics = data.Topics(np.full((1, 4), 0.25), np.ones(1), None, np.arange(1))
     placed = data.topic_map(("one",), ("refined",), {"refined": topics})
-    assert placed.places.tolist() == [[0.0, 0.0]]
+    assert placed["refined"].tolist() == [[0.0, 0.0]]
     assert charts.intertopic_map(placed, {"refined": topics}, 0)["data"]
 
 
