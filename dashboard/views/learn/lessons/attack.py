@@ -12,7 +12,7 @@ from dashboard.components.formats import at_least, at_most
 from dashboard.state import log_stops
 from dashboard.views.learn.lessons import base
 from dashboard.views.learn.lessons.base import Outcome, lesson
-from dashboard.views.learn.lessons.figures import side_by_side, swept, two_worlds
+from dashboard.views.learn.lessons.figures import Plot, columns, side_by_side, swept, two_worlds
 from vips_core import BayesianLogistic, PrivacyPlan, Table
 from vips_core.audits.bounds import Rates, rates_at
 from vips_core.audits.inspection import possible_without_the_person
@@ -21,7 +21,7 @@ from vips_core.kernels import Array
 from vips_core.privacy import gaussian
 from vips_core.privacy.noise import Randomness, grid_step
 from vips_core.reports.figures import BLUE, GREY, Figure
-from vips_core.reports.traces import axis
+from vips_core.reports.traces import Trace, axis
 
 DELTA, CONFIDENCE, SEED = 1e-5, 0.95, 8
 NOISE = base.noise_multiplier("attack", 2.0)
@@ -121,42 +121,25 @@ def _figure(present: Array, absent: Array, edges: Array, bits: LastBits | None, 
     shares = [np.histogram(scores, edges)[0] / scores.size for scores in (absent, present)]
     hover, middles = "log ratio %{x:.2f}: %{y:.1%} of releases", (edges[1:] + edges[:-1]) / 2
     places = (float(np.median(absent)), float(np.median(present)))
-    left, labels = two_worlds(middles, shares[0], shares[1], hover, places, 1.06 * float(np.max(shares)))
-    groups, right = ["Naive noise", "On a grid"], []
+    curves, labels = two_worlds(middles, shares[0], shares[1], hover, places, 1.06 * float(np.max(shares)))
+    groups, bars = ["Naive noise", "On a grid"], []
     if revealed and bits is not None:
-        right = [
+        bars = [
             _bars("Without you", groups, [item.alarms / item.absent for item in bits], GREY),
             _bars("With you", groups, [item.found / item.present for item in bits], BLUE),
         ]
-    drawn = side_by_side(
-        left,
-        right,
-        (
-            axis("Log likelihood ratio"),
-            axis("Share of releases", rangemode="tozero", tickformat=".0%"),
-            {"type": "category", "categoryarray": groups, "range": [-0.5, 1.5]},
-            {"range": [0, 1.15], "tickformat": ".0%"},  # no title: it would run into the left plot
-        ),
-        ("Evidence in one release", "Evidence in its last bits"),
+    share = axis("Share of releases", rangemode="tozero", tickformat=".0%")
+    kinds = {"type": "category", "categoryarray": groups, "range": [-0.5, 1.5]}
+    found = {"range": [0, 1.15], "tickformat": ".0%"}  # no title: it would run into the left plot
+    return side_by_side(
+        Plot("Evidence in one release", curves, axis("Log likelihood ratio"), share, labels),
+        Plot("Evidence in its last bits", bars, kinds, found),
     )
-    drawn["layout"]["annotations"] += labels
-    return drawn
 
 
-def _bars(name: str, groups: list[str], shares: list[float], colour: str) -> dict[str, Any]:
-    return {
-        "type": "bar",
-        "name": f"{name}, last bits",
-        "x": groups,
-        "y": shares,
-        "marker": {"color": colour},
-        "text": [f"{share:.0%}" for share in shares],
-        "textposition": "outside",
-        "textangle": 0,
-        "cliponaxis": False,
-        "showlegend": False,
-        "hovertemplate": f"{name}: %{{y:.1%}}<extra></extra>",
-    }
+def _bars(name: str, groups: list[str], shares: list[float], colour: str) -> Trace:
+    written: dict[str, Any] = {"text": [f"{share:.0%}" for share in shares], "textposition": "outside"}
+    return columns(name, groups, shares, colour, "%{y:.1%}", **written, textangle=0, cliponaxis=False)
 
 
 def _table(by_attack: dict[str, Rates], bits: LastBits | None) -> pd.DataFrame:

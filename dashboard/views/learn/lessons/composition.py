@@ -11,7 +11,7 @@ from dashboard.components.charts import WAITING
 from dashboard.components.formats import at_most, brief
 from dashboard.views.learn.lessons import base
 from dashboard.views.learn.lessons.base import Outcome, lesson
-from dashboard.views.learn.lessons.figures import LEGEND_BELOW, figure, swept
+from dashboard.views.learn.lessons.figures import figure, swept
 from vips_core import ACCOUNTANTS, PrivacyPlan, rounding
 from vips_core.kernels import Array
 from vips_core.reports.figures import BLUE, FOOT, GREEN, PURPLE, VERMILION, Figure, log_axis, log_ends
@@ -54,7 +54,7 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
     def until(last: float) -> Figure:
         """Draw the curves of the first steps."""
         traces = [_trace(name, t[t <= last], epsilons[t <= last]) for name, (t, epsilons) in shown.items()]
-        return figure(traces, *axes, legend=LEGEND_BELOW)
+        return figure(traces, *axes)
 
     return Outcome(
         numbers=tuple(

@@ -11,7 +11,7 @@ import pandas as pd
 from dashboard.background import Later
 from dashboard.state import Choice
 from dashboard.views.learn.lessons.base import Outcome, count, lesson
-from dashboard.views.learn.lessons.figures import LEGEND_BELOW, figure, point, swept
+from dashboard.views.learn.lessons.figures import figure, point, swept
 from vips_core.kernels import Array
 from vips_core.reports.figures import BLUE, GREEN, VERMILION, Figure, log_axis
 from vips_core.reports.traces import axis, line
@@ -88,7 +88,7 @@ def _figure(people: int, birth: str) -> Figure:
 def _axes(traces: list[dict[str, Any]]) -> Figure:
     x = log_axis("People in town (log scale)", 1.95, 5.05)
     y = axis("Share of unique people", range=[-0.02, 1.05], tickformat=".0%")
-    return figure(traces, x, y, legend=LEGEND_BELOW)
+    return figure(traces, x, y)
 
 
 def _table(people: int, birth: str) -> pd.DataFrame:

@@ -11,7 +11,7 @@ from dashboard.background import Later
 from dashboard.components.formats import number
 from dashboard.views.learn.lessons import base
 from dashboard.views.learn.lessons.base import Outcome, lesson
-from dashboard.views.learn.lessons.figures import LEGEND_BELOW, figure, point, swept
+from dashboard.views.learn.lessons.figures import figure, point, swept
 from vips_core.reports.figures import BLUE, VERMILION, Figure, log_axis
 from vips_core.reports.traces import line
 
@@ -83,7 +83,7 @@ def _figure(people: int, epsilon: float) -> Figure:
 def _axes(traces: list[dict[str, Any]]) -> Figure:
     x, y = log_axis("People (log scale)", 1.9, 8.1), log_axis("Error of the share (log scale)", -9, 1)
     x |= {"tickvals": [1e2, 1e4, 1e6, 1e8], "ticktext": ["100", "10,000", "1 million", "100 million"]}
-    return figure(traces, x, y, legend=LEGEND_BELOW)
+    return figure(traces, x, y)
 
 
 def _table(epsilon: float) -> pd.DataFrame:

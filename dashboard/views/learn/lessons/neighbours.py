@@ -11,7 +11,7 @@ from dashboard.background import Later
 from dashboard.components.formats import at_most, brief, number
 from dashboard.views.learn.lessons import base
 from dashboard.views.learn.lessons.base import Outcome, lesson
-from dashboard.views.learn.lessons.figures import LEGEND_BELOW, figure, point, swept
+from dashboard.views.learn.lessons.figures import figure, point, swept
 from vips_core import rounding
 from vips_core.kernels import Array
 from vips_core.privacy import gaussian
@@ -89,7 +89,7 @@ def _figure(rows: int, epsilon: float) -> Figure:
 def _axes(traces: list[dict[str, Any]], epsilon: float) -> Figure:
     top = max(MOST * epsilon, float(gaussian_epsilon(MOST, epsilon, DELTA)[0]))
     y = log_axis("ε for the person (log scale)", math.log10(epsilon) - 0.15, math.log10(top) + 0.15)
-    return figure(traces, axis("Rows k of one person", range=[0.5, MOST + 0.5]), y, legend=LEGEND_BELOW)
+    return figure(traces, axis("Rows k of one person", range=[0.5, MOST + 0.5]), y)
 
 
 def _table(epsilon: float) -> pd.DataFrame:

@@ -13,7 +13,7 @@ from dashboard.components.formats import at_most, brief, number
 from dashboard.state import Number, log_stops
 from dashboard.views.learn.lessons import base
 from dashboard.views.learn.lessons.base import Outcome, lesson
-from dashboard.views.learn.lessons.figures import LEGEND_BELOW, figure, point, swept
+from dashboard.views.learn.lessons.figures import figure, point, swept
 from vips_core.kernels import Array
 from vips_core.privacy import gaussian
 from vips_core.reports.figures import BLUE, RATES, VERMILION, Figure, guessing
@@ -102,7 +102,7 @@ def _attacks(epsilon: float, delta: float) -> Figure:
 
 
 def _figure(attacks: list[dict[str, Any]]) -> Figure:
-    return figure([guessing(), *attacks], _FALSE, _TRUE, legend=LEGEND_BELOW)
+    return figure([guessing(), *attacks], _FALSE, _TRUE)
 
 
 def _table(epsilon: float, delta: float) -> pd.DataFrame:
