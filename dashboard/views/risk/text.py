@@ -74,7 +74,7 @@ def auc_alt(scores: Mapping[str, Scored]) -> str:
 
 def calibration(scored: Scored, off: int) -> str:
     """Explain the points, and count those beyond the axis."""
-    least, most = int(scored.calibration.records.min()), int(scored.calibration.records.max())
+    least, most = scored.calibration["People"].min(), scored.calibration["People"].max()
     size = f"{least:,}" if least == most else f"{least:,} or {most:,}"
     return (
         f"Held-out people sorted by predicted risk into {GROUPS} groups of {size}. Dashed line: predicted "
