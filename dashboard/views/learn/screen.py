@@ -26,13 +26,11 @@ _WINDOW = "window"  # key of the component that reports the width of the visitor
 
 def navigation(lesson: Lesson, present: bool) -> None:
     """Show the list of lessons and buttons to the next ones; when presenting, arrow keys press these."""
-    keys = list(LESSONS)
-    place = keys.index(lesson.key)
-    before, after = keys[place - 1] if place else None, keys[place + 1] if place + 1 < len(keys) else None
-    row = st.container(
+    place, around = list(LESSONS).index(lesson.key), [None, *LESSONS, None]
+    before, after = around[place], around[place + 2]
+    with st.container(
         horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", key="lesson-row"
-    )
-    with row:
+    ):
         _turn_button("Previous", before, ":material/arrow_back:", "Left" if present else None)
         if not present:
             name, label, titles = CURRENT.name, CURRENT.label, CURRENT.options

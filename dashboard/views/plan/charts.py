@@ -55,18 +55,18 @@ def accountants_dots(accounts: pd.DataFrame) -> Figure:
     return figure([dots], x, y, **layout, annotations=values)
 
 
-def epsilon_over_steps(curves: Mapping[str, tuple[Array, Array]], budget: float | None = None) -> Figure:
+def epsilon_over_steps(curves: Mapping[str, pd.DataFrame], budget: float | None = None) -> Figure:
     """Draw ε against iterations, one line for each accountant, and the target if there is one."""
-    lines = [(ACCOUNTANTS[name].label, *curve, *_LINES[name]) for name, curve in curves.items()]
+    lines = [(ACCOUNTANTS[name].label, curve, *_LINES[name]) for name, curve in curves.items()]
     if budget is not None:
-        ends = next(iter(curves.values()))[0][[0, -1]]
-        lines.append((f"Target ε = {budget:g}", ends, np.full(2, budget), PURPLE, "longdash"))
-    traces = [
-        line(label, steps, rounding.each_up(epsilons), colour, dash, f"{label}: ε = %{{y:.4g}}")
-        | {"mode": "lines" if steps[-1] > 1 else "markers"}
-        for label, steps, epsilons, colour, dash in lines
-    ]
-    low, high = log_ends(np.concatenate([epsilons for _, _, epsilons, _, _ in lines]), 0.1)
+        ends = next(iter(curves.values())).iloc[[0, -1]]
+        lines.append((f"Target ε = {budget:g}", ends.assign(**{"ε": budget}), PURPLE, "longdash"))
+    traces = []
+    for label, curve, colour, dash in lines:
+        steps, epsilons, hover = curve["Iterations"], rounding.each_up(curve["ε"]), f"{label}: ε = %{{y:.4g}}"
+        mode = "lines" if steps.iloc[-1] > 1 else "markers"
+        traces.append(line(label, steps, epsilons, colour, dash, hover, mode=mode))
+    low, high = log_ends(np.concatenate([curve["ε"] for _, curve, *_ in lines]), 0.1)
     y = log_axis("ε (log scale)", low, high) if high - low > _DECADES_FOR_LOG else axis("ε")
     x = axis("Iterations", rangemode="tozero")
     return figure(traces, x, {"rangemode": "tozero", **y}, hovermode="x unified")
@@ -188,13 +188,10 @@ def readable_accounts(accounts: pd.DataFrame) -> pd.DataFrame:
     return accounts.assign(**{"ε": accounts["ε"].map(at_most), "Why it differs": why}).drop(columns="Note")
 
 
-def trajectories_table(curves: Mapping[str, tuple[Array, Array]]) -> pd.DataFrame:
+def trajectories_table(curves: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Return ε over the iterations, one row for each point."""
-    of_accountants = [
-        pd.DataFrame({"Accountant": ACCOUNTANTS[name].label, "Iterations": steps, "ε": epsilons})
-        for name, (steps, epsilons) in curves.items()
-    ]
-    return pd.concat(of_accountants, ignore_index=True)
+    labelled = {ACCOUNTANTS[name].label: curve for name, curve in curves.items()}
+    return pd.concat(labelled, names=["Accountant"]).reset_index("Accountant")
 
 
 def surface_table(surface: Surface) -> pd.DataFrame:

@@ -93,13 +93,14 @@ def cautions(item: Price) -> list[str]:
     return item.plan.warnings() + notes
 
 
-def trajectory(plan: PrivacyPlan, accountant: str, points: int) -> tuple[Array, Array]:
+def trajectory(plan: PrivacyPlan, accountant: str, points: int) -> pd.DataFrame:
     """Return ε after 1 to T steps, at about `points` of them."""
     steps = np.unique(np.linspace(1, plan.steps, points).round().astype(int))
-    return steps, np.array([plan.replace(steps=int(t)).epsilon(accountant) for t in steps])
+    epsilons = [plan.replace(steps=int(t)).epsilon(accountant) for t in steps]
+    return pd.DataFrame({"Iterations": steps, "ε": epsilons})
 
 
-def trajectories(plan: PrivacyPlan, later: Later) -> dict[str, tuple[Array, Array]]:
+def trajectories(plan: PrivacyPlan, later: Later) -> dict[str, pd.DataFrame]:
     """Return ε over the steps by moments, and by the slower accountants as soon as they are done."""
     curves = {"moments": trajectory(plan, "moments", 60)}
     for name, points in (("strong", 30), ("pld", 10)):

@@ -53,7 +53,7 @@ def test_surface_is_not_recomputed_when_noise_or_batch_move():
 
 def test_log_axis_only_where_epsilon_spans_decades():
     for epsilons, kind in (([1.0, 1.1, 1.2], None), ([0.1, 1, 20], "log")):
-        curves = {"moments": (np.arange(1, 4), np.array(epsilons))}
+        curves = {"moments": pd.DataFrame({"Iterations": [1, 2, 3], "ε": epsilons})}
         figure = charts.epsilon_over_steps(curves)
         assert figure["layout"]["yaxis"].get("type") == kind
 

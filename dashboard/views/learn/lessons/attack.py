@@ -84,9 +84,8 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
     shown, bits = rates.gaussian_epsilon(DELTA, CONFIDENCE), later(last_bits, noise)
     at_wall = later(shown_at_the_wall, noise, attacks)
     edges = np.linspace(min(absent.min(), present.min()), max(absent.max(), present.max()), 41)
-    betrayed = None
-    if bits is not None:
-        betrayed = ", ".join(f"{item.epsilon(DELTA, CONFIDENCE):.2f}" for item in bits)
+    last_bits_show = bits and ", ".join(f"{item.epsilon(DELTA, CONFIDENCE):.2f}" for item in bits)
+    wall_shows = None if at_wall is None else at_least(at_wall)
     outcome = "the attack did not refute the claim"
     if shown > claimed:
         outcome = "above the claim by chance, as in up to 1 of 20 attacks"
@@ -94,18 +93,15 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
         numbers=(
             ("ε claimed", at_most(claimed)),
             ("ε measured, likelihood ratio", at_least(shown)),
-            (
-                f"ε measured, our wall, {min(attacks, AT_WALL):,}",
-                None if at_wall is None else at_least(at_wall),
-            ),
-            ("ε, last bits: naive, grid", betrayed),
+            (f"ε measured, our wall, {min(attacks, AT_WALL):,}", wall_shows),
+            ("ε, last bits: naive, grid", last_bits_show),
         ),
         figure=swept(
             lambda count: _figure(present[: int(count)], absent[: int(count)], edges, bits, revealed),
             np.unique(np.geomspace(20, present.size, 10).round()),
             "Attacks of each kind",
         ),
-        table=lambda: _table({"Likelihood ratio": rates}, bits),
+        table=lambda: _table(rates, *(bits or ())),
         explanation=(
             f"The likelihood ratio is the best test under Gaussian noise. In {attacks:,} attacks it says "
             f"“present” in {rates.found / rates.present:.1%} of true and "
@@ -142,14 +138,14 @@ def _bars(name: str, groups: list[str], shares: list[float], colour: str) -> Tra
     return columns(name, groups, shares, colour, "%{y:.1%}", **written, textangle=0, cliponaxis=False)
 
 
-def _table(by_attack: dict[str, Rates], bits: LastBits | None) -> pd.DataFrame:
-    if bits is not None:
-        by_attack |= dict(zip(("Last bits, naive noise", "Last bits, on a grid"), bits, strict=True))
+def _table(*attacks: Rates) -> pd.DataFrame:
+    """Return the success of the likelihood ratio and, once computed, of the last bits."""
+    names = ("Likelihood ratio", "Last bits, naive noise", "Last bits, on a grid")
     return pd.DataFrame(
         {
-            "Attack": list(by_attack),
-            "Says “present”, with you": [rates.found / rates.present for rates in by_attack.values()],
-            "Says “present”, without you": [rates.alarms / rates.absent for rates in by_attack.values()],
+            "Attack": names[: len(attacks)],
+            "Says “present”, with you": [rates.found / rates.present for rates in attacks],
+            "Says “present”, without you": [rates.alarms / rates.absent for rates in attacks],
         }
     )
 

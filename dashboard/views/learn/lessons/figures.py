@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dashboard.components.formats import number
 from vips_core.kernels import Array
 from vips_core.reports import figures
 from vips_core.reports.figures import BLUE, GREY, VERMILION, Figure
@@ -204,12 +203,9 @@ def two_worlds(
 
 def swept(draw: Callable[[float], Figure], values: Iterable[float], symbol: str) -> Figure:
     """Return the figure at the last of these values, with a frame for each value."""
-    drawn = {f"<b>{symbol} = {_written(value)}</b>": draw(value) for value in values}
+    style = {True: ",.0f", False: ".3g"}  # of whole numbers and of others
+    drawn = {f"<b>{symbol} = {value:{style[value % 1 == 0]}}</b>": draw(value) for value in values}
     return played(drawn, list(drawn)[-1])
-
-
-def _written(value: float) -> str:
-    return f"{value:,.0f}" if value % 1 == 0 else number(value)
 
 
 def played(drawn: Mapping[str, Figure], shown: str, milliseconds: int = 700, rounds: int = 1) -> Figure:
