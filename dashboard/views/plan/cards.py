@@ -99,7 +99,7 @@ def public_scores(item: Price) -> None:
             st.caption(usefulness.origin(use))
         with curve:
             figure = usefulness.chart(use, item.tightest_epsilon)
-            chart(figure, "usefulness", text.USEFULNESS_ALT, lambda: usefulness.table(use))
+            chart(figure, "usefulness", text.USEFULNESS_ALT, lambda: usefulness.SAMPLES[use].by_epsilon)
 
 
 def savings(item: Price, gain: pd.DataFrame | None) -> None:

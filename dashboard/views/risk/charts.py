@@ -52,7 +52,7 @@ def aucs(scores: Mapping[str, Scored], tall: bool) -> Figure:
     x = axis("Held-out AUC", range=[min(0.5, *ends) - 0.02, max(0.5, *ends) + 0.02])
     layout = _reference(0.5, "guessing")
     layout["annotations"] += [
-        note(f"{auc:.3f}", auc, METHOD_NAMES[method], yshift=13) for method, auc, *_ in rows
+        note(f"{auc:.3f}", auc, len(rows) - 1 - row, yshift=13) for row, (_, auc, *_) in enumerate(rows)
     ]
     return _row_each(rows, "%{x:.3f}", x, HEIGHT if tall else 90 + 46 * len(scores), layout)
 
@@ -84,7 +84,7 @@ def calibration(groups: Mapping[str, pd.DataFrame]) -> tuple[Figure, int]:
         corner = {"xref": f"x{number} domain", "yref": f"y{number} domain"}
         names.append(note(METHOD_NAMES[method], 0, 1, xanchor="left", yanchor="bottom", **corner))
     rows, columns = -(-len(groups) // 2), min(2, len(groups))
-    grid = {"rows": rows, "columns": columns, "pattern": "independent", "xgap": 0.2, "ygap": 0.3}
+    grid = {"rows": rows, "columns": columns, "pattern": "independent", "xgap": 0.25, "ygap": 0.4}
     layout = {"showlegend": False, "height": max(HEIGHT, 250 * rows), "annotations": names, "grid": grid}
     return figure(traces, panels.pop("xaxis"), panels.pop("yaxis"), **panels, **layout), off
 

@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from numpy.typing import NDArray
+
 from vips_core.kernels import Array
 from vips_core.reports import figures
 from vips_core.reports.figures import BLUE, GREY, VERMILION, Figure
@@ -46,7 +48,7 @@ def columns(name: str, labels: Sequence[str], values: Any, colour: str, hover: s
     return bars(name, labels, values, colour, hover=f"{name}: {hover}", orientation="v", **more)
 
 
-def heat_map(values: Array, most: float, negative: str, hover: str = "", **more: Any) -> Trace:
+def heat_map(values: NDArray[Any], most: float, negative: str, hover: str = "", **more: Any) -> Trace:
     """Return a map of values from −`most` in one colour, over nearly none at 0, to `most` in blue."""
     scale = [[0, negative], [0.5, "rgba(127,138,149,0.13)"], [1, BLUE]]
     ends = {"zmin": -most, "zmax": most, "colorscale": scale, "showscale": False}
