@@ -28,7 +28,7 @@ _NOTHING = line("", [None], [None], GREY)  # for empty axes
 
 @dataclass(frozen=True)
 class Plot:
-    """One of several plots side by side: its heading, traces, axes, and labels in it."""
+    """One of several plots side by side: heading, traces, axes, and labels at its values."""
 
     title: str
     traces: list[Trace]
@@ -37,10 +37,10 @@ class Plot:
     labels: Sequence[dict[str, Any]] = ()
 
 
-def point(name: str, x: float, y: float, hover: str, **more: Any) -> Trace:
+def point(name: str, x: float, y: float, hover: str) -> Trace:
     """Return the marker of the current values."""
     marker = {"size": 13, "color": VERMILION, "line": {"color": "#FFFFFF", "width": 2}}
-    return markers(name, [x], [y], VERMILION, hover=hover, marker=marker, **more)
+    return markers(name, [x], [y], VERMILION, hover=hover, marker=marker)
 
 
 def columns(name: str, labels: Sequence[str], values: Any, colour: str, hover: str, **more: Any) -> Trace:
@@ -72,15 +72,9 @@ def side_by_side(*plots: Plot, parts: Sequence[list[float]] = (_LEFT, _RIGHT), *
         axes[f"xaxis{own}"] = {**_AXIS, "domain": part, "anchor": f"y{own}", **plot.x}
         axes[f"yaxis{own}"] = {**_AXIS, "anchor": f"x{own}", **plot.y}
         notes += [heading(plot.title, part[0])] if plot.title else []
-        notes += [_moved(label, own) for label in plot.labels]
+        notes += [{**label, "xref": f"x{own}", "yref": f"y{own}"} for label in plot.labels]
     x, y = axes.pop("xaxis"), axes.pop("yaxis")
     return figure(traces, x, y, **axes, annotations=notes, showlegend=False, **layout)
-
-
-def _moved(label: Mapping[str, Any], own: str) -> dict[str, Any]:
-    """Return a label of the plot with these axes."""
-    references = {"xref": "x", "yref": "y"}
-    return {**label, **{key: label[key].replace(axis, axis + own) for key, axis in references.items()}}
 
 
 def presented(figure: Figure) -> Figure:
@@ -91,7 +85,7 @@ def presented(figure: Figure) -> Figure:
     layout = _larger(figure["layout"]) | {"font": {"size": 20}}
     margin = layout["margin"]
     layout["margin"] = {**margin, "t": margin["t"] + 16, "r": margin["r"] + 12}  # half of the last tick label
-    layout["legend"] = {**layout.get("legend", {}), "font": {"size": 17}}
+    layout["legend"] = {**layout["legend"], "font": {"size": 17}}
     layout["updatemenus"] = [
         {**menu, "font": {**menu["font"], "size": 18}, "pad": {**menu["pad"], "b": menu["pad"]["b"] + 16}}
         for menu in layout.get("updatemenus", [])
@@ -185,7 +179,7 @@ def headline(text: str) -> dict[str, Any]:
 def mark(text: str, x: float, y: float, colour: str, **more: Any) -> dict[str, Any]:
     """Return a label in a plot."""
     key = f'<span style="color:{colour}">■</span>'  # the words keep the theme's readable colour
-    return note(f"{key} {text}", x, y, **{"xref": "x", "yref": "y", "font": {"size": 13}, **more})
+    return note(f"{key} {text}", x, y, font={"size": 13}, **more)
 
 
 def two_worlds(

@@ -47,8 +47,6 @@ _HEADLINES = {
     "parameters": "<b>4 Parameters:</b> computed from the release alone",
 }
 
-_FONT = {"color": GREY, "size": 13}
-_NOT_YET = note("not computed yet", 0.5, 0.5, xref="x domain", yref="y domain", font=_FONT)
 _PARTS = ([0, 0.36], [0.40, 0.64], [0.69, 1])  # of the width, for sums, matrix and weights
 
 
@@ -133,7 +131,10 @@ def _figure(stage: str, exact: Step, noisy: Step) -> Figure:
     most = float(max(np.abs(exact.curvature).max(), np.abs(noisy.curvature).max()))
     gaps = {"x": FEATURES, "y": FEATURES, "xgap": 1, "ygap": 1}
     sums = _room(exact.linear, noisy.linear, noisy.linear - exact.linear)
-    weights = axis("Weights (◇ no noise)", range=_room(noisy.intervals, exact.weights), zeroline=True)
+    ends = _room(noisy.intervals, exact.weights)
+    font = {"color": GREY, "size": 13}
+    not_yet = note("not computed yet", sum(ends) / 2, (len(FEATURES) - 1) / 2, font=font)
+    weights = axis("Weights (◇ no noise)", range=ends, zeroline=True)
     return side_by_side(
         Plot(
             "",
@@ -147,7 +148,7 @@ def _figure(stage: str, exact: Step, noisy: Step) -> Figure:
             axis("Σ⟨ξ⟩xxᵀ, same order", showticklabels=False, showgrid=False, ticks=""),
             unnamed,
         ),
-        Plot("", _weights(exact, noisy, last), weights, unnamed, [] if last else [_NOT_YET]),
+        Plot("", _weights(exact, noisy, last), weights, unnamed, [] if last else [not_yet]),
         parts=_PARTS,
         bargap=0.3,
     )
