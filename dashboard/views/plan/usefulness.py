@@ -138,8 +138,8 @@ def origin(use: str) -> str:
     """Describe the runs behind the numbers."""
     epsilons = f"{', '.join(f'{epsilon:g}' for epsilon in EPSILONS[:-1])} and {EPSILONS[-1]:g}"
     return (
-        f"Seeded runs that come with the project and that Learn shows too: VIPS, improved "
-        f"({SAMPLES[use].training}), with full batches, at δ = {brief(lessons.DELTA)} and "
+        "Seeded runs that ship with the project, the same as in Learn: VIPS, improved "
+        f"({SAMPLES[use].training}), full batches, δ = {brief(lessons.DELTA)}, "
         f"ε = {epsilons}. Your own data may give better or worse scores: this is a first guess before any "
         "budget is spent. Frontier compares methods."
     )

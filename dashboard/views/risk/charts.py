@@ -31,7 +31,7 @@ _LINE = 20  # characters in each of two lines of a predictor's name: more would 
 
 
 def roc(curves: Mapping[str, pd.DataFrame]) -> Figure:
-    """ROC curves with their bands; guessing as reference."""
+    """Draw the ROC curves with their bands, and the diagonal of guessing."""
     bands, lines = [], []
     for method, curve in curves.items():
         rates, found, low, high = curve.to_numpy().T
@@ -46,7 +46,7 @@ def roc(curves: Mapping[str, pd.DataFrame]) -> Figure:
 
 
 def aucs(scores: Mapping[str, Scored], tall: bool) -> Figure:
-    """AUC of each method with its interval; one half is guessing. Tall beside another chart."""
+    """Draw each method's AUC with its interval; `tall` if another chart stands beside it."""
     rows = [(method, scored.auc, *scored.interval) for method, scored in scores.items()]
     ends = [end for _, *interval in rows for end in interval]
     x = axis("Held-out AUC", range=[min(0.5, *ends) - 0.02, max(0.5, *ends) + 0.02])
@@ -58,7 +58,7 @@ def aucs(scores: Mapping[str, Scored], tall: bool) -> Figure:
 
 
 def calibration(groups: Mapping[str, pd.DataFrame]) -> tuple[Figure, int]:
-    """Predicted against observed risk, one panel for each method; also the number of groups off the axis."""
+    """Draw predicted against observed risk, a panel for each method, and count the groups off the axis."""
     top = min(1.0, 1.05 * max(part[["Predicted", "high (90%)"]].max(axis=None) for part in _guides(groups)))
     traces, panels, names, off = [], {}, [], 0
     for place, (method, table) in enumerate(groups.items()):
@@ -90,7 +90,7 @@ def calibration(groups: Mapping[str, pd.DataFrame]) -> tuple[Figure, int]:
 
 
 def person(risks: pd.DataFrame, share: float | None) -> Figure:
-    """One person's risk by each method; the line is the held-out share of cases."""
+    """Draw one person's risk by each method; the line marks the held-out share of cases."""
     most = float(risks[["risk", "high"]].max(axis=None))
     end = 1.05 * most if share is None else max(1.05 * most, 1.6 * share)
     layout = {} if share is None else _reference(share, f"{share:.1%} of held-out people")
@@ -115,7 +115,7 @@ def _row_each(
 
 
 def forest(table: pd.DataFrame, features: Sequence[str]) -> tuple[Figure, int]:
-    """Coefficients with credible intervals, and reruns below them; also the number off the axis."""
+    """Draw coefficients with credible intervals and ranges over reruns, and count those off the axis."""
     methods = list(dict.fromkeys(table["method"]))
     shown = table[table["feature"].isin(features)]
     shown = shown.assign(name=shown["feature"].map(_escaped))
@@ -162,7 +162,7 @@ def _in_two_lines(name: str) -> str:
 
 
 def _credible(method: str, rows: pd.DataFrame, at: pd.Series) -> Trace:
-    """Estimates, with thick bars if there is a posterior."""
+    """Return the estimates, with thick bars where there is a posterior."""
     interval = "90% credible interval" if rows["low"].notna().any() else "estimate alone"
     return _dots(
         method,
@@ -176,7 +176,7 @@ def _credible(method: str, rows: pd.DataFrame, at: pd.Series) -> Trace:
 
 
 def _edge(method: str, rows: pd.DataFrame, at: pd.Series, limit: float, alone: bool) -> Trace:
-    """Estimates beyond the axis, as triangles that point outwards; in the legend if alone."""
+    """Return estimates beyond the axis as triangles at its edge, in the legend if no other is shown."""
     return _dots(
         method,
         limit * np.sign(rows["mean"]),
@@ -190,7 +190,7 @@ def _edge(method: str, rows: pd.DataFrame, at: pd.Series, limit: float, alone: b
 
 
 def _reruns(method: str, rows: pd.DataFrame, at: pd.Series) -> Trace:
-    """Range of estimates over reruns: thin, dotted, with ticks, unlike a credible interval."""
+    """Return the ranges over reruns, thin, dotted and with ticks, unlike credible intervals."""
     gap = np.full(len(rows), np.nan)
     colour = METHOD_COLOURS[method]
     return marked_line(

@@ -20,8 +20,7 @@ _AXIS = {"automargin": True, "zeroline": False, "fixedrange": True}
 _LEGEND_BELOW = {"orientation": "h", "x": 0, "yref": "container", "y": 0, "yanchor": "bottom"}
 SHADE = {"fill": "tozeroy", "fillcolor": "rgba(31,131,196,0.10)"}  # below a blue curve
 _MARGIN = {"l": 8, "r": 18, "t": 40, "b": 8}
-_LEFT, _RIGHT = [0, 0.45], [0.56, 1]  # shares of the width, with room for the labels of the right y axis
-_LARGE_LEFT, _LARGE_RIGHT = [0, 0.42], [0.61, 1]  # the same with room for larger labels
+_HALVES = ([0, 0.43], [0.6, 1])  # of the width, with room for large labels of the right y axis
 _MOST_LABELS = 7  # large tick labels that fit on a logarithmic axis beside a second plot
 _NOTHING = line("", [None], [None], GREY)  # for empty axes
 
@@ -63,7 +62,7 @@ def figure(traces: list[Trace], x: dict[str, Any], y: dict[str, Any], **layout: 
     )
 
 
-def side_by_side(*plots: Plot, parts: Sequence[list[float]] = (_LEFT, _RIGHT), **layout: Any) -> Figure:
+def side_by_side(*plots: Plot, parts: Sequence[list[float]] = _HALVES, **layout: Any) -> Figure:
     """Return plots side by side, each on its part of the width."""
     traces, axes, notes = [], {}, []
     for place, (plot, part) in enumerate(zip(plots, parts, strict=True), 1):
@@ -103,13 +102,9 @@ def _larger(layout: Mapping[str, Any]) -> dict[str, Any]:
         if layout[name].get("type") == "log" and _labels_in_view(layout[name]) > _MOST_LABELS:
             larger[name]["tickvals"] = layout[name]["tickvals"][::2]
             larger[name]["ticktext"] = layout[name]["ticktext"][::2]
-        if layout[name].get("domain") in (_LEFT, _RIGHT):
-            larger[name]["domain"] = _LARGE_LEFT if layout[name]["domain"] == _LEFT else _LARGE_RIGHT
     if "annotations" in layout:
         larger["annotations"] = [
-            {**_in_two_lines(words), "font": {**words.get("font", {}), "size": 18}}
-            | ({"x": _LARGE_RIGHT[0]} if words["xref"] == "paper" and words["x"] == _RIGHT[0] else {})
-            for words in layout["annotations"]
+            {**_in_two_lines(words), "font": {**words["font"], "size": 18}} for words in layout["annotations"]
         ]
     return larger
 

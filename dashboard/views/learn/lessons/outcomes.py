@@ -134,8 +134,8 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
         table=lambda: _table(model),
         explanation=(
             f"{model.size} At ε = {values[EPSILON.name]}, {here.size} runs gave from **{low}** to "
-            f"**{high}**; without noise {without_noise}. These are no bounds: the next run may "
-            f"fall outside, with a chance of up to 2/{here.size + 1}, about {2 / (here.size + 1):.0%}. "
+            f"**{high}**; without noise {without_noise}. This range is not a bound: the next "
+            f"run falls outside with probability up to 2/{here.size + 1}, about {2 / (here.size + 1):.0%}. "
             "Report the spread, not the best. Noise per sum stays the same: more records and fewer sums help."
         ),
     )
