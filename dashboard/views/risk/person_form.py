@@ -152,9 +152,8 @@ def show(data_set: DataSet) -> Person:
             f"unknown:{turn}",
             lambda chosen: take(
                 {
-                    name: None if name in chosen else start[name]
+                    name: None if name in chosen else start[name] if person[name] is None else person[name]
                     for name in may_be_missing
-                    if (name in chosen) != (person[name] is None)
                 }
             ),
         )
