@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dashboard.views.risk.data import Scored
+from dashboard.views.risk.data import ENDS, Scored
 from vips_core.models.task import NON_PRIVATE, TASKS
 from vips_core.reports.figures import (
     GREY,
@@ -59,7 +59,7 @@ def aucs(scores: Mapping[str, Scored], tall: bool) -> Figure:
 
 def calibration(groups: Mapping[str, pd.DataFrame]) -> tuple[Figure, int]:
     """Draw predicted against observed risk, a panel for each method, and count the groups off the axis."""
-    top = min(1.0, 1.05 * max(part[["Predicted", "high (90%)"]].max(axis=None) for part in _guides(groups)))
+    top = min(1.0, 1.05 * max(part[["Predicted", ENDS[1]]].max(axis=None) for part in _guides(groups)))
     traces, panels, names, off = [], {}, [], 0
     for place, (method, table) in enumerate(groups.items()):
         number = str(place + 1) if place else ""
@@ -80,7 +80,8 @@ def calibration(groups: Mapping[str, pd.DataFrame]) -> tuple[Figure, int]:
         traces += [points | panel, guessing("As predicted", top) | panel]
         shares = {"range": [-0.02 * top, 1.02 * top], "tickformat": ".0%", "nticks": 4, "fixedrange": True}
         panels[f"xaxis{number}"] = axis("Predicted", **shares)
-        panels[f"yaxis{number}"] = axis("" if place % 2 else "Observed", **shares)
+        title = "" if place % 2 else "Observed"  # on the right, it would lie on the left panel
+        panels[f"yaxis{number}"] = axis(title, **shares)
         corner = {"xref": f"x{number} domain", "yref": f"y{number} domain"}
         names.append(note(METHOD_NAMES[method], 0, 1, xanchor="left", yanchor="bottom", **corner))
     rows, columns = -(-len(groups) // 2), min(2, len(groups))

@@ -25,7 +25,7 @@ from vips_core.sweeps.grid import Sweep
 
 LEVEL = 0.9  # of every interval on the page
 RATES = np.linspace(0, 1, 101)  # false positive rates of the ROC curves
-FALSE, TRUE, ENDS = "False positive rate", "True positive rate", ("low (90%)", "high (90%)")  # columns
+ENDS = ("low (90%)", "high (90%)")  # columns of an interval
 GROUPS = 10  # of equal size, in the calibration chart
 MOST_RERUNS = 30  # runs whose coefficients are read for the range over reruns
 INTERCEPT = "intercept"
@@ -79,6 +79,7 @@ def scored(run: Finished) -> Scored:
     labels, risks = run.data.test.y, probabilities(run, run.data.test)
     roc, groups = scores.roc_of(labels, risks), scores.calibration_of(labels, risks, GROUPS)
     found = np.interp(RATES, roc.false_positive_rate, roc.true_positive_rate)
+    curve = {"False positive rate": RATES, "True positive rate": found}
     band = scores.roc_band(labels, risks, RATES, LEVEL)
     cases = np.rint(groups.observed * groups.records).astype(int)
     calibration = {"Predicted": groups.predicted, "Observed": groups.observed}
@@ -89,7 +90,7 @@ def scored(run: Finished) -> Scored:
         predicted_cases=float(risks.sum()),
         scores=run.result["held_out"],
         interval=scores.auc_interval(labels, risks, LEVEL),
-        roc=pd.DataFrame(dict(zip((FALSE, TRUE, *ENDS), (RATES, found, *band), strict=True))),
+        roc=pd.DataFrame(curve | dict(zip(ENDS, band, strict=True))),
         calibration=pd.DataFrame(calibration | {"People": groups.records.astype(int), "Cases": cases}),
         constant_log_loss=scores.constant_log_loss(labels),
     )
