@@ -63,7 +63,7 @@ def figure(traces: list[Trace], x: dict[str, Any], y: dict[str, Any], **layout: 
 
 
 def side_by_side(*plots: Plot, parts: Sequence[list[float]] = _HALVES, **layout: Any) -> Figure:
-    """Return plots side by side, each on its part of the width."""
+    """Return plots side by side, each on its part of the width; a plot without traces has empty axes."""
     traces, axes, notes = [], {}, []
     for place, (plot, part) in enumerate(zip(plots, parts, strict=True), 1):
         own = str(place) if place > 1 else ""

@@ -64,10 +64,8 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
 def _figure(table: pd.DataFrame, rows: int, revealed: bool) -> Figure:
     counts, general, _, exact = table.to_numpy().T
     ends = (math.log10(general[0]) - 0.15, math.log10(max(general[-1], exact[-1])) + 0.15)
-    x, y = (
-        axis("Rows k of one person", range=[0.5, MOST + 0.5]),
-        log_axis("ε for the person (log scale)", *ends),
-    )
+    x = axis("Rows k of one person", range=[0.5, MOST + 0.5])
+    y = log_axis("ε for the person (log scale)", *ends)
     if not revealed:
         return figure([], x, y)
     drawn, hover = rounding.each_up(exact), "%{x} rows: ε = %{y:.4g}"
