@@ -128,11 +128,16 @@ def test_unsafe_delta_is_warned_of():
 
 def test_tables_behind_charts_open():
     at = settled(page())
-    at.session_state["table:surface"] = True
-    checked(at.run())
-    (table,) = at.dataframe
+    for name in ("attacker", "surface", "iterations", "usefulness", "epochs"):
+        at.session_state[f"table:{name}"] = True
+    settled(checked(at.run()))
+    attacker, cells, iterations, scores, epochs = (frame.value for frame in at.dataframe)
     surface = data.surface(400_000, 1.0, 1e-7, data.USUAL_NOISE)
-    assert len(table.value) == surface.batches.size * surface.noise.size > 1000
+    assert len(cells) == surface.batches.size * surface.noise.size > 1000
+    assert len(attacker) > 100
+    assert set(iterations["Accountant"]) == {"Moments", "Strong composition", "PLD"}
+    assert scores["ε"].tolist() == list(lessons.EPSILONS[:-1])
+    assert epochs["Epochs"].tolist() == sorted(epochs["Epochs"])
 
 
 @pytest.mark.parametrize(
