@@ -25,14 +25,12 @@ _WINDOW = "window"  # key of the component that reports the width of the visitor
 
 
 def navigation(lesson: Lesson, present: bool) -> None:
-    """Show the list of lessons and buttons to the next ones; when presenting, arrow keys press these."""
-    keys = list(LESSONS)
-    place = keys.index(lesson.key)
-    before, after = keys[place - 1] if place else None, keys[place + 1] if place + 1 < len(keys) else None
-    row = st.container(
+    """Show the list of lessons, and buttons to the lessons around this one, which arrow keys press."""
+    place, around = list(LESSONS).index(lesson.key), [None, *LESSONS, None]
+    before, after = around[place], around[place + 2]
+    with st.container(
         horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", key="lesson-row"
-    )
-    with row:
+    ):
         _turn_button("Previous", before, ":material/arrow_back:", "Left" if present else None)
         if not present:
             name, label, titles = CURRENT.name, CURRENT.label, CURRENT.options
@@ -170,7 +168,7 @@ def address(page: str, lesson: Lesson, values: Mapping[str, Any]) -> str:
 
 
 def handout_buttons(lesson: Lesson, values: Mapping[str, Any], outcome: Outcome, later: Later) -> None:
-    """Offer the exercise and its solution for print, with the figure and address of the current values."""
+    """Offer the printable exercise and solution, with the figure and address of the current values."""
     shown = {item.name: state.get(item.name) for item in lesson.state}
     ready = all(value is not None for _, value in outcome.numbers)
     with st.popover("Hand-outs", icon=":material/print:", disabled=not ready):

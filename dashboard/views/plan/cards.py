@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
 from dashboard import pages, state
@@ -16,6 +17,7 @@ from dashboard.components.tables import csv_button, table_twin, text_table
 from dashboard.views.plan import charts, data, text, usefulness
 from dashboard.views.plan.form import BATCH, NOISE, PRIOR, PlanInputs
 from vips_core import ACCOUNTANTS
+from vips_core.reports.figures import attacker_roc
 
 
 def headline(item: Price, inputs: PlanInputs) -> None:
@@ -34,13 +36,12 @@ def accountants(item: Price) -> None:
     """Show ε by every accountant, why they differ, and μ, all folded away at first."""
     folded = st.expander("Every accountant, and why they differ", key="accountants", on_change="rerun")
     if folded.open:
-        table = charts.accounts_table(data.all_accounts(item.plan))
+        table = charts.accounts_table(data.all_accounts(item))
         with folded:
             st.caption(text.ACCOUNTANTS_CAPTION)
             dots, rows = st.columns([2, 3], gap="medium")
             with dots:
-                figure = charts.accountants_dots(table["Accountant"], table["ε"])
-                plot(figure, "accountants", text.ACCOUNTANTS_ALT)
+                plot(charts.accountants_dots(table), "accountants", text.ACCOUNTANTS_ALT)
                 csv_button(table, "accountants")
             with rows:
                 text_table(charts.readable_accounts(table))
@@ -63,7 +64,8 @@ def attacks(item: Price, inputs: PlanInputs) -> None:
             asked = inputs.by_risk and inputs.by == "belief"  # the sidebar has this input already
             st.markdown(text.posterior(risk, inputs.prior if asked else number_with_slider(PRIOR)))
         with curve:
-            chart(charts.attacker(risk), "attacker", text.ROC_ALT, lambda: charts.roc_table(risk))
+            figure = attacker_roc(*risk.curve(), data.participants_found(risk))
+            chart(figure, "attacker", text.ROC_ALT, lambda: charts.roc_table(risk))
 
 
 def show_surface(cells: data.Surface | None, item: Price, solve: str) -> None:
@@ -97,10 +99,10 @@ def public_scores(item: Price) -> None:
             st.caption(usefulness.origin(use))
         with curve:
             figure = usefulness.chart(use, item.tightest_epsilon)
-            chart(figure, "usefulness", text.USEFULNESS_ALT, lambda: usefulness.table(use))
+            chart(figure, "usefulness", text.USEFULNESS_ALT, lambda: usefulness.SAMPLES[use].by_epsilon)
 
 
-def savings(item: Price, gain: data.Gain | None) -> None:
+def savings(item: Price, gain: pd.DataFrame | None) -> None:
     """Show the gain from full batches and from more epochs."""
     efficiency = item.plan.efficiency
     with card("How to spend less?"):
@@ -110,10 +112,8 @@ def savings(item: Price, gain: data.Gain | None) -> None:
             st.caption(text.efficiency(efficiency))
             st.markdown(text.more_epochs(gain))
         with curve:
-            if gain is None:
-                waiting()
-            else:
-                chart(charts.more_epochs(gain), "epochs", text.EPOCHS_ALT, lambda: charts.gain_table(gain))
+            figure = None if gain is None else charts.more_epochs(gain)
+            chart(figure, "epochs", text.EPOCHS_ALT, lambda: gain)
 
 
 def next_steps(item: Price, inputs: PlanInputs) -> None:

@@ -3,14 +3,14 @@
 import base64
 import functools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from dashboard.components.formats import at_most
-from dashboard.views.plan.data import Gain, Surface, participants_found
+from dashboard.views.plan.data import SIGNAL, Surface
 from vips_core import ACCOUNTANTS, AttackRisk, rounding
 from vips_core.kernels import Array
 from vips_core.privacy.accountants import Account
@@ -23,7 +23,6 @@ from vips_core.reports.figures import (
     PURPLE,
     VERMILION,
     Figure,
-    attacker_roc,
     figure,
     log_axis,
     log_ends,
@@ -37,38 +36,37 @@ _DECADES_FOR_LOG = 1.2  # range of ε, in decades, above which its axis is logar
 _LEAST_SPAN = 0.1  # least range of the batch axis, in decades: some plans allow one batch size only
 
 
-def accountants_dots(labels: Sequence[str], epsilons: Sequence[float]) -> Figure:
+def accountants_dots(accounts: pd.DataFrame) -> Figure:
     """Draw a dot at each accountant's finite ε, the first two in colour."""
-    known = [(label, value) for label, value in zip(labels, epsilons, strict=True) if math.isfinite(value)]
-    shown = [max(value, FOOT) for _, value in known]
-    low, high = math.log10(min(shown)), math.log10(max(shown))
+    known = accounts[np.isfinite(accounts["ε"])]
+    shown, texts = known["ε"].clip(lower=FOOT), known["ε"].map(at_most).tolist()
+    low, high = math.log10(shown.min()), math.log10(shown.max())
     room = max(high - low, 0.5)
-    dots = markers("", shown, [label for label, _ in known], BLUE, hover="%{y}: ε = %{text}") | {
-        "text": [at_most(value) for _, value in known],
-        "marker": {"size": 12, "color": [BLUE, VERMILION, *[GREY] * (len(known) - 2)]},
-    }
+    colours = [BLUE, VERMILION, *[GREY] * (len(known) - 2)]
+    marker, hover = {"size": 12, "color": colours}, "%{y}: ε = %{text}"
+    dots = markers("", shown, known["Accountant"], BLUE, hover=hover, text=texts, marker=marker)
     x = log_axis("ε (log scale)", low - 0.35 * room, high + 0.35 * room)
     y = {"autorange": "reversed", "automargin": True, "ticks": ""}
     values = [
         note(text, math.log10(value), row, xanchor="left", xshift=10)
-        for row, (text, value) in enumerate(zip(dots["text"], shown, strict=True))
+        for row, (text, value) in enumerate(zip(texts, shown, strict=True))
     ]
     layout = {"height": 60 + 38 * len(known), "showlegend": False, "margin": NO_LEGEND}
     return figure([dots], x, y, **layout, annotations=values)
 
 
-def epsilon_over_steps(curves: Mapping[str, tuple[Array, Array]], budget: float | None = None) -> Figure:
+def epsilon_over_steps(curves: Mapping[str, pd.DataFrame], budget: float | None = None) -> Figure:
     """Draw ε against iterations, one line for each accountant, and the target if there is one."""
-    lines = [(ACCOUNTANTS[name].label, *curve, *_LINES[name]) for name, curve in curves.items()]
+    lines = [(ACCOUNTANTS[name].label, curve, *_LINES[name]) for name, curve in curves.items()]
     if budget is not None:
-        ends = next(iter(curves.values()))[0][[0, -1]]
-        lines.append((f"Target ε = {budget:g}", ends, np.full(2, budget), PURPLE, "longdash"))
-    traces = [
-        line(label, steps, rounding.each_up(epsilons), colour, dash, f"{label}: ε = %{{y:.4g}}")
-        | {"mode": "lines" if steps[-1] > 1 else "markers"}
-        for label, steps, epsilons, colour, dash in lines
-    ]
-    low, high = log_ends(np.concatenate([epsilons for _, _, epsilons, _, _ in lines]), 0.1)
+        ends = next(iter(curves.values())).iloc[[0, -1]]
+        lines.append((f"Target ε = {budget:g}", ends.assign(**{"ε": budget}), PURPLE, "longdash"))
+    traces = []
+    for label, curve, colour, dash in lines:
+        steps, epsilons, hover = curve["Iterations"], rounding.each_up(curve["ε"]), f"{label}: ε = %{{y:.4g}}"
+        mode = "lines" if steps.iloc[-1] > 1 else "markers"
+        traces.append(line(label, steps, epsilons, colour, dash, hover, mode=mode))
+    low, high = log_ends(np.concatenate([curve["ε"] for _, curve, *_ in lines]), 0.1)
     y = log_axis("ε (log scale)", low, high) if high - low > _DECADES_FOR_LOG else axis("ε")
     x = axis("Iterations", rangemode="tozero")
     return figure(traces, x, {"rangemode": "tozero", **y}, hovermode="x unified")
@@ -158,21 +156,15 @@ def _level_labels(noise: Array, batches: Array, logs: Array) -> list[dict[str, A
     return labels
 
 
-def attacker(risk: AttackRisk) -> Figure:
-    """Draw the ROC of the best possible attack."""
-    return attacker_roc(*risk.curve(), participants_found(risk))
-
-
-def more_epochs(gain: Gain) -> Figure:
+def more_epochs(gain: pd.DataFrame) -> Figure:
     """Draw the signal-to-noise ratio against epochs at the same ε and batch size, relative to the plan's."""
-    epochs, factor = gain.epochs, gain.factor
+    epochs, _, factor = gain.to_numpy().T
     here = np.arange(epochs.size) == np.abs(factor - 1).argmin()
-    dots = {"size": np.where(here, 13, 7).tolist(), "color": np.where(here, VERMILION, BLUE).tolist()}
+    dots = {"size": np.where(here, 13, 7), "color": np.where(here, VERMILION, BLUE), "opacity": 1}
     curve = marked_line("", epochs, factor, BLUE, hover="%{x:.3g} epochs: ×%{y:.3g}", marker=dots)
-    curve["marker"]["opacity"] = 1
     x = log_axis("Epochs (log scale)", math.log10(epochs[0] / 1.4), math.log10(epochs[-1] * 1.4))
-    x |= {"tickvals": epochs.tolist(), "ticktext": [f"{value:.3g}" for value in epochs]}
-    y = axis("Signal-to-noise ratio, × now", rangemode="tozero")
+    x |= {"tickvals": epochs, "ticktext": [f"{value:.3g}" for value in epochs]}
+    y = axis(SIGNAL, rangemode="tozero")
     return figure([curve], x, y, height=280, showlegend=False, margin=NO_LEGEND)
 
 
@@ -191,23 +183,15 @@ def accounts_table(accounts: Mapping[str, Account]) -> pd.DataFrame:
 
 def readable_accounts(accounts: pd.DataFrame) -> pd.DataFrame:
     """Return the accountants' table with short numbers, and with notes beside the reasons."""
-    reasons = zip(accounts["Why it differs"], accounts["Note"], strict=True)
-    return pd.DataFrame(
-        {
-            "Accountant": accounts["Accountant"],
-            "ε": [at_most(epsilon) for epsilon in accounts["ε"]],
-            "Why it differs": [f"{why} *{note}*" if note else why for why, note in reasons],
-        }
-    )
+    notes = accounts["Note"].map(lambda note: f" *{note}*" if note else "")
+    why = accounts["Why it differs"] + notes
+    return accounts.assign(**{"ε": accounts["ε"].map(at_most), "Why it differs": why}).drop(columns="Note")
 
 
-def trajectories_table(curves: Mapping[str, tuple[Array, Array]]) -> pd.DataFrame:
+def trajectories_table(curves: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Return ε over the iterations, one row for each point."""
-    of_accountants = [
-        pd.DataFrame({"Accountant": ACCOUNTANTS[name].label, "Iterations": steps, "ε": epsilons})
-        for name, (steps, epsilons) in curves.items()
-    ]
-    return pd.concat(of_accountants, ignore_index=True)
+    labelled = {ACCOUNTANTS[name].label: curve for name, curve in curves.items()}
+    return pd.concat(labelled, names=["Accountant"]).reset_index("Accountant")
 
 
 def surface_table(surface: Surface) -> pd.DataFrame:
@@ -220,9 +204,3 @@ def surface_table(surface: Surface) -> pd.DataFrame:
 def roc_table(risk: AttackRisk) -> pd.DataFrame:
     """Return the attacker's ROC."""
     return pd.DataFrame(dict(zip(("False positive rate", "True positive rate"), risk.curve(), strict=True)))
-
-
-def gain_table(gain: Gain) -> pd.DataFrame:
-    """Return the effect of other numbers of epochs."""
-    ratio = "Signal-to-noise ratio, × now"
-    return pd.DataFrame({"Epochs": gain.epochs, "Noise σ": gain.noise, ratio: gain.factor})

@@ -2,16 +2,17 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-import streamlit as st
+import pandas as pd
 
 from dashboard.background import Later
 from dashboard.components.formats import at_most
 from dashboard.components.price import Price
 from dashboard.state import log_stops
 from dashboard.views.plan.form import BATCH, EPOCHS, NOISE, PlanInputs
-from vips_core import AttackRisk, PrivacyPlan, rounding
+from vips_core import ACCOUNTANTS, AttackRisk, PrivacyPlan, rounding
 from vips_core.kernels import Array
 from vips_core.privacy import calibration, moments
 from vips_core.privacy.accountants import Account
@@ -22,6 +23,7 @@ LARGE_EPSILON = 10.0  # ε above which published guarantees are rare and the pag
 USUAL_NOISE = (0.3, 30.0)  # range of σ on the surface: from ε far above 10 to ε far below 1 for most plans
 # Cells of the surface: equally far apart in logarithm, and far enough to be clicked.
 _CELLS = (1.0, 1.2, 1.5, 1.8, 2.2, 2.7, 3.3, 3.9, 4.7, 5.6, 6.8, 8.2)  # round values in a decade
+SIGNAL = "Signal-to-noise ratio, × now"  # column
 _TIMES_THE_EPOCHS = (0.25, 0.5, 1, 2, 4, 8, 16, 32)  # what a visitor might afford instead
 
 
@@ -61,23 +63,18 @@ def _plan_within_epochs(inputs: PlanInputs, batch: int) -> PrivacyPlan:
     return _plan(inputs, batch, epochs=inputs.epochs)
 
 
-def _plan(
-    inputs: PlanInputs, batch: int, epochs: float | None = None, steps: int | None = None
-) -> PrivacyPlan:
+def _plan(inputs: PlanInputs, batch: int, **length: Any) -> PrivacyPlan:
+    """Return the plan of this batch size, with its length as `epochs` or `steps`."""
+    noise = None if inputs.solve == NOISE.name else inputs.noise_multiplier
     return PrivacyPlan(
-        records=inputs.records,
-        expected_batch=batch,
-        epochs=epochs,
-        steps=steps,
-        noise_multiplier=None if inputs.solve == NOISE.name else inputs.noise_multiplier,
-        delta=inputs.delta,
+        records=inputs.records, expected_batch=batch, noise_multiplier=noise, delta=inputs.delta, **length
     )
 
 
-@st.cache_data(max_entries=2000, show_spinner=False)
-def all_accounts(plan: PrivacyPlan) -> dict[str, Account]:
+def all_accounts(item: Price) -> dict[str, Account]:
     """Return ε by every accountant."""
-    return plan.accounts()
+    missing = [name for name in ACCOUNTANTS if name not in item.accounts]
+    return {**item.accounts, **item.plan.accounts(missing)}
 
 
 def participants_found(risk: AttackRisk) -> list[tuple[float, float]]:
@@ -96,13 +93,14 @@ def cautions(item: Price) -> list[str]:
     return item.plan.warnings() + notes
 
 
-def trajectory(plan: PrivacyPlan, accountant: str, points: int) -> tuple[Array, Array]:
+def trajectory(plan: PrivacyPlan, accountant: str, points: int) -> pd.DataFrame:
     """Return ε after 1 to T steps, at about `points` of them."""
     steps = np.unique(np.linspace(1, plan.steps, points).round().astype(int))
-    return steps, np.array([plan.replace(steps=int(t)).epsilon(accountant) for t in steps])
+    epsilons = [plan.replace(steps=int(t)).epsilon(accountant) for t in steps]
+    return pd.DataFrame({"Iterations": steps, "ε": epsilons})
 
 
-def trajectories(plan: PrivacyPlan, later: Later) -> dict[str, tuple[Array, Array]]:
+def trajectories(plan: PrivacyPlan, later: Later) -> dict[str, pd.DataFrame]:
     """Return ε over the steps by moments, and by the slower accountants as soon as they are done."""
     curves = {"moments": trajectory(plan, "moments", 60)}
     for name, points in (("strong", 30), ("pld", 10)):
@@ -151,31 +149,20 @@ def surface_window(plan: PrivacyPlan, inputs: PlanInputs) -> tuple[int, float, f
     return plan.records, _epochs(plan, inputs), plan.delta, noise_range
 
 
-@dataclass(frozen=True)
-class Gain:
-    """Noise and relative signal-to-noise ratio of other numbers of epochs, at the same ε and S."""
-
-    epochs: Array
-    noise: Array
-    factor: Array
-
-
-def more_epochs(plan: PrivacyPlan) -> Gain:
-    """Return the gain from a quarter to 32 times the epochs, each with the noise that keeps ε by moments."""
-    others = [_at_same_epsilon(plan, round(times * plan.steps)) for times in _TIMES_THE_EPOCHS]
-    rows = [
-        (other.epochs, other.noise_multiplier, other.signal_to_noise / plan.signal_to_noise)
-        for other in others
-        if other is not None
-    ]
-    return Gain(*np.array(rows).T)
+def more_epochs(plan: PrivacyPlan) -> pd.DataFrame:
+    """Return the noise that keeps ε by moments, and its effect, at a quarter to 32 times the epochs."""
+    epsilon, rows = plan.epsilon("moments"), []
+    for times in _TIMES_THE_EPOCHS:
+        other = _at_epsilon(epsilon, plan, round(times * plan.steps))
+        if other is not None:
+            rows.append((other.epochs, other.noise_multiplier, other.signal_to_noise / plan.signal_to_noise))
+    return pd.DataFrame(rows, columns=["Epochs", "Noise σ", SIGNAL])
 
 
-def _at_same_epsilon(plan: PrivacyPlan, steps: int) -> PrivacyPlan | None:
-    """Return the plan of `steps` steps with the same ε by moments, or None if no noise gives it."""
+def _at_epsilon(epsilon: float, plan: PrivacyPlan, steps: int) -> PrivacyPlan | None:
+    """Return the plan of `steps` steps with this ε by moments, or None if no noise gives it."""
     if steps == plan.steps:
         return plan
-    epsilon = plan.epsilon("moments")
     if not (1 <= steps <= MOST_STEPS and epsilon > 0):
         return None
     try:

@@ -2,10 +2,12 @@
 
 from dataclasses import asdict
 
+import pandas as pd
+
 from dashboard.components.charts import WAITING
 from dashboard.components.formats import at_most, brief, number
 from dashboard.components.price import Price
-from dashboard.views.plan.data import FALSE_ALARMS, Gain, participants_found
+from dashboard.views.plan.data import FALSE_ALARMS, participants_found
 from dashboard.views.plan.form import BATCH, EPOCHS, NOISE, PlanInputs
 from vips_core import ACCOUNTANTS, AttackRisk, PrivacyPlan, rounding
 
@@ -96,21 +98,22 @@ def efficiency(share: float) -> str:
     )
 
 
-def more_epochs(gain: Gain | None) -> str:
+def more_epochs(gain: pd.DataFrame | None) -> str:
     """State the gain from about four times the epochs at the same ε and batch size."""
     if gain is None:
         return WAITING
-    here = int(abs(gain.factor - 1).argmin())
-    there = min(here + 2, gain.factor.size - 1)
+    epochs, noise, factor = gain.to_numpy().T
+    here = int(abs(factor - 1).argmin())
+    there = min(here + 2, factor.size - 1)
     if there == here:
         return "The accountants handle no more epochs at this batch size."
-    if gain.factor[there] < _A_GAIN:
+    if factor[there] < _A_GAIN:
         return "More epochs at the same ε and S gain nothing: the signal-to-noise ratio stays the same."
     return (
-        f"**More epochs at the same ε and S:** {brief(float(gain.epochs[there]))} instead of "
-        f"{brief(float(gain.epochs[here]))} need noise σ = {number(gain.noise[there])}. The signal-to-noise "
-        f"ratio is {number(gain.factor[there])} times as high, for "
-        f"{brief(float(gain.epochs[there] / gain.epochs[here]))} times the compute."
+        f"**More epochs at the same ε and S:** {brief(float(epochs[there]))} instead of "
+        f"{brief(float(epochs[here]))} need noise σ = {number(noise[there])}. The signal-to-noise ratio is "
+        f"{number(factor[there])} times as high, for {brief(float(epochs[there] / epochs[here]))} times the "
+        "compute."
     )
 
 

@@ -1,19 +1,19 @@
 """The scores that shipped runs at a plan's ε reached on the public samples."""
 
-import functools
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
+from dashboard.components.charts import score_by_epsilon
 from dashboard.components.formats import at_most, brief, number
 from dashboard.components.inputs import optional_number
 from dashboard.state import Choice, Number, log_stops
 from sample_data import lessons
 from vips_core.kernels import Array
 from vips_core.models.task import TASKS, Score
-from vips_core.reports.figures import BLUE, GREY, NO_LEGEND, VERMILION, Figure, figure, log_axis
-from vips_core.reports.traces import axis, band, line, marked_line, markers
+from vips_core.reports.figures import BLUE, VERMILION, Figure
+from vips_core.reports.traces import band, markers
 
 USE = Choice(
     "use",
@@ -36,7 +36,7 @@ WIDTHS = {
 
 @dataclass(frozen=True)
 class Sample:
-    """Results on one public sample.
+    """Runs of one model on a public sample.
 
     Attributes
     ----------
@@ -44,93 +44,84 @@ class Sample:
         Numbers of training records and of predictors, words or pixels.
     record, unit
         The nouns for these two.
-    model
-        The model, and the length of its training.
-    scores
-        Held-out scores by ε (rows) and seed (columns); the last row is without noise.
+    training
+        The model and the length of its training, in words.
+    column
+        The attribute of the shipped results with the held-out scores.
     """
 
-    score: Score
+    model: str
     data: str
     records: int
     record: str
     width: int
     unit: str
-    model: str
-    scores: Array
+    training: str
+    column: str
+
+    @property
+    def score(self) -> Score:
+        """The model's most important score."""
+        task = TASKS[self.model]
+        return task.scores[task.validation_score]
 
     @property
     def name(self) -> str:
         """The short name of the score."""
         return self.score.name.split(" (")[0]
 
+    @property
+    def scores(self) -> Array:
+        """Held-out scores by ε (rows) and seed (columns); the last row is without noise."""
+        return np.asarray(getattr(lessons.load(), self.column))
 
-@functools.cache
-def sample(use: str) -> Sample:
-    """Return the results on the sample for a use."""
-    results = lessons.load()
-    if use == "risk":
-        size = (4_204, "people", 44, "predictors", "logistic regression, 16 steps")
-        return Sample(_score("logistic"), "NHANES stroke", *size, results.auc)
-    if use == "topics":
-        size = (19_070, "texts", 6_000, "different words", f"{lessons.TOPICS} topics, 20 steps")
-        return Sample(_score("lda"), "State of the Union", *size, results.perplexity)
-    size = (lessons.TRAIN_IMAGES, "images", 784, "pixels", f"{lessons.HIDDEN} hidden units, 12 steps")
-    return Sample(_score("sbn"), "MNIST digits", *size, results.accuracy)
-
-
-def _score(model: str) -> Score:
-    return TASKS[model].scores[TASKS[model].validation_score]
+    @property
+    def by_epsilon(self) -> pd.DataFrame:
+        """Median, lowest and highest score over the seeds, one row for each ε."""
+        tried = self.scores[:-1]
+        spread = {"lowest": tried.min(axis=1), "highest": tried.max(axis=1)}
+        return pd.DataFrame(
+            {"ε": EPSILONS, f"Held-out {self.name}, median": np.median(tried, axis=1), **spread}
+        )
 
 
 EPSILONS = np.array(lessons.EPSILONS[:-1])
+_TOPICS, _HIDDEN = f"{lessons.TOPICS} topics, 20 steps", f"{lessons.HIDDEN} hidden units, 12 steps"
+_WEIGHTS = "logistic regression, 16 steps"
+SAMPLES = {
+    "risk": Sample("logistic", "NHANES stroke", 4_204, "people", 44, "predictors", _WEIGHTS, "auc"),
+    "topics": Sample(
+        "lda", "State of the Union", 19_070, "texts", 6_000, "different words", _TOPICS, "perplexity"
+    ),
+    "images": Sample(
+        "sbn", "MNIST digits", lessons.TRAIN_IMAGES, "images", 784, "pixels", _HIDDEN, "accuracy"
+    ),
+}
 
 
 def expected(use: str, epsilon: float) -> tuple[float, float, float]:
     """Return the median, lowest and highest score at an ε, interpolated in log ε."""
-    tried = sample(use).scores[:-1]
-    at = np.log(np.clip(epsilon, EPSILONS[0], EPSILONS[-1]))
-    low, middle, high = (
-        float(np.interp(at, np.log(EPSILONS), values))
-        for values in (tried.min(axis=1), np.median(tried, axis=1), tried.max(axis=1))
-    )
+    tried, *columns = SAMPLES[use].by_epsilon.to_numpy().T
+    at = np.clip(epsilon, tried[0], tried[-1])
+    middle, low, high = (float(np.interp(np.log(at), np.log(tried), column)) for column in columns)
     return middle, low, high
 
 
 def chart(use: str, epsilon: float) -> Figure:
     """Draw the score against ε with its range over seeds, the level without privacy, and this plan."""
-    of = sample(use)
-    tried, free = of.scores[:-1], float(np.median(of.scores[-1]))
-    middle = np.median(tried, axis=1)
-    at = float(np.clip(epsilon, EPSILONS[0], EPSILONS[-1]))
-    traces = [
-        band(EPSILONS, tried.min(axis=1), tried.max(axis=1), BLUE),
-        marked_line("Private", EPSILONS, middle, BLUE, hover=f"ε = %{{x}}: {of.name} %{{y:.3g}}"),
-        line("Without privacy", EPSILONS[[0, -1]], [free, free], GREY, "dash"),
-        markers(
-            "This plan",
-            [at],
-            [expected(use, epsilon)[0]],
-            VERMILION,
-            "diamond",
-            hover=f"This plan: {of.name} %{{y:.3g}}",
-        ),
-    ]
-    traces[-1]["marker"]["size"] = 14
-    x = log_axis("ε (log scale)", np.log10(EPSILONS[0]) - 0.05, np.log10(EPSILONS[-1]) + 0.05)
-    return figure(traces, x, axis(f"Held-out {of.name}"), height=320, margin={**NO_LEGEND, "t": 36})
-
-
-def table(use: str) -> pd.DataFrame:
-    """Return the scores on a public sample, one row for each tested ε."""
-    tried, score = sample(use).scores[:-1], f"Held-out {sample(use).name}"
-    columns = {"ε": EPSILONS, f"{score}, median": np.median(tried, axis=1)}
-    return pd.DataFrame(columns | {"lowest": tried.min(axis=1), "highest": tried.max(axis=1)})
+    of = SAMPLES[use]
+    tried, _, low, high = of.by_epsilon.to_numpy().T
+    drawn = score_by_epsilon(lessons.EPSILONS, of.scores, of.name)
+    at, middle = float(np.clip(epsilon, tried[0], tried[-1])), expected(use, epsilon)[0]
+    diamond = {"size": 14, "color": VERMILION, "symbol": "diamond"}
+    here = markers("This plan", [at], [middle], VERMILION, hover="This plan: %{y:.3g}", marker=diamond)
+    traces = [band(tried, low, high, BLUE), *drawn["data"], here]
+    return {"data": traces, "layout": drawn["layout"] | {"height": 320}}
 
 
 def sentence(use: str, epsilon: float) -> str:
     """State the score that runs at this ε reached."""
-    of, (middle, low, high) = sample(use), expected(use, epsilon)
+    of, (middle, low, high) = SAMPLES[use], expected(use, epsilon)
     free = float(np.median(of.scores[-1]))
     near = min(max(epsilon, EPSILONS[0]), EPSILONS[-1])
     tried = "" if near in EPSILONS else ", interpolated between the tested ε"
@@ -147,8 +138,8 @@ def origin(use: str) -> str:
     """Describe the runs behind the numbers."""
     epsilons = f"{', '.join(f'{epsilon:g}' for epsilon in EPSILONS[:-1])} and {EPSILONS[-1]:g}"
     return (
-        f"Seeded runs that come with the project and that Learn shows too: VIPS, improved "
-        f"({sample(use).model}), with full batches, at δ = {brief(lessons.DELTA)} and "
+        "Seeded runs that ship with the project, the same as in Learn: VIPS, improved "
+        f"({SAMPLES[use].training}), full batches, δ = {brief(lessons.DELTA)}, "
         f"ε = {epsilons}. Your own data may give better or worse scores: this is a first guess before any "
         "budget is spent. Frontier compares methods."
     )
@@ -156,7 +147,7 @@ def origin(use: str) -> str:
 
 def distance(use: str, records: int, width: int | None) -> str:
     """Compare the size of the visitor's data with the sample's, and state what to expect."""
-    of = sample(use)
+    of = SAMPLES[use]
     people = _side(records, of.records)  # at the same ε, noise per person falls as N grows
     wide = 0 if width is None else -_side(width, of.width)  # more numbers share the same budget
     yours = f"{records:,} {of.record}" + ("" if width is None else f" and {width:,} {of.unit}")
@@ -181,6 +172,6 @@ def _outlook(people: int, wide: int) -> str:
 
 def ask_width(use: str) -> None:
     """Offer an input for the number of predictors, words or pixels."""
-    unit = sample(use).unit
+    unit = SAMPLES[use].unit
     help = "For the comparison with the public sample. It does not change the protection."
-    optional_number(WIDTHS[use], f"Enter the number of {unit}", help, sample(use).width)
+    optional_number(WIDTHS[use], f"Enter the number of {unit}", help, SAMPLES[use].width)

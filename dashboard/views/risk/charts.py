@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dashboard.views.risk.data import RATES, Scored, wilson
+from dashboard.views.risk.data import ENDS, Scored
 from vips_core.models.task import NON_PRIVATE, TASKS
 from vips_core.reports.figures import (
     GREY,
@@ -20,7 +20,7 @@ from vips_core.reports.figures import (
     figure,
     guessing,
 )
-from vips_core.reports.traces import axis, band, line, marked_line, markers, note
+from vips_core.reports.traces import Trace, axis, band, line, marked_line, markers, note
 
 _STYLES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 _DASHES = dict(zip(TASKS["logistic"].methods, _STYLES, strict=True))
@@ -28,27 +28,17 @@ _DASHES = dict(zip(TASKS["logistic"].methods, _STYLES, strict=True))
 _SPREAD = 1e-6  # range over reruns, in log odds, above which they differ
 _ROW = 26  # pixels of a predictor, and of a method in it
 _LINE = 20  # characters in each of two lines of a predictor's name: more would leave no room for the chart
-ABOVE = {"xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "bottom"}
 
 
-def roc(scores: Mapping[str, Scored]) -> Figure:
-    """ROC curves with their bands; guessing as reference."""
-    bands = [
-        band(RATES, scored.low, scored.high, METHOD_COLOURS[method], 0.11, legendgroup=method)
-        for method, scored in scores.items()
-    ]
-    lines = [
-        line(
-            METHOD_NAMES[method],
-            RATES,
-            scored.curve,
-            METHOD_COLOURS[method],
-            _DASHES[method],
-            hover=f"{METHOD_NAMES[method]}: %{{y:.0%}} found",
-            legendgroup=method,
-        )
-        for method, scored in scores.items()
-    ]
+def roc(curves: Mapping[str, pd.DataFrame]) -> Figure:
+    """Draw the ROC curves with their bands, and the diagonal of guessing."""
+    bands, lines = [], []
+    for method, curve in curves.items():
+        rates, found, low, high = curve.to_numpy().T
+        name, colour, dash = METHOD_NAMES[method], METHOD_COLOURS[method], _DASHES[method]
+        bands.append(band(rates, low, high, colour, 0.11, legendgroup=method))
+        hover = f"{name}: %{{y:.0%}} found"
+        lines.append(line(name, rates, found, colour, dash, hover, legendgroup=method))
     shares = {"range": [-0.01, 1.02], "tickformat": ".0%", "tickvals": [0, 0.25, 0.5, 0.75, 1]}
     x = axis("Non-cases falsely flagged (false positive rate)", **shares)
     y = axis("Cases found (true positive rate)", **shares)
@@ -56,93 +46,81 @@ def roc(scores: Mapping[str, Scored]) -> Figure:
 
 
 def aucs(scores: Mapping[str, Scored], tall: bool) -> Figure:
-    """AUC of each method with its interval; one half is guessing. Tall beside another chart."""
-    points = [_with_interval(method, scored.auc, *scored.interval) for method, scored in scores.items()]
-    ends = [end for scored in scores.values() for end in scored.interval]
+    """Draw each method's AUC with its interval; `tall` if another chart stands beside it."""
+    rows = [(method, scored.auc, *scored.interval) for method, scored in scores.items()]
+    ends = [end for _, *interval in rows for end in interval]
     x = axis("Held-out AUC", range=[min(0.5, *ends) - 0.02, max(0.5, *ends) + 0.02])
     layout = _reference(0.5, "guessing")
     layout["annotations"] += [
-        note(f"{scored.auc:.3f}", scored.auc, len(scores) - 1 - row, yshift=13)
-        for row, scored in enumerate(scores.values())
+        note(f"{auc:.3f}", auc, len(rows) - 1 - row, yshift=13) for row, (_, auc, *_) in enumerate(rows)
     ]
-    return _side_by_side(points, x, HEIGHT if tall else 90 + 46 * len(scores), layout)
+    return _row_each(rows, "%{x:.3f}", x, HEIGHT if tall else 90 + 46 * len(scores), layout)
 
 
-def calibration(scores: Mapping[str, Scored]) -> tuple[Figure, int]:
-    """Predicted against observed risk, one panel for each method; also the number of groups off the axis."""
-    guiding = [scored.calibration for scored in guides(scores)]
-    ends = [max(wilson(g.observed, g.records)[1].max(), g.predicted.max()) for g in guiding]
-    top = min(1.0, 1.05 * float(max(ends)))
-    columns, rows = min(2, len(scores)), -(-len(scores) // 2)
-    width, height = 1 / columns, 1 / rows
+def calibration(groups: Mapping[str, pd.DataFrame]) -> tuple[Figure, int]:
+    """Draw predicted against observed risk, a panel for each method, and count the groups off the axis."""
+    top = min(1.0, 1.05 * max(part[["Predicted", ENDS[1]]].max(axis=None) for part in _guides(groups)))
     traces, panels, names, off = [], {}, [], 0
-    for place, (method, scored) in enumerate(scores.items()):
+    for place, (method, table) in enumerate(groups.items()):
         number = str(place + 1) if place else ""
-        groups, edge = scored.calibration, scored.calibration.predicted > top
-        low, high = wilson(groups.observed, groups.records)
+        predicted, observed, low, high, people, cases = table.to_numpy().T
+        edge = predicted > top
         off += int(edge.sum())
-        points = dots(method, np.minimum(groups.predicted, top), groups.observed)
-        points["marker"]["symbol"] = np.where(edge, "triangle-right", METHOD_SYMBOLS[method])
-        cases = np.rint(groups.observed * groups.records)
-        points |= {
-            "error_y": _bars(method, groups.observed - low, high - groups.observed) | {"thickness": 1.2},
-            "customdata": np.column_stack([groups.predicted, cases, groups.records]),
-            "hovertemplate": f"{METHOD_NAMES[method]}: predicted %{{customdata[0]:.1%}}, observed "
-            "%{y:.1%} (%{customdata[1]:,.0f} of %{customdata[2]:,.0f})<extra></extra>",
-        }
         panel = {"xaxis": f"x{number}", "yaxis": f"y{number}"}
-        traces += [points | panel, guessing("As predicted", top) | panel]
-        left, upper = place % 2 * width, 1 - place // 2 * height
-        across, up = (
-            [left + 0.16 * width, left + 0.96 * width],
-            [upper - 0.78 * height, upper - 0.08 * height],
+        points = _dots(
+            method,
+            np.minimum(predicted, top),
+            observed,
+            f"{METHOD_NAMES[method]}: predicted %{{customdata[0]:.1%}}, observed %{{y:.1%}} "
+            "(%{customdata[1]:,.0f} of %{customdata[2]:,.0f})",
+            symbol=np.where(edge, "triangle-right", METHOD_SYMBOLS[method]),
+            error_y=_bars(method, observed - low, high - observed) | {"thickness": 1.2},
+            customdata=np.column_stack([predicted, cases, people]),
         )
+        traces += [points | panel, guessing("As predicted", top) | panel]
         shares = {"range": [-0.02 * top, 1.02 * top], "tickformat": ".0%", "nticks": 4, "fixedrange": True}
-        panels[f"xaxis{number}"] = axis("Predicted", **shares, domain=across, anchor=f"y{number}")
-        title = "" if place % 2 else "Observed"  # beside another panel it would lie on that one
-        panels[f"yaxis{number}"] = axis(title, **shares, domain=up, anchor=f"x{number}")
-        names.append(note(METHOD_NAMES[method], across[0], up[1], **ABOVE))
-    layout = {"showlegend": False, "height": max(HEIGHT, 250 * rows), "annotations": names}
-    layout["margin"] = {"l": 48, "b": 16}  # of the axes, which hang on panels
+        panels[f"xaxis{number}"] = axis("Predicted", **shares)
+        title = "" if place % 2 else "Observed"  # on the right, it would lie on the left panel
+        panels[f"yaxis{number}"] = axis(title, **shares)
+        corner = {"xref": f"x{number} domain", "yref": f"y{number} domain"}
+        names.append(note(METHOD_NAMES[method], 0, 1, xanchor="left", yanchor="bottom", **corner))
+    rows, columns = -(-len(groups) // 2), min(2, len(groups))
+    grid = {"rows": rows, "columns": columns, "pattern": "independent", "xgap": 0.25, "ygap": 0.4}
+    layout = {"showlegend": False, "height": max(HEIGHT, 250 * rows), "annotations": names, "grid": grid}
     return figure(traces, panels.pop("xaxis"), panels.pop("yaxis"), **panels, **layout), off
 
 
 def person(risks: pd.DataFrame, share: float | None) -> Figure:
-    """One person's risk by each method; the line is the held-out share of cases."""
-    points = [
-        _with_interval(row.method, row.risk, row.low, row.high)
-        | {"hovertemplate": "%{y}: risk %{x:.2%}<extra></extra>"}
-        for row in risks.itertuples()
-    ]
+    """Draw one person's risk by each method; the line marks the held-out share of cases."""
     most = float(risks[["risk", "high"]].max(axis=None))
     end = 1.05 * most if share is None else max(1.05 * most, 1.6 * share)
     layout = {} if share is None else _reference(share, f"{share:.1%} of held-out people")
     x = axis("Risk", range=[-0.02 * most, end], tickformat=".0%")
-    return _side_by_side(points, x, 100 + 44 * len(risks), layout)
+    rows = risks[["method", "risk", "low", "high"]].itertuples(index=False)
+    return _row_each(list(rows), "risk %{x:.2%}", x, 100 + 44 * len(risks), layout)
 
 
-def _with_interval(method: str, value: float, low: float, high: float) -> dict[str, Any]:
-    """Return the mark of a method in a row of its own; an interval that is NaN has no bar."""
-    below, above = np.nan_to_num([value - low, high - value]).clip(0)
-    return dots(method, [value], [METHOD_NAMES[method]], [below], [above])
-
-
-def _side_by_side(
-    points: list[dict[str, Any]], x: dict[str, Any], height: int, layout: dict[str, Any]
+def _row_each(
+    values: Sequence[tuple[str, float, float, float]], hover: str, x: dict[str, Any], height: int, layout: Any
 ) -> Figure:
-    """Return a chart with a row for each method, the first on top."""
-    names = [name for point in points for name in point["y"]]
+    """Return a chart with a row for each method, the first on top: a value and its interval, unless NaN."""
+    points = []
+    for method, value, low, high in values:
+        below, above = np.nan_to_num([value - low, high - value]).clip(0)
+        interval = _bars(method, [below], [above])
+        points.append(_dots(method, [value], [METHOD_NAMES[method]], f"%{{y}}: {hover}", error_x=interval))
+    names = [METHOD_NAMES[method] for method, *_ in values]
     y = {"categoryorder": "array", "categoryarray": names[::-1], "showgrid": False, "ticks": ""}
     y["range"] = [-0.6, len(names) - 0.3]
     return figure(points, x, y, showlegend=False, margin={"t": 24}, height=height, **layout)
 
 
 def forest(table: pd.DataFrame, features: Sequence[str]) -> tuple[Figure, int]:
-    """Coefficients with credible intervals, and reruns below them; also the number off the axis."""
+    """Draw coefficients with credible intervals and ranges over reruns, and count those off the axis."""
     methods = list(dict.fromkeys(table["method"]))
     shown = table[table["feature"].isin(features)]
     shown = shown.assign(name=shown["feature"].map(_escaped))
-    guide = pd.concat(guides(dict(list(shown.groupby("method", sort=False)))))
+    guide = pd.concat(_guides(dict(list(shown.groupby("method", sort=False)))))
     limit = 1.1 * float(np.nanmax(np.abs(guide[["mean", "low", "high", "least", "greatest"]].to_numpy())))
     place = {feature: -float(row) for row, feature in enumerate(features)}
     offsets = 0.6 * (0.5 - (np.arange(len(methods)) + 0.5) / len(methods))
@@ -184,32 +162,36 @@ def _in_two_lines(name: str) -> str:
     return "<br>".join(map(_escaped, textwrap.wrap(name, _LINE, max_lines=2, placeholder="…")))
 
 
-def _credible(method: str, rows: pd.DataFrame, at: pd.Series) -> dict[str, Any]:
-    """Estimates, with thick bars if there is a posterior."""
-    points = dots(method, rows["mean"], at, rows["mean"] - rows["low"], rows["high"] - rows["mean"])
+def _credible(method: str, rows: pd.DataFrame, at: pd.Series) -> Trace:
+    """Return the estimates, with thick bars where there is a posterior."""
     interval = "90% credible interval" if rows["low"].notna().any() else "estimate alone"
-    return points | {
-        "name": f"{METHOD_NAMES[method]}: {interval}",
-        "customdata": rows[["name", "low", "high"]].to_numpy(),
-        "hovertemplate": "%{customdata[0]}: %{x:.2f} (%{customdata[1]:.2f} to %{customdata[2]:.2f})"
-        "<extra></extra>",
-    }
+    return _dots(
+        method,
+        rows["mean"],
+        at,
+        "%{customdata[0]}: %{x:.2f} (%{customdata[1]:.2f} to %{customdata[2]:.2f})",
+        name=f"{METHOD_NAMES[method]}: {interval}",
+        customdata=rows[["name", "low", "high"]].to_numpy(),
+        error_x=_bars(method, rows["mean"] - rows["low"], rows["high"] - rows["mean"]),
+    )
 
 
-def _edge(method: str, rows: pd.DataFrame, at: pd.Series, limit: float, alone: bool) -> dict[str, Any]:
-    """Estimates beyond the axis, as triangles that point outwards; in the legend if alone."""
-    points = dots(method, limit * np.sign(rows["mean"]), at)
-    points["marker"]["symbol"] = np.where(rows["mean"] > 0, "triangle-right", "triangle-left")
-    return points | {
-        "name": f"{METHOD_NAMES[method]}: beyond the axis",
-        "showlegend": alone,
-        "customdata": rows[["name", "mean"]].to_numpy(),
-        "hovertemplate": "%{customdata[0]}: %{customdata[1]:.3g}<extra></extra>",
-    }
+def _edge(method: str, rows: pd.DataFrame, at: pd.Series, limit: float, alone: bool) -> Trace:
+    """Return estimates beyond the axis as triangles at its edge, in the legend if no other is shown."""
+    return _dots(
+        method,
+        limit * np.sign(rows["mean"]),
+        at,
+        "%{customdata[0]}: %{customdata[1]:.3g}",
+        name=f"{METHOD_NAMES[method]}: beyond the axis",
+        symbol=np.where(rows["mean"] > 0, "triangle-right", "triangle-left"),
+        showlegend=alone,
+        customdata=rows[["name", "mean"]].to_numpy(),
+    )
 
 
-def _reruns(method: str, rows: pd.DataFrame, at: pd.Series) -> dict[str, Any]:
-    """Range of estimates over reruns: thin, dotted, with ticks, unlike a credible interval."""
+def _reruns(method: str, rows: pd.DataFrame, at: pd.Series) -> Trace:
+    """Return the ranges over reruns, thin, dotted and with ticks, unlike credible intervals."""
     gap = np.full(len(rows), np.nan)
     colour = METHOD_COLOURS[method]
     return marked_line(
@@ -223,7 +205,7 @@ def _reruns(method: str, rows: pd.DataFrame, at: pd.Series) -> dict[str, Any]:
     )
 
 
-def guides(by_method: Mapping[str, Any]) -> list[Any]:
+def _guides(by_method: Mapping[str, Any]) -> list[Any]:
     """Return what the axis must show: the first method and the non-private one.
 
     The paper's variant can be so far off that nothing else would be visible.
@@ -232,17 +214,10 @@ def guides(by_method: Mapping[str, Any]) -> list[Any]:
     return [item for method, item in by_method.items() if method in (first, NON_PRIVATE)]
 
 
-def dots(method: str, x: Any, y: Any, below: Any = None, above: Any = None) -> dict[str, Any]:
-    """Return the marks of a method, with bars in its colour if there are intervals."""
-    trace = markers(
-        METHOD_NAMES[method],
-        x,
-        y,
-        METHOD_COLOURS[method],
-        METHOD_SYMBOLS[method],
-        hover="%{y}: %{x:.3f}",
-    )
-    return trace if below is None else trace | {"error_x": _bars(method, below, above)}
+def _dots(method: str, x: Any, y: Any, hover: str, **more: Any) -> Trace:
+    """Return the marks of a method; `more` may have a symbol for each of them."""
+    symbol = more.pop("symbol", METHOD_SYMBOLS[method])
+    return markers(METHOD_NAMES[method], x, y, METHOD_COLOURS[method], symbol, hover=hover) | more
 
 
 def _bars(method: str, below: Any, above: Any) -> dict[str, Any]:

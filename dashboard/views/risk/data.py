@@ -3,9 +3,8 @@
 AUC, log loss and coefficients are those of the run's result; only what it does not hold is computed here.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -26,6 +25,7 @@ from vips_core.sweeps.grid import Sweep
 
 LEVEL = 0.9  # of every interval on the page
 RATES = np.linspace(0, 1, 101)  # false positive rates of the ROC curves
+ENDS = ("low (90%)", "high (90%)")  # columns of an interval
 GROUPS = 10  # of equal size, in the calibration chart
 MOST_RERUNS = 30  # runs whose coefficients are read for the range over reruns
 INTERCEPT = "intercept"
@@ -38,23 +38,34 @@ class Scored:
 
     Attributes
     ----------
-    curve
-        Share of cases found at each of `RATES`; `low` and `high` are its band.
+    scores
+        The scores of the run's result, by name.
+    interval
+        Ends of the AUC's confidence interval.
+    roc
+        Share of cases found at each of `RATES`, with its band.
     calibration
-        Predicted against observed risk in groups of equal size.
+        Predicted against observed risk in groups of equal size, with its Wilson interval.
     """
 
     people: int
     cases: int
-    curve: Array
-    low: Array
-    high: Array
-    auc: float
-    interval: tuple[float, float]
-    calibration: scores.Calibration
     predicted_cases: float
-    log_loss: float
+    scores: Mapping[str, float]
+    interval: tuple[float, float]
+    roc: pd.DataFrame
+    calibration: pd.DataFrame
     constant_log_loss: float
+
+    @property
+    def auc(self) -> float:
+        """The area under the ROC curve."""
+        return self.scores["AUC"]
+
+    @property
+    def log_loss(self) -> float:
+        """The mean of −log P(label)."""
+        return self.scores["log loss"]
 
     @property
     def failed(self) -> bool:
@@ -62,28 +73,25 @@ class Scored:
         return self.log_loss >= self.constant_log_loss
 
 
+@st.cache_data(max_entries=64, show_spinner=False, hash_funcs={Finished: lambda run: run.run.id})
 def scored(run: Finished) -> Scored:
     """Return a run's scores and curves on held-out people; the bootstrap runs once for all visitors."""
-    return _scored(run.run.id, run)
-
-
-@st.cache_data(max_entries=64, show_spinner=False)
-def _scored(run_id: str, _run: Finished) -> Scored:
-    labels, risks = _run.data.test.y, probabilities(_run, _run.data.test)
-    held_out = _run.result["held_out"]
-    roc = scores.roc_of(labels, risks)
-    low, high = scores.roc_band(labels, risks, RATES, LEVEL)
+    labels, risks = run.data.test.y, probabilities(run, run.data.test)
+    roc, groups = scores.roc_of(labels, risks), scores.calibration_of(labels, risks, GROUPS)
+    found = np.interp(RATES, roc.false_positive_rate, roc.true_positive_rate)
+    curve = {"False positive rate": RATES, "True positive rate": found}
+    band = scores.roc_band(labels, risks, RATES, LEVEL)
+    cases = np.rint(groups.observed * groups.records).astype(int)
+    calibration = {"Predicted": groups.predicted, "Observed": groups.observed}
+    calibration |= dict(zip(ENDS, wilson(groups.observed, groups.records), strict=True))
     return Scored(
         people=len(labels),
         cases=int(labels.sum()),
-        curve=np.interp(RATES, roc.false_positive_rate, roc.true_positive_rate),
-        low=low,
-        high=high,
-        auc=held_out["AUC"],
-        interval=scores.auc_interval(labels, risks, LEVEL),
-        calibration=scores.calibration_of(labels, risks, GROUPS),
         predicted_cases=float(risks.sum()),
-        log_loss=held_out["log loss"],
+        scores=run.result["held_out"],
+        interval=scores.auc_interval(labels, risks, LEVEL),
+        roc=pd.DataFrame(curve | dict(zip(ENDS, band, strict=True))),
+        calibration=pd.DataFrame(calibration | {"People": groups.records.astype(int), "Cases": cases}),
         constant_log_loss=scores.constant_log_loss(labels),
     )
 
@@ -100,38 +108,24 @@ def probabilities(run: Finished, rows: Table) -> Array:
     return np.asarray(expit(rows.x @ run.tables["coefficients"]["mean"].to_numpy()))
 
 
-def risk_intervals(run: Finished, rows: Table) -> Array | None:
-    """Return credible intervals of each person's risk, None where a run has no posterior."""
-    if run.fit is None or not isinstance(run.fit.model, BayesianLogistic):
-        return None
-    return np.asarray(run.fit.model.risk_intervals(run.fit, rows, LEVEL))
-
-
-def auc_table(scores: Mapping[str, Scored]) -> pd.DataFrame:
-    """Return each method's AUC with its interval."""
-    return pd.DataFrame(
-        [
-            {
-                "Method": METHOD_NAMES[method],
-                "AUC": scored_run.auc,
-                "low (90%)": scored_run.interval[0],
-                "high (90%)": scored_run.interval[1],
-                "Log loss": scored_run.log_loss,
-                "Predicted cases": scored_run.predicted_cases,
-                "Cases": scored_run.cases,
-                "People": scored_run.people,
-            }
-            for method, scored_run in scores.items()
-        ]
-    )
+def scores_table(scores: Mapping[str, Scored]) -> pd.DataFrame:
+    """Return each method's held-out scores, with the interval of the AUC."""
+    rows = []
+    for method, run in scores.items():
+        interval = dict(zip(("AUC, low (90%)", "AUC, high (90%)"), run.interval, strict=True))
+        counts = {"Predicted cases": run.predicted_cases, "Cases": run.cases, "People": run.people}
+        named = {name[:1].upper() + name[1:]: score for name, score in run.scores.items()}
+        rows.append({"Method": METHOD_NAMES[method], **named, **interval, **counts})
+    return pd.DataFrame(rows)
 
 
 def person_table(runs: Mapping[str, Finished], row: Table) -> pd.DataFrame:
     """Return one person's risk by each method, with its interval where there is a posterior."""
     rows = []
     for method, run in runs.items():
-        ends = risk_intervals(run, row)
-        low, high = (np.nan, np.nan) if ends is None else ends[0]
+        low = high = np.nan
+        if run.fit is not None and isinstance(run.fit.model, BayesianLogistic):
+            [(low, high)] = run.fit.model.risk_intervals(run.fit, row, LEVEL)
         rows.append({"method": method, "risk": probabilities(run, row)[0], "low": low, "high": high})
     return pd.DataFrame(rows)
 
@@ -142,39 +136,10 @@ def readable_person(risks: pd.DataFrame) -> pd.DataFrame:
     return risks.assign(method=risks["method"].map(METHOD_NAMES)).rename(columns=names)
 
 
-def roc_table(scores: Mapping[str, Scored]) -> pd.DataFrame:
-    """Return the curves and their bands."""
-
-    def rows(run: Scored) -> dict[str, Array]:
-        curve = {"False positive rate": RATES, "True positive rate": run.curve}
-        return curve | {"low (90%)": run.low, "high (90%)": run.high}
-
-    return _by_method(scores, rows)
-
-
-def calibration_table(scores: Mapping[str, Scored]) -> pd.DataFrame:
-    """Return each group's predicted and observed risk, Wilson interval, people and cases."""
-
-    def rows(run: Scored) -> dict[str, Array]:
-        groups = run.calibration
-        low, high = wilson(groups.observed, groups.records)
-        return {
-            "Predicted": groups.predicted,
-            "Observed": groups.observed,
-            "low (90%)": low,
-            "high (90%)": high,
-            "People": groups.records.astype(int),
-            "Cases": np.rint(groups.observed * groups.records).astype(int),
-        }
-
-    return _by_method(scores, rows)
-
-
-def _by_method(scores: Mapping[str, Scored], rows: Callable[[Scored], Mapping[str, Any]]) -> pd.DataFrame:
-    """Return the rows of every method in one table."""
-    return pd.concat(
-        [pd.DataFrame({"Method": METHOD_NAMES[method], **rows(run)}) for method, run in scores.items()]
-    )
+def by_method(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Return one table of every method's rows."""
+    named = {METHOD_NAMES[method]: table for method, table in tables.items()}
+    return pd.concat(named, names=["Method"]).reset_index("Method")
 
 
 def wilson(share: Array, people: Array) -> tuple[Array, Array]:
@@ -224,8 +189,7 @@ def _unseeded(request: Mapping[str, object]) -> dict[str, object]:
 def largest(table: pd.DataFrame, count: int) -> list[str]:
     """Return the features with the largest coefficients of the first method, largest first."""
     first = table[(table["method"] == table["method"].iloc[0]) & (table["feature"] != INTERCEPT)]
-    order = first["mean"].abs().sort_values(ascending=False).index
-    return list(first.loc[order, "feature"].head(count))
+    return list(first.sort_values("mean", key=abs, ascending=False)["feature"].head(count))
 
 
 def coefficients_table(table: pd.DataFrame) -> pd.DataFrame:

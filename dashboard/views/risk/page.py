@@ -32,14 +32,16 @@ def _scores(scores: dict[str, data.Scored], data_set: DataSet) -> None:
     first, exhibit = next(iter(useful.values())), data.sweep_exhibit(data_set.name)
     left, right = st.columns(2, gap="medium")
     with left, card("Finding cases among held-out people", text.roc(first)):
-        chart(charts.roc(scores), "roc", text.ROC_ALT, lambda: data.roc_table(scores))
-    figure, beyond = charts.calibration(useful)
+        curves = {method: run.roc for method, run in scores.items()}
+        chart(charts.roc(curves), "roc", text.ROC_ALT, lambda: data.by_method(curves))
+    figure, beyond = charts.calibration({method: run.calibration for method, run in useful.items()})
     with right, card("Predicted and observed risk", text.calibration(first, beyond)):
-        chart(figure, "calibration", text.CALIBRATION_ALT, lambda: data.calibration_table(scores))
+        groups = {method: run.calibration for method, run in scores.items()}
+        chart(figure, "calibration", text.CALIBRATION_ALT, lambda: data.by_method(groups))
     left, right = st.columns(2, gap="medium") if exhibit else (st.container(), st.empty())
     with left, card("Area under the curve", text.AUC_CAPTION):
         figure = charts.aucs(scores, exhibit is not None)
-        chart(figure, "auc", text.auc_alt(scores), lambda: data.auc_table(scores))
+        chart(figure, "auc", text.auc_alt(scores), lambda: data.scores_table(scores))
     if exhibit is not None:
         with right, card(exhibit.title, exhibit.caption):
             chart(exhibit.figure, "auc-epsilon", text.SWEEP_ALT, lambda: exhibit.table)

@@ -57,12 +57,10 @@ def usual(rows: Table, public: Table | None) -> Person:
     names, simple, indicators = list(rows.feature_names), yes_or_no(rows, public), optional(rows)
     person: Person = {}
     for name, (low, high) in predictors(rows).items():
-        if public is None or not rows.ranges:
-            share = 0.0 if name in simple else 0.5
-        else:
-            column = public.x[:, names.index(name)]
+        share = 0.0 if name in simple else 0.5
+        if public is not None and rows.ranges:
             known = public.x[:, indicators[name]] == 0 if name in indicators else slice(None)
-            share = float(np.median(column[known]))
+            share = float(np.median(public.x[known, names.index(name)]))
         step = round_step(high - low)
         person[name] = float(f"{low + round(share * (high - low) / step) * step:.6g}")
     return person

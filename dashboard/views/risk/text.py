@@ -74,7 +74,7 @@ def auc_alt(scores: Mapping[str, Scored]) -> str:
 
 def calibration(scored: Scored, off: int) -> str:
     """Explain the points, and count those beyond the axis."""
-    least, most = int(scored.calibration.records.min()), int(scored.calibration.records.max())
+    least, most = scored.calibration["People"].min(), scored.calibration["People"].max()
     size = f"{least:,}" if least == most else f"{least:,} or {most:,}"
     return (
         f"Held-out people sorted by predicted risk into {GROUPS} groups of {size}. Dashed line: predicted "
@@ -93,7 +93,7 @@ def coefficients(table: pd.DataFrame, features: Sequence[str], off: int) -> str:
     reruns = (
         "Thin dotted lines with ticks: range of estimates over runs with the same settings and fresh noise."
         if table["reruns"].max() > 1
-        else "They do not show the spread over reruns. To see that range, train again with the same settings."
+        else "They do not show the variation between runs: train again with the same settings to see it."
     )
     honest = (
         "On twelve public tables with known coefficients, 88% to 93% of the improved variant's intervals "
@@ -128,7 +128,7 @@ def person(data_set: DataSet) -> str:
     form = (
         f"Sliders span the public ranges of the data set and start at {start}."
         if data_set.train.ranges
-        else "Choose what is true of the person; nothing is chosen at first."
+        else "Mark what applies to the person; at first, nothing is marked."
     )
     return (
         f"{form} Point: probability averaged over the posterior. Bar: 90% credible interval from the "

@@ -59,7 +59,7 @@ def test_words_for_a_board_have_the_core_s_numbers():
 @pytest.mark.parametrize("use", ["risk", "topics", "images"])
 def test_usefulness_is_that_of_the_shipped_runs(use):
     at = settled(page(use=use, solve="sigma", target=1.0))
-    of = usefulness.sample(use)
+    of = usefulness.SAMPLES[use]
     middle, low, high = usefulness.expected(use, 1.0)
     assert (middle, low, high) == (np.median(of.scores[2]), of.scores[2].min(), of.scores[2].max())
     assert f"of **{formats.number(middle)}**" in texts(at)
@@ -73,7 +73,7 @@ def test_usefulness_is_that_of_the_shipped_runs(use):
     [("risk", "nhanes-stroke", 44), ("topics", "sotu", 6_000), ("images", "mnist", 784)],
 )
 def test_what_the_plan_is_compared_with_is_what_was_trained_on(use, data, columns):
-    records, of = sample_data.load(data), usefulness.sample(use)
+    records, of = sample_data.load(data), usefulness.SAMPLES[use]
     widths = {"risk": lambda: len(records.feature_names) - 1, "topics": lambda: len(records.vocabulary)}
     assert of.width == columns == widths.get(use, lambda: np.prod(records.shape))()  # no intercept
     trained = {"risk": lambda: len(records.split(test_share=0.2, seed=0)[0])}
@@ -128,11 +128,16 @@ def test_unsafe_delta_is_warned_of():
 
 def test_tables_behind_charts_open():
     at = settled(page())
-    at.session_state["table:surface"] = True
-    checked(at.run())
-    (table,) = at.dataframe
+    for name in ("attacker", "surface", "iterations", "usefulness", "epochs"):
+        at.session_state[f"table:{name}"] = True
+    settled(checked(at.run()))
+    attacker, cells, iterations, scores, epochs = (frame.value for frame in at.dataframe)
     surface = data.surface(400_000, 1.0, 1e-7, data.USUAL_NOISE)
-    assert len(table.value) == surface.batches.size * surface.noise.size > 1000
+    assert len(cells) == surface.batches.size * surface.noise.size > 1000
+    assert len(attacker) > 100
+    assert set(iterations["Accountant"]) == {"Moments", "Strong composition", "PLD"}
+    assert scores["ε"].tolist() == list(lessons.EPSILONS[:-1])
+    assert epochs["Epochs"].tolist() == sorted(epochs["Epochs"])
 
 
 @pytest.mark.parametrize(

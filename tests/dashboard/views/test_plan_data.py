@@ -1,6 +1,7 @@
 """What the Plan page asks of the core: plans, surfaces, what more epochs buy, and code to copy."""
 
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
@@ -52,7 +53,7 @@ def test_surface_is_not_recomputed_when_noise_or_batch_move():
 
 def test_log_axis_only_where_epsilon_spans_decades():
     for epsilons, kind in (([1.0, 1.1, 1.2], None), ([0.1, 1, 20], "log")):
-        curves = {"moments": (np.arange(1, 4), np.array(epsilons))}
+        curves = {"moments": pd.DataFrame({"Iterations": [1, 2, 3], "ε": epsilons})}
         figure = charts.epsilon_over_steps(curves)
         assert figure["layout"]["yaxis"].get("type") == kind
 
@@ -73,15 +74,16 @@ def test_cells_that_can_be_clicked_are_round_and_within_bounds():
 
 def test_more_epochs_keep_epsilon_and_gain_what_is_said():
     gain = data.more_epochs(PLAN)
-    assert np.all(np.diff(gain.factor) > 0)
-    index = int(np.flatnonzero(np.isclose(gain.epochs, 4.0))[0])
-    plan = PLAN.replace(epochs=4.0, noise_multiplier=gain.noise[index])
+    epochs, noise, factor = gain.to_numpy().T
+    assert np.all(np.diff(factor) > 0)
+    index = int(np.flatnonzero(np.isclose(epochs, 4.0))[0])
+    plan = PLAN.replace(epochs=4.0, noise_multiplier=noise[index])
     assert plan.epsilon("moments") == pytest.approx(PLAN.epsilon("moments"), rel=1e-3)
-    assert gain.factor[index] == pytest.approx(plan.signal_to_noise / PLAN.signal_to_noise)
+    assert factor[index] == pytest.approx(plan.signal_to_noise / PLAN.signal_to_noise)
     assert "4 instead of 1" in text.more_epochs(gain)
     full = PLAN.replace(expected_batch=PLAN.records, epochs=20.0, noise_multiplier=6.0)
     assert "gain nothing" in text.more_epochs(data.more_epochs(full))
-    one = data.Gain(np.array([1.0]), np.array([1.0]), np.array([1.0]))
+    one = pd.DataFrame([[1.0, 1.0, 1.0]], columns=gain.columns)
     assert text.more_epochs(one).startswith("The accountants handle no more epochs")
 
 
@@ -94,7 +96,7 @@ def test_plotly_accepts_the_figures_that_it_is_not_asked_to_check():
         charts.epsilon_surface(surface, (1.24, 20_000, 1.2)),
         charts.more_epochs(gain),
         charts.epsilon_over_steps(curves, 1.0),
-        charts.accountants_dots(table["Accountant"], table["ε"]),
+        charts.accountants_dots(table),
     ):
         assert go.Figure(**figure).to_dict()["data"]
 

@@ -85,7 +85,7 @@ def test_the_result_begins_with_a_sentence_and_says_what_failed(shared, finished
         f"At ε = 3.00 the risk model reaches a held-out {sentence}" in item.value for item in at.markdown
     )
     scores = {method: data.scored(finished[method]) for method in ("refined", "paper")}
-    worse = replace(scores["paper"], log_loss=9.0)
+    worse = replace(scores["paper"], scores={"AUC": 0.5, "log loss": 9.0})
     assert text.failures({"refined": scores["refined"]}) == ""
     said = text.failures({"refined": scores["refined"], "paper": worse})
     assert said.startswith("**VIPS, as published** has failed here: ")
@@ -101,11 +101,20 @@ def test_scores_are_the_core_s(finished):
         assert scores.auc == pytest.approx(run.result["held_out"]["AUC"]), method
         assert scores.log_loss == pytest.approx(run.result["held_out"]["log loss"]), method
         assert scores.interval[0] < scores.auc < scores.interval[1]
-        assert (scores.low <= scores.curve + 1e-9).mean() > 0.95
-        assert (scores.curve <= scores.high + 1e-9).mean() > 0.95
-        assert scores.calibration.records.tolist() == [30] * 10
-        cases = (scores.calibration.observed * scores.calibration.records).sum()
-        assert cases == pytest.approx(rows.y.sum()) == scores.cases
+        _, found, low, high = scores.roc.to_numpy().T
+        assert (low <= found + 1e-9).mean() > 0.95
+        assert (found <= high + 1e-9).mean() > 0.95
+        groups = scores.calibration
+        assert groups["People"].tolist() == [30] * 10
+        assert (groups["Observed"] * groups["People"]).sum() == pytest.approx(rows.y.sum()) == scores.cases
+        assert groups["Cases"].sum() == scores.cases
+        assert ((groups["low (90%)"] < groups["Observed"]) | (groups["Observed"] == 0)).all()
+
+
+def test_the_table_of_scores_has_every_score_of_the_model(finished):
+    """A score that the task declares is shown without a line on this page."""
+    table = data.scores_table({"refined": data.scored(finished["refined"])})
+    assert {name.lower() for name in PAGE.task.scores} <= {name.lower() for name in table.columns}
 
 
 def test_a_method_with_a_proof_of_its_own_is_shown_without_what_it_does_not_have(finished):

@@ -12,7 +12,7 @@ from dashboard.components.formats import at_least, at_most
 from dashboard.state import log_stops
 from dashboard.views.learn.lessons import base
 from dashboard.views.learn.lessons.base import Outcome, lesson
-from dashboard.views.learn.lessons.figures import side_by_side, swept, two_worlds
+from dashboard.views.learn.lessons.figures import Plot, columns, side_by_side, swept, two_worlds
 from vips_core import BayesianLogistic, PrivacyPlan, Table
 from vips_core.audits.bounds import Rates, rates_at
 from vips_core.audits.inspection import possible_without_the_person
@@ -21,7 +21,7 @@ from vips_core.kernels import Array
 from vips_core.privacy import gaussian
 from vips_core.privacy.noise import Randomness, grid_step
 from vips_core.reports.figures import BLUE, GREY, Figure
-from vips_core.reports.traces import axis
+from vips_core.reports.traces import Trace, axis
 
 DELTA, CONFIDENCE, SEED = 1e-5, 0.95, 8
 NOISE = base.noise_multiplier("attack", 2.0)
@@ -84,9 +84,8 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
     shown, bits = rates.gaussian_epsilon(DELTA, CONFIDENCE), later(last_bits, noise)
     at_wall = later(shown_at_the_wall, noise, attacks)
     edges = np.linspace(min(absent.min(), present.min()), max(absent.max(), present.max()), 41)
-    betrayed = None
-    if bits is not None:
-        betrayed = ", ".join(f"{item.epsilon(DELTA, CONFIDENCE):.2f}" for item in bits)
+    last_bits_show = bits and ", ".join(f"{item.epsilon(DELTA, CONFIDENCE):.2f}" for item in bits)
+    wall_shows = None if at_wall is None else at_least(at_wall)
     outcome = "the attack did not refute the claim"
     if shown > claimed:
         outcome = "above the claim by chance, as in up to 1 of 20 attacks"
@@ -94,18 +93,15 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
         numbers=(
             ("ε claimed", at_most(claimed)),
             ("ε measured, likelihood ratio", at_least(shown)),
-            (
-                f"ε measured, our wall, {min(attacks, AT_WALL):,}",
-                None if at_wall is None else at_least(at_wall),
-            ),
-            ("ε, last bits: naive, grid", betrayed),
+            (f"ε measured, our wall, {min(attacks, AT_WALL):,}", wall_shows),
+            ("ε, last bits: naive, grid", last_bits_show),
         ),
         figure=swept(
             lambda count: _figure(present[: int(count)], absent[: int(count)], edges, bits, revealed),
             np.unique(np.geomspace(20, present.size, 10).round()),
             "Attacks of each kind",
         ),
-        table=lambda: _table({"Likelihood ratio": rates}, bits),
+        table=lambda: _table(rates, *(bits or ())),
         explanation=(
             f"The likelihood ratio is the best test under Gaussian noise. In {attacks:,} attacks it says "
             f"“present” in {rates.found / rates.present:.1%} of true and "
@@ -121,52 +117,35 @@ def _figure(present: Array, absent: Array, edges: Array, bits: LastBits | None, 
     shares = [np.histogram(scores, edges)[0] / scores.size for scores in (absent, present)]
     hover, middles = "log ratio %{x:.2f}: %{y:.1%} of releases", (edges[1:] + edges[:-1]) / 2
     places = (float(np.median(absent)), float(np.median(present)))
-    left, labels = two_worlds(middles, shares[0], shares[1], hover, places, 1.06 * float(np.max(shares)))
-    groups, right = ["Naive noise", "On a grid"], []
+    curves, labels = two_worlds(middles, shares[0], shares[1], hover, places, 1.06 * float(np.max(shares)))
+    groups, bars = ["Naive noise", "On a grid"], []
     if revealed and bits is not None:
-        right = [
+        bars = [
             _bars("Without you", groups, [item.alarms / item.absent for item in bits], GREY),
             _bars("With you", groups, [item.found / item.present for item in bits], BLUE),
         ]
-    drawn = side_by_side(
-        left,
-        right,
-        (
-            axis("Log likelihood ratio"),
-            axis("Share of releases", rangemode="tozero", tickformat=".0%"),
-            {"type": "category", "categoryarray": groups, "range": [-0.5, 1.5]},
-            {"range": [0, 1.15], "tickformat": ".0%"},  # no title: it would run into the left plot
-        ),
-        ("Evidence in one release", "Evidence in its last bits"),
+    share = axis("Share of releases", rangemode="tozero", tickformat=".0%")
+    kinds = {"type": "category", "categoryarray": groups, "range": [-0.5, 1.5]}
+    found = {"range": [0, 1.15], "tickformat": ".0%"}  # no title: it would run into the left plot
+    return side_by_side(
+        Plot("Evidence in one release", curves, axis("Log likelihood ratio"), share, labels),
+        Plot("Evidence in its last bits", bars, kinds, found),
     )
-    drawn["layout"]["annotations"] += labels
-    return drawn
 
 
-def _bars(name: str, groups: list[str], shares: list[float], colour: str) -> dict[str, Any]:
-    return {
-        "type": "bar",
-        "name": f"{name}, last bits",
-        "x": groups,
-        "y": shares,
-        "marker": {"color": colour},
-        "text": [f"{share:.0%}" for share in shares],
-        "textposition": "outside",
-        "textangle": 0,
-        "cliponaxis": False,
-        "showlegend": False,
-        "hovertemplate": f"{name}: %{{y:.1%}}<extra></extra>",
-    }
+def _bars(name: str, groups: list[str], shares: list[float], colour: str) -> Trace:
+    written: dict[str, Any] = {"text": [f"{share:.0%}" for share in shares], "textposition": "outside"}
+    return columns(name, groups, shares, colour, "%{y:.1%}", **written, textangle=0, cliponaxis=False)
 
 
-def _table(by_attack: dict[str, Rates], bits: LastBits | None) -> pd.DataFrame:
-    if bits is not None:
-        by_attack |= dict(zip(("Last bits, naive noise", "Last bits, on a grid"), bits, strict=True))
+def _table(*attacks: Rates) -> pd.DataFrame:
+    """Return the success of the likelihood ratio and, once computed, of the last bits."""
+    names = ("Likelihood ratio", "Last bits, naive noise", "Last bits, on a grid")
     return pd.DataFrame(
         {
-            "Attack": list(by_attack),
-            "Says “present”, with you": [rates.found / rates.present for rates in by_attack.values()],
-            "Says “present”, without you": [rates.alarms / rates.absent for rates in by_attack.values()],
+            "Attack": names[: len(attacks)],
+            "Says “present”, with you": [rates.found / rates.present for rates in attacks],
+            "Says “present”, without you": [rates.alarms / rates.absent for rates in attacks],
         }
     )
 

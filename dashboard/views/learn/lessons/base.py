@@ -251,7 +251,7 @@ def survey_estimates(share: float, people: int, epsilon: float, surveys: int, se
     return unbiased(said_yes / people, epsilon)
 
 
-def survey_error(people: float, epsilon: float) -> float:
+def survey_error(people: Any, epsilon: float) -> Any:
     """Return the standard error of an estimate that comes from the coins alone."""
     truth = truth_probability(epsilon)
-    return math.sqrt(truth * (1 - truth) / people) / (2 * truth - 1)
+    return np.sqrt(truth * (1 - truth) / people) / (2 * truth - 1)

@@ -11,11 +11,10 @@ from dashboard.components.charts import WAITING
 from dashboard.components.formats import at_most, brief
 from dashboard.views.learn.lessons import base
 from dashboard.views.learn.lessons.base import Outcome, lesson
-from dashboard.views.learn.lessons.figures import LEGEND_BELOW, figure, swept
+from dashboard.views.learn.lessons.figures import figure, swept
 from vips_core import ACCOUNTANTS, PrivacyPlan, rounding
-from vips_core.kernels import Array
 from vips_core.reports.figures import BLUE, FOOT, GREEN, PURPLE, VERMILION, Figure, log_axis, log_ends
-from vips_core.reports.traces import line
+from vips_core.reports.traces import Trace, line
 
 STYLES = {  # colour, dash and number of points, fewer for slower accountants
     "basic": (PURPLE, "longdash", 20),
@@ -29,23 +28,24 @@ STEPS = base.steps("composition", 1000, least=2, most=10_000)
 DELTA = 1e-5
 
 
-def curve(plan: PrivacyPlan, accountant: str, points: int) -> tuple[Array, Array]:
+def curve(plan: PrivacyPlan, accountant: str, points: int) -> pd.DataFrame:
     """Return ε after 1 to T steps, at about `points` of them, equally spaced in logarithm."""
     steps = np.unique(np.geomspace(1, plan.steps, points).round().astype(int))
-    return steps, np.array([plan.replace(steps=int(t)).epsilon(accountant) for t in steps])
+    epsilons = [plan.replace(steps=int(t)).epsilon(accountant) for t in steps]
+    return pd.DataFrame({"Steps": steps, "ε": epsilons})
 
 
 def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
     """Show ε over the steps by four accountants."""
     plan = base.sampled_plan(values[NOISE.name], values[RATE.name], values[STEPS.name], DELTA)
-    curves: dict[str, tuple[Array, Array]] = {}
+    curves: dict[str, pd.DataFrame] = {}
     for name, (_, _, points) in STYLES.items():
-        points_of = later(curve, plan, name, points) if ACCOUNTANTS[name].slow else curve(plan, name, points)
-        if points_of is not None:
-            curves[name] = points_of
-    last = {name: float(epsilons[-1]) for name, (_, epsilons) in curves.items()}
-    shown = {name: points_of for name, points_of in curves.items() if revealed or name == "basic"}
-    ends = [end for _, epsilons in curves.values() for end in epsilons[[0, -1]]]
+        found = later(curve, plan, name, points) if ACCOUNTANTS[name].slow else curve(plan, name, points)
+        if found is not None:
+            curves[name] = found
+    last = {name: float(found["ε"].iloc[-1]) for name, found in curves.items()}
+    shown = {name: found for name, found in curves.items() if revealed or name == "basic"}
+    ends = [end for found in curves.values() for end in found["ε"].iloc[[0, -1]]]
     axes = (
         log_axis("Steps T (log scale)", -0.06, float(np.log10(plan.steps)) + 0.08),
         log_axis("ε (log scale)", *log_ends(ends, 0.15)),
@@ -53,37 +53,28 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
 
     def until(last: float) -> Figure:
         """Draw the curves of the first steps."""
-        traces = [_trace(name, t[t <= last], epsilons[t <= last]) for name, (t, epsilons) in shown.items()]
-        return figure(traces, *axes, legend=LEGEND_BELOW)
+        return figure([_trace(name, found[found["Steps"] <= last]) for name, found in shown.items()], *axes)
 
+    labelled = {ACCOUNTANTS[name].label: found for name, found in curves.items()}
     return Outcome(
         numbers=tuple(
             (f"ε, {ACCOUNTANTS[name].label}", at_most(last[name]) if name in last else None)
             for name in STYLES
         ),
         figure=swept(until, np.geomspace(1, plan.steps, 16).round(), "T"),
-        table=lambda: _table(curves),
+        table=lambda: pd.concat(labelled, names=["Accountant"]).reset_index("Accountant"),
         explanation=_explanation(last, plan, curves["moments"]),
     )
 
 
-def _trace(name: str, steps: Array, epsilons: Array) -> dict[str, Any]:
+def _trace(name: str, found: pd.DataFrame) -> Trace:
     colour, dash, _ = STYLES[name]
     mode = "lines+markers" if name == "pld" else "lines"
-    hover, drawn = "T = %{x:,}: ε = %{y:.4g}", rounding.each_up(np.maximum(epsilons, FOOT))
-    return line(ACCOUNTANTS[name].label, steps, drawn, colour, dash, hover, mode=mode)
+    hover, drawn = "T = %{x:,}: ε = %{y:.4g}", rounding.each_up(np.maximum(found["ε"], FOOT))
+    return line(ACCOUNTANTS[name].label, found["Steps"], drawn, colour, dash, hover, mode=mode)
 
 
-def _table(curves: Mapping[str, tuple[Array, Array]]) -> pd.DataFrame:
-    return pd.concat(
-        [
-            pd.DataFrame({"Accountant": ACCOUNTANTS[name].label, "Steps": steps, "ε": epsilons})
-            for name, (steps, epsilons) in curves.items()
-        ]
-    )
-
-
-def _explanation(last: Mapping[str, float], plan: PrivacyPlan, by_moments: tuple[Array, Array]) -> str:
+def _explanation(last: Mapping[str, float], plan: PrivacyPlan, by_moments: pd.DataFrame) -> str:
     if "pld" not in last:
         return WAITING
     single, exact = (plan.replace(steps=1).epsilon(name) for name in ("moments", "basic"))
@@ -103,13 +94,10 @@ def _relative_to_sum(best: float, basic: float) -> str:
     return f"{best / basic:.1%} of the sum {at_most(basic)}"
 
 
-def _crossing(plan: PrivacyPlan, by_moments: tuple[Array, Array]) -> str:
+def _crossing(plan: PrivacyPlan, by_moments: pd.DataFrame) -> str:
     """State the last number of steps at which moments exceed basic composition."""
-    above = [
-        int(t)
-        for t, epsilon in zip(*by_moments, strict=True)
-        if epsilon > plan.replace(steps=int(t)).epsilon("basic")
-    ]
+    at_steps = zip(by_moments["Steps"].tolist(), by_moments["ε"], strict=True)
+    above = [t for t, epsilon in at_steps if epsilon > plan.replace(steps=t).epsilon("basic")]
     if not above:
         return "Here moments never exceed basic composition."
     if max(above) == plan.steps:

@@ -1,64 +1,79 @@
-"""Building blocks of the lessons' charts: two plots side by side, and frames to play and pause."""
+"""Building blocks of the lessons' charts: plots side by side, and frames to play and pause."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from dashboard.components.formats import number
+from numpy.typing import NDArray
+
 from vips_core.kernels import Array
 from vips_core.reports import figures
 from vips_core.reports.figures import BLUE, GREY, VERMILION, Figure
-from vips_core.reports.traces import Trace, line, markers, note
+from vips_core.reports.traces import Trace, bars, line, markers, note
 
 HEIGHT = 440  # pixels; when presenting, presenting.css magnifies the chart and has the same number
 PLOT, BETWEEN = 270, 100  # pixels of each stacked plot, and between two of them for axis and heading
 ROW = 32  # pixels above a plot for its heading; buttons are above that
 _AXIS = {"automargin": True, "zeroline": False, "fixedrange": True}
 # At the foot of the figure, below the ticks and title of x, however much space they take.
-LEGEND_BELOW = {"orientation": "h", "x": 0, "yref": "container", "y": 0, "yanchor": "bottom"}
+_LEGEND_BELOW = {"orientation": "h", "x": 0, "yref": "container", "y": 0, "yanchor": "bottom"}
 SHADE = {"fill": "tozeroy", "fillcolor": "rgba(31,131,196,0.10)"}  # below a blue curve
 _MARGIN = {"l": 8, "r": 18, "t": 40, "b": 8}
-_LEFT, _RIGHT = [0, 0.45], [0.56, 1]  # shares of the width, with room for the labels of the right y axis
-_LARGE_LEFT, _LARGE_RIGHT = [0, 0.42], [0.61, 1]  # the same with room for larger labels
+_HALVES = ([0, 0.43], [0.6, 1])  # of the width, with room for large labels of the right y axis
 _MOST_LABELS = 7  # large tick labels that fit on a logarithmic axis beside a second plot
-_NOTHING: Trace = {
-    "type": "scatter",
-    "x": [None],
-    "y": [None],
-    "hoverinfo": "skip",
-}  # for empty axes
+_NOTHING = line("", [None], [None], GREY)  # for empty axes
 
 
-def point(name: str, x: float, y: float, hover: str, **more: Any) -> Trace:
+@dataclass(frozen=True)
+class Plot:
+    """One of several plots side by side: heading, traces, axes, and labels at its values."""
+
+    title: str
+    traces: list[Trace]
+    x: dict[str, Any]
+    y: dict[str, Any]
+    labels: Sequence[dict[str, Any]] = ()
+
+
+def point(name: str, x: float, y: float, hover: str) -> Trace:
     """Return the marker of the current values."""
     marker = {"size": 13, "color": VERMILION, "line": {"color": "#FFFFFF", "width": 2}}
-    return markers(name, [x], [y], VERMILION, hover=hover, marker=marker, **more)
+    return markers(name, [x], [y], VERMILION, hover=hover, marker=marker)
+
+
+def columns(name: str, labels: Sequence[str], values: Any, colour: str, hover: str, **more: Any) -> Trace:
+    """Return vertical bars, one for each label; `hover` is the format of a value."""
+    return bars(name, labels, values, colour, hover=f"{name}: {hover}", orientation="v", **more)
+
+
+def heat_map(values: NDArray[Any], most: float, negative: str, hover: str = "", **more: Any) -> Trace:
+    """Return a map of values from −`most` in one colour, over nearly none at 0, to `most` in blue."""
+    scale = [[0, negative], [0.5, "rgba(127,138,149,0.13)"], [1, BLUE]]
+    ends = {"zmin": -most, "zmax": most, "colorscale": scale, "showscale": False}
+    told = {"hovertemplate": f"{hover}<extra></extra>"} if hover else {"hoverinfo": "skip"}
+    return {"type": "heatmap", "z": values, **ends, **told, **more}
 
 
 def figure(traces: list[Trace], x: dict[str, Any], y: dict[str, Any], **layout: Any) -> Figure:
-    """Return a figure of a lesson's height."""
-    return figures.figure(traces, x, y, **{"height": HEIGHT, "margin": _MARGIN, **layout})
-
-
-def side_by_side(
-    left: list[dict[str, Any]],
-    right: list[dict[str, Any]],
-    axes: Sequence[dict[str, Any]],
-    titles: tuple[str, str],
-    **layout: Any,
-) -> Figure:
-    """Return two plots side by side; `axes` are x and y of the left one, then of the right one."""
-    x, y, x2, y2 = axes
-    moved = [{**trace, "xaxis": "x2", "yaxis": "y2"} for trace in right or [_NOTHING]]
-    return figure(
-        left + moved,
-        {"domain": _LEFT, **x},
-        y,
-        xaxis2={**_AXIS, "domain": _RIGHT, "anchor": "y2", **x2},
-        yaxis2={**_AXIS, "anchor": "x2", **y2},
-        annotations=[heading(titles[0], 0.0), heading(titles[1], _RIGHT[0])],
-        **{"showlegend": False, **layout},
+    """Return a figure of a lesson's height, with its legend below."""
+    return figures.figure(
+        traces, x, y, **{"height": HEIGHT, "margin": _MARGIN, "legend": _LEGEND_BELOW, **layout}
     )
+
+
+def side_by_side(*plots: Plot, parts: Sequence[list[float]] = _HALVES, **layout: Any) -> Figure:
+    """Return plots side by side, each on its part of the width; a plot without traces has empty axes."""
+    traces, axes, notes = [], {}, []
+    for place, (plot, part) in enumerate(zip(plots, parts, strict=True), 1):
+        own = str(place) if place > 1 else ""
+        traces += [{**trace, "xaxis": f"x{own}", "yaxis": f"y{own}"} for trace in plot.traces or [_NOTHING]]
+        axes[f"xaxis{own}"] = {**_AXIS, "domain": part, "anchor": f"y{own}", **plot.x}
+        axes[f"yaxis{own}"] = {**_AXIS, "anchor": f"x{own}", **plot.y}
+        notes += [heading(plot.title, part[0])] if plot.title else []
+        notes += [{**label, "xref": f"x{own}", "yref": f"y{own}"} for label in plot.labels]
+    x, y = axes.pop("xaxis"), axes.pop("yaxis")
+    return figure(traces, x, y, **axes, annotations=notes, showlegend=False, **layout)
 
 
 def presented(figure: Figure) -> Figure:
@@ -69,12 +84,12 @@ def presented(figure: Figure) -> Figure:
     layout = _larger(figure["layout"]) | {"font": {"size": 20}}
     margin = layout["margin"]
     layout["margin"] = {**margin, "t": margin["t"] + 16, "r": margin["r"] + 12}  # half of the last tick label
-    layout["legend"] = {**layout.get("legend", {}), "font": {"size": 17}}
+    layout["legend"] = {**layout["legend"], "font": {"size": 17}}
     layout["updatemenus"] = [
         {**menu, "font": {**menu["font"], "size": 18}, "pad": {**menu["pad"], "b": menu["pad"]["b"] + 16}}
         for menu in layout.get("updatemenus", [])
     ]
-    frames = [{**frame, "layout": _larger(frame.get("layout", {}))} for frame in figure.get("frames", [])]
+    frames = [{**frame, "layout": _larger(frame["layout"])} for frame in figure.get("frames", [])]
     return {**figure, "frames": frames, "layout": layout}
 
 
@@ -87,13 +102,9 @@ def _larger(layout: Mapping[str, Any]) -> dict[str, Any]:
         if layout[name].get("type") == "log" and _labels_in_view(layout[name]) > _MOST_LABELS:
             larger[name]["tickvals"] = layout[name]["tickvals"][::2]
             larger[name]["ticktext"] = layout[name]["ticktext"][::2]
-        if layout[name].get("domain") in (_LEFT, _RIGHT):
-            larger[name]["domain"] = _LARGE_LEFT if layout[name]["domain"] == _LEFT else _LARGE_RIGHT
     if "annotations" in layout:
         larger["annotations"] = [
-            {**_in_two_lines(words), "font": {**words.get("font", {}), "size": 18}}
-            | ({"x": _LARGE_RIGHT[0]} if words["xref"] == "paper" and words["x"] == _RIGHT[0] else {})
-            for words in layout["annotations"]
+            {**_in_two_lines(words), "font": {**words["font"], "size": 18}} for words in layout["annotations"]
         ]
     return larger
 
@@ -160,10 +171,10 @@ def headline(text: str) -> dict[str, Any]:
     return {**heading("", 0), "text": text, "yshift": ROW + 8}
 
 
-def mark(text: str, x: float, y: float, colour: str, axes: str = "", **more: Any) -> dict[str, Any]:
-    """Return a label in a plot; `axes` is "2" for the right one."""
+def mark(text: str, x: float, y: float, colour: str, **more: Any) -> dict[str, Any]:
+    """Return a label in a plot."""
     key = f'<span style="color:{colour}">■</span>'  # the words keep the theme's readable colour
-    return note(f"{key} {text}", x, y, xref=f"x{axes}", yref=f"y{axes}", **{"font": {"size": 13}, **more})
+    return note(f"{key} {text}", x, y, font={"size": 13}, **more)
 
 
 def two_worlds(
@@ -183,28 +194,23 @@ def two_worlds(
 
 def swept(draw: Callable[[float], Figure], values: Iterable[float], symbol: str) -> Figure:
     """Return the figure at the last of these values, with a frame for each value."""
-    frames = []
-    for value in values:
-        drawn, place = draw(value), f"{symbol} = {number(value)}"
-        frames.append({"name": place, "data": drawn["data"], "layout": _moving(drawn["layout"], place)})
-    return played(drawn, frames, len(frames) - 1, 700, rounds=1)
+    style = {True: ",.0f", False: ".3g"}  # of whole numbers and of others
+    drawn = {f"<b>{symbol} = {value:{style[value % 1 == 0]}}</b>": draw(value) for value in values}
+    return played(drawn, list(drawn)[-1])
 
 
-def _moving(layout: Mapping[str, Any], text: str) -> dict[str, Any]:
-    """Return a frame's changes to a layout, with the frame's value as headline."""
-    axes = {name: axis for name, axis in layout.items() if name.startswith(("xaxis", "yaxis"))}
-    return {**axes, "annotations": [*layout.get("annotations", []), headline(f"<b>{text}</b>")]}
+def played(drawn: Mapping[str, Figure], shown: str, milliseconds: int = 700, rounds: int = 1) -> Figure:
+    """Return one of several figures, named by their headlines, with buttons to play all and to pause.
 
-
-def played(
-    figure: Figure, frames: list[dict[str, Any]], first: int, milliseconds: int, rounds: int
-) -> Figure:
-    """Add frames to a figure, with buttons to play them from frame `first` for some rounds and to pause.
-
-    Frames switch without blending, and nothing moves unasked, for visitors who prefer reduced motion.
+    Several rounds begin after the shown figure and end with it; one round has the given order. Frames switch
+    without blending, and nothing moves unasked, for visitors who prefer reduced motion.
     """
-    names = [frame["name"] for frame in frames]
-    order = (names[first + 1 :] + names[: first + 1]) * rounds if rounds > 1 else names
+    frames = [
+        {"name": name, "data": figure["data"], "layout": _moving(figure["layout"], name)}
+        for name, figure in drawn.items()
+    ]
+    names, after = list(drawn), list(drawn).index(shown) + 1
+    order = (names[after:] + names[:after]) * rounds if rounds > 1 else names
     timing = {"frame": {"duration": milliseconds, "redraw": True}, "transition": {"duration": 0}}
     play = {"label": "▶ Play", "method": "animate", "args": [order, {**timing, "mode": "immediate"}]}
     stop = {"frame": {"duration": 0, "redraw": False}, "transition": {"duration": 0}, "mode": "immediate"}
@@ -223,6 +229,12 @@ def played(
         "bordercolor": "rgba(0,0,0,0)",
         "font": {"color": "#FFFFFF", "size": 13},
     }
-    margin = {**figure["layout"]["margin"], "t": 2 * ROW + 20}
-    layout = {**figure["layout"], "margin": margin, "updatemenus": [buttons]}
-    return {**figure, "frames": frames, "layout": layout}
+    layout = drawn[shown]["layout"]
+    room = {"margin": {**layout["margin"], "t": 2 * ROW + 20}, "updatemenus": [buttons]}
+    return {**drawn[shown], "frames": frames, "layout": {**layout, **_moving(layout, shown), **room}}
+
+
+def _moving(layout: Mapping[str, Any], text: str) -> dict[str, Any]:
+    """Return what changes in a layout from frame to frame: its axes, its labels and its headline."""
+    axes = {name: axis for name, axis in layout.items() if name.startswith(("xaxis", "yaxis"))}
+    return {**axes, "annotations": [*layout.get("annotations", []), headline(text)]}

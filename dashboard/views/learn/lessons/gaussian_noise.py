@@ -13,7 +13,7 @@ from dashboard.components.formats import at_most, brief, number
 from dashboard.state import Number, log_stops
 from dashboard.views.learn.lessons import base
 from dashboard.views.learn.lessons.base import Outcome, lesson
-from dashboard.views.learn.lessons.figures import mark, side_by_side, swept, two_worlds
+from dashboard.views.learn.lessons.figures import Plot, mark, side_by_side, swept, two_worlds
 from vips_core.kernels import Array
 from vips_core.privacy import gaussian
 from vips_core.privacy.accountants import paper_step_epsilon
@@ -72,21 +72,19 @@ def _figure(sensitivity: float, noise_std: float, delta: float, revealed: bool) 
     epsilon = float(gaussian.epsilon(mu, delta))
     loss = np.linspace(mu**2 / 2 - 5 * mu, max(mu**2 / 2 + 5 * mu, epsilon + 1.5 * mu), 201)
     bottom = math.log10(_density(np.array([epsilon]), mu**2 / 2, mu)[0]) - 3
-    drawn = side_by_side(
-        densities,
-        _loss_lines(loss, mu, epsilon, 10**bottom) if revealed else [],
-        (
-            axis("Released value"),
-            axis("Density", range=[0, 1.15 * peak]),
-            axis("Privacy loss L (nats)", range=[float(loss[0]), float(loss[-1])]),
-            log_axis("Density (log scale)", bottom, math.log10(loss_peak) + 0.6),
-        ),
-        ("Two worlds", "Information in one output"),
+    loss_lines, loss_labels = [], []
+    if revealed:
+        loss_lines = _loss_lines(loss, mu, epsilon, 10**bottom)
+        top = math.log10(loss_peak) + 0.45  # labels on a logarithmic axis are placed by logarithms
+        at_epsilon = f"ε = {at_most(epsilon)}"
+        loss_labels = [mark(at_epsilon, epsilon, top, VERMILION, xanchor="right", xshift=-6)]
+    nats = axis("Privacy loss L (nats)", range=[float(loss[0]), float(loss[-1])])
+    log_density = log_axis("Density (log scale)", bottom, math.log10(loss_peak) + 0.6)
+    density = axis("Density", range=[0, 1.15 * peak])
+    return side_by_side(
+        Plot("Two worlds", densities, axis("Released value"), density, labels),
+        Plot("Information in one output", loss_lines, nats, log_density, loss_labels),
     )
-    top = math.log10(loss_peak) + 0.45  # labels on a logarithmic axis are placed by logarithms
-    at_epsilon = mark(f"ε = {at_most(epsilon)}", epsilon, top, VERMILION, "2", xanchor="right", xshift=-6)
-    drawn["layout"]["annotations"] += [*([at_epsilon] if revealed else []), *labels]
-    return drawn
 
 
 def _loss_lines(loss: Array, mu: float, epsilon: float, bottom: float) -> list[dict[str, Any]]:

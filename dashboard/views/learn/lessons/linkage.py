@@ -11,7 +11,7 @@ import pandas as pd
 from dashboard.background import Later
 from dashboard.state import Choice
 from dashboard.views.learn.lessons.base import Outcome, count, lesson
-from dashboard.views.learn.lessons.figures import LEGEND_BELOW, figure, point, swept
+from dashboard.views.learn.lessons.figures import figure, point, swept
 from vips_core.kernels import Array
 from vips_core.reports.figures import BLUE, GREEN, VERMILION, Figure, log_axis
 from vips_core.reports.traces import axis, line
@@ -54,14 +54,13 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
     people, birth = int(values[PEOPLE.name]), str(values[BIRTH.name])
     alike = sizes(people, birth)
     alone, hidden = float((alike == 1).mean()), float((alike >= 5).mean())
-    towns = np.geomspace(100, people, 8).round().astype(int)
     return Outcome(
         numbers=(
             ("Unique", f"{alone:.1%}"),
             ("Expected by chance", f"{expected_alone(people, birth):.1%}"),
             ("In a crowd of 5 or more", f"{hidden:.1%}"),
         ),
-        figure=swept(lambda n: _figure(int(n), birth), towns, "People") if revealed else _axes([]),
+        figure=_figure(people, birth, revealed),
         table=lambda: _table(people, birth),
         explanation=(
             f"Of {people:,} generated people, **{alone:.1%}** have a unique combination of "
@@ -73,22 +72,23 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
     )
 
 
-def _figure(people: int, birth: str) -> Figure:
-    towns = np.geomspace(100, MOST, 60)
-    alone = float((sizes(people, birth) == 1).mean())
-    lines = [
-        line(
-            f"{BIRTH.options[name]} of birth", towns, expected_alone(towns, name), *style, "%{x:,}: %{y:.1%}"
-        )
-        for name, style in _STYLES.items()
-    ]
-    return _axes([*lines, point("This town", people, alone, f"{people:,} people: {alone:.1%}")])
-
-
-def _axes(traces: list[dict[str, Any]]) -> Figure:
+def _figure(people: int, birth: str, revealed: bool) -> Figure:
     x = log_axis("People in town (log scale)", 1.95, 5.05)
     y = axis("Share of unique people", range=[-0.02, 1.05], tickformat=".0%")
-    return figure(traces, x, y, legend=LEGEND_BELOW)
+    if not revealed:
+        return figure([], x, y)
+    towns, hover = np.geomspace(100, MOST, 60), "%{x:,.0f} people: %{y:.1%}"
+    curves = [
+        line(f"{BIRTH.options[name]} of birth", towns, expected_alone(towns, name), colour, dash, hover)
+        for name, (colour, dash) in _STYLES.items()
+    ]
+
+    def at(number: float) -> Figure:
+        """Draw the curves, and the share that was counted among so many people."""
+        alone = float((sizes(int(number), birth) == 1).mean())
+        return figure([*curves, point("This town", number, alone, hover)], x, y)
+
+    return swept(at, np.geomspace(100, people, 8).round(), "People")
 
 
 def _table(people: int, birth: str) -> pd.DataFrame:

@@ -11,7 +11,7 @@ from dashboard.background import Later
 from dashboard.components.formats import number
 from dashboard.views.learn.lessons import base
 from dashboard.views.learn.lessons.base import Outcome, lesson
-from dashboard.views.learn.lessons.figures import LEGEND_BELOW, figure, point, swept
+from dashboard.views.learn.lessons.figures import figure, point, swept
 from vips_core.reports.figures import BLUE, VERMILION, Figure, log_axis
 from vips_core.reports.traces import line
 
@@ -35,7 +35,6 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
     """Show both errors against the number of people."""
     epsilon, people = values[EPSILON.name], int(values[PEOPLE.name])
     local, central = base.survey_error(people, epsilon), central_error(people, epsilon)
-    counts = np.geomspace(100, people, 8).round()
     needed = people_needed(people, epsilon)
     return Outcome(
         numbers=(
@@ -43,7 +42,7 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
             ("Error, local", f"±{local:.2%}"),
             ("People needed locally", f"{float(f'{needed:.2g}'):,.0f}"),
         ),
-        figure=swept(lambda n: _figure(int(n), epsilon), counts, "People") if revealed else _axes([]),
+        figure=_figure(people, epsilon, revealed),
         table=lambda: _table(epsilon),
         explanation=(
             f"In the local model, each of {people:,} people adds the noise of a coin, and the error of the "
@@ -61,29 +60,24 @@ def simulated_error(people: int, epsilon: float) -> float:
     return float(base.survey_estimates(SHARE, people, epsilon, SURVEYS, SEED).std())
 
 
-def _figure(people: int, epsilon: float) -> Figure:
-    counts, hover = np.geomspace(100, MOST, 40), "%{x:,.0f} people: ±%{y:.2g}"
-    local = [base.survey_error(n, epsilon) for n in counts]
-    return _axes(
-        [
-            line("Local: everyone tosses a coin", counts, local, VERMILION, "dash", hover),
-            line(
-                "Central: one noise on the sum", counts, central_error(counts, epsilon), BLUE, "solid", hover
-            ),
-            point(
-                "Simulated, local",
-                people,
-                simulated_error(people, epsilon),
-                f"{people:,} people: ±%{{y:.2g}}",
-            ),
-        ]
-    )
-
-
-def _axes(traces: list[dict[str, Any]]) -> Figure:
+def _figure(people: int, epsilon: float, revealed: bool) -> Figure:
     x, y = log_axis("People (log scale)", 1.9, 8.1), log_axis("Error of the share (log scale)", -9, 1)
     x |= {"tickvals": [1e2, 1e4, 1e6, 1e8], "ticktext": ["100", "10,000", "1 million", "100 million"]}
-    return figure(traces, x, y, legend=LEGEND_BELOW)
+    if not revealed:
+        return figure([], x, y)
+    counts, hover = np.geomspace(100, MOST, 40), "%{x:,.0f} people: ±%{y:.2g}"
+    local, central = base.survey_error(counts, epsilon), central_error(counts, epsilon)
+    curves = [
+        line("Local: everyone tosses a coin", counts, local, VERMILION, "dash", hover),
+        line("Central: one noise on the sum", counts, central, BLUE, "solid", hover),
+    ]
+
+    def at(number: float) -> Figure:
+        """Draw the curves, and a simulation of this many people."""
+        simulated = simulated_error(int(number), epsilon)
+        return figure([*curves, point("Simulated, local", number, simulated, hover)], x, y)
+
+    return swept(at, np.geomspace(100, people, 8).round(), "People")
 
 
 def _table(epsilon: float) -> pd.DataFrame:
@@ -92,7 +86,7 @@ def _table(epsilon: float) -> pd.DataFrame:
         {
             "People": counts.astype(int),
             "Error, central": central_error(counts, epsilon),
-            "Error, local": [base.survey_error(n, epsilon) for n in counts],
+            "Error, local": base.survey_error(counts, epsilon),
         }
     )
 

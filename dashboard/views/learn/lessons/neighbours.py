@@ -11,7 +11,7 @@ from dashboard.background import Later
 from dashboard.components.formats import at_most, brief, number
 from dashboard.views.learn.lessons import base
 from dashboard.views.learn.lessons.base import Outcome, lesson
-from dashboard.views.learn.lessons.figures import LEGEND_BELOW, figure, point, swept
+from dashboard.views.learn.lessons.figures import figure, point, swept
 from vips_core import rounding
 from vips_core.kernels import Array
 from vips_core.privacy import gaussian
@@ -40,7 +40,7 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
     """Show the guarantee for several rows."""
     epsilon, rows = values[EPSILON.name], int(values[ROWS.name])
     exact = float(gaussian_epsilon(rows, epsilon, DELTA)[0])
-    general = group_delta(rows, epsilon, DELTA)
+    general, table = group_delta(rows, epsilon, DELTA), _table(epsilon)
     grown = brief(float(f"{general:.2g}")) + (", which guarantees nothing" if general == 1 else "")
     more = ", which is larger because its δ has not grown" if exact > rows * epsilon * 1.001 else ""
     return Outcome(
@@ -49,10 +49,8 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
             ("δ by the general rule", brief(float(f"{general:.2g}"))),
             ("ε of Gaussian noise, same δ", at_most(exact)),
         ),
-        figure=swept(lambda k: _figure(int(k), epsilon), range(1, rows + 1), "Rows")
-        if revealed
-        else _axes([], epsilon),
-        table=lambda: _table(epsilon),
+        figure=_figure(table, rows, revealed),
+        table=lambda: table,
         explanation=(
             f"Neighbours differ in one row, so ε = {number(epsilon)} protects one row. {rows} rows are "
             f"{rows} steps from neighbour to neighbour: for any mechanism, ε = {rows} × {number(epsilon)} = "
@@ -63,33 +61,21 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
     )
 
 
-def _figure(rows: int, epsilon: float) -> Figure:
-    counts = np.arange(1, MOST + 1)
-    exact = rounding.each_up(gaussian_epsilon(counts, epsilon, DELTA))
-    written = "ε = %{y:.4g}"
-    hover = "%{x} rows: " + written
-    return _axes(
-        [
-            line("Any mechanism: kε, with a larger δ", counts, counts * epsilon, VERMILION, "dash", hover),
-            line("Gaussian noise, the same δ", counts, exact, BLUE, "solid", hover),
-            line(
-                "Person column: rows count as one",
-                counts,
-                np.full(MOST, epsilon),
-                GREEN,
-                "dot",
-                hover,
-            ),
-            point("Here", rows, exact[rows - 1], f"{rows} rows: {written}"),
-        ],
-        epsilon,
-    )
-
-
-def _axes(traces: list[dict[str, Any]], epsilon: float) -> Figure:
-    top = max(MOST * epsilon, float(gaussian_epsilon(MOST, epsilon, DELTA)[0]))
-    y = log_axis("ε for the person (log scale)", math.log10(epsilon) - 0.15, math.log10(top) + 0.15)
-    return figure(traces, axis("Rows k of one person", range=[0.5, MOST + 0.5]), y, legend=LEGEND_BELOW)
+def _figure(table: pd.DataFrame, rows: int, revealed: bool) -> Figure:
+    counts, general, _, exact = table.to_numpy().T
+    ends = (math.log10(general[0]) - 0.15, math.log10(max(general[-1], exact[-1])) + 0.15)
+    x = axis("Rows k of one person", range=[0.5, MOST + 0.5])
+    y = log_axis("ε for the person (log scale)", *ends)
+    if not revealed:
+        return figure([], x, y)
+    drawn, hover = rounding.each_up(exact), "%{x} rows: ε = %{y:.4g}"
+    curves = [
+        line("Any mechanism: kε, with a larger δ", counts, general, VERMILION, "dash", hover),
+        line("Gaussian noise, the same δ", counts, drawn, BLUE, "solid", hover),
+        line("Person column: rows count as one", counts, np.full(MOST, general[0]), GREEN, "dot", hover),
+    ]
+    here = [point("Here", k, drawn[k - 1], hover) for k in range(1, rows + 1)]
+    return swept(lambda k: figure([*curves, here[int(k) - 1]], x, y), range(1, rows + 1), "Rows")
 
 
 def _table(epsilon: float) -> pd.DataFrame:

@@ -16,12 +16,13 @@ import sample_data
 from dashboard.background import Later
 from dashboard.components.formats import at_most, number
 from dashboard.state import Choice
-from dashboard.views.learn.lessons import base, figures
+from dashboard.views.learn.lessons import base
 from dashboard.views.learn.lessons.base import Outcome, lesson
+from dashboard.views.learn.lessons.figures import Plot, heat_map, played, side_by_side
 from vips_core import BayesianLogistic, Fit, PrivacyPlan, Table, fit
 from vips_core.kernels import Array
 from vips_core.reports.figures import BLUE, GREY, VERMILION, Figure
-from vips_core.reports.traces import axis, markers, note
+from vips_core.reports.traces import Trace, axis, bars, markers, note
 
 FEATURES = (
     "intercept",
@@ -39,15 +40,14 @@ EPSILON = base.epsilon("wall", 1.0, "The noise is calibrated to this ε exactly.
 SEED = base.draw_of_noise("wall_seed", 100)
 STAGES = {"wall": "Sums", "noise": "Noise", "released": "Released", "parameters": "Parameters"}
 STAGE = Choice("wall_stage", "Stage", "wall", STAGES, "One step in four stages; Play shows them in turn.")
-_SENTENCES = {
+_HEADLINES = {
     "wall": "<b>1 Behind the wall:</b> exact sums over 4,204 people",
     "noise": "<b>2 Noise:</b> scaled to one person's bound",
     "released": "<b>3 Released:</b> sums plus noise, nothing else",
     "parameters": "<b>4 Parameters:</b> computed from the release alone",
 }
 
-_FONT = {"color": GREY, "size": 13}
-_NOT_YET = note("not computed yet", 0.845, 0.5, xref="paper", yref="paper", xanchor="center", font=_FONT)
+_PARTS = ([0, 0.36], [0.40, 0.64], [0.69, 1])  # of the width, for sums, matrix and weights
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def step(epsilon: float | None, seed: int) -> Step:
 def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
     """Show one stage of the step, with all four as frames."""
     exact, noisy = step(None, values[SEED.name]), step(values[EPSILON.name], values[SEED.name])
-    stages = {name: _stage(name, exact, noisy) for name in STAGES}
+    stages = {_HEADLINES[name]: _figure(name, exact, noisy) for name in STAGES}
     largest = float(np.abs(noisy.linear).max())
     return Outcome(
         numbers=(
@@ -105,7 +105,7 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
             ("Noise on Σ(y − ½)x, std", number(noisy.noise_std["linear"])),
             ("Noise on Σ⟨ξ⟩xxᵀ, std", number(noisy.noise_std["curvature"])),
         ),
-        figure=_figure(stages, values[STAGE.name], exact, noisy),
+        figure=played(stages, _HEADLINES[values[STAGE.name]], 1800),
         table=lambda: _table(exact, noisy),
         explanation=(
             "The bound on **one** person sets the noise, whatever N is: here "
@@ -118,91 +118,59 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
     )
 
 
-def _stage(name: str, exact: Step, noisy: Step) -> dict[str, Any]:
-    """Return one frame: the bars, the matrix and, in the last one, the weights."""
+def _figure(stage: str, exact: Step, noisy: Step) -> Figure:
+    """Draw the sums and the matrix of a stage and, in the last one, the weights."""
+    last = stage == "parameters"
     linear, curvature, colour = {
         "wall": (exact.linear, exact.curvature, GREY),
         "noise": (noisy.linear - exact.linear, noisy.curvature - exact.curvature, VERMILION),
-    }.get(name, (noisy.linear, noisy.curvature, BLUE))
-    last = name == "parameters"
-    reach = np.abs(noisy.intervals - noisy.weights[:, None])
-    weights = {"x": noisy.weights if last else [], "y": FEATURES if last else []}
-    data = [
-        {"type": "bar", "x": linear, "marker": {"color": colour}},
-        {"type": "heatmap", "z": curvature.round(1)},
-        {**weights, "error_x": {"array": reach[:, 1], "color": BLUE, "visible": last}},
-        {"x": exact.weights if last else [], "y": FEATURES if last else []},
-    ]
-    layout = {"annotations": [figures.headline(_SENTENCES[name]), *([] if last else [_NOT_YET])]}
-    return {"name": name, "data": data, "traces": [0, 1, 2, 3], "layout": layout}
-
-
-def _empty_traces(most: float) -> list[dict[str, Any]]:
-    """Return the bars, the matrix (up to ±most) and both sets of weights, with what no stage changes."""
-    scale = [[0, VERMILION], [0.5, "rgba(127,138,149,0.12)"], [1, BLUE]]
-    dot = {"color": BLUE, "size": 10}
-    third: dict[str, Any] = {"xaxis": "x3", "yaxis": "y3"}
-    hollow = {"color": GREY, "size": 11, "symbol": "diamond-open", "line": {"width": 2}}
-    return [
-        {"orientation": "h", "y": FEATURES, "hovertemplate": "%{y}: %{x:,.0f}<extra></extra>"},
-        {
-            "x": FEATURES,
-            "y": FEATURES,
-            "xaxis": "x2",
-            "yaxis": "y2",
-            "zmin": -most,
-            "zmax": most,
-            "colorscale": scale,
-            "showscale": False,
-            "xgap": 1,
-            "ygap": 1,
-            "hovertemplate": "%{y} × %{x}: %{z:,.0f}<extra></extra>",
-        },
-        markers("Released", [], [], BLUE, hover="%{y}: %{x:.2f} with noise", marker=dot, **third),
-        markers("Without noise", [], [], GREY, hover="%{y}: %{x:.2f} without noise", marker=hollow, **third),
-    ]
-
-
-def _figure(stages: Mapping[str, Any], stage: str, exact: Step, noisy: Step) -> Figure:
-    empty = _empty_traces(float(max(np.abs(exact.curvature).max(), np.abs(noisy.curvature).max())))
-    frame = stages[stage]
-    ends = [exact.linear, noisy.linear, noisy.linear - exact.linear]
-    weights = np.concatenate([noisy.intervals.ravel(), exact.weights])
-    features: dict[str, Any] = {
-        "type": "category",
-        "categoryarray": FEATURES,
-        "range": [len(FEATURES) - 0.5, -0.5],
-    }
-    features |= {"automargin": True, "fixedrange": True, "ticks": "", "showgrid": False}
-    drawn = figures.figure(
-        [{**trace, **shown} for trace, shown in zip(empty, frame["data"], strict=True)],
-        axis("Σ(y − ½)x", domain=[0, 0.36], range=_room(np.concatenate(ends)), nticks=4, tickangle=0),
-        features,
-        xaxis2={
-            **axis("Σ⟨ξ⟩xxᵀ, same order", domain=[0.40, 0.64]),
-            "anchor": "y2",
-            "showticklabels": False,
-            "fixedrange": True,
-            "showgrid": False,
-            "ticks": "",
-        },
-        xaxis3={
-            **axis("Weights (◇ no noise)", domain=[0.69, 1], range=_room(weights)),
-            "anchor": "y3",
-            "fixedrange": True,
-            "zeroline": True,
-        },
-        yaxis2={**features, "anchor": "x2", "showticklabels": False},
-        yaxis3={**features, "anchor": "x3", "showticklabels": False},
-        showlegend=False,
+    }.get(stage, (noisy.linear, noisy.curvature, BLUE))
+    features: dict[str, Any] = {"type": "category", "categoryarray": FEATURES, "ticks": "", "showgrid": False}
+    features["range"] = [len(FEATURES) - 0.5, -0.5]
+    unnamed = {**features, "showticklabels": False}
+    most = float(max(np.abs(exact.curvature).max(), np.abs(noisy.curvature).max()))
+    gaps = {"x": FEATURES, "y": FEATURES, "xgap": 1, "ygap": 1}
+    sums = _room(exact.linear, noisy.linear, noisy.linear - exact.linear)
+    ends = _room(noisy.intervals, exact.weights)
+    font = {"color": GREY, "size": 13}
+    not_yet = note("not computed yet", sum(ends) / 2, (len(FEATURES) - 1) / 2, font=font)
+    weights = axis("Weights (◇ no noise)", range=ends, zeroline=True)
+    return side_by_side(
+        Plot(
+            "",
+            [bars("", linear, FEATURES, colour, hover="%{y}: %{x:,.0f}")],
+            axis("Σ(y − ½)x", range=sums, nticks=4, tickangle=0),
+            features,
+        ),
+        Plot(
+            "",
+            [heat_map(curvature.round(1), most, VERMILION, "%{y} × %{x}: %{z:,.0f}", **gaps)],
+            axis("Σ⟨ξ⟩xxᵀ, same order", showticklabels=False, showgrid=False, ticks=""),
+            unnamed,
+        ),
+        Plot("", _weights(exact, noisy, last), weights, unnamed, [] if last else [not_yet]),
+        parts=_PARTS,
         bargap=0.3,
-        annotations=frame["layout"]["annotations"],
     )
-    return figures.played(drawn, list(stages.values()), list(stages).index(stage), 1800, rounds=1)
 
 
-def _room(values: Array) -> list[float]:
-    low, high = min(float(values.min()), 0.0), max(float(values.max()), 0.0)
+def _weights(exact: Step, noisy: Step, computed: bool) -> list[Trace]:
+    """Return the weights with and without noise, which are empty until they are computed."""
+    rows = slice(len(FEATURES) if computed else 0)
+    dot = {"color": BLUE, "size": 10}
+    hollow = {"color": GREY, "size": 11, "symbol": "diamond-open", "line": {"width": 2}}
+    bar = {"array": np.ptp(noisy.intervals, axis=1) / 2, "color": BLUE}
+    hover, names = "%{y}: %{x:.2f}", FEATURES[rows]
+    return [
+        markers("", noisy.weights[rows], names, BLUE, hover=f"{hover} with noise", marker=dot, error_x=bar),
+        markers("", exact.weights[rows], names, GREY, hover=f"{hover} without noise", marker=hollow),
+    ]
+
+
+def _room(*values: Array) -> list[float]:
+    """Return the ends of an axis that holds 0 and all values."""
+    ends = [0.0, *(float(end) for array in values for end in (array.min(), array.max()))]
+    low, high = min(ends), max(ends)
     return [low - 0.06 * (high - low), high + 0.06 * (high - low)]
 
 

@@ -1,23 +1,19 @@
-"""Charts of one run of a risk model, of topics and of digits, with the other runs as frames."""
+"""Charts of one run of a risk model, of topics and of digits."""
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from dashboard.views.learn.lessons import figures
+from dashboard.views.learn.lessons.figures import Plot, figure, heat_map, point, side_by_side
 from sample_data.lessons import EPSILONS, FALSE_POSITIVES, LEVELS, Results
 from vips_core.kernels import Array
 from vips_core.reports.figures import BLUE, GREY, Figure
 from vips_core.reports.traces import axis, line, markers
 
-NON_PRIVATE = len(EPSILONS) - 1
 COLUMNS = 5  # topics that fit side by side with readable words
-MILLISECONDS = 600  # per frame: long enough to see a curve or an image, not to read words
-ROUNDS = 4  # times that Play shows all runs
 CELL = 30  # pixels of an image with its margin
+_BARE = {"showgrid": False, "ticks": ""}
 
 
 def label(epsilon: float) -> str:
@@ -26,46 +22,29 @@ def label(epsilon: float) -> str:
 
 
 def risk(results: Results, place: int, run: int, revealed: bool) -> Figure:
-    """Draw the ROC of one run, and the AUC of every run at every ε."""
-    ticks = [label(epsilon) for epsilon in EPSILONS]
+    """Draw the ROC of one run, and the AUC of every run, before the reveal of those without noise only."""
     places = np.arange(len(EPSILONS))
     shown = places if revealed else places[-1:]
     jitter = np.linspace(-0.22, 0.22, results.auc.shape[1])
-    everywhere = (shown[:, None] + jitter).ravel()
-    small = {"size": 5, "color": BLUE, "opacity": 0.8}
-    spread = markers("", everywhere, results.auc[shown].ravel(), BLUE, hover="AUC %{y:.3f}", marker=small)
-    dash = {"size": 26, "symbol": "line-ew-open", "color": GREY, "line": {"width": 3}}
-    averages = results.auc[shown].mean(axis=1)
-    means = markers("", shown, averages, GREY, hover="mean AUC %{y:.3f}", marker=dash)
-    if not revealed:
-        place = NON_PRIVATE
-
-    def moving(seed: int) -> list[dict[str, Any]]:
-        return [
-            {"y": results.roc[place, seed]},
-            {"x": [place + jitter[seed]], "y": [results.auc[place, seed]]},
-        ]
-
-    curve, dot = moving(run)
     hover = "false alarms %{x:.0%}, found %{y:.0%}"
-    left = [
-        {**line("This run", FALSE_POSITIVES, None, BLUE, "solid", hover), **curve},
+    curves = [
+        line("This run", FALSE_POSITIVES, results.roc[place, run], BLUE, hover=hover),
         line("Without noise", FALSE_POSITIVES, results.roc[-1, 0], GREY, "dash", hover),
     ]
-    right = [spread, means, {**figures.point("This run", 0, 0, "this run: AUC %{y:.3f}"), **dot}]
-    lowest = float(results.auc.min())
-    drawn = figures.side_by_side(
-        left,
-        right,
-        (
-            axis("False positive rate", range=[0, 1], tickformat=".0%"),
-            axis("True positive rate", range=[0, 1.02], tickformat=".0%"),
-            axis("ε", tickvals=places, ticktext=ticks, range=[-0.5, NON_PRIVATE + 0.5]),
-            axis("Held-out AUC", range=[lowest - 0.02, 0.9]),
-        ),
-        ("", ""),
-    )
-    return _played(drawn, place, run, results.auc.shape[1], moving, traces=(0, 4))
+    runs, aucs = (shown[:, None] + jitter).ravel(), results.auc[shown]
+    small = {"size": 5, "color": BLUE, "opacity": 0.8}
+    dash = {"size": 26, "symbol": "line-ew-open", "color": GREY, "line": {"width": 3}}
+    dots = [
+        markers("", runs, aucs.ravel(), BLUE, hover="AUC %{y:.3f}", marker=small),
+        markers("", shown, aucs.mean(axis=1), GREY, hover="mean AUC %{y:.3f}", marker=dash),
+        point("This run", place + jitter[run], results.auc[place, run], "this run: AUC %{y:.3f}"),
+    ]
+    false, true = ("False positive rate", [0, 1]), ("True positive rate", [0, 1.02])
+    x, y = (axis(title, range=ends, tickformat=".0%") for title, ends in (false, true))
+    ticks = {"tickvals": places, "ticktext": [label(epsilon) for epsilon in EPSILONS]}
+    tried = axis("ε", range=[-0.5, len(EPSILONS) - 0.5], **ticks)
+    auc = axis("Held-out AUC", range=[float(results.auc.min()) - 0.02, 0.9])
+    return side_by_side(Plot("", curves, x, y), Plot("", dots, tried, auc))
 
 
 def topics(results: Results, place: int, run: int, revealed: bool) -> Figure:
@@ -73,70 +52,34 @@ def topics(results: Results, place: int, run: int, revealed: bool) -> Figure:
 
     The topics are those on which the runs without noise agree most.
     """
-    if not revealed:
-        place = NON_PRIVATE
     ranks = results.words.shape[-1]
     x, y = np.meshgrid(np.arange(COLUMNS), np.arange(ranks), indexing="ij")
     stable = np.sort(np.argsort(-results.overlap[-1].mean(axis=0))[:COLUMNS])
-    truth = [set(topic) for topic in results.words[-1, 0, stable].tolist()]
-
-    def moving(seed: int) -> list[dict[str, Any]]:
-        topics_of_run = results.words[place, seed, stable].tolist()
-        kept = [word in truth[column] for column, topic in enumerate(topics_of_run) for word in topic]
-        words = [results.vocabulary[word] for topic in topics_of_run for word in topic]
-        text = [f"<b>{word}</b>" if keep else word for word, keep in zip(words, kept, strict=True)]
-        return [{"text": text, "textfont": {"color": [BLUE if k else GREY for k in kept]}}]
-
+    pairs = zip(results.words[place, run, stable], results.words[-1, 0, stable], strict=True)
+    kept = np.concatenate([np.isin(topic, exact) for topic, exact in pairs])
+    words = [results.vocabulary[word] for word in results.words[place, run, stable].ravel()]
+    text = [f"<b>{word}</b>" if keep else word for word, keep in zip(words, kept, strict=True)]
+    font = {"color": np.where(kept, BLUE, GREY).tolist(), "size": 17}
     trace = {"type": "scatter", "mode": "text", "x": x.ravel(), "y": y.ravel(), "hoverinfo": "skip"}
-    (first,) = moving(run)
-    first = {**first, "textfont": {**first["textfont"], "size": 17}}
-    hidden = {"showticklabels": False, "showgrid": False, "ticks": ""}
-    drawn = figures.figure(
-        [{**trace, **first}],
-        {
-            "range": [-0.5, COLUMNS - 0.5],
-            "side": "bottom",
-            "showgrid": False,
-            "ticks": "",
-            "tickvals": list(range(COLUMNS)),
-            "ticktext": [f"Topic {k + 1}" for k in range(COLUMNS)],
-        },
-        {"range": [ranks - 0.4, -0.6], **hidden},
+    names = {"tickvals": list(range(COLUMNS)), "ticktext": [f"Topic {k + 1}" for k in range(COLUMNS)]}
+    return figure(
+        [trace | {"text": text, "textfont": font}],
+        {"range": [-0.5, COLUMNS - 0.5], "side": "bottom", **names, **_BARE},
+        {"range": [ranks - 0.4, -0.6], "showticklabels": False, **_BARE},
         showlegend=False,
     )
-    return _played(drawn, place, run, results.words.shape[1], moving, milliseconds=2 * MILLISECONDS)
 
 
 def digits(results: Results, place: int, run: int, revealed: bool) -> Figure:
     """Draw ten test digits, each above its reconstruction by one run."""
-    if not revealed:
-        place = NON_PRIVATE
-
-    def moving(seed: int) -> list[dict[str, Any]]:
-        return [{"type": "heatmap", "z": _pairs(results.digits, results.reconstructions[place, seed])}]
-
-    fixed = {
-        "zmin": -LEVELS,
-        "zmax": LEVELS,
-        "showscale": False,
-        "hoverinfo": "skip",
-        "colorscale": [[0, GREY], [0.5, "rgba(127,138,149,0.13)"], [1, BLUE]],
-    }
-    bare = {"showgrid": False, "ticks": "", "constrain": "domain"}
-    middles = [(row + 0.5) * CELL for row in range(4)]
-    drawn = figures.figure(
-        [{**fixed, **moving(run)[0]}],
+    bare = {**_BARE, "constrain": "domain"}
+    rows = {"tickvals": [(row + 0.5) * CELL for row in range(4)], "ticktext": ["test image", "this run"] * 2}
+    return figure(
+        [heat_map(_pairs(results.digits, results.reconstructions[place, run]), LEVELS, GREY)],
         {**bare, "showticklabels": False},
-        {
-            **bare,
-            "autorange": "reversed",
-            "scaleanchor": "x",
-            "tickvals": middles,
-            "ticktext": ["test image", "this run"] * 2,
-        },
+        {**bare, "autorange": "reversed", "scaleanchor": "x", **rows},
         showlegend=False,
     )
-    return _played(drawn, place, run, results.reconstructions.shape[1], moving)
 
 
 def _pairs(images: Array, reconstructed: Array) -> npt.NDArray[np.int8]:
@@ -144,26 +87,3 @@ def _pairs(images: Array, reconstructed: Array) -> npt.NDArray[np.int8]:
     rows = [part for five in (slice(0, 5), slice(5, 10)) for part in (-images[five], reconstructed[five])]
     padded = np.pad(np.array(rows) * LEVELS, ((0, 0), (0, 0), (1, 1), (1, 1)))
     return padded.transpose(0, 2, 1, 3).reshape(4 * CELL, 5 * CELL).round().astype(np.int8)
-
-
-def _played(
-    drawn: Figure,
-    place: int,
-    run: int,
-    runs: int,
-    moving: Callable[[int], list[dict[str, Any]]],
-    traces: Sequence[int] = (0,),
-    milliseconds: int = MILLISECONDS,
-) -> Figure:
-    """Add a frame for each run to a figure of one of them, with the run in the headline."""
-
-    def layout(seed: int) -> dict[str, Any]:
-        noise = "Without noise" if place == NON_PRIVATE else f"ε = {label(EPSILONS[place])}"
-        return {"annotations": [figures.headline(f"<b>{noise}</b>, run {seed + 1}")]}
-
-    frames: list[dict[str, Any]] = [
-        {"name": f"run {seed + 1}", "data": moving(seed), "traces": list(traces), "layout": layout(seed)}
-        for seed in range(runs)
-    ]
-    drawn = {**drawn, "layout": drawn["layout"] | layout(run)}
-    return figures.played(drawn, frames, run, milliseconds, ROUNDS)

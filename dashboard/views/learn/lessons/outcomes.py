@@ -1,5 +1,6 @@
 """The effect of noise on topics, a risk model and digits, over many real runs from `sample_data.lessons`."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,22 +13,21 @@ from dashboard.components.formats import at_most
 from dashboard.state import Choice
 from dashboard.views.learn.lessons import outcome_charts
 from dashboard.views.learn.lessons.base import Answer, Outcome, Question, Scale, lesson, whole
+from dashboard.views.learn.lessons.figures import played
 from sample_data import lessons as results
 from sample_data.lessons import EPSILONS, Results
 from vips_core.kernels import Array
 from vips_core.reports.figures import Figure
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Trained:
     """A model with its repeated runs.
 
     Attributes
     ----------
-    row
-        Its row in the results' table of spent ε.
-    column
-        The attribute of the results with the held-out scores of its runs, (ε, seed).
+    scores
+        The held-out scores of its runs, (ε, seed).
     style
         The format of a score.
     draw
@@ -38,34 +38,32 @@ class Trained:
         Who trains what, for the question.
     blind
         The score of a model with equal probabilities for every outcome.
+    milliseconds
+        How long Play shows a run: enough to see a curve or an image, or to read words.
     """
 
     label: str
-    row: int
     score: str
-    column: str
+    scores: Array
     style: str
     draw: Callable[[Results, int, int, bool], Figure]
     size: str
     story: str
     blind: str
     smaller_is_better: bool = False
-
-    def of_runs(self) -> Array:
-        """Return the held-out scores of the runs, (ε, seed)."""
-        return np.asarray(getattr(results.load(), self.column))
+    milliseconds: int = 600
 
     def write(self, score: float) -> str:
         """Format a score."""
         return format(float(score), self.style)
 
 
-MODELS = {
+_RESULTS = results.load()
+MODELS = {  # in the order of the results' table of spent ε
     "risk": Trained(
         label="Stroke risk",
-        row=0,
         score="AUC",
-        column="auc",
+        scores=_RESULTS.auc,
         style=".3f",
         draw=outcome_charts.risk,
         size="4,204 people and 45 weights.",
@@ -74,21 +72,20 @@ MODELS = {
     ),
     "topics": Trained(
         label="Topics",
-        row=1,
-        score="Perplexity",
-        column="perplexity",
+        score="perplexity",
+        scores=_RESULTS.perplexity,
         style=",.0f",
         draw=outcome_charts.topics,
         size="19,070 paragraphs and 60,000 topic–word counts: many sums share the signal.",
         story="An archive trains a topic model on 19,070 paragraphs",
         blind="6,000",
         smaller_is_better=True,
+        milliseconds=1200,
     ),
     "digits": Trained(
         label="Digits",
-        row=2,
-        score="Pixel accuracy",
-        column="accuracy",
+        score="pixel accuracy",
+        scores=_RESULTS.accuracy,
         style=".1%",
         draw=outcome_charts.digits,
         size="6,000 images and 784 pixels by 50 hidden units.",
@@ -115,47 +112,49 @@ RUN = whole("outcomes_run", "Run", 1, range(1, results.DIGIT_SEEDS + 1), _RUN_HE
 
 
 def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
-    """Show one run at one ε, with the other runs as frames."""
-    model, run = MODELS[values[WHAT.name]], values[RUN.name] - 1
-    place = list(EPSILON.options).index(values[EPSILON.name])
-    here, without_noise = model.of_runs()[place], model.of_runs()[-1].mean()
+    """Show one run at one ε, with the other runs as frames; before the reveal, runs without noise."""
+    name, place = values[WHAT.name], list(EPSILON.options).index(values[EPSILON.name])
+    model, shown = MODELS[name], place if revealed else len(EPSILONS) - 1
+    here, without_noise = model.scores[place], model.write(model.scores[-1].mean())
     low, high = model.write(here.min()), model.write(here.max())
     worst, best = (high, low) if model.smaller_is_better else (low, high)
+    noise = "Without noise" if math.isinf(EPSILONS[shown]) else f"ε = {outcome_charts.label(EPSILONS[shown])}"
+    drawn = {
+        f"<b>{noise}</b>, run {run + 1}": model.draw(_RESULTS, shown, run, revealed)
+        for run in range(here.size)
+    }
     return Outcome(
         numbers=(
-            ("ε by PLD, from the ledger", at_most(float(results.load().spent[model.row, place]))),
-            (f"{model.score}, mean", model.write(here.mean())),
+            ("ε by PLD, from the ledger", at_most(float(_RESULTS.spent[list(MODELS).index(name), place]))),
+            (f"Mean {model.score}", model.write(here.mean())),
             ("Worst – best run", f"{worst} – {best}"),
-            ("Without noise", model.write(without_noise)),
+            ("Without noise", without_noise),
         ),
-        figure=model.draw(results.load(), place, run, revealed),
+        figure=played(drawn, list(drawn)[values[RUN.name] - 1], model.milliseconds, rounds=4),
         table=lambda: _table(model),
         explanation=(
             f"{model.size} At ε = {values[EPSILON.name]}, {here.size} runs gave from **{low}** to "
-            f"**{high}**; without noise {model.write(without_noise)}. These are no bounds: the next run may "
-            f"fall outside, with a chance of up to 2/{here.size + 1}, about {2 / (here.size + 1):.0%}. "
+            f"**{high}**; without noise {without_noise}. This range is not a bound: the next "
+            f"run falls outside with probability up to 2/{here.size + 1}, about {2 / (here.size + 1):.0%}. "
             "Report the spread, not the best. Noise per sum stays the same: more records and fewer sums help."
         ),
     )
 
 
 def _table(model: Trained) -> pd.DataFrame:
-    scores = model.of_runs()
-    epsilons = np.repeat([outcome_charts.label(epsilon) for epsilon in EPSILONS], scores.shape[1])
-    runs = np.tile(np.arange(1, scores.shape[1] + 1), len(EPSILONS))
-    return pd.DataFrame({"ε": epsilons, "Run": runs, model.score: scores.ravel()})
+    epsilons, runs = np.indices(model.scores.shape).reshape(2, -1)
+    names = [outcome_charts.label(EPSILONS[place]) for place in epsilons]
+    return pd.DataFrame({"ε": names, "Run": runs + 1, f"Held-out {model.score}": model.scores.ravel()})
 
 
 def question(values: Mapping[str, Any]) -> Question:
     """Ask for the score of one run of the chosen model at ε = 0.1."""
     model = MODELS[values[WHAT.name]]
-    scores = model.of_runs()
-    noisy, exact = scores[0], model.write(scores[-1].mean())
+    noisy, exact = model.scores[0], model.write(model.scores[-1].mean())
     low, high = model.write(noisy.min()), model.write(noisy.max())
-    score = model.score if model.score.isupper() else model.score.lower()
     return Question(
-        f"{model.story} once, with ε = 0.1. Without noise the {score} would be {exact}. What will this one "
-        "run reach?",
+        f"{model.story} once, with ε = 0.1. Without noise the {model.score} would be {exact}. What will this "
+        "one run reach?",
         (
             Answer(f"About {exact}: noise averages out", "Every single run has the full noise."),
             Answer(
@@ -168,7 +167,7 @@ def question(values: Mapping[str, Any]) -> Question:
     )
 
 
-_AUC = MODELS["risk"].of_runs()
+_AUC = _RESULTS.auc
 LESSON = lesson(
     __file__,
     parameters=(WHAT, EPSILON, RUN),

@@ -10,7 +10,7 @@ from scipy.special import expit
 from dashboard.background import Later
 from dashboard.state import Number
 from dashboard.views.learn.lessons.base import Outcome, lesson
-from dashboard.views.learn.lessons.figures import mark, point, side_by_side, swept
+from dashboard.views.learn.lessons.figures import Plot, mark, point, side_by_side, swept
 from vips_core.kernels import Array
 from vips_core.kernels.special import pg_means
 from vips_core.reports.figures import BLUE, GREY, PURPLE, VERMILION, Figure
@@ -92,21 +92,13 @@ def _figure(c: float, psi: float, revealed: bool) -> Figure:
             point("Tangent point", c, float(expit(c)), f"touches at c = {c:g}"),
             line("ψ", [psi, psi], [0, float(expit(psi))], PURPLE, "dot"),
         ]
-    drawn = side_by_side(
-        left,
-        right,
-        (
-            axis("Argument c", range=[-0.2, LARGEST + 0.2]),
-            axis("⟨ξ⟩", range=[0, 0.3 if revealed else 1.05]),
-            axis("Log-odds ψ", range=[-LARGEST, LARGEST]),
-            axis("p(y = 1)", range=[0, 1.05]),
-        ),
-        ("Mean of ξ ~ PG(1, c)", "Curve, lower bounds"),
+    quarter = [mark("¼", LARGEST, 0.25, VERMILION, yanchor="bottom", xanchor="right")] if revealed else []
+    means = axis("⟨ξ⟩", range=[0, 0.3 if revealed else 1.05])
+    log_odds = axis("Log-odds ψ", range=[-LARGEST, LARGEST])
+    return side_by_side(
+        Plot("Mean of ξ ~ PG(1, c)", left, axis("Argument c", range=[-0.2, LARGEST + 0.2]), means, quarter),
+        Plot("Curve, lower bounds", right, log_odds, axis("p(y = 1)", range=[0, 1.05])),
     )
-    if revealed:
-        quarter = mark("¼", LARGEST, 0.25, VERMILION, yanchor="bottom", xanchor="right")
-        drawn["layout"]["annotations"].append(quarter)
-    return drawn
 
 
 def _mean_lines(c: float) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ from dashboard.background import Later
 from dashboard.components.formats import at_most, number
 from dashboard.views.learn.lessons import base
 from dashboard.views.learn.lessons.base import Outcome, lesson
-from dashboard.views.learn.lessons.figures import LEGEND_BELOW, figure, played
+from dashboard.views.learn.lessons.figures import columns, figure, played
 from vips_core.kernels import Array
 from vips_core.privacy import gaussian
 from vips_core.reports.figures import BLUE, GREEN, GREY, Figure
@@ -50,10 +50,9 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
     noisy = released(noise)
     clean = cleaned(noisy)
     epsilon = at_most(float(gaussian.epsilon(1 / noise, DELTA)))
-    frames: list[dict[str, Any]] = [
-        {"name": f"draw {place + 1}", "data": _bars(noisy[place], clean[place], revealed)}
-        for place in range(SHOWN)
-    ]
+    drawn = {
+        f"<b>Draw {place + 1}</b>": _figure(noisy[place], clean[place], revealed) for place in range(SHOWN)
+    }
     return Outcome(
         numbers=(
             ("ε of the release", epsilon),
@@ -61,7 +60,7 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
             ("Error as released", number(error(noisy))),
             ("Error after cleaning", number(error(clean))),
         ),
-        figure=played(_figure(frames[draw]["data"]), frames, draw, 700, rounds=2),
+        figure=played(drawn, f"<b>Draw {draw + 1}</b>", rounds=2),
         table=lambda: pd.DataFrame(
             {"Age": GROUPS, "True": COUNTS, "Released": noisy[draw], "Cleaned": clean[draw]}
         ),
@@ -76,27 +75,18 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
     )
 
 
-def _bars(noisy: Array, clean: Array, revealed: bool) -> list[dict[str, Any]]:
+def _figure(noisy: Array, clean: Array, revealed: bool) -> Figure:
     shown = {"True": (COUNTS, GREY, ""), "Released": (noisy, BLUE, "/")}
     if revealed:
         shown["Cleaned"] = (clean, GREEN, ".")
-    return [
-        {
-            "type": "bar",
-            "name": name,
-            "x": list(GROUPS),
-            "y": counts,
-            "marker": {"color": colour, "pattern": {"shape": pattern}},
-            "hovertemplate": f"{name}: %{{y:.1f}}<extra></extra>",
-        }
+    bars = [
+        columns(
+            name, GROUPS, counts, colour, "%{y:.1f}", marker={"color": colour, "pattern": {"shape": pattern}}
+        )
         for name, (counts, colour, pattern) in shown.items()
     ]
-
-
-def _figure(bars: list[dict[str, Any]]) -> Figure:
-    x = axis("Age", type="category")
     y = axis("Cases", range=[-15, 80], zeroline=True)
-    return figure(bars, x, y, legend=LEGEND_BELOW, barmode="group")
+    return figure(bars, axis("Age", type="category"), y, barmode="group")
 
 
 LESSON = lesson(__file__, parameters=(NOISE, DRAW), look=look)

@@ -13,7 +13,7 @@ from dashboard.components.formats import at_most, brief, number
 from dashboard.state import Number, log_stops
 from dashboard.views.learn.lessons import base
 from dashboard.views.learn.lessons.base import Outcome, lesson
-from dashboard.views.learn.lessons.figures import LEGEND_BELOW, figure, point, swept
+from dashboard.views.learn.lessons.figures import figure, point, swept
 from vips_core.kernels import Array
 from vips_core.privacy import gaussian
 from vips_core.reports.figures import BLUE, RATES, VERMILION, Figure, guessing
@@ -72,9 +72,9 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
             ("Advantage, any mechanism", f"{advantage(epsilon, delta):.1%}"),
             ("Advantage, Gaussian noise", f"{normal:.1%}"),
         ),
-        figure=swept(lambda e: _attacks(e, delta), np.geomspace(0.01, epsilon, 12), "ε")
+        figure=swept(lambda e: _figure(_table(e, delta)), np.geomspace(0.01, epsilon, 12), "ε")
         if revealed
-        else _figure([]),
+        else figure([guessing()], _FALSE, _TRUE),
         table=lambda: _table(epsilon, delta),
         explanation=(
             f"With δ = 0, odds would grow by at most e^ε = {number(math.exp(epsilon))}. Here δ = "
@@ -86,23 +86,17 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
     )
 
 
-def _attacks(epsilon: float, delta: float) -> Figure:
+def _figure(rocs: pd.DataFrame) -> Figure:
     """Draw the ROC curves of the best tests."""
+    rates, any_test, gaussian_noise = rocs.to_numpy().T
     shade = {"fill": "tozeroy", "fillcolor": "rgba(213,94,0,0.08)"}
-    bounds = [most_found, most_found_gaussian]
-    any_test, by_gaussian = (bound(_RATES, epsilon, delta) for bound in bounds)
-    at_one_percent = float(most_found(FALSE_ALARMS, epsilon, delta))
-    return _figure(
-        [
-            line("Bound by (ε, δ)", _RATES, any_test, VERMILION, "solid", RATES, **shade),
-            line("Gaussian noise at this (ε, δ)", _RATES, by_gaussian, BLUE, "dot", RATES),
-            point("1% false alarms", FALSE_ALARMS, at_one_percent, RATES),
-        ]
-    )
-
-
-def _figure(attacks: list[dict[str, Any]]) -> Figure:
-    return figure([guessing(), *attacks], _FALSE, _TRUE, legend=LEGEND_BELOW)
+    at_one_percent = float(np.interp(FALSE_ALARMS, rates, any_test))
+    attacks = [
+        line("Bound by (ε, δ)", rates, any_test, VERMILION, "solid", RATES, **shade),
+        line("Gaussian noise at this (ε, δ)", rates, gaussian_noise, BLUE, "dot", RATES),
+        point("1% false alarms", FALSE_ALARMS, at_one_percent, RATES),
+    ]
+    return figure([guessing(), *attacks], _FALSE, _TRUE)
 
 
 def _table(epsilon: float, delta: float) -> pd.DataFrame:

@@ -12,7 +12,7 @@ from dashboard.components.formats import number
 from dashboard.state import Number
 from dashboard.views.learn.lessons import base
 from dashboard.views.learn.lessons.base import Outcome, lesson
-from dashboard.views.learn.lessons.figures import LEGEND_BELOW, SHADE, figure, swept
+from dashboard.views.learn.lessons.figures import SHADE, figure, swept
 from vips_core.reports.figures import BLUE, VERMILION, Figure
 from vips_core.reports.traces import axis, line
 
@@ -66,7 +66,7 @@ def _figure(shares: Any, edges: Any, share: float) -> Figure:
         ]
     x = axis("Estimated share of yes", tickformat=".0%", range=[float(edges[0]), float(edges[-1])])
     y = axis("Share of surveys", tickformat=".0%", range=[0, 0.25])
-    return figure(traces, x, y, legend=LEGEND_BELOW)
+    return figure(traces, x, y)
 
 
 LESSON = lesson(__file__, parameters=(EPSILON, PEOPLE, SHARE), look=look)

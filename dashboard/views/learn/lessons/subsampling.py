@@ -11,7 +11,7 @@ from dashboard.components.charts import WAITING
 from dashboard.components.formats import at_most
 from dashboard.views.learn.lessons import base
 from dashboard.views.learn.lessons.base import Outcome, lesson
-from dashboard.views.learn.lessons.figures import point, side_by_side, swept
+from dashboard.views.learn.lessons.figures import Plot, point, side_by_side, swept
 from vips_core import rounding
 from vips_core.reports.figures import BLUE, FOOT, GREEN, GREY, Figure, log_axis, log_ends
 from vips_core.reports.traces import axis, line
@@ -69,16 +69,11 @@ def _figure(grid: pd.DataFrame, rate: float, epsilon: float, efficiency: float, 
         line("Efficiency", rates, efficiencies, GREEN, "solid", "q = %{x:.3g}: %{y:.0%}"),
         point("Here", rate, efficiency, f"here: {efficiency:.0%}"),
     ]
+    epsilon_axis = log_axis("ε by PLD (log scale)", *log_ends(epsilons, 0.1))
+    share_axis = axis("Efficiency", range=[0, 1.08], tickformat=".0%")
     return side_by_side(
-        saved,
-        cost if revealed else cost[:1],
-        (
-            q_axis,
-            log_axis("ε by PLD (log scale)", *log_ends(epsilons, 0.1)),
-            q_axis,
-            axis("Efficiency", range=[0, 1.08], tickformat=".0%"),
-        ),
-        ("Privacy gained by sampling", "Signal lost, at the same ε"),
+        Plot("Privacy gained by sampling", saved, q_axis, epsilon_axis),
+        Plot("Signal lost, at the same ε", cost if revealed else cost[:1], q_axis, share_axis),
     )
 
 
