@@ -156,7 +156,7 @@ def test_private_data_take_no_batches_that_accountants_do_not_know(store):
 
 
 def test_private_data_take_no_run_without_a_plan(store):
-    run = NewRun(SWEEP, {}, "sbn", "flips", 1)
+    run = NewRun(SWEEP, {"model": "sbn", "data": "flips"}, 1)
     with pytest.raises(ValueError, match="flips is private: a sweep would spend its budget on trials"):
         store.queue(run)
     assert store.runs() == []

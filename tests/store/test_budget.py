@@ -249,7 +249,7 @@ def test_private_data_refuse_a_rival_without_ledger(store):
     with pytest.raises(ValueError, match="method perm is refused, because its ε is for replacing a record"):
         submit(store, Request.from_mapping(table))
     with pytest.raises(ValueError, match="rows is private: its cap counts only releases at the wall"):
-        store.queue(NewRun("fit", table, "logistic", "rows", 1, PurePlan(4, 1.0)))
+        store.queue(NewRun("fit", table, 1, PurePlan(4, 1.0)))
     assert (store.runs(), store.budget("rows").left_share) == ([], 1)
 
 

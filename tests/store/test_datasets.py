@@ -141,16 +141,16 @@ def test_files_stay_where_an_older_copy_of_the_database_does_not_know_them(store
 
 
 def test_a_registration_that_commits_is_not_taken_for_left_over(store, home, monkeypatch):
-    check, left_over, looked = pools.admit, records_file.left_over, threading.Event()
+    check, left_over, looked = pools.admit, Store._left_over, threading.Event()
     opening = threading.Thread(target=Store, args=(home,))
 
-    def look(*arguments):
-        found = left_over(*arguments)
+    def look(opened):
+        found = left_over(opened)
         looked.set()
         return found
 
     def check_while_another_opens(*arguments):
-        monkeypatch.setattr(records_file, "left_over", look)
+        monkeypatch.setattr(Store, "_left_over", look)
         opening.start()
         assert looked.wait(30)  # it has seen a file that no table knows, and waits for this transaction
         return check(*arguments)

@@ -22,6 +22,8 @@ from pathlib import Path
 from vips_core.privacy.events import SampledGaussian
 from vips_core.store import budget
 from vips_core.store import ledger_chain as chain
+from vips_core.store.database import find
+from vips_core.store.ledger_chain import LedgerRow
 from vips_core.store.rows import CANCELLED, FAILED, QUEUED, RUNNING, RunRow
 from vips_core.store.store import Store, end
 
@@ -135,7 +137,7 @@ class ClaimedRun:
         self.store.keep_head()
 
     def _row(self, connection: sqlite3.Connection) -> sqlite3.Row:
-        row: sqlite3.Row | None = connection.execute("SELECT * FROM runs WHERE id = ?", [self.id]).fetchone()
+        row = find(connection, "runs", id=self.id)
         if row is None or row["status"] != RUNNING or row["worker"] != self.worker:
             raise GivenUpError(f"run {self.id} was taken from this worker")
         return row
@@ -158,14 +160,15 @@ def reserved(store: Store, run: RunRow, fingerprint: str) -> tuple[SampledGaussi
     A table can be edited, and a name be given to other records: what was reserved must be of the records with
     this fingerprint, those that are about to be used.
     """
-    rows = store.database.read("SELECT * FROM ledger WHERE run = ? ORDER BY number", [run.id])
-    if any(row["kind"] == "settle" for row in rows):
+    with store.database.reading() as connection:
+        rows = chain.rows_of(connection, run.id)
+    if any(row.kind == "settle" for row in rows):
         raise ValueError("what this run had reserved was settled already: submit it again")
-    if any(row["kind"] == "announce" for row in rows):
+    if any(row.kind == "announce" for row in rows):
         raise ValueError("this run has released some of what it had reserved: submit it again")
-    if rows and rows[0]["fingerprint"] != fingerprint:
+    if rows and rows[0].fingerprint != fingerprint:
         raise ValueError("what this run had reserved is of other records: submit it again")
-    return _events(rows) if rows else None
+    return _reserved_in(rows) if rows else None
 
 
 def end_abandoned(store: Store) -> list[str]:
@@ -180,7 +183,7 @@ def end_abandoned(store: Store) -> list[str]:
     ended = []
     for run_id in abandoned:
         with store.database.write() as connection:
-            row = connection.execute("SELECT * FROM runs WHERE id = ?", [run_id]).fetchone()
+            row = find(connection, "runs", id=run_id)
             if row is not None and row["status"] == RUNNING:
                 status = CANCELLED if row["cancel"] else FAILED
                 error = f"its worker died after {row['step']} of {row['steps']} steps"
@@ -196,9 +199,9 @@ def _end_as_announced(
     connection: sqlite3.Connection, row: sqlite3.Row, status: str, error: str | None
 ) -> None:
     """End a run of which only the releases that it announced are known; on public data it has none."""
-    rows = _of_run(connection, row["id"])
-    counts = [one.content["releases"] for one in chain.rows(rows) if one.kind == "announce"]
-    released = budget.prefix(_events(rows), max(counts, default=0)) if rows else ()
+    rows = chain.rows_of(connection, row["id"])
+    announced = max((row.content["releases"] for row in rows if row.kind == "announce"), default=0)
+    released = budget.prefix(_reserved_in(rows), announced) if rows else ()
     private = row["fingerprint"] is not None
     epsilon = budget.cost(released, json.loads(row["request"])["delta"]) if private else row["epsilon"]
     end(connection, row, status, released, epsilon=epsilon, error=error)
@@ -209,25 +212,19 @@ def _announce(connection: sqlite3.Connection, run_id: str, releases: int, before
 
     Some more are announced at once, so that a long run does not fill the ledger.
     """
-    rows = _of_run(connection, run_id)  # not the table of runs, which can be edited
+    rows = chain.rows_of(connection, run_id)  # not the table of runs, which can be edited
     if not rows:  # on public data nothing was reserved
         return math.inf
-    total = sum(event.count for event in _events(rows))
+    total = sum(event.count for event in _reserved_in(rows))
     ahead = min(2 * before, before + math.ceil(total / BLOCKS))
     announced = min(total, max(releases, ahead))
-    reserve = rows[0]
     content = {"releases": announced}
-    chain.append(connection, "announce", reserve["fingerprint"], reserve["data"], content, run_id)
+    chain.append(connection, "announce", rows[0].fingerprint, rows[0].data, content, run_id)
     return announced
 
 
-def _of_run(connection: sqlite3.Connection, run_id: str) -> list[sqlite3.Row]:
-    """Return a run's rows of the ledger, its reservation first."""
-    return connection.execute("SELECT * FROM ledger WHERE run = ? ORDER BY number", [run_id]).fetchall()
-
-
-def _events(rows: Sequence[sqlite3.Row]) -> tuple[SampledGaussian, ...]:
-    return budget.from_lists(chain.rows(rows)[0].content["events"])
+def _reserved_in(rows: Sequence[LedgerRow]) -> tuple[SampledGaussian, ...]:
+    return budget.from_lists(rows[0].content["events"])
 
 
 @contextlib.contextmanager

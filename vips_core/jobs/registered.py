@@ -71,7 +71,7 @@ def fit_registered(
         )
     request = Request.from_mapping({**options, "model": model, "data": data, "method": method})
     store = Store()
-    prepared = submission.prepare_stored(store, request)
+    prepared = submission.prepare(request, store.load(data))
     run_id, interrupted = worker.work_in_foreground(
         store, prepared, lambda run_id: on_step or (lambda progress: None)
     )

@@ -73,6 +73,8 @@ class Prepared:
 def prepare(request: Request, data: DataSet, plan: PrivacyPlan | PurePlan | None = None) -> Prepared:
     """Make model and plan, so that every mistake shows before any budget is spent.
 
+    What would void the guarantee of private data is refused.
+
     Parameters
     ----------
     request
@@ -87,6 +89,8 @@ def prepare(request: Request, data: DataSet, plan: PrivacyPlan | PurePlan | None
     Prepared
         What `vips_core.jobs.execution.run` needs.
     """
+    if data.private:
+        check_private(request, data.name)
     task = request.task
     if data.train.kind != task.kind:
         raise ValueError(
@@ -166,15 +170,7 @@ def submit(store: Store, request: Request) -> str:
     >>> store.database.close()
     >>> folder.cleanup()
     """
-    return queue(store, prepare_stored(store, request))
-
-
-def prepare_stored(store: Store, request: Request) -> Prepared:
-    """Make model and plan for a data set of the store, which is read only if its guarantee would hold."""
-    row = store.data_row(request.data)
-    if row.private:
-        check_private(request, row.name)
-    return prepare(request, store.load(request.data))
+    return queue(store, prepare(request, store.load(request.data)))
 
 
 def queue(store: Store, prepared: Prepared, *, held: bool = False) -> str:
@@ -195,21 +191,10 @@ def queue(store: Store, prepared: Prepared, *, held: bool = False) -> str:
         The run's name.
     """
     request, plan = prepared.request, prepared.plan
-    if prepared.data.private:
-        check_private(request, request.data)
     if request.on_cluster:
         Cluster.from_environment()  # a missing one would be noticed after the first release was announced
     prepared.check_disk_space(store.home)  # before anything is reserved
-    run = NewRun(
-        FIT,
-        request.to_mapping(),
-        request.model,
-        request.data,
-        plan.steps,
-        plan=plan,
-        accountant=request.accountant,
-        seed=request.seed,
-    )
+    run = NewRun(FIT, request.to_mapping(), plan.steps, plan, request.accountant)
     return store.queue(run, held=held)
 
 

@@ -229,6 +229,15 @@ def _columns(connection: sqlite3.Connection) -> frozenset[tuple[str, str, str]]:
     return frozenset(tuple(row) for row in connection.execute(statement))
 
 
+def find(connection: sqlite3.Connection, table: str, **key: Any) -> sqlite3.Row | None:
+    """Return the row whose columns have these values, None if there is none."""
+    where = " AND ".join(f"{column} = ?" for column in key)
+    found: sqlite3.Row | None = connection.execute(
+        f"SELECT * FROM {table} WHERE {where}", list(key.values())
+    ).fetchone()
+    return found
+
+
 def insert(
     connection: sqlite3.Connection, table: str, values: Mapping[str, Any], *, replace: bool = False
 ) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from vips_core import files, rounding
-from vips_core.store.database import Database, StoreError, insert
+from vips_core.store.database import Database, StoreError, find, insert
 
 GENESIS = "0" * 64
 KEY = "VIPS_LEDGER_KEY"  # environment variable
@@ -164,8 +164,9 @@ def sign(connection: sqlite3.Connection) -> None:
     _store_head(connection, replace(head := _head(connection), signature=_signature(head)))
 
 
-def rows(table: Sequence[sqlite3.Row]) -> list[LedgerRow]:
-    """Return rows of the table as objects; `StoreError` if one was changed."""
+def rows(connection: sqlite3.Connection, where: str = "TRUE", values: Sequence[Any] = ()) -> list[LedgerRow]:
+    """Return the rows that meet a condition of SQL, oldest first; `StoreError` if one of them was changed."""
+    table = connection.execute(f"SELECT * FROM ledger WHERE {where} ORDER BY number", values).fetchall()
     names = LedgerRow.__dataclass_fields__
     if changed := [_changed(row["number"]) for row in table if not _is_sealed(row)]:
         raise not_whole(changed)
@@ -173,6 +174,11 @@ def rows(table: Sequence[sqlite3.Row]) -> list[LedgerRow]:
         LedgerRow(**{name: row[name] for name in names} | {"content": json.loads(row["content"])})
         for row in table
     ]
+
+
+def rows_of(connection: sqlite3.Connection, run_id: str) -> list[LedgerRow]:
+    """Return the rows of a run, its reservation first; none of a run on public data."""
+    return rows(connection, "run = ?", [run_id])
 
 
 def verify(connection: sqlite3.Connection, head_file: Path, *, signed: bool = True) -> list[str]:
@@ -259,9 +265,9 @@ def _store_head(connection: sqlite3.Connection, head: Head) -> None:
 
 
 def _stored_head(connection: sqlite3.Connection) -> Head | None:
-    row = connection.execute("SELECT value FROM meta WHERE key = 'ledger head'").fetchone()
+    row = find(connection, "meta", key="ledger head")
     try:
-        return None if row is None else Head.of(row[0])
+        return None if row is None else Head.of(row["value"])
     except (AttributeError, ValueError):
         raise StoreError("the head of the ledger is damaged in the store: put back a copy of it") from None
 

@@ -8,6 +8,7 @@ from vips_core import rounding
 from vips_core.store import budget, declaration, people
 from vips_core.store import ledger_chain as chain
 from vips_core.store.budget import Cap
+from vips_core.store.database import find
 from vips_core.store.ledger_chain import LedgerRow
 from vips_core.store.people import Digests
 
@@ -120,8 +121,8 @@ def separate(
     """
     joint, ties = people.pool_rows(connection, fingerprint), people.ties(connection)
     linked = people.pool(connection, fingerprint) & set(others)
-    pairs = {other: ties.get(frozenset((fingerprint, other)), (False, 0)) for other in linked}
-    since = {other: number for other, (shared, number) in pairs.items() if shared}
+    pairs = {other: ties.get(frozenset((fingerprint, other))) for other in linked}
+    since = {other: number for other, number in pairs.items() if number is not None}
     content = {"from": called, "apart": sorted(others), "why": why, **signature}
     chain.append(connection, "separate", fingerprint, name, content)
     if not linked:
@@ -189,8 +190,11 @@ def _shared(connection: sqlite3.Connection, new: Newcomer) -> dict[str, int]:
     if new.share_budget:
         return shared
     ties = people.ties(connection)  # those kept apart stay so when either is registered again
-    known = {other: ties.get(frozenset((new.fingerprint, other)), (True, 0)) for other in shared}
-    return {other: count for other, count in shared.items() if known[other][0]}
+    return {
+        other: count
+        for other, count in shared.items()
+        if ties.get(frozenset((new.fingerprint, other)), count) is not None
+    }
 
 
 def _keep_apart(connection: sqlite3.Connection, new: Newcomer) -> None:
@@ -208,14 +212,13 @@ def _keep_apart(connection: sqlite3.Connection, new: Newcomer) -> None:
 
 def _check_declared(connection: sqlite3.Connection, new: Newcomer, rows: Sequence[LedgerRow]) -> None:
     """Refuse a declaration that contradicts what is known of the name or of the shared budget."""
-    taken = connection.execute("SELECT fingerprint FROM data WHERE name = ?", [new.name]).fetchone()
+    taken = find(connection, "data", name=new.name)
     if taken is not None and taken["fingerprint"] != new.fingerprint:
         raise ValueError(f"another data set is called {new.name}: choose another name, or remove that one")
-    declared = {(row.fingerprint, row.data): row.content for row in rows if row.kind == "data"}  # as of last
     others = {row["name"] for row in connection.execute("SELECT name FROM data WHERE name != ?", [new.name])}
     counted = {use.run for use in budget.uses(rows) if use.events}
     used = {(row.fingerprint, row.data) for row in rows if row.run in counted}
-    for (fingerprint, known_as), content in declared.items():
+    for (fingerprint, known_as), content in declaration.last_declared(rows).items():
         if content["private"] != new.private:
             before, now = ("private", "public") if content["private"] else ("public", "private")
             raise ValueError(

@@ -48,11 +48,11 @@ class DataRow:
     kind: str
     records: int
     private: bool
-    cap: Cap | None
-    fingerprint: str
-    unit: str
-    has_test: bool
-    created: float | None
+    cap: Cap | None = None
+    fingerprint: str = ""
+    unit: str = "one record"
+    has_test: bool = False
+    created: float | None = None
     person_column: str | None = None
     person_namespace: str | None = None
 
@@ -66,7 +66,7 @@ class NewRun:
     kind
         `FIT`, `SWEEP` or `AUDIT`.
     request
-        What it does, as a table for TOML or JSON.
+        What it does, as a table for TOML or JSON, with at least `model` and `data`, and `seed` if it has one.
     plan
         What it will release; None for a sweep or an audit, which private data do not allow.
     accountant
@@ -75,12 +75,9 @@ class NewRun:
 
     kind: str
     request: Mapping[str, Any]
-    model: str
-    data: str
     steps: int
     plan: PrivacyPlan | PurePlan | None = None
     accountant: str = "pld"
-    seed: int | None = None
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import secrets
 import shutil
 import sqlite3
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -15,7 +15,7 @@ from vips_core.privacy.events import SampledGaussian
 from vips_core.privacy.plan import PrivacyPlan, PurePlan
 from vips_core.store import budget, declaration, people
 from vips_core.store import ledger_chain as chain
-from vips_core.store.database import insert
+from vips_core.store.database import find, insert
 from vips_core.store.datasets import DataSets
 from vips_core.store.ledger_chain import LedgerRow
 from vips_core.store.rows import CANCELLED, QUEUED, RUNNING, DataRow, NewRun, RunRow, run_row, versions
@@ -60,14 +60,10 @@ class Store(DataSets):
         str
             The run's name.
         """
-        row = self.data_row(run.data)
-        if row.private and run.plan is None:
-            raise ValueError(f"{run.data} is private: a {run.kind} would spend its budget on trials")
-        if row.private and isinstance(run.plan, PurePlan):
-            raise ValueError(f"{run.data} is private: its cap counts only releases at the wall")
+        row = self.data_row(run.request["data"])
         if row.private:
             # Slow, so before the lock: under it the result is cached, unless others were faster.
-            _check_budget(self.ledger(run.data), run)
+            _fitting_plan(self._pool_rows(row.fingerprint), row.name, run)
         run_id = secrets.token_hex(4)
         with self.database.write() as connection:
             if row.fingerprint:  # a table can be edited, which may have made private records public
@@ -80,14 +76,13 @@ class Store(DataSets):
         return run_id
 
     def _reserve(self, connection: sqlite3.Connection, row: DataRow, run: NewRun, run_id: str) -> None:
-        now = connection.execute("SELECT fingerprint FROM data WHERE name = ?", [row.name]).fetchone()
+        now = find(connection, "data", name=row.name)
         if now is None or now["fingerprint"] != row.fingerprint:
             raise ValueError(f"the data set {row.name} was replaced just now: try again")
-        _check_budget(people.pool_rows(connection, row.fingerprint), run)
-        assert isinstance(run.plan, PrivacyPlan)  # `queue` has refused the others
+        plan = _fitting_plan(people.pool_rows(connection, row.fingerprint), row.name, run)
         content = {
-            "events": budget.to_lists(run.plan.events()),
-            "steps": run.plan.steps,
+            "events": budget.to_lists(plan.events()),
+            "steps": plan.steps,
             "request": declaration.request_seal(_request_text(run)),
         }
         chain.append(connection, "reserve", row.fingerprint, row.name, content, run_id)
@@ -108,30 +103,23 @@ class Store(DataSets):
             row = self.data_row(run.data)
             if run.fingerprint == (row.fingerprint if row.private else None):
                 return row
-        declared: Mapping[str, Any] = {}
-        if run.fingerprint is not None:
-            with self.database.reading() as connection:
-                declared = declaration.last_declared(connection, run.fingerprint, run.data) or {}
+        with self.database.reading() as connection:
+            own = chain.rows(connection, "kind = 'data' AND fingerprint = ?", [run.fingerprint])
+        declared = declaration.last_declared(own).get((run.fingerprint or "", run.data), {})
         return DataRow(
-            name=run.data,
-            kind=TASKS[run.request["model"]].kind,
-            records=declared.get("records", 0),
+            run.data,
+            TASKS[run.request["model"]].kind,
+            declared.get("records", 0),
             private=run.fingerprint is not None,
-            cap=None,
             fingerprint=run.fingerprint or "",
             unit=declared.get("unit", "one record"),
-            has_test=False,
-            created=None,
             person_column=declared.get("person_column"),
             person_namespace=declared.get("person_namespace"),
         )
 
     def ledger_of(self, run: RunRow) -> list[LedgerRow]:
         """Return the ledger of the private records that a run used, even if they were removed."""
-        if run.fingerprint is None:
-            return []
-        with self.database.reading() as connection:
-            return people.pool_rows(connection, run.fingerprint)
+        return [] if run.fingerprint is None else self._pool_rows(run.fingerprint)
 
     def runs(
         self,
@@ -167,7 +155,7 @@ class Store(DataSets):
     def cancel(self, run_id: str) -> None:
         """Stop a run within one step; what it has released is kept and settled."""
         with self.database.write() as connection:
-            row = connection.execute("SELECT * FROM runs WHERE id = ?", [run_id]).fetchone()
+            row = find(connection, "runs", id=run_id)
             if row is None:
                 raise ValueError(f"there is no run {run_id!r}")
             if row["status"] == QUEUED:
@@ -213,19 +201,23 @@ def end(
         chain.append(connection, "settle", row["fingerprint"], row["data"], content, row["id"])
 
 
-def _check_budget(rows: Sequence[LedgerRow], run: NewRun) -> None:
-    """Refuse a run on private data that does not fit under the cap."""
-    cap_filter = budget.filter_of(rows)
-    if cap_filter is None:  # a private data set cannot be registered without a cap
-        raise ValueError(f"{_REFUSED} while the ledger is not whole: it has no cap for {run.data}")
-    assert isinstance(run.plan, PrivacyPlan)
-    if not run.plan.is_sampled_as_accounted:
+def _fitting_plan(rows: Sequence[LedgerRow], name: str, run: NewRun) -> PrivacyPlan:
+    """Return the plan of a run on private data, or refuse one that does not fit under the cap."""
+    plan, cap_filter = run.plan, budget.filter_of(rows)
+    if plan is None:
+        raise ValueError(f"{name} is private: a {run.kind} would spend its budget on trials")
+    if isinstance(plan, PurePlan):
+        raise ValueError(f"{name} is private: its cap counts only releases at the wall")
+    if not plan.is_sampled_as_accounted:
         raise ValueError(
-            f"{run.data} is private: batches of fixed size are refused, because ε assumes Poisson batches"
+            f"{name} is private: batches of fixed size are refused, because ε assumes Poisson batches"
         )
+    if cap_filter is None:  # a private data set cannot be registered without a cap
+        raise ValueError(f"{_REFUSED} while the ledger is not whole: it has no cap for {name}")
     taken = budget.counted(rows)
-    if not budget.fits(taken, run.plan.events(), cap_filter):
-        raise ValueError(budget.refusal(run.data, taken, run.plan, cap_filter, run.accountant))
+    if not budget.fits(taken, plan.events(), cap_filter):
+        raise ValueError(budget.refusal(name, taken, plan, cap_filter, run.accountant))
+    return plan
 
 
 def _request_text(run: NewRun) -> str:
@@ -234,9 +226,14 @@ def _request_text(run: NewRun) -> str:
 
 def _insert(connection: sqlite3.Connection, run_id: str, run: NewRun, row: DataRow, held: bool) -> None:
     now = time.time()
-    values = {name: getattr(run, name) for name in ("kind", "model", "data", "seed", "steps")} | {
+    values = {
         "id": run_id,
+        "kind": run.kind,
         "request": _request_text(run),
+        "model": run.request["model"],
+        "data": row.name,
+        "seed": run.request.get("seed"),
+        "steps": run.steps,
         "fingerprint": row.fingerprint if row.private else None,
         "status": QUEUED,
         "epsilon": 0.0 if run.plan is not None and run.plan.is_private else None,

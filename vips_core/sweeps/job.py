@@ -174,8 +174,7 @@ def submit_sweep(store: Store, table: Mapping[str, Any], *, held: bool = False) 
         The run's name.
     """
     sweep = Sweep.from_mapping(table)
-    run = NewRun(SWEEP, sweep.to_mapping(), sweep.model, sweep.data, len(sweep.cells()))
-    return store.queue(run, held=held)
+    return store.queue(NewRun(SWEEP, sweep.to_mapping(), len(sweep.cells())), held=held)
 
 
 def run_sweep(run: ClaimedRun, on_step: OnStep | None, cluster: Cluster | None = None) -> None:
