@@ -150,9 +150,9 @@ def _run(store: Store, prepared: Prepared, options: argparse.Namespace) -> None:
 
             return on_step
 
-        run_id, _ = worker.work_in_foreground(store, prepared, show_progress)
-    _print_outcome(store, run_id, request, options)
-    if store.run(run_id).status == CANCELLED:
+        run, _ = worker.work_in_foreground(store, prepared, show_progress)
+    _print_outcome(store, run.id, request, options)
+    if run.status == CANCELLED:
         raise KeyboardInterrupt
 
 

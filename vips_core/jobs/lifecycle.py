@@ -12,7 +12,6 @@ import math
 import os
 import secrets
 import sqlite3
-import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -23,6 +22,7 @@ from vips_core.privacy.events import SampledGaussian
 from vips_core.store import budget
 from vips_core.store import ledger_chain as chain
 from vips_core.store.database import find
+from vips_core.store.home import try_lock
 from vips_core.store.ledger_chain import LedgerRow
 from vips_core.store.rows import CANCELLED, FAILED, QUEUED, RUNNING, RunRow
 from vips_core.store.store import Store, end
@@ -34,9 +34,7 @@ DISK_SPACE = "disk-space"  # file in a run's folder that keeps disk space free f
 BEAT = 1.0  # seconds between two heartbeats
 STALE = 60.0  # without a heartbeat for so long a worker counts as dead, whatever holds its lock
 LOCK_FILE = "alive"  # in the folder of a run
-
-if sys.platform != "win32":
-    import fcntl
+_LOCK_TRIES = 50  # whoever looks whether the file is free holds it for a moment
 
 
 class GivenUpError(Exception):
@@ -232,7 +230,12 @@ def hold_lock(folder: Path) -> Iterator[None]:
     """Hold the lock of a run's folder while the body runs; `BlockingIOError` where another process does."""
     path = folder / LOCK_FILE
     with path.open("w") as file:
-        _lock(file.fileno())
+        for _ in range(_LOCK_TRIES):
+            if try_lock(file.fileno()):
+                break
+            time.sleep(0.02)
+        else:
+            raise BlockingIOError(f"another process has locked {path}")
         ended = threading.Event()
         heart = threading.Thread(target=_beat, args=(path, ended), daemon=True)
         heart.start()
@@ -248,7 +251,7 @@ def is_lock_held(folder: Path) -> bool:
     path = folder / LOCK_FILE
     try:
         with path.open("r+") as file:
-            if _is_free(file.fileno()):
+            if try_lock(file.fileno(), shared=True):
                 return False
             if not _is_fresh(path):
                 time.sleep(2 * BEAT)  # if the machine slept or its clock was set, the heart beats again
@@ -265,29 +268,3 @@ def _beat(path: Path, ended: threading.Event) -> None:
     while not ended.wait(BEAT):
         with contextlib.suppress(OSError):  # a missed beat is no reason to stop
             os.utime(path)
-
-
-if sys.platform != "win32":
-
-    def _lock(descriptor: int) -> None:
-        for _ in range(50):  # whoever looks whether the file is free holds it for a moment
-            try:
-                return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                time.sleep(0.02)
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-    def _is_free(descriptor: int) -> bool:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
-
-else:  # no such locks: the heartbeat alone tells
-
-    def _lock(descriptor: int) -> None:
-        """Do nothing."""
-
-    def _is_free(descriptor: int) -> bool:
-        return False

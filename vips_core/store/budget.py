@@ -73,7 +73,7 @@ class Budget:
     left_share: float
     left_epsilon: float
     history: Sequence[tuple[float, str, float]]
-    events: tuple[SampledGaussian, ...]
+    events: Sequence[SampledGaussian]
 
     @property
     def planned_epsilon(self) -> float:
@@ -131,15 +131,6 @@ def cap_of(rows: Sequence[LedgerRow]) -> Cap | None:
     """Return the cap that holds: the last one that was set."""
     caps = cap_rows(rows)
     return cap_in(caps[-1]) if caps else None
-
-
-def filter_of(rows: Sequence[LedgerRow]) -> PrivacyFilter | None:
-    """Return the filter of the cap that holds, at the order recorded with it."""
-    caps = cap_rows(rows)
-    if not caps:
-        return None
-    content = caps[-1].content
-    return PrivacyFilter(content["epsilon"], content["delta"], content["order"])
 
 
 def caps_of_run(rows: Sequence[LedgerRow], run: str) -> list[LedgerRow]:
@@ -206,27 +197,22 @@ def check_cap_change(rows: Sequence[LedgerRow], new: Cap, by: str | None, reason
 
 def state(rows: Sequence[LedgerRow]) -> Budget:
     """Return the budget of a private data set, from its ledger alone."""
-    cap, cap_filter = cap_of(rows), filter_of(rows)
-    if cap is None or cap_filter is None:
-        return Budget(None, 0.0, 0.0, 1.0, math.inf, [], ())
-    taken = [use for use in uses(rows) if use.events]  # the other runs ended before their first release
-    settled = [event for use in taken if use.settled for event in use.counted(cap_filter)]
-    spent, total = _share(settled, cap_filter), _share(counted(rows), cap_filter)
-    history, so_far = [], list[SampledGaussian]()
-    for use in taken:
-        so_far += use.counted(cap_filter)
-        history.append((use.time, use.run, _share(so_far, cap_filter)))
-    left_epsilon = cap_filter.left_epsilon(joined(so_far)) if so_far else cap.epsilon
-    events = tuple(event for use in taken for event in use.events)
+    account = Account.of(rows)
+    if account is None:
+        return Budget(None, 0.0, 0.0, 1.0, math.inf, [], [])
+    cap_filter = account.cap_filter
+    settled = so_far = Account(cap_filter)
+    events, history = list[SampledGaussian](), []
+    for use in uses(rows):
+        if use.events:  # the other runs ended before their first release
+            events += use.events
+            so_far = so_far.after(use.counted(cap_filter))
+            settled = settled.after(use.counted(cap_filter)) if use.settled else settled
+            history.append((use.time, use.run, so_far.taken_share))
+    spent, total = settled.taken_share, account.taken_share
+    left_epsilon = cap_filter.left_epsilon(joined(account.taken)) if account.taken else cap_filter.epsilon
+    cap = Cap(cap_filter.epsilon, cap_filter.delta)
     return Budget(cap, spent, total - spent, 1 - total, left_epsilon, history, events)
-
-
-def counted(rows: Sequence[LedgerRow]) -> list[SampledGaussian]:
-    """Return all events in a private data set's ledger that count against its cap."""
-    cap_filter = filter_of(rows)
-    if cap_filter is None:
-        return []
-    return [event for use in uses(rows) for event in use.counted(cap_filter)]
 
 
 def cost(events: Sequence[SampledGaussian], delta: float) -> float:
@@ -234,41 +220,84 @@ def cost(events: Sequence[SampledGaussian], delta: float) -> float:
     return _pld(joined(events), delta)
 
 
-def fits(taken: Sequence[SampledGaussian], new: Sequence[SampledGaussian], cap_filter: PrivacyFilter) -> bool:
-    """Whether new releases fit under the cap besides those taken: by the filter, or as a whole if first.
+@dataclass(frozen=True)
+class Account:
+    """What counts against a cap: all that runs released or reserved."""
 
-    An ε of ∞ never fits, and neither would NaN: it is not at most anything.
-    """
-    if cap_filter.fits(joined([*taken, *new])):
-        return True
-    return not taken and cost(new, cap_filter.delta) <= cap_filter.epsilon
+    cap_filter: PrivacyFilter
+    taken: tuple[SampledGaussian, ...] = ()
 
+    @classmethod
+    def of(cls, rows: Sequence[LedgerRow]) -> "Account | None":
+        """Return the account under the cap that holds, at the order recorded with it; None without a cap."""
+        caps = cap_rows(rows)
+        if not caps:
+            return None
+        cap_filter = PrivacyFilter(*(caps[-1].content[name] for name in ("epsilon", "delta", "order")))
+        return cls(cap_filter, tuple(event for use in uses(rows) for event in use.counted(cap_filter)))
 
-def refusal(
-    name: str,
-    taken: Sequence[SampledGaussian],
-    plan: PrivacyPlan,
-    cap_filter: PrivacyFilter,
-    accountant: str,
-) -> str:
-    """Return by how much a run exceeds the cap, and what would fit."""
-    before, after = (cap_filter.share(joined(events)) for events in (taken, [*taken, *plan.events()]))
-    start = (
-        f"this run does not fit in the budget of {name}: with it {percent(after)} of the cap of "
-        f"ε = {cap_filter.epsilon:g} (δ = {rounding.brief(cap_filter.delta)}) would be taken, of which "
-        f"{percent(before)} is spent or reserved"
-    )
-    noise = _least_noise(taken, plan, cap_filter)
-    smaller = None if noise is None else plan.replace(noise_multiplier=rounding.up(noise))
-    epsilon = (
-        None if smaller is None else accountants.account(smaller.events(), plan.delta, accountant).epsilon
-    )
-    if smaller is None or (epsilon is not None and epsilon < _LEAST_EPSILON):
-        return f"{start}; nothing worth running fits any more"
-    noisier = f"noise of at least {smaller.noise_multiplier:g}"
-    return f"{start}; with {plan.steps} steps on batches of {plan.expected_batch} what fits is " + (
-        noisier if epsilon is None else f"ε of at most {rounding.down(epsilon, 3):g}, or {noisier}"
-    )
+    def after(self, new: Sequence[SampledGaussian]) -> "Account":
+        """Return the account with further releases."""
+        return Account(self.cap_filter, (*self.taken, *new))
+
+    @property
+    def share(self) -> float:
+        """The share of the cap that is taken, by its filter."""
+        return self.cap_filter.share(joined(self.taken))
+
+    @property
+    def taken_share(self) -> float:
+        """The same, at most 1: a first run that entered as a whole may exceed the filter's."""
+        return min(1.0, self.share)
+
+    def fits(self, new: Sequence[SampledGaussian]) -> bool:
+        """Whether new releases fit besides those taken: by the filter, or as a whole if they are the first.
+
+        An ε of ∞ never fits, and neither would NaN: it is not at most anything.
+        """
+        if self.cap_filter.fits(joined([*self.taken, *new])):
+            return True
+        return not self.taken and cost(new, self.cap_filter.delta) <= self.cap_filter.epsilon
+
+    def refusal(self, name: str, plan: PrivacyPlan, accountant: str) -> str:
+        """Return by how much a run exceeds the cap, and what would fit."""
+        before, after = percent(self.share), percent(self.after(plan.events()).share)
+        start = (
+            f"this run does not fit in the budget of {name}: with it {after} of the cap of "
+            f"ε = {self.cap_filter.epsilon:g} (δ = {rounding.brief(self.cap_filter.delta)}) would be taken, "
+            f"of which {before} is spent or reserved"
+        )
+        nothing = f"{start}; nothing worth running fits any more"
+        noise = self._least_noise(plan)
+        if noise is None:
+            return nothing
+        smaller = plan.replace(noise_multiplier=rounding.up(noise))
+        epsilon = accountants.account(smaller.events(), plan.delta, accountant).epsilon
+        if epsilon is not None and epsilon < _LEAST_EPSILON:
+            return nothing
+        noisier = f"noise of at least {smaller.noise_multiplier:g}"
+        return f"{start}; with {plan.steps} steps on batches of {plan.expected_batch} what fits is " + (
+            noisier if epsilon is None else f"ε of at most {rounding.down(epsilon, 3):g}, or {noisier}"
+        )
+
+    def _least_noise(self, plan: PrivacyPlan) -> float | None:
+        """Return the smallest noise multiplier with which the plan fits, rounded up; None if none does."""
+        if not self.taken:  # then it may enter as a whole
+            cap = self.cap_filter
+            return plan.replace(delta=cap.delta).calibrate(cap.epsilon).noise_multiplier
+
+        def excess(log_noise: float) -> float:
+            noise = min(max(math.exp(log_noise), LEAST_NOISE), MOST_NOISE)
+            share = self.after(plan.replace(noise_multiplier=noise).events()).share
+            return math.log(min(share, 1e300))
+
+        low, high = math.log(max(plan.require_noise_multiplier(), LEAST_NOISE)), math.log(MOST_NOISE)
+        if low >= high or excess(high) > 0:
+            return None
+        root: float = low if excess(low) <= 0 else scipy.optimize.brentq(excess, low, high, xtol=_TOLERANCE)
+        while excess(root) > 0:
+            root += _TOLERANCE
+        return math.exp(root)
 
 
 @dataclass(frozen=True)
@@ -308,16 +337,15 @@ def forecast(rows: Sequence[LedgerRow], runs: Sequence[Sequence[SampledGaussian]
     >>> forecast([], [[SampledGaussian(1.0, 10.0)]]).fits
     False
     """
-    cap_filter = filter_of(rows)
-    if cap_filter is None:
+    account = Account.of(rows)
+    if account is None:
         return Forecast(0.0, math.inf, fits=False)
-    taken, all_fit = counted(rows), True
-    before = _share(taken, cap_filter)
+    before, all_fit = account.taken_share, True
     for new in runs:
-        all_fit = all_fit and fits(taken, new, cap_filter)
-        taken = [*taken, *new]
-    after = cap_filter.share(joined(taken))
-    return Forecast(before, min(1.0, after) if all_fit else max(1.0, after), all_fit)
+        all_fit = all_fit and account.fits(new)
+        account = account.after(new)
+    after = account.taken_share if all_fit else max(1.0, account.share)
+    return Forecast(before, after, all_fit)
 
 
 def prefix(events: Sequence[SampledGaussian], releases: int) -> tuple[SampledGaussian, ...]:
@@ -356,32 +384,6 @@ def joined(events: Sequence[SampledGaussian]) -> tuple[SampledGaussian, ...]:
         else:
             groups.append(event)
     return tuple(groups)
-
-
-def _share(events: Sequence[SampledGaussian], cap_filter: PrivacyFilter) -> float:
-    """Return the share of the cap, at most 1: a first run that entered as a whole may exceed the filter's."""
-    return min(1.0, cap_filter.share(joined(events)))
-
-
-def _least_noise(
-    taken: Sequence[SampledGaussian], plan: PrivacyPlan, cap_filter: PrivacyFilter
-) -> float | None:
-    """Return the smallest noise multiplier with which the plan fits, rounded up; None if none does."""
-    if not taken:  # then it may enter as a whole
-        return plan.replace(delta=cap_filter.delta).calibrate(cap_filter.epsilon).noise_multiplier
-
-    def excess(log_noise: float) -> float:
-        noise = min(max(math.exp(log_noise), LEAST_NOISE), MOST_NOISE)
-        share = cap_filter.share(joined([*taken, *plan.replace(noise_multiplier=noise).events()]))
-        return math.log(min(share, 1e300))
-
-    low, high = math.log(max(plan.require_noise_multiplier(), LEAST_NOISE)), math.log(MOST_NOISE)
-    if low >= high or excess(high) > 0:
-        return None
-    root: float = low if excess(low) <= 0 else scipy.optimize.brentq(excess, low, high, xtol=_TOLERANCE)
-    while excess(root) > 0:
-        root += _TOLERANCE
-    return math.exp(root)
 
 
 def percent(share: float) -> str:

@@ -137,7 +137,7 @@ def _locked_file(place: Path) -> tuple[Path, int]:
     while True:
         descriptor, name = tempfile.mkstemp(_LOCK, dir=place)
         path = Path(name)
-        if _lock(descriptor) and path.exists() and os.path.samestat(path.stat(), os.fstat(descriptor)):
+        if try_lock(descriptor) and path.exists() and os.path.samestat(path.stat(), os.fstat(descriptor)):
             return path, descriptor
         os.close(descriptor)
 
@@ -150,18 +150,21 @@ def _remove_if_abandoned(folder: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
         return
     with open(descriptor, "rb"):
-        if _lock(descriptor):
+        if try_lock(descriptor):
             shutil.rmtree(folder, ignore_errors=True)
             lock.unlink(missing_ok=True)
 
 
-def _lock(descriptor: int) -> bool:
-    """Lock a file, or return False if another process has locked it."""
+def try_lock(descriptor: int, *, shared: bool = False) -> bool:
+    """Lock a file until it is closed, or return False if another process has locked it.
+
+    On POSIX, several processes may hold a `shared` lock at once.
+    """
     try:
         if sys.platform == "win32":
             msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
         else:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except (BlockingIOError, PermissionError):  # Windows raises the second
         return False
     return True

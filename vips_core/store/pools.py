@@ -13,6 +13,8 @@ from vips_core.store.ledger_chain import LedgerRow
 from vips_core.store.people import Digests
 
 _MOST_NAMED = 3  # data sets in a sentence
+_NOT_PUBLIC = "they cannot be public: what is computed from them would not be counted"
+_NOT_PRIVATE = "they cannot be private: what was computed from them there was not counted"
 _LINK = "link"  # kind of row; also marks the cap that joined pools got
 
 
@@ -66,13 +68,9 @@ def admit(connection: sqlite3.Connection, new: Newcomer) -> dict[str, int]:
     out anywhere, because what was computed from them was not counted; and records with another unit than the
     data sets that they share people with, because one budget counts one unit.
     """
-    if new.separate:
-        if new.share_budget:
-            raise ValueError("records either share a budget or are kept apart: give share_budget or separate")
-        _keep_apart(connection, new)
-        shared: dict[str, int] = {}
-    else:
-        shared = _shared(connection, new)
+    if new.separate and new.share_budget:
+        raise ValueError("records either share a budget or are kept apart: give share_budget or separate")
+    shared = _keep_apart(connection, new) if new.separate else _shared(connection, new)
     rows = people.pool_rows(connection, new.fingerprint, *shared)
     _check_declared(connection, new, rows)
     members = people.pool(connection, new.fingerprint)
@@ -181,12 +179,14 @@ def _shared(connection: sqlite3.Connection, new: Newcomer) -> dict[str, int]:
     shared = people.overlaps(connection, new.records, new.fingerprint)
     test_shared = people.overlaps(connection, new.held_out, new.fingerprint)
     itself = people.common(new.records, new.held_out) if new.private else 0
-    _refuse(test_shared or ({new.fingerprint: itself} if itself else {}), "held-out records", connection)
+    if itself and not test_shared:
+        test_shared = {new.fingerprint: itself}
+    _refuse(connection, test_shared, "held-out records are private", _NOT_PUBLIC)
     if not new.private:
-        _refuse(shared, "records", connection)
+        _refuse(connection, shared, "records are private", _NOT_PUBLIC)
         return {}
     public = people.overlaps(connection, new.records, new.fingerprint, people.PUBLIC)
-    _refuse(public, "records", connection, private=True)
+    _refuse(connection, public, "records are public or held out", _NOT_PRIVATE)
     if new.share_budget:
         return shared
     ties = people.ties(connection)  # those kept apart stay so when either is registered again
@@ -197,8 +197,8 @@ def _shared(connection: sqlite3.Connection, new: Newcomer) -> dict[str, int]:
     }
 
 
-def _keep_apart(connection: sqlite3.Connection, new: Newcomer) -> None:
-    """Record why rows that also occur in other data sets belong to different people."""
+def _keep_apart(connection: sqlite3.Connection, new: Newcomer) -> dict[str, int]:
+    """Record why rows that also occur in other data sets belong to different people: they share no budget."""
     others = {
         other
         for some in (new.records, new.held_out)
@@ -208,6 +208,7 @@ def _keep_apart(connection: sqlite3.Connection, new: Newcomer) -> None:
     if others or people.common(new.records, new.held_out):
         called = people.names(connection, others) or new.name
         separate(connection, new.fingerprint, new.name, others, called, new.separate, new.signature)
+    return {}
 
 
 def _check_declared(connection: sqlite3.Connection, new: Newcomer, rows: Sequence[LedgerRow]) -> None:
@@ -262,19 +263,8 @@ def _counted(connection: sqlite3.Connection, counts: Mapping[str, int]) -> str:
     return ", ".join(named) + (f" and {more} more" if more > 0 else "")
 
 
-def _refuse(
-    counts: Mapping[str, int], what: str, connection: sqlite3.Connection, *, private: bool = False
-) -> None:
-    if not counts:
-        return
-    where = people.names(connection, counts) or "the private file itself"
-    start = f"{max(counts.values()):,} rows or persons of these {what} are"
-    if private:
-        raise KnownPeople(
-            f"{start} public or held out in {where}, so they cannot be private: what was computed from them "
-            "there was not counted"
-        )
-    raise KnownPeople(
-        f"{start} private in {where}, so they cannot be public: what is computed from them would not be "
-        "counted"
-    )
+def _refuse(connection: sqlite3.Connection, counts: Mapping[str, int], found: str, why: str) -> None:
+    """Refuse records if some of their people were found elsewhere."""
+    if counts:
+        where = people.names(connection, counts) or "the private file itself"
+        raise KnownPeople(f"{max(counts.values()):,} rows or persons of these {found} in {where}, so {why}")

@@ -203,7 +203,7 @@ def end(
 
 def _fitting_plan(rows: Sequence[LedgerRow], name: str, run: NewRun) -> PrivacyPlan:
     """Return the plan of a run on private data, or refuse one that does not fit under the cap."""
-    plan, cap_filter = run.plan, budget.filter_of(rows)
+    plan, account = run.plan, budget.Account.of(rows)
     if plan is None:
         raise ValueError(f"{name} is private: a {run.kind} would spend its budget on trials")
     if isinstance(plan, PurePlan):
@@ -212,11 +212,10 @@ def _fitting_plan(rows: Sequence[LedgerRow], name: str, run: NewRun) -> PrivacyP
         raise ValueError(
             f"{name} is private: batches of fixed size are refused, because ε assumes Poisson batches"
         )
-    if cap_filter is None:  # a private data set cannot be registered without a cap
+    if account is None:  # a private data set cannot be registered without a cap
         raise ValueError(f"{_REFUSED} while the ledger is not whole: it has no cap for {name}")
-    taken = budget.counted(rows)
-    if not budget.fits(taken, plan.events(), cap_filter):
-        raise ValueError(budget.refusal(name, taken, plan, cap_filter, run.accountant))
+    if not account.fits(plan.events()):
+        raise ValueError(account.refusal(name, plan, run.accountant))
     return plan
 
 
