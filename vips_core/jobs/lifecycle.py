@@ -23,7 +23,6 @@ from vips_core.store import budget
 from vips_core.store import ledger_chain as chain
 from vips_core.store.database import find
 from vips_core.store.home import try_lock
-from vips_core.store.ledger_chain import LedgerRow
 from vips_core.store.rows import CANCELLED, FAILED, QUEUED, RUNNING, RunRow
 from vips_core.store.store import Store, end
 
@@ -173,13 +172,10 @@ def end_abandoned(store: Store) -> list[str]:
     """Mark the runs of dead workers as failed, settled to the releases that they announced; return them."""
     if store.database.read_only:
         return []
-    abandoned = [
-        row["id"]
-        for row in store.database.read("SELECT id FROM runs WHERE status = 'running'")
-        if not is_lock_held(store.folder(row["id"]))
-    ]
     ended = []
-    for run_id in abandoned:
+    for (run_id,) in store.database.read("SELECT id FROM runs WHERE status = 'running'"):
+        if is_lock_held(store.folder(run_id)):
+            continue
         with store.database.write() as connection:
             row = find(connection, "runs", id=run_id)
             if row is not None and row["status"] == RUNNING:
@@ -221,7 +217,7 @@ def _announce(connection: sqlite3.Connection, run_id: str, releases: int, before
     return announced
 
 
-def _reserved_in(rows: Sequence[LedgerRow]) -> tuple[SampledGaussian, ...]:
+def _reserved_in(rows: Sequence[chain.LedgerRow]) -> tuple[SampledGaussian, ...]:
     return budget.from_lists(rows[0].content["events"])
 
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from vips_core.records import KINDS, DataSet, Sharded, check_alike
 from vips_core.records.samples import SAMPLES, load_sample
@@ -17,7 +17,6 @@ from vips_core.store import ledger_chain as chain
 from vips_core.store.budget import Budget, Cap
 from vips_core.store.database import StoreError, find, insert
 from vips_core.store.home import Home
-from vips_core.store.ledger_chain import LedgerRow
 from vips_core.store.people import Sources
 from vips_core.store.pools import Newcomer
 from vips_core.store.rows import QUEUED, RUNNING, DataRow, data_row
@@ -34,6 +33,7 @@ class DataSets(Home):
         super().__init__(home)
         self._files = self.home / "data"
         self._fingerprints: WeakKeyDictionary[Any, str] = WeakKeyDictionary()  # of immutable records
+        self._loaded: WeakValueDictionary[tuple[Any, ...], DataSet] = WeakValueDictionary()  # that are in use
         if not self.database.read_only and self._left_over():
             with contextlib.suppress(StoreError), self.database.write() as connection:
                 if not self._problems(connection):  # otherwise a table may have lost a file's row
@@ -104,11 +104,6 @@ class DataSets(Home):
         if sources.person_namespace is not None and person_column is None:
             raise ValueError("a person_namespace needs a column that names the person")
         mark = self.fingerprint(train)
-        digests, test_digests = sources.digests(self._key())
-        why = declaration.author(by, separate)["reason"]
-        new = Newcomer(
-            mark, name, private, cap, person_column, digests, test_digests, share_budget, why, signature
-        )
         declared = {
             "private": private,
             "records": len(train),
@@ -117,6 +112,9 @@ class DataSets(Home):
             "person_column": person_column,
             "person_namespace": sources.person_namespace,
         }
+        why = declaration.author(by, separate)["reason"]
+        digests = sources.digests(self._key())
+        new = Newcomer(mark, name, declared, cap, *digests, share_budget, why, signature)
         file = self._files / f"{secrets.token_hex(8)}.npz"
         values = declared | {
             "name": name,
@@ -134,15 +132,9 @@ class DataSets(Home):
                     self._check_whole(connection, _REFUSED)
                     self._remove_left_over()
                     draft.replace(file)  # within the transaction: a file that it does not know is left over
-                    joining = pools.admit(connection, new)
+                    pools.register(connection, new)
                     old = find(connection, "data", name=name)
                     insert(connection, "data", values, replace=True)
-                    declaration.append(connection, mark, name, declared, signature)
-                    people.keep(connection, mark, name, digests, people.PRIVATE if private else people.PUBLIC)
-                    people.keep(connection, mark, name, test_digests, people.PUBLIC)
-                    pools.link(connection, new, joining)
-                    if cap is not None and budget.cap_of(people.pool_rows(connection, mark)) is None:
-                        declaration.append_cap(connection, mark, name, cap, signature)
         except BaseException:
             file.unlink(missing_ok=True)
             raise
@@ -188,6 +180,9 @@ class DataSets(Home):
         if name in SAMPLES:
             return load_sample(name)
         row = self._data(name)
+        known = self._loaded.get(tuple(row))
+        if known is not None:
+            return known
         file = self._files / row["file"]
         train, test = records_file.read(file, KINDS[row["kind"]].records_type)
         # Files of shards are compared with their digests when they are read.
@@ -195,7 +190,9 @@ class DataSets(Home):
             raise ValueError(f"the file of this data set, {file}, holds other records than were registered")
         if len(train) != row["records"]:
             raise ValueError(f"the file of this data set, {file}, has another number of records")
-        return DataSet(name, train, test, bool(row["private"]), row["fingerprint"])
+        loaded = DataSet(name, train, test, bool(row["private"]), row["fingerprint"])
+        self._loaded[tuple(row)] = loaded
+        return loaded
 
     def fingerprint(self, records: Any) -> str:
         """Return the fingerprint of records, computed once as long as somebody holds them."""
@@ -266,12 +263,11 @@ class DataSets(Home):
         """
         row = self.data_row(name)
         with self.database.snapshot() as connection:
-            problems = self._problems(connection, of_people=False)
-            if problems:  # rows that are gone would give budget back, and so would a table that says public
-                raise chain.not_whole(problems)
+            # Rows that are gone would give budget back, and so would a table that says public.
+            self._check_whole(connection, chain.NO_BUDGET, of_people=False)
             return budget.state(people.pool_rows(connection, row.fingerprint) if row.private else [])
 
-    def ledger(self, data: str | None = None) -> list[LedgerRow]:
+    def ledger(self, data: str | None = None) -> list[chain.LedgerRow]:
         """Return the rows of the ledger: all, or those that determine a data set's budget."""
         if data is not None:
             return self._pool_rows(self._data(data)["fingerprint"])
@@ -358,7 +354,7 @@ class DataSets(Home):
             raise ValueError(f"there is no data set {name!r}")
         return row
 
-    def _pool_rows(self, fingerprint: str) -> list[LedgerRow]:
+    def _pool_rows(self, fingerprint: str) -> list[chain.LedgerRow]:
         with self.database.reading() as connection:
             return people.pool_rows(connection, fingerprint)
 

@@ -13,7 +13,6 @@ from vips_core.privacy.filter import PrivacyFilter
 from vips_core.store import ledger_chain as chain
 from vips_core.store.budget import Cap
 from vips_core.store.database import StoreError, find
-from vips_core.store.ledger_chain import LedgerRow
 
 _MARGIN = 10  # a cap's δ is at most 1/(10·N): δ·N records may be published whole, on average
 _LONGEST = 500  # characters of a name or a reason, which reports print
@@ -128,7 +127,7 @@ def request_seal(request: str) -> str:
     return hashlib.sha256(request.encode()).hexdigest()[:32]
 
 
-def last_declared(rows: Sequence[LedgerRow]) -> dict[tuple[str, str], Mapping[str, Any]]:
+def last_declared(rows: Sequence[chain.LedgerRow]) -> dict[tuple[str, str], Mapping[str, Any]]:
     """Return the last declaration of records under each of their names, by fingerprint and name."""
     return {(row.fingerprint, row.data): row.content for row in rows if row.kind == "data"}
 

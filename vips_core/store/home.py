@@ -84,10 +84,9 @@ class Home:
         with self.database.snapshot() as connection:
             self._check_whole(connection, refused)
 
-    def _check_whole(self, connection: sqlite3.Connection, refused: str) -> None:
+    def _check_whole(self, connection: sqlite3.Connection, refused: str, *, of_people: bool = True) -> None:
         """Refuse an action while the ledger is not whole, so that nothing is built on an edit."""
-        problems = self._problems(connection)
-        if problems:
+        if problems := self._problems(connection, of_people=of_people):
             raise chain.not_whole(problems, refused)
 
     def notes(self) -> list[str]:

@@ -33,6 +33,7 @@ ROW_KINDS = {  # of rows, for people
     "announce": "Announced",
     "settle": "Settled",
 }
+NO_BUDGET = "no budget can be read"  # while the ledger is not whole
 _LEAST_KEY = 16  # bytes
 
 
@@ -169,7 +170,7 @@ def rows(connection: sqlite3.Connection, where: str = "TRUE", values: Sequence[A
     table = connection.execute(f"SELECT * FROM ledger WHERE {where} ORDER BY number", values).fetchall()
     names = LedgerRow.__dataclass_fields__
     if changed := [_changed(row["number"]) for row in table if not _is_sealed(row)]:
-        raise not_whole(changed)
+        raise not_whole(changed, NO_BUDGET)
     return [
         LedgerRow(**{name: row[name] for name in names} | {"content": json.loads(row["content"])})
         for row in table
@@ -215,7 +216,7 @@ def verify(connection: sqlite3.Connection, head_file: Path, *, signed: bool = Tr
     return problems
 
 
-def not_whole(problems: Sequence[str], refused: str = "no budget can be read") -> StoreError:
+def not_whole(problems: Sequence[str], refused: str) -> StoreError:
     """Return the error that refuses an action because of problems in the ledger."""
     return StoreError(f"{refused} while the ledger is not whole: {problems[0]}")
 

@@ -3,13 +3,13 @@
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from vips_core import rounding
 from vips_core.store import budget, declaration, people
 from vips_core.store import ledger_chain as chain
 from vips_core.store.budget import Cap
 from vips_core.store.database import find
-from vips_core.store.ledger_chain import LedgerRow
 from vips_core.store.people import Digests
 
 _MOST_NAMED = 3  # data sets in a sentence
@@ -37,10 +37,12 @@ class KnownPeople(ValueError):
 
 @dataclass(frozen=True)
 class Newcomer:
-    """Records to be registered, with what was declared of them.
+    """Records to be registered.
 
     Attributes
     ----------
+    declared
+        What is said of them and kept in the chain, such as `private` and `person_column`.
     records, held_out
         Digests of their people, and of those in the held-out file.
     share_budget
@@ -51,18 +53,22 @@ class Newcomer:
 
     fingerprint: str
     name: str
-    private: bool
+    declared: Mapping[str, Any]
     cap: Cap | None
-    person_column: str | None
     records: Digests
     held_out: Digests
     share_budget: bool
     separate: str
     signature: Mapping[str, str]
 
+    @property
+    def private(self) -> bool:
+        """Whether the records need protection."""
+        return bool(self.declared["private"])
 
-def admit(connection: sqlite3.Connection, new: Newcomer) -> dict[str, int]:
-    """Return how many people new records share with each private data set whose budget they join.
+
+def register(connection: sqlite3.Connection, new: Newcomer) -> None:
+    """Write new records into the chain with their people and their cap, and join budgets, or refuse them.
 
     Refused are public and held-out records that are private anywhere; private ones that were public or held
     out anywhere, because what was computed from them was not counted; and records with another unit than the
@@ -82,13 +88,18 @@ def admit(connection: sqlite3.Connection, new: Newcomer) -> dict[str, int]:
             may_share=True,
         )
     _check_cap(new, rows)
-    return joining
+    mark, name = new.fingerprint, new.name
+    declaration.append(connection, mark, name, new.declared, new.signature)
+    people.keep(connection, mark, name, new.records, people.PRIVATE if new.private else people.PUBLIC)
+    people.keep(connection, mark, name, new.held_out, people.PUBLIC)
+    if joining:
+        _link(connection, new, joining)
+    elif new.cap is not None and budget.cap_of(rows) is None:
+        declaration.append_cap(connection, mark, name, new.cap, new.signature)
 
 
-def link(connection: sqlite3.Connection, new: Newcomer, joining: Mapping[str, int]) -> None:
+def _link(connection: sqlite3.Connection, new: Newcomer, joining: Mapping[str, int]) -> None:
     """Join the pools of records that share people; the smallest ε and δ of their caps hold."""
-    if not joining:
-        return
     caps = [budget.cap_of(people.pool_rows(connection, one)) for one in (new.fingerprint, *joining)]
     known = [cap for cap in caps if cap is not None]
     others = {
@@ -151,7 +162,7 @@ def separate(
             declaration.append_cap(connection, side, people.names(connection, [side]), cap, answer)
 
 
-def overlap_sentences(rows: Sequence[LedgerRow]) -> list[str]:
+def overlap_sentences(rows: Sequence[chain.LedgerRow]) -> list[str]:
     """Return with which data sets records share their budget: for the steward, since it counts people."""
     members = {row.fingerprint for row in rows}
     return [
@@ -164,7 +175,7 @@ def overlap_sentences(rows: Sequence[LedgerRow]) -> list[str]:
     ]
 
 
-def separations(rows: Sequence[LedgerRow]) -> list[str]:
+def separations(rows: Sequence[chain.LedgerRow]) -> list[str]:
     """Return from which data sets records were kept apart although they share rows, by whom and why."""
     return [
         f"{row.data} was kept apart from {row.content['from']} by {row.content['by']}, although they share "
@@ -211,7 +222,7 @@ def _keep_apart(connection: sqlite3.Connection, new: Newcomer) -> dict[str, int]
     return {}
 
 
-def _check_declared(connection: sqlite3.Connection, new: Newcomer, rows: Sequence[LedgerRow]) -> None:
+def _check_declared(connection: sqlite3.Connection, new: Newcomer, rows: Sequence[chain.LedgerRow]) -> None:
     """Refuse a declaration that contradicts what is known of the name or of the shared budget."""
     taken = find(connection, "data", name=new.name)
     if taken is not None and taken["fingerprint"] != new.fingerprint:
@@ -226,19 +237,19 @@ def _check_declared(connection: sqlite3.Connection, new: Newcomer, rows: Sequenc
                 f"these records were registered as {before} under the name {known_as}, so they cannot be "
                 f"{now}: what was released from public records was not counted"
             )
-        column = content.get("person_column")
+        column, here = content.get("person_column"), new.declared["person_column"]
         binding = known_as in others or (fingerprint, known_as) in used
-        if new.private and binding and column != new.person_column:
+        if new.private and binding and column != here:
             same = fingerprint == new.fingerprint
             start = "these records" if same else "some of these records"
             sentence = (
                 f"{start} are protected {_by(column)} in {known_as}, so they cannot be protected "
-                f"{_by(new.person_column)} here: one budget cannot count for both"
+                f"{_by(here)} here: one budget cannot count for both"
             )
             raise ValueError(sentence) if same else KnownPeople(sentence)
 
 
-def _check_cap(new: Newcomer, rows: Sequence[LedgerRow]) -> None:
+def _check_cap(new: Newcomer, rows: Sequence[chain.LedgerRow]) -> None:
     known = budget.cap_of(rows)
     if new.private and new.cap is None and known is None:
         raise ValueError(f"the private data set {new.name} needs a cap on its ε and δ")

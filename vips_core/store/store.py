@@ -17,7 +17,6 @@ from vips_core.store import budget, declaration, people
 from vips_core.store import ledger_chain as chain
 from vips_core.store.database import find, insert
 from vips_core.store.datasets import DataSets
-from vips_core.store.ledger_chain import LedgerRow
 from vips_core.store.rows import CANCELLED, QUEUED, RUNNING, DataRow, NewRun, RunRow, run_row, versions
 
 _REFUSED = "no run may use registered data"
@@ -70,7 +69,23 @@ class Store(DataSets):
                 self._check_whole(connection, _REFUSED)
             if row.private:
                 self._reserve(connection, row, run, run_id)
-            _insert(connection, run_id, run, row, held)
+            values = {
+                "id": run_id,
+                "kind": run.kind,
+                "request": _request_text(run),
+                "model": run.request["model"],
+                "data": row.name,
+                "seed": run.request.get("seed"),
+                "steps": run.steps,
+                "fingerprint": row.fingerprint if row.private else None,
+                "status": QUEUED,
+                "epsilon": 0.0 if run.plan is not None and run.plan.is_private else None,
+                "plan": None if run.plan is None else json.dumps(asdict(run.plan)),
+                "claimed": time.time() if held else None,
+                "created": time.time(),
+                "versions": json.dumps(versions()),
+            }
+            insert(connection, "runs", values)
         if row.private:
             self.keep_head()
         return run_id
@@ -117,7 +132,7 @@ class Store(DataSets):
             person_namespace=declared.get("person_namespace"),
         )
 
-    def ledger_of(self, run: RunRow) -> list[LedgerRow]:
+    def ledger_of(self, run: RunRow) -> list[chain.LedgerRow]:
         """Return the ledger of the private records that a run used, even if they were removed."""
         return [] if run.fingerprint is None else self._pool_rows(run.fingerprint)
 
@@ -201,7 +216,7 @@ def end(
         chain.append(connection, "settle", row["fingerprint"], row["data"], content, row["id"])
 
 
-def _fitting_plan(rows: Sequence[LedgerRow], name: str, run: NewRun) -> PrivacyPlan:
+def _fitting_plan(rows: Sequence[chain.LedgerRow], name: str, run: NewRun) -> PrivacyPlan:
     """Return the plan of a run on private data, or refuse one that does not fit under the cap."""
     plan, account = run.plan, budget.Account.of(rows)
     if plan is None:
@@ -221,24 +236,3 @@ def _fitting_plan(rows: Sequence[LedgerRow], name: str, run: NewRun) -> PrivacyP
 
 def _request_text(run: NewRun) -> str:
     return json.dumps(run.request, ensure_ascii=False)
-
-
-def _insert(connection: sqlite3.Connection, run_id: str, run: NewRun, row: DataRow, held: bool) -> None:
-    now = time.time()
-    values = {
-        "id": run_id,
-        "kind": run.kind,
-        "request": _request_text(run),
-        "model": run.request["model"],
-        "data": row.name,
-        "seed": run.request.get("seed"),
-        "steps": run.steps,
-        "fingerprint": row.fingerprint if row.private else None,
-        "status": QUEUED,
-        "epsilon": 0.0 if run.plan is not None and run.plan.is_private else None,
-        "plan": None if run.plan is None else json.dumps(asdict(run.plan)),
-        "claimed": now if held else None,
-        "created": now,
-        "versions": json.dumps(versions()),
-    }
-    insert(connection, "runs", values)
