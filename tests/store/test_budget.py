@@ -21,7 +21,6 @@ from vips_core.privacy.plan import PurePlan
 from vips_core.store import budget
 from vips_core.store.budget import Cap, cap_held, cap_in, cap_rows, caps_of_run
 from vips_core.store.people import Sources
-from vips_core.store.rows import NewRun
 from vips_core.store.store import Store
 
 
@@ -249,7 +248,7 @@ def test_private_data_refuse_a_rival_without_ledger(store):
     with pytest.raises(ValueError, match="method perm is refused, because its ε is for replacing a record"):
         submit(store, Request.from_mapping(table))
     with pytest.raises(ValueError, match="rows is private: its cap counts only releases at the wall"):
-        store.queue(NewRun("fit", table, 1, PurePlan(4, 1.0)))
+        store.queue("fit", table, 1, PurePlan(4, 1.0))
     assert (store.runs(), store.budget("rows").left_share) == ([], 1)
 
 

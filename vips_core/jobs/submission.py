@@ -17,7 +17,7 @@ from vips_core.jobs.request import Request
 from vips_core.kernels.pool import thread_count
 from vips_core.privacy.plan import PrivacyPlan, PurePlan
 from vips_core.records import DataSet, check_alike
-from vips_core.store.rows import FIT, NewRun
+from vips_core.store.rows import FIT
 from vips_core.store.store import Store
 
 _TIMES_PARAMETERS = 3  # bytes of results over bytes of parameters: the parameters, tables of them, progress
@@ -194,8 +194,8 @@ def queue(store: Store, prepared: Prepared, *, held: bool = False) -> str:
     if request.on_cluster:
         Cluster.from_environment()  # a missing one would be noticed after the first release was announced
     prepared.check_disk_space(store.home)  # before anything is reserved
-    run = NewRun(FIT, request.to_mapping(), plan.steps, plan, request.accountant)
-    return store.queue(run, held=held)
+    table, accountant = request.to_mapping(), request.accountant
+    return store.queue(FIT, table, plan.steps, plan, accountant=accountant, held=held)
 
 
 def check_private(request: Request, name: str) -> None:

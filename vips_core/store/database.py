@@ -231,10 +231,8 @@ def _columns(connection: sqlite3.Connection) -> frozenset[tuple[str, str, str]]:
 
 def find(connection: sqlite3.Connection, table: str, **key: Any) -> sqlite3.Row | None:
     """Return the row whose columns have these values, None if there is none."""
-    where = " AND ".join(f"{column} = ?" for column in key)
-    found: sqlite3.Row | None = connection.execute(
-        f"SELECT * FROM {table} WHERE {where}", list(key.values())
-    ).fetchone()
+    statement = f"SELECT * FROM {table} WHERE " + " AND ".join(f"{column} = ?" for column in key)
+    found: sqlite3.Row | None = connection.execute(statement, list(key.values())).fetchone()
     return found
 
 

@@ -58,29 +58,6 @@ class DataRow:
 
 
 @dataclass(frozen=True)
-class NewRun:
-    """A run to be queued.
-
-    Attributes
-    ----------
-    kind
-        `FIT`, `SWEEP` or `AUDIT`.
-    request
-        What it does, as a table for TOML or JSON, with at least `model` and `data`, and `seed` if it has one.
-    plan
-        What it will release; None for a sweep or an audit, which private data do not allow.
-    accountant
-        With which a refusal computes what would fit.
-    """
-
-    kind: str
-    request: Mapping[str, Any]
-    steps: int
-    plan: PrivacyPlan | PurePlan | None = None
-    accountant: str = "pld"
-
-
-@dataclass(frozen=True)
 class RunRow:
     """A run and its present state.
 

@@ -6,7 +6,7 @@ import secrets
 import shutil
 import sqlite3
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -17,7 +17,7 @@ from vips_core.store import budget, declaration, people
 from vips_core.store import ledger_chain as chain
 from vips_core.store.database import find, insert
 from vips_core.store.datasets import DataSets
-from vips_core.store.rows import CANCELLED, QUEUED, RUNNING, DataRow, NewRun, RunRow, run_row, versions
+from vips_core.store.rows import CANCELLED, QUEUED, RUNNING, DataRow, RunRow, run_row, versions
 
 _REFUSED = "no run may use registered data"
 
@@ -41,7 +41,16 @@ class Store(DataSets):
     >>> folder.cleanup()
     """
 
-    def queue(self, run: NewRun, *, held: bool = False) -> str:
+    def queue(
+        self,
+        kind: str,
+        request: Mapping[str, Any],
+        steps: int,
+        plan: PrivacyPlan | PurePlan | None = None,
+        *,
+        accountant: str = "pld",
+        held: bool = False,
+    ) -> str:
         """Queue a run and return its name.
 
         On private data its whole cost is reserved, or it is refused. Its plan is stored with it, and derived
@@ -49,8 +58,16 @@ class Store(DataSets):
 
         Parameters
         ----------
-        run
-            What to do.
+        kind
+            `FIT`, `SWEEP` or `AUDIT`.
+        request
+            What it does, as a table for TOML or JSON, with `model`, `data` and, if it has one, `seed`.
+        steps
+            Its steps, or the cells of a sweep.
+        plan
+            What it will release; None for a sweep or an audit, which private data do not allow.
+        accountant
+            With which a refusal computes what would fit.
         held
             Whether other processes leave it alone for a while, because the caller starts it.
 
@@ -59,28 +76,36 @@ class Store(DataSets):
         str
             The run's name.
         """
-        row = self.data_row(run.request["data"])
-        if row.private:
+        row = self.data_row(request["data"])
+        to_reserve = _countable(row.name, kind, plan) if row.private else None
+        if to_reserve is not None:
             # Slow, so before the lock: under it the result is cached, unless others were faster.
-            _fitting_plan(self._pool_rows(row.fingerprint), row.name, run)
-        run_id = secrets.token_hex(4)
+            _check_budget(self._pool_rows(row.fingerprint), row.name, to_reserve, accountant)
+        run_id, text = secrets.token_hex(4), json.dumps(request, ensure_ascii=False)
         with self.database.write() as connection:
             if row.fingerprint:  # a table can be edited, which may have made private records public
                 self._check_whole(connection, _REFUSED)
-            if row.private:
-                self._reserve(connection, row, run, run_id)
+            if to_reserve is not None:
+                now = find(connection, "data", name=row.name)
+                if now is None or now["fingerprint"] != row.fingerprint:
+                    raise ValueError(f"the data set {row.name} was replaced just now: try again")
+                rows = people.pool_rows(connection, row.fingerprint)
+                _check_budget(rows, row.name, to_reserve, accountant)
+                events, seal = budget.to_lists(to_reserve.events()), declaration.request_seal(text)
+                content = {"events": events, "steps": to_reserve.steps, "request": seal}
+                chain.append(connection, "reserve", row.fingerprint, row.name, content, run_id)
             values = {
                 "id": run_id,
-                "kind": run.kind,
-                "request": _request_text(run),
-                "model": run.request["model"],
+                "kind": kind,
+                "request": text,
+                "model": request["model"],
                 "data": row.name,
-                "seed": run.request.get("seed"),
-                "steps": run.steps,
+                "seed": request.get("seed"),
+                "steps": steps,
                 "fingerprint": row.fingerprint if row.private else None,
                 "status": QUEUED,
-                "epsilon": 0.0 if run.plan is not None and run.plan.is_private else None,
-                "plan": None if run.plan is None else json.dumps(asdict(run.plan)),
+                "epsilon": 0.0 if plan is not None and plan.is_private else None,
+                "plan": None if plan is None else json.dumps(asdict(plan)),
                 "claimed": time.time() if held else None,
                 "created": time.time(),
                 "versions": json.dumps(versions()),
@@ -89,18 +114,6 @@ class Store(DataSets):
         if row.private:
             self.keep_head()
         return run_id
-
-    def _reserve(self, connection: sqlite3.Connection, row: DataRow, run: NewRun, run_id: str) -> None:
-        now = find(connection, "data", name=row.name)
-        if now is None or now["fingerprint"] != row.fingerprint:
-            raise ValueError(f"the data set {row.name} was replaced just now: try again")
-        plan = _fitting_plan(people.pool_rows(connection, row.fingerprint), row.name, run)
-        content = {
-            "events": budget.to_lists(plan.events()),
-            "steps": plan.steps,
-            "request": declaration.request_seal(_request_text(run)),
-        }
-        chain.append(connection, "reserve", row.fingerprint, row.name, content, run_id)
 
     def run(self, run_id: str) -> RunRow:
         """Return one run; `ValueError` if none has this name."""
@@ -216,23 +229,23 @@ def end(
         chain.append(connection, "settle", row["fingerprint"], row["data"], content, row["id"])
 
 
-def _fitting_plan(rows: Sequence[chain.LedgerRow], name: str, run: NewRun) -> PrivacyPlan:
-    """Return the plan of a run on private data, or refuse one that does not fit under the cap."""
-    plan, account = run.plan, budget.Account.of(rows)
+def _countable(name: str, kind: str, plan: PrivacyPlan | PurePlan | None) -> PrivacyPlan:
+    """Return the plan of a run on private data, or refuse one whose cost no cap can count."""
     if plan is None:
-        raise ValueError(f"{name} is private: a {run.kind} would spend its budget on trials")
+        raise ValueError(f"{name} is private: a {kind} would spend its budget on trials")
     if isinstance(plan, PurePlan):
         raise ValueError(f"{name} is private: its cap counts only releases at the wall")
     if not plan.is_sampled_as_accounted:
         raise ValueError(
             f"{name} is private: batches of fixed size are refused, because ε assumes Poisson batches"
         )
-    if account is None:  # a private data set cannot be registered without a cap
-        raise ValueError(f"{_REFUSED} while the ledger is not whole: it has no cap for {name}")
-    if not account.fits(plan.events()):
-        raise ValueError(account.refusal(name, plan, run.accountant))
     return plan
 
 
-def _request_text(run: NewRun) -> str:
-    return json.dumps(run.request, ensure_ascii=False)
+def _check_budget(rows: Sequence[chain.LedgerRow], name: str, plan: PrivacyPlan, accountant: str) -> None:
+    """Refuse a run on private data that does not fit under the cap."""
+    account = budget.Account.of(rows)
+    if account is None:  # a private data set cannot be registered without a cap
+        raise ValueError(f"{_REFUSED} while the ledger is not whole: it has no cap for {name}")
+    if not account.fits(plan.events()):
+        raise ValueError(account.refusal(name, plan, accountant))
