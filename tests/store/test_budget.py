@@ -91,7 +91,7 @@ def test_the_order_is_recorded_with_the_cap(store):
     (content,) = [row.content for row in store.ledger("flips") if row.kind == "cap"]
     assert content["order"] == pytest.approx(PrivacyFilter.for_cap(2.0, DELTA).order)
     recorded = [replace(row, content=dict(row.content) | {"order": 3.0}) for row in store.ledger("flips")]
-    assert budget.Account.of(recorded).cap_filter.order == 3.0
+    assert budget.Balance.of(recorded).cap_filter.order == 3.0
 
 
 def test_two_runs_cost_less_than_the_sum(store):

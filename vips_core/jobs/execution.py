@@ -22,10 +22,10 @@ from vips_core.privacy.accountants import stated
 from vips_core.privacy.ledger import SEEDED
 from vips_core.rounding import brief
 
-RESCUE = "VIPS_RESCUE"  # environment variable: folder for results that the store cannot take
+RESCUE = "VIPS_RESCUE"  # environment variable: folder for results that cannot be written to the store
 PURE = "ε is for replacing one record, at δ = 0, and has no ledger: the proof covers the whole run."
 REPORTED = ("moments", "strong", "pld")  # accountants in a result
-WATCHES = 20  # scores that are taken while training, at most
+WATCHES = 20  # most scores computed while training
 LEDGER, PARAMETERS, SETTINGS = saved.LEDGER, saved.PARAMETERS, saved.SETTINGS
 RESULT, SUMMARY = "result.json", "summary.txt"
 LOG = "worker.log"  # of the process that does a run; it stays where it is

@@ -26,12 +26,12 @@ from vips_core.store.home import try_lock
 from vips_core.store.rows import CANCELLED, FAILED, QUEUED, RUNNING, RunRow
 from vips_core.store.store import Store, end
 
-CLAIM = 60.0  # seconds within which a process that was started for a run has to begin it
-LAUNCHES = 3  # processes that are started for a run that none of them begins
-BLOCKS = 20  # a killed run is charged at most a 20th of all its releases too much, and at most twice its own
+CLAIM = 60.0  # seconds that a process has to begin the run that it was started for
+LAUNCHES = 3  # processes started for a run before it fails because none of them began it
+BLOCKS = 20  # a killed run is overcharged by at most 1/20 of its planned releases, and at most twofold
 DISK_SPACE = "disk-space"  # file in a run's folder that keeps disk space free for its results
 BEAT = 1.0  # seconds between two heartbeats
-STALE = 60.0  # without a heartbeat for so long a worker counts as dead, whatever holds its lock
+STALE = 60.0  # seconds without a heartbeat after which a worker counts as dead, even if its lock is held
 LOCK_FILE = "alive"  # in the folder of a run
 _LOCK_TRIES = 50  # whoever looks whether the file is free holds it for a moment
 
@@ -41,7 +41,7 @@ class GivenUpError(Exception):
 
 
 def claim(store: Store, limit: int) -> tuple[str, int] | None:
-    """Reserve the longest waiting run for a process that the caller starts; at most `limit` run at once.
+    """Claim the longest waiting run for a process that the caller starts; at most `limit` run at once.
 
     Returns the run and how many are active with it, or None where nothing may start.
     """
@@ -202,9 +202,9 @@ def _end_as_announced(
 
 
 def _announce(connection: sqlite3.Connection, run_id: str, releases: int, before: int) -> float:
-    """Write into the ledger that a run may have made so many releases; return how many were announced.
+    """Announce releases of a run in the ledger before they happen; return the total that is announced.
 
-    Some more are announced at once, so that a long run does not fill the ledger.
+    Further ones are announced at once, so that a long run does not fill the ledger.
     """
     rows = chain.rows_of(connection, run_id)  # not the table of runs, which can be edited
     if not rows:  # on public data nothing was reserved

@@ -20,9 +20,9 @@ from vips_core.records import DataSet, check_alike
 from vips_core.store.rows import FIT
 from vips_core.store.store import Store
 
-_TIMES_PARAMETERS = 3  # bytes of results over bytes of parameters: the parameters, tables of them, progress
+_TIMES_PARAMETERS = 3  # bytes of results per byte of parameters: the parameters, tables of them, progress
 _BESIDES = 64 * 1024  # bytes of ledger, summary and result
-_ANY_EPSILON = 1.0  # where noise is given: what else a model recommends does not depend on ε
+_ANY_EPSILON = 1.0  # stands in for ε where noise is given: recommended batch and steps do not depend on it
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Prepared:
 
     @functools.cached_property
     def result_bytes(self) -> int:
-        """About how many bytes the results take on the disk."""
+        """Estimated size of the results on disk, in bytes."""
         if self.request.chosen_method.pure:  # a few numbers
             return _BESIDES
         params = self.model.init(self.plan, np.random.default_rng(0))
@@ -131,10 +131,9 @@ def plan_for(request: Request, model: Any, records: int) -> PrivacyPlan:
         plan = PrivacyPlan(records=records, expected_batch=batch, epochs=epochs, delta=delta)
     else:
         plan = recommend(model, records=records, epsilon=epsilon or _ANY_EPSILON, delta=delta, epochs=epochs)
-    if not request.private:
-        return plan.replace(noise_multiplier=0.0)
-    if request.get("noise") is not None:
-        return plan.replace(noise_multiplier=request.get("noise"))
+    noise = request.get("noise") if request.private else 0.0
+    if noise is not None:
+        return plan.replace(noise_multiplier=noise)
     is_calibrated = batch is None and request.accountant == "pld"
     return plan if is_calibrated else plan.calibrate(epsilon, request.accountant)
 

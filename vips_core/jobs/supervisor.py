@@ -1,8 +1,8 @@
 """Start queued runs in separate processes, and end the runs of processes that died.
 
-There is no process in charge: whoever calls `start` (a page, a command, a worker at its end, the loop below)
-does what is due, in transactions that let several callers act at once. Workers outlive their starter. Warm
-ones, which the dashboard keeps, wait with everything loaded; `vips_core.jobs.warm` is what they do.
+No process is in charge: pages, commands, workers that end and the loop below all call `start`, and
+transactions let them do so at once. Workers outlive the process that starts them. The dashboard keeps warm
+workers, which wait for runs with everything loaded (`vips_core.jobs.warm`).
 """
 
 import os
@@ -22,7 +22,7 @@ from vips_core.store.store import Store
 _POLL = 0.5  # seconds between two looks at the queue
 
 
-Poll = Callable[[], int | None]  # how what was started has ended; None while it goes on
+Poll = Callable[[], int | None]  # exit code of what was started; None while it runs
 
 
 def _start_process(
@@ -59,11 +59,11 @@ class WarmWorker:
 
     @property
     def is_free(self) -> bool:
-        """Whether it lives and has no run; one that still loads will have less to load than another."""
+        """Whether it lives and has no run; one that is still loading will be ready before a new process."""
         return self.poll() is None and self._given == max(0, self._answers - 1)
 
     def give(self, run_id: str, threads: int) -> Poll | None:
-        """Let it do a run, which ends like a process of its own; None where it has just ended."""
+        """Give it a run, and return how to poll the run; None if the process has just ended."""
         self._given += 1
         number = self._given
         try:
@@ -96,7 +96,7 @@ def warm_limit() -> int:
 
 
 def keep_warm(store: Store) -> None:
-    """Let processes wait for the store's runs, started one after the other; those that died are replaced."""
+    """Keep warm workers for the store's runs: start one at a time, and replace those that died."""
     if store.database.read_only:
         return
     with _handing_out:

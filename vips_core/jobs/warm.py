@@ -28,12 +28,12 @@ from vips_core.records.samples import load_sample, samples_of
 if sys.platform != "win32":
     import resource
 
-IDLE = 600.0  # seconds after which a process that waits ends
-_MOST_MEMORY = 2**30  # bytes; a process that has just loaded everything has a third of that
+IDLE = 600.0  # seconds without an order after which a process ends
+_MOST_MEMORY = 2**30  # bytes of an idle process; one that has just loaded everything has a third of that
 _RECORDS, _STEPS = 64, 4  # of the runs that load code: the fourth step of topics is the first of its kind
 
 
-Lines = queue.SimpleQueue[bytes | None]  # what a process is told; None is the end
+Lines = queue.SimpleQueue[bytes | None]  # orders to a process; None is the end
 
 
 def read_lines() -> Lines:
@@ -66,20 +66,20 @@ def orders(lines: Lines) -> Iterator[tuple[str, int]]:
 
 
 def write_output_to(log: Path) -> None:
-    """Let all that this process prints go to a file from now on."""
+    """Send everything that this process prints to a file from now on."""
     with log.open("ab") as file:
         for descriptor in (1, 2):
             os.dup2(file.fileno(), descriptor)
 
 
 def use_threads(threads: int) -> None:
-    """Let this process compute in so many threads from now on."""
+    """Compute in this many threads from now on."""
     os.environ.update(dict.fromkeys(THREAD_VARIABLES, str(threads)))
     threadpool_limits(threads)
 
 
 def has_grown() -> bool:
-    """Whether this process has needed more memory than one that waits should keep."""
+    """Whether this process has used more memory than an idle one should keep."""
     if sys.platform == "win32":
         return False
     if sys.platform == "linux":  # where ru_maxrss starts from the memory of the process that started this one

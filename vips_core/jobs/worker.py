@@ -26,9 +26,9 @@ from vips_core.store.store import Store
 
 OnStep = Callable[[Any], object]  # of a fit's Progress or of a sweep's CellProgress
 Job = Callable[[ClaimedRun, OnStep | None], None]  # trains, sweeps or audits a run that was claimed
-_PAUSE = 0.2  # seconds between two computations of ε so far, which a fast step does not wait for
-_NICE = 4  # priority of training, 0 being that of the pages: beside another busy process, 0.3 of a core
-_WATCHING = 0.1  # share of the time that may go to scores while training
+_PAUSE = 0.2  # seconds between two updates of ε so far, so that fast steps do not wait for them
+_NICE = 4  # niceness of training (pages have 0): beside a busy process it gets 0.3 of a core
+_WATCHING = 0.1  # largest share of the training time that is spent on scores
 
 
 class KeptElsewhereError(ValueError):
@@ -118,7 +118,7 @@ def _to_its_end(run: ClaimedRun, on_step: OnStep | None, job: Job) -> None:
 
 
 def train(run: ClaimedRun, on_step: OnStep | None, prepared: Prepared | None = None) -> None:
-    """Train one model, as `prepared` by the process that queued the run, otherwise as stored with it."""
+    """Train one model: as `prepared` by the process that queued the run, otherwise as the store says."""
     store, row = run.store, run.store.run(run.id)
     if prepared is None:
         prepared = prepare(Request.from_mapping(row.request), store.load(row.data), row.plan)

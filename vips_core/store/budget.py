@@ -1,12 +1,12 @@
 """The budget of a private data set: its caps over time, what runs take of them, and what still fits.
 
-Runs are chosen adaptively, so a cap decides by a `PrivacyFilter`, whose order is recorded with the cap. The
-first run on untouched records is chosen before any answer: it may also enter as a whole, by its ε from PLD.
-If only that let it in, all that it reserved stays counted even when it is stopped early, because stopping is
-an adaptive choice too.
+Runs are chosen adaptively, so a `PrivacyFilter` decides what fits under a cap; its order is recorded with the
+cap. The first run is chosen before anything was released, so it may also fit as a whole, by its ε from PLD. A
+run that fits only in this way counts with all that it reserved, even if it is stopped early: stopping is an
+adaptive choice too.
 
-A cap is a promise. The cap of a run is the last one set before its reservation, whatever was set since, and a
-change that could disguise this promise needs a name and a reason.
+A cap is a promise: the cap of a run is the last one set before the run was reserved. A larger cap, and any
+new cap after a run, needs a name and a reason.
 """
 
 import functools
@@ -77,7 +77,7 @@ class Budget:
 
     @property
     def planned_epsilon(self) -> float:
-        """ε by PLD of everything so far if planned as a whole: the rest is the price of adaptivity."""
+        """ε by PLD of everything so far, as if it had been planned as a whole."""
         return cost(self.events, self.cap.delta) if self.cap is not None else 0.0
 
 
@@ -100,7 +100,7 @@ class Use:
     settled: bool
 
     def counted(self, cap_filter: PrivacyFilter) -> tuple[SampledGaussian, ...]:
-        """Return what counts: all that was reserved if the run fitted only as a whole, else its events."""
+        """Return the events that count: all reserved ones if the run fitted only as a whole."""
         return self.reserved if self.events and not cap_filter.fits(joined(self.reserved)) else self.events
 
 
@@ -197,11 +197,11 @@ def check_cap_change(rows: Sequence[LedgerRow], new: Cap, by: str | None, reason
 
 def state(rows: Sequence[LedgerRow]) -> Budget:
     """Return the budget of a private data set, from its ledger alone."""
-    account = Account.of(rows)
-    if account is None:
+    balance = Balance.of(rows)
+    if balance is None:
         return Budget(None, 0.0, 0.0, 1.0, math.inf, [], [])
-    cap_filter = account.cap_filter
-    settled = so_far = Account(cap_filter)
+    cap_filter = balance.cap_filter
+    settled = so_far = Balance(cap_filter)
     events, history = list[SampledGaussian](), []
     for use in uses(rows):
         if use.events:  # the other runs ended before their first release
@@ -209,8 +209,8 @@ def state(rows: Sequence[LedgerRow]) -> Budget:
             so_far = so_far.after(use.counted(cap_filter))
             settled = settled.after(use.counted(cap_filter)) if use.settled else settled
             history.append((use.time, use.run, so_far.taken_share))
-    spent, total = settled.taken_share, account.taken_share
-    left_epsilon = cap_filter.left_epsilon(joined(account.taken)) if account.taken else cap_filter.epsilon
+    spent, total = settled.taken_share, balance.taken_share
+    left_epsilon = cap_filter.left_epsilon(joined(balance.taken)) if balance.taken else cap_filter.epsilon
     cap = Cap(cap_filter.epsilon, cap_filter.delta)
     return Budget(cap, spent, total - spent, 1 - total, left_epsilon, history, events)
 
@@ -221,24 +221,24 @@ def cost(events: Sequence[SampledGaussian], delta: float) -> float:
 
 
 @dataclass(frozen=True)
-class Account:
+class Balance:
     """What counts against a cap: all that runs released or reserved."""
 
     cap_filter: PrivacyFilter
     taken: tuple[SampledGaussian, ...] = ()
 
     @classmethod
-    def of(cls, rows: Sequence[LedgerRow]) -> "Account | None":
-        """Return the account under the cap that holds, at the order recorded with it; None without a cap."""
+    def of(cls, rows: Sequence[LedgerRow]) -> "Balance | None":
+        """Return the balance under the cap that holds, at the order recorded with it; None without a cap."""
         caps = cap_rows(rows)
         if not caps:
             return None
         cap_filter = PrivacyFilter(*(caps[-1].content[name] for name in ("epsilon", "delta", "order")))
         return cls(cap_filter, tuple(event for use in uses(rows) for event in use.counted(cap_filter)))
 
-    def after(self, new: Sequence[SampledGaussian]) -> "Account":
-        """Return the account with further releases."""
-        return Account(self.cap_filter, (*self.taken, *new))
+    def after(self, new: Sequence[SampledGaussian]) -> "Balance":
+        """Return the balance with further releases."""
+        return Balance(self.cap_filter, (*self.taken, *new))
 
     @property
     def share(self) -> float:
@@ -260,7 +260,7 @@ class Account:
         return not self.taken and cost(new, self.cap_filter.delta) <= self.cap_filter.epsilon
 
     def refusal(self, name: str, plan: PrivacyPlan, accountant: str) -> str:
-        """Return by how much a run exceeds the cap, and what would fit."""
+        """Say by how much a run exceeds the cap, and what would fit."""
         before, after = percent(self.share), percent(self.after(plan.events()).share)
         start = (
             f"this run does not fit in the budget of {name}: with it {after} of the cap of "
@@ -337,19 +337,19 @@ def forecast(rows: Sequence[LedgerRow], runs: Sequence[Sequence[SampledGaussian]
     >>> forecast([], [[SampledGaussian(1.0, 10.0)]]).fits
     False
     """
-    account = Account.of(rows)
-    if account is None:
+    balance = Balance.of(rows)
+    if balance is None:
         return Forecast(0.0, math.inf, fits=False)
-    before, all_fit = account.taken_share, True
+    before, all_fit = balance.taken_share, True
     for new in runs:
-        all_fit = all_fit and account.fits(new)
-        account = account.after(new)
-    after = account.taken_share if all_fit else max(1.0, account.share)
+        all_fit = all_fit and balance.fits(new)
+        balance = balance.after(new)
+    after = balance.taken_share if all_fit else max(1.0, balance.share)
     return Forecast(before, after, all_fit)
 
 
 def prefix(events: Sequence[SampledGaussian], releases: int) -> tuple[SampledGaussian, ...]:
-    """Return the first releases, as many as asked for."""
+    """Return the first `releases` of some events."""
     first, left = [], releases
     for event in events:
         if left > 0:
@@ -387,7 +387,7 @@ def joined(events: Sequence[SampledGaussian]) -> tuple[SampledGaussian, ...]:
 
 
 def percent(share: float) -> str:
-    """Return a share of a cap for people; a small excess does not look as if it fitted.
+    """Return a share of a cap as text, in which a small excess is not rounded to 100%.
 
     Examples
     --------

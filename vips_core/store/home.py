@@ -43,8 +43,7 @@ class Home:
                 make_private_folder(folder)
             _remove_abandoned(self.home)
         self._head_file = self.home / "ledger.head"
-        head = chain.read_head(self._head_file)
-        may_create = head is None or head.count == 0
+        may_create = chain.read_head(self._head_file).count == 0
         self.database = Database(self.home / "store.db", may_create=may_create, read_only=read_only)
 
     @contextlib.contextmanager

@@ -19,12 +19,12 @@ _LINK = "link"  # kind of row; also marks the cap that joined pools got
 
 
 class KnownPeople(ValueError):
-    """Records hold people of other data sets: nothing was registered, and somebody has to decide.
+    """Records share people with other data sets: nothing was registered, and the steward has to decide.
 
     Attributes
     ----------
     found
-        What was found and what follows, as a sentence without a full stop.
+        What was found, and what follows from it: a sentence without its full stop.
     may_share
         Whether the records may share a budget with those data sets.
     """
@@ -48,7 +48,7 @@ class Newcomer:
     share_budget
         Whether they may join the budgets of data sets that hold some of their people.
     separate
-        Why people who seem to be in other data sets are different people; empty if nobody says so.
+        Why people who also seem to be in other data sets are different people; empty if nobody claims it.
     """
 
     fingerprint: str

@@ -125,7 +125,7 @@ class Store(DataSets):
     def data_of(self, run: RunRow) -> DataRow:
         """Return what is public about the records that a run used.
 
-        If they were removed, or their name now belongs to other records, the ledger tells.
+        If they were removed, or their name now belongs to other records, it comes from the ledger.
         """
         with contextlib.suppress(ValueError):  # removed since
             row = self.data_row(run.data)
@@ -244,8 +244,8 @@ def _countable(name: str, kind: str, plan: PrivacyPlan | PurePlan | None) -> Pri
 
 def _check_budget(rows: Sequence[chain.LedgerRow], name: str, plan: PrivacyPlan, accountant: str) -> None:
     """Refuse a run on private data that does not fit under the cap."""
-    account = budget.Account.of(rows)
-    if account is None:  # a private data set cannot be registered without a cap
+    balance = budget.Balance.of(rows)
+    if balance is None:  # a private data set cannot be registered without a cap
         raise ValueError(f"{_REFUSED} while the ledger is not whole: it has no cap for {name}")
-    if not account.fits(plan.events()):
-        raise ValueError(account.refusal(name, plan, accountant))
+    if not balance.fits(plan.events()):
+        raise ValueError(balance.refusal(name, plan, accountant))
