@@ -130,8 +130,8 @@ def separate(
     """
     joint, ties = people.pool_rows(connection, fingerprint), people.ties(connection)
     linked = people.pool(connection, fingerprint) & set(others)
-    pairs = {other: ties.get(frozenset((fingerprint, other))) for other in linked}
-    since = {other: number for other, number in pairs.items() if number is not None}
+    links = {other: ties.get(frozenset((fingerprint, other))) for other in linked}
+    since = {other: link for other, link in links.items() if link is not None}
     content = {"from": called, "apart": sorted(others), "why": why, **signature}
     chain.append(connection, "separate", fingerprint, name, content)
     if not linked:
@@ -143,16 +143,15 @@ def separate(
             f"others: separate it from all of {people.names(connection, linked | still)}"
         )
     first = min(since.values())
+    later = [row for row in joint if row.number > first]
     counted = {use.run for use in budget.uses(joint) if use.events}
-    runs = [row.run for row in joint if row.run in counted and row.kind == "reserve" and row.number > first]
+    runs = [row.run for row in later if row.kind == "reserve" and row.run in counted]
     if runs:
         raise ValueError(
             f"run {runs[0]} was counted against the budget that {name} shares with {called}, so they cannot "
             "be separated any more"
         )
-    changed = any(
-        row.kind == "cap" and row.number > first and row.content.get("set_by") != _LINK for row in joint
-    )
+    changed = any(row.content.get("set_by") != _LINK for row in budget.cap_rows(later))
     for side, number in {fingerprint: first, **since}.items():
         rows = people.pool_rows(connection, side)
         own = budget.cap_of([row for row in rows if row.number < number])
