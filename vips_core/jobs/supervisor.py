@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen
+from typing import Any
 
 from vips_core import validate
 from vips_core.jobs import execution, lifecycle
@@ -25,21 +26,12 @@ _POLL = 0.5  # seconds between two looks at the queue
 Poll = Callable[[], int | None]  # exit code of what was started; None while it runs
 
 
-def _start_process(
-    home: Path, log: str | Path, *what: str, threads: int | None = None, pipes: bool = False
-) -> Popen[bytes]:
+def _start_process(home: Path, log: str | Path, *what: str, **options: Any) -> Popen[bytes]:
     """Start a process of a store that outlives this one and prints its mistakes to a log."""
-    variables = {} if threads is None else dict.fromkeys(THREAD_VARIABLES, str(threads))
+    command = [sys.executable, "-m", "vips_core", *what, "--home", str(home)]
     with (home / log).open("ab") as file:
-        return Popen(
-            [sys.executable, "-m", "vips_core", *what, "--home", str(home)],
-            stdin=PIPE if pipes else DEVNULL,
-            stdout=PIPE if pipes else file,
-            stderr=file,
-            bufsize=0,
-            start_new_session=True,
-            env=os.environ | variables,
-        )
+        streams: dict[str, Any] = {"stdin": DEVNULL, "stdout": file, "stderr": file}
+        return Popen(command, bufsize=0, start_new_session=True, **streams | options)
 
 
 class WarmWorker:
@@ -48,7 +40,7 @@ class WarmWorker:
     def __init__(self, home: Path, when_ready: Callable[[], object]) -> None:
         self.home, self._when_ready = home, when_ready
         self._given = self._answers = 0
-        self._process = _start_process(home, "workers.log", "worker", pipes=True)
+        self._process = _start_process(home, "workers.log", "worker", stdin=PIPE, stdout=PIPE)
         self.pid, self.poll = self._process.pid, self._process.poll
         threading.Thread(target=self._listen, daemon=True).start()
 
@@ -114,7 +106,8 @@ def launch(store: Store, run_id: str, threads: int) -> Poll:
                 return poll
     folder = store.folder(run_id)
     folder.mkdir(parents=True, exist_ok=True)
-    return _unattended(_start_process(store.home, folder / execution.LOG, "worker", run_id, threads=threads))
+    env = os.environ | dict.fromkeys(THREAD_VARIABLES, str(threads))
+    return _unattended(_start_process(store.home, folder / execution.LOG, "worker", run_id, env=env))
 
 
 def detach(store: Store) -> None:

@@ -155,7 +155,7 @@ def caps_of_run(rows: Sequence[LedgerRow], run: str) -> list[LedgerRow]:
             for row in rows
             if row.kind == "link" and row.number <= number
         ]
-        return people.connected(reserved.fingerprint, links)
+        return people.connected([reserved.fingerprint], links)
 
     return [row for row in cap_rows(rows) if row.fingerprint in shared(max(row.number, reserved.number))]
 

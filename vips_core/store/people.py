@@ -177,20 +177,20 @@ def ties(connection: sqlite3.Connection) -> dict[frozenset[str], int | None]:
     }
 
 
-def pool(connection: sqlite3.Connection, fingerprint: str) -> set[str]:
-    """Return the fingerprints of all records that share a budget with these, and their own."""
-    return connected(fingerprint, [pair for pair, link in ties(connection).items() if link is not None])
+def pool(connection: sqlite3.Connection, *fingerprints: str) -> set[str]:
+    """Return the fingerprints of all records that share a budget with some, and their own."""
+    return connected(fingerprints, [pair for pair, link in ties(connection).items() if link is not None])
 
 
-def connected(fingerprint: str, links: Collection[Set[str]]) -> set[str]:
+def connected(fingerprints: Iterable[str], links: Collection[Set[str]]) -> set[str]:
     """Return some records and all that links lead to from them.
 
     Examples
     --------
-    >>> sorted(connected("a", [{"b", "c"}, {"a", "b"}, {"d", "e"}]))
+    >>> sorted(connected(["a"], [{"b", "c"}, {"a", "b"}, {"d", "e"}]))
     ['a', 'b', 'c']
     """
-    members, grown = {fingerprint}, True
+    members, grown = set(fingerprints), True
     while grown:
         larger = members.union(*(link for link in links if link & members))
         members, grown = larger, larger != members
@@ -202,7 +202,7 @@ def pool_rows(connection: sqlite3.Connection, *fingerprints: str) -> list[chain.
 
     Announcements are left out: they are most rows, and only the end of their own run needs them.
     """
-    members = sorted(set().union(*(pool(connection, fingerprint) for fingerprint in fingerprints)))
+    members = sorted(pool(connection, *fingerprints))
     marks = ", ".join("?" * len(members))
     return chain.rows(connection, f"fingerprint IN ({marks}) AND kind != 'announce'", members)
 
