@@ -117,7 +117,7 @@ class Store(DataSets):
 
     def run(self, run_id: str) -> RunRow:
         """Return one run; `ValueError` if none has this name."""
-        runs = self._runs("id = ?", [run_id])
+        runs = self.runs(id=run_id)
         if not runs:
             raise ValueError(f"there is no run {run_id!r}")
         return runs[0]
@@ -134,45 +134,30 @@ class Store(DataSets):
         with self.database.reading() as connection:
             own = chain.rows(connection, "kind = 'data' AND fingerprint = ?", [run.fingerprint])
         declared = declaration.last_declared(own).get((run.fingerprint or "", run.data), {})
-        return DataRow(
-            run.data,
-            TASKS[run.request["model"]].kind,
-            declared.get("records", 0),
-            private=run.fingerprint is not None,
-            fingerprint=run.fingerprint or "",
-            unit=declared.get("unit", "one record"),
-            person_column=declared.get("person_column"),
-            person_namespace=declared.get("person_namespace"),
-        )
+        told = ("records", "unit", "person_column", "person_namespace")
+        public = {"records": 0} | {name: declared[name] for name in told if name in declared}
+        kind, mark = TASKS[run.request["model"]].kind, run.fingerprint
+        return DataRow(run.data, kind, private=mark is not None, fingerprint=mark or "", **public)
 
     def ledger_of(self, run: RunRow) -> list[chain.LedgerRow]:
         """Return the ledger of the private records that a run used, even if they were removed."""
         return [] if run.fingerprint is None else self._pool_rows(run.fingerprint)
 
-    def runs(
-        self,
-        data: str | None = None,
-        model: str | None = None,
-        status: str | None = None,
-        kind: str | None = None,
-    ) -> list[RunRow]:
+    def runs(self, **wanted: str | None) -> list[RunRow]:
         """Return the runs that match.
 
         Parameters
         ----------
-        data, model, status, kind
-            Only runs on this data set, of this model, in this state, of this kind; all if left out.
+        **wanted
+            `data`, `model`, `status` or `kind` (or another column) that the runs must have; None is any.
 
         Returns
         -------
         list of RunRow
             Newest first.
         """
-        wanted = {"data": data, "model": model, "status": status, "kind": kind}
         given = {name: value for name, value in wanted.items() if value is not None}
-        return self._runs(" AND ".join(f"{name} = ?" for name in given) or "1", list(given.values()))
-
-    def _runs(self, where: str, values: list[Any]) -> list[RunRow]:
+        where, values = " AND ".join(f"{name} = ?" for name in given) or "TRUE", list(given.values())
         rows = self.database.read(f"SELECT * FROM runs WHERE {where} ORDER BY number DESC", values)
         scores: dict[str, list[tuple[int, float]]] = {row["id"]: [] for row in rows}
         inner = f"SELECT id FROM runs WHERE {where}"
