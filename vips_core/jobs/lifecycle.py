@@ -124,7 +124,7 @@ class ClaimedRun:
         epsilon: float | None = None,
         error: str | None = None,
     ) -> None:
-        """End the run, settled to what was released, or where that is unknown to what was announced."""
+        """End the run and settle it to `released`, or to what it announced where that is None."""
         with self.store.database.write() as connection:
             row = self._row(connection)
             if released is None:
@@ -154,8 +154,8 @@ def begin(store: Store, run_id: str) -> ClaimedRun | None:
 def reserved(store: Store, run: RunRow, fingerprint: str) -> tuple[SampledGaussian, ...] | None:
     """Return the releases that a run has reserved, None for a run on public data; refuse one that has begun.
 
-    A table can be edited, and a name be given to other records: what was reserved must be of the records with
-    this fingerprint, those that are about to be used.
+    The table of runs can be edited, and a name can pass to other records. So the reservation must be for the
+    records that are about to be used, those with this fingerprint.
     """
     with store.database.reading() as connection:
         rows = chain.rows_of(connection, run.id)
@@ -192,7 +192,7 @@ def end_abandoned(store: Store) -> list[str]:
 def _end_as_announced(
     connection: sqlite3.Connection, row: sqlite3.Row, status: str, error: str | None
 ) -> None:
-    """End a run of which only the releases that it announced are known; on public data it has none."""
+    """End a run whose releases are unknown, and settle it to those that it announced."""
     rows = chain.rows_of(connection, row["id"])
     announced = max((row.content["releases"] for row in rows if row.kind == "announce"), default=0)
     released = budget.prefix(_reserved_in(rows), announced) if rows else ()
@@ -243,7 +243,7 @@ def hold_lock(folder: Path) -> Iterator[None]:
 
 
 def is_lock_held(folder: Path) -> bool:
-    """Whether a process holds the lock of a run's folder and has touched it lately."""
+    """Whether a live worker holds the lock of a run's folder: one with a recent heartbeat."""
     path = folder / LOCK_FILE
     try:
         with path.open("r+") as file:

@@ -129,11 +129,11 @@ class Request:
 
     @property
     def accountant(self) -> str:
-        """The accountant that ε is calibrated by: the method's own, or the one chosen."""
+        """The accountant whose ε has to meet the target: the method's own, or the chosen one."""
         return self.chosen_method.accountant or self.values.get("accountant", "pld")
 
     def get(self, name: str) -> Any:
-        """Return a value, None where it is open."""
+        """Return an option's value, None if it was left open."""
         return self.values.get(name)
 
     def to_mapping(self) -> dict[str, Any]:

@@ -99,7 +99,7 @@ def keep_warm(store: Store) -> None:
 
 
 def launch(store: Store, run_id: str, threads: int) -> Poll:
-    """Give a run to a process that waits, or start one; both are independent of this one."""
+    """Give a run to a warm worker, or start a process for it; both outlive this process."""
     with _handing_out:
         for worker in _warm:
             if worker.home == store.home and worker.is_free and (poll := worker.give(run_id, threads)):

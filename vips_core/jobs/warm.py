@@ -50,7 +50,7 @@ def read_lines() -> Lines:
 
 
 def orders(lines: Lines) -> Iterator[tuple[str, int]]:
-    """Yield each run with its threads, and say before each that the process is free."""
+    """Yield each ordered run with its threads, and report before each that the process is free."""
     answers = os.dup(1)  # standard output goes to the log of each run
     while True:
         with contextlib.suppress(OSError):  # the supervisor is gone, and the lines end with what it ordered
@@ -90,7 +90,7 @@ def has_grown() -> bool:
 
 
 def _peak_memory(status: str) -> int:
-    """Return the bytes of VmHWM, of what Linux says about a process; 0 where it does not.
+    """Return the peak memory in a Linux process's status, in bytes; 0 if it is not there.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def _peak_memory(status: str) -> int:
 
 
 def load_code(enough: Callable[[], bool]) -> None:
-    """Load what training needs, and compile what was not: short runs of both variants on public samples."""
+    """Load and compile what training needs, by short runs of every variant on public samples."""
     for task in reversed(list(TASKS.values())):  # topics last: they take longest to compile
         name = samples_of(task.kind)[0]
         of_variants = {method.variant: method.name for method in reversed(list(task.methods.values()))}

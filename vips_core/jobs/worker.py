@@ -243,7 +243,7 @@ def _do(store: Store, run_id: str, asked: threading.Event, jobs: Mapping[str, Jo
 
 
 def serve(store: Store, jobs: Mapping[str, Job]) -> None:
-    """Do the runs that are ordered on standard input, and after each those that wait, until SIGTERM."""
+    """Do the runs ordered on standard input, and after each the queued ones, until SIGTERM."""
     asked, lines = threading.Event(), warm.read_lines()
 
     def stop(number: int, frame: Any) -> None:

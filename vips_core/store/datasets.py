@@ -22,7 +22,6 @@ from vips_core.store.pools import Newcomer
 from vips_core.store.rows import QUEUED, RUNNING, DataRow, data_row
 
 _REFUSED = "no data set may be registered, and no cap changed,"
-_NO_SEPARATION = "no data sets may be separated"
 _NAME = re.compile(r"\w[\w .-]{0,63}")
 
 
@@ -283,7 +282,7 @@ class DataSets(Home):
         return people.read_beside(data, self._key())
 
     def overlap_sentences(self, name: str) -> list[str]:
-        """Return with which data sets this one shares its budget, and why: for the steward alone."""
+        """Say which data sets share this one's budget, and why; for the steward alone."""
         row = self.data_row(name)
         if not row.private:
             return []
@@ -333,7 +332,7 @@ class DataSets(Home):
             raise ValueError("separating data sets needs a name and a reason: say who decides it, and why")
         mark = self._data(name)["fingerprint"]
         with self.database.write() as connection:
-            self._check_whole(connection, _NO_SEPARATION)
+            self._check_whole(connection, "no data sets may be separated")
             rows = people.pool_rows(connection, mark)
             apart = set[str]()
             for other in others:

@@ -39,7 +39,7 @@ _LEAST_KEY = 16  # bytes
 
 @dataclass(frozen=True)
 class LedgerRow:
-    """One row.
+    """One row of the ledger.
 
     Attributes
     ----------
@@ -166,7 +166,7 @@ def sign(connection: sqlite3.Connection) -> None:
 
 
 def rows(connection: sqlite3.Connection, where: str = "TRUE", values: Sequence[Any] = ()) -> list[LedgerRow]:
-    """Return the rows that meet a condition of SQL, oldest first; `StoreError` if one of them was changed."""
+    """Return the rows that meet an SQL condition, oldest first; `StoreError` if one of them was changed."""
     table = connection.execute(f"SELECT * FROM ledger WHERE {where} ORDER BY number", values).fetchall()
     names = LedgerRow.__dataclass_fields__
     if changed := [_changed(row["number"]) for row in table if not _is_sealed(row)]:

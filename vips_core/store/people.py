@@ -150,7 +150,7 @@ def keep(connection: sqlite3.Connection, fingerprint: str, name: str, new: Diges
 
 
 def overlaps(connection: sqlite3.Connection, new: Digests, own: str, kind: str = PRIVATE) -> dict[str, int]:
-    """Return how many digests each data set but one's own shares with new ones, by fingerprint."""
+    """Count the digests that each other data set shares with new ones, by fingerprint."""
     if not new.size:
         return {}
     statement = "SELECT fingerprint FROM people WHERE fingerprint != ? AND kind = ?"
@@ -178,12 +178,12 @@ def ties(connection: sqlite3.Connection) -> dict[frozenset[str], int | None]:
 
 
 def pool(connection: sqlite3.Connection, *fingerprints: str) -> set[str]:
-    """Return the fingerprints of all records that share a budget with some, and their own."""
+    """Return the fingerprints of some records and of all that share a budget with them."""
     return connected(fingerprints, [pair for pair, link in ties(connection).items() if link is not None])
 
 
 def connected(fingerprints: Iterable[str], links: Collection[Set[str]]) -> set[str]:
-    """Return some records and all that links lead to from them.
+    """Return some records and all that links connect with them.
 
     Examples
     --------
@@ -208,7 +208,7 @@ def pool_rows(connection: sqlite3.Connection, *fingerprints: str) -> list[chain.
 
 
 def names(connection: sqlite3.Connection, fingerprints: Collection[str]) -> str:
-    """Return what these records were called last, for a sentence."""
+    """Return the last names of some records, as a sentence lists them."""
     last = {row.fingerprint: row.data for row in chain.rows(connection, "kind = 'data'")}
     return ", ".join(sorted(last[fingerprint] for fingerprint in fingerprints if fingerprint in last))
 

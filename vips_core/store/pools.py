@@ -162,7 +162,7 @@ def separate(
 
 
 def overlap_sentences(rows: Sequence[chain.LedgerRow]) -> list[str]:
-    """Return with which data sets records share their budget: for the steward, since it counts people."""
+    """Say which data sets share the budget of these records; for the steward alone, since it counts people."""
     members = {row.fingerprint for row in rows}
     return [
         f"{other['shared']:,} rows or persons of {row.data} occur in {other['name']} too: they share one cap "
@@ -175,7 +175,7 @@ def overlap_sentences(rows: Sequence[chain.LedgerRow]) -> list[str]:
 
 
 def separations(rows: Sequence[chain.LedgerRow]) -> list[str]:
-    """Return from which data sets records were kept apart although they share rows, by whom and why."""
+    """Say from which data sets records were kept apart although they share rows, by whom and why."""
     return [
         f"{row.data} was kept apart from {row.content['from']} by {row.content['by']}, although they share "
         f"rows or persons: {row.content['why']}"

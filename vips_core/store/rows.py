@@ -119,7 +119,7 @@ def data_row(row: sqlite3.Row, cap: Cap | None) -> DataRow:
 
 
 def _read(wanted: type[_Made], row: sqlite3.Row, **parsed: Any) -> _Made:
-    """Return a dataclass of a row's columns and what was `parsed` from some.
+    """Return a row as the `wanted` dataclass, with what was `parsed` in place of columns.
 
     A value of another type than its field, which only a damaged file has, raises `TypeError`.
     """
