@@ -187,12 +187,11 @@ def check_cap_change(rows: Sequence[LedgerRow], new: Cap, by: str | None, reason
     raised = old is None or new.epsilon > old.epsilon or new.delta > old.delta
     if not raised and not uses(rows):
         return
-    named, explained = bool((by or "").strip()), bool(reason.strip())
-    if named and explained:
-        return
-    got = "no reason" if named else "no name" if explained else "neither"
-    when = "a larger cap" if raised else "a cap that is changed after a run"
-    raise ValueError(f"{when} needs a name and a reason, got {got}")
+    missing = [what for what, given in (("name", by or ""), ("reason", reason)) if not given.strip()]
+    if missing:
+        when = "a larger cap" if raised else "a cap that is changed after a run"
+        got = "neither" if len(missing) == 2 else f"no {missing[0]}"
+        raise ValueError(f"{when} needs a name and a reason, got {got}")
 
 
 def state(rows: Sequence[LedgerRow]) -> Budget:

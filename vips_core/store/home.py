@@ -143,14 +143,12 @@ def _locked_file(place: Path) -> tuple[Path, int]:
 def _remove_if_abandoned(folder: Path) -> None:
     lock = folder.with_suffix(_LOCK)
     try:
-        descriptor = os.open(lock, os.O_RDWR)
+        with lock.open("r+b") as file:
+            if try_lock(file.fileno()):
+                shutil.rmtree(folder, ignore_errors=True)
+                lock.unlink(missing_ok=True)
     except FileNotFoundError:  # removed while this process looked, or by a process that was killed then
         shutil.rmtree(folder, ignore_errors=True)
-        return
-    with open(descriptor, "rb"):
-        if try_lock(descriptor):
-            shutil.rmtree(folder, ignore_errors=True)
-            lock.unlink(missing_ok=True)
 
 
 def try_lock(descriptor: int, *, shared: bool = False) -> bool:

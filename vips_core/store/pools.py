@@ -162,7 +162,7 @@ def separate(
 
 
 def overlap_sentences(rows: Sequence[chain.LedgerRow]) -> list[str]:
-    """Say which data sets share the budget of these records; for the steward alone, since it counts people."""
+    """Say which data sets share the budget of these records: for the steward, since it counts people."""
     members = {row.fingerprint for row in rows}
     return [
         f"{other['shared']:,} rows or persons of {row.data} occur in {other['name']} too: they share one cap "
