@@ -112,13 +112,13 @@ def differences(connection: sqlite3.Connection) -> list[str]:
 
 def run_differences(connection: sqlite3.Connection) -> list[str]:
     """Return a sentence for each run on private records whose row in the table is not what it reserved."""
-    runs = {row["id"]: row for row in connection.execute("SELECT * FROM runs")}
+    runs = {row["id"]: row for row in connection.execute("SELECT id, fingerprint, request FROM runs")}
     return [
-        f"Run {row.run} has another request, or other records, in its table than in the ledger."
-        for row in chain.rows(connection, "kind = 'reserve'")
-        if (run := runs.get(row.run)) is not None
+        f"Run {row['run']} has another request, or other records, in its table than in the ledger."
+        for row in connection.execute("SELECT * FROM ledger WHERE kind = 'reserve' ORDER BY number")
+        if (run := runs.get(row["run"])) is not None
         and (run["fingerprint"], request_seal(str(run["request"])))
-        != (row.fingerprint, row.content["request"])
+        != (row["fingerprint"], json.loads(row["content"])["request"])
     ]
 
 
