@@ -138,7 +138,7 @@ def test_what_was_reserved_of_some_records_is_not_spent_on_others(store):
     worker.work(store, run)
     row = store.run(run)
     assert (row.status, row.step) == ("failed", 0)
-    assert row.error == "what this run had reserved is of other records: submit it again"
+    assert row.error == "what this run had reserved is for other records: submit it again"
 
 
 def test_private_data_take_no_batches_that_accountants_do_not_know(store):

@@ -164,7 +164,7 @@ def reserved(store: Store, run: RunRow, fingerprint: str) -> tuple[SampledGaussi
     if any(row.kind == "announce" for row in rows):
         raise ValueError("this run has released some of what it had reserved: submit it again")
     if rows and rows[0].fingerprint != fingerprint:
-        raise ValueError("what this run had reserved is of other records: submit it again")
+        raise ValueError("what this run had reserved is for other records: submit it again")
     return _reserved_in(rows) if rows else None
 
 

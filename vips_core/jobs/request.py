@@ -23,8 +23,8 @@ SPENDING: Mapping[str, Option] = {
     ),
     "noise": Option(
         float,
-        "Noise multiplier, instead of ε: standard deviation of the noise over what one record can move. "
-        "0 trains without privacy.",
+        "Noise multiplier, instead of ε: standard deviation of the noise divided by the most that one record "
+        "can change. 0 trains without privacy.",
         low=LEAST_NOISE,
         high=MOST_NOISE,
         or_zero=True,
@@ -40,7 +40,7 @@ SPENDING: Mapping[str, Option] = {
     ),
     "epochs": Option(
         float,
-        "Passes over the data, in expectation; a method that needs fewer takes fewer.",
+        "Expected passes over the data; some methods need fewer.",
         above=0,
         high=10_000,
         label="Epochs",

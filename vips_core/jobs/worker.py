@@ -59,7 +59,7 @@ def work(store: Store, run_id: str, on_step: OnStep | None = None, job: Job | No
                 raise ValueError(f"run {run_id} cannot be started: it is {store.run(run_id).status}")
             _to_its_end(run, on_step, job or train)
     except BlockingIOError:
-        raise ValueError(f"run {run_id} cannot be started: another process is at it") from None
+        raise ValueError(f"run {run_id} cannot be started: another process is running it") from None
 
 
 def work_in_foreground(

@@ -288,7 +288,7 @@ class DataSets(Home):
             return []
         statement = "SELECT name FROM data WHERE fingerprint = ? AND name != ? ORDER BY created"
         same = [
-            f"{name} holds the same records as {other['name']}: they share one cap and one spend."
+            f"{name} holds the same records as {other['name']}: they share one budget."
             for other in self.database.read(statement, [row.fingerprint, name])
         ]
         return same + pools.overlap_sentences(self.ledger(name))

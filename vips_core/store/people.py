@@ -1,9 +1,9 @@
 """Which people are in which data sets: keyed digests of what identifies them, kept sorted.
 
 A budget belongs to people, not to a file. A data set that shares a source row or a person with an earlier
-private one joins its pool: one cap, one spend. Digests of public and held-out records are kept too: what was
-computed from them was not counted, so they cannot become private later. The digests are keyed by the store's
-secret, so that nobody without the store can test guesses, and they never leave it.
+private one joins its pool, which has one budget. Digests of public and held-out records are kept too: what
+was computed from them was not counted, so they cannot become private later. The digests are keyed by the
+store's secret, so that nobody without the store can test guesses, and they never leave it.
 """
 
 import contextlib

@@ -165,8 +165,8 @@ def overlap_sentences(rows: Sequence[chain.LedgerRow]) -> list[str]:
     """Say which data sets share the budget of these records: for the steward, since it counts people."""
     members = {row.fingerprint for row in rows}
     return [
-        f"{other['shared']:,} rows or persons of {row.data} occur in {other['name']} too: they share one cap "
-        "and one spend."
+        f"{other['shared']:,} rows or persons of {row.data} occur in {other['name']} too: they share one "
+        "budget."
         for row in rows
         if row.kind == _LINK
         for fingerprint, other in row.content["with"].items()

@@ -45,7 +45,6 @@ def write(path: Path, train: Any, test: Any) -> None:
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
-        path.unlink(missing_ok=True)
         raise ValueError(f"the data set cannot be written to {path.parent}: {error.strerror}") from None
 
 
