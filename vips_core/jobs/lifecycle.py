@@ -7,7 +7,6 @@ whatever was changed in the table of runs, and a worker that was given up wrongl
 """
 
 import contextlib
-import json
 import math
 import os
 import secrets
@@ -19,12 +18,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from vips_core.privacy.events import SampledGaussian
-from vips_core.store import budget
 from vips_core.store import ledger_chain as chain
 from vips_core.store.database import find
 from vips_core.store.home import try_lock
 from vips_core.store.rows import CANCELLED, FAILED, QUEUED, RUNNING, RunRow
-from vips_core.store.store import Store, end
+from vips_core.store.store import Store, end, reserved_in
 
 CLAIM = 60.0  # seconds that a process has to begin the run that it was started for
 LAUNCHES = 3  # processes started for a run before it fails because none of them began it
@@ -126,11 +124,7 @@ class ClaimedRun:
     ) -> None:
         """End the run and settle it to `released`, or to what it announced where that is None."""
         with self.store.database.write() as connection:
-            row = self._row(connection)
-            if released is None:
-                _end_as_announced(connection, row, status, error)
-            else:
-                end(connection, row, status, released, epsilon=epsilon, error=error)
+            end(connection, self._row(connection), status, released, epsilon=epsilon, error=error)
         self.store.keep_head()
 
     def _row(self, connection: sqlite3.Connection) -> sqlite3.Row:
@@ -165,7 +159,7 @@ def reserved(store: Store, run: RunRow, fingerprint: str) -> tuple[SampledGaussi
         raise ValueError("this run has released some of what it had reserved: submit it again")
     if rows and rows[0].fingerprint != fingerprint:
         raise ValueError("what this run had reserved is for other records: submit it again")
-    return _reserved_in(rows) if rows else None
+    return reserved_in(rows) if rows else None
 
 
 def end_abandoned(store: Store) -> list[str]:
@@ -181,24 +175,12 @@ def end_abandoned(store: Store) -> list[str]:
             if row is not None and row["status"] == RUNNING:
                 status = CANCELLED if row["cancel"] else FAILED
                 error = f"its worker died after {row['step']} of {row['steps']} steps"
-                _end_as_announced(connection, row, status, error)
+                end(connection, row, status, None, error=error)
                 ended.append(run_id)
         (store.folder(run_id) / DISK_SPACE).unlink(missing_ok=True)
     if ended:
         store.keep_head()
     return ended
-
-
-def _end_as_announced(
-    connection: sqlite3.Connection, row: sqlite3.Row, status: str, error: str | None
-) -> None:
-    """End a run whose releases are unknown, and settle it to those that it announced."""
-    rows = chain.rows_of(connection, row["id"])
-    announced = max((row.content["releases"] for row in rows if row.kind == "announce"), default=0)
-    released = budget.prefix(_reserved_in(rows), announced) if rows else ()
-    private = row["fingerprint"] is not None
-    epsilon = budget.cost(released, json.loads(row["request"])["delta"]) if private else row["epsilon"]
-    end(connection, row, status, released, epsilon=epsilon, error=error)
 
 
 def _announce(connection: sqlite3.Connection, run_id: str, releases: int, before: int) -> float:
@@ -209,16 +191,12 @@ def _announce(connection: sqlite3.Connection, run_id: str, releases: int, before
     rows = chain.rows_of(connection, run_id)  # not the table of runs, which can be edited
     if not rows:  # on public data nothing was reserved
         return math.inf
-    total = sum(event.count for event in _reserved_in(rows))
+    total = sum(event.count for event in reserved_in(rows))
     ahead = min(2 * before, before + math.ceil(total / BLOCKS))
     announced = min(total, max(releases, ahead))
     content = {"releases": announced}
     chain.append(connection, "announce", rows[0].fingerprint, rows[0].data, content, run_id)
     return announced
-
-
-def _reserved_in(rows: Sequence[chain.LedgerRow]) -> tuple[SampledGaussian, ...]:
-    return budget.from_lists(rows[0].content["events"])
 
 
 @contextlib.contextmanager

@@ -199,12 +199,18 @@ def end(
     connection: sqlite3.Connection,
     row: sqlite3.Row,
     status: str,
-    released: Sequence[SampledGaussian],
+    released: Sequence[SampledGaussian] | None,
     *,
     epsilon: float | None = 0.0,
     error: str | None = None,
 ) -> None:
-    """End a run in the caller's transaction and settle its reservation to its releases."""
+    """End a run in the caller's transaction and settle it to `released`, or to what it announced if None."""
+    if released is None:
+        rows = chain.rows_of(connection, row["id"])
+        announced = max((one.content["releases"] for one in rows if one.kind == "announce"), default=0)
+        released = budget.prefix(reserved_in(rows), announced) if rows else ()
+        private = row["fingerprint"] is not None
+        epsilon = budget.cost(released, json.loads(row["request"])["delta"]) if private else row["epsilon"]
     connection.execute(
         "UPDATE runs SET status = ?, ended = ?, epsilon = ?, error = ?, worker = NULL WHERE id = ?",
         [status, time.time(), epsilon, error, row["id"]],
@@ -212,6 +218,11 @@ def end(
     if row["fingerprint"] is not None:
         content = {"events": budget.to_lists(released)}
         chain.append(connection, "settle", row["fingerprint"], row["data"], content, row["id"])
+
+
+def reserved_in(rows: Sequence[chain.LedgerRow]) -> tuple[SampledGaussian, ...]:
+    """Return what a run reserved, from its rows of the ledger."""
+    return budget.from_lists(rows[0].content["events"])
 
 
 def _countable(name: str, kind: str, plan: PrivacyPlan | PurePlan | None) -> PrivacyPlan:
