@@ -51,9 +51,7 @@ def claim(store: Store, limit: int) -> tuple[str, int] | None:
         return None  # without the write lock, for which those that train wait at each step
     with store.database.write() as connection:
         active = connection.execute(count_active, [now, CLAIM]).fetchone()[0]
-        waiting = connection.execute(
-            f"SELECT * FROM runs WHERE {unclaimed} ORDER BY number", [now, CLAIM]
-        ).fetchall()
+        waiting = store.database.read(f"SELECT * FROM runs WHERE {unclaimed} ORDER BY number", [now, CLAIM])
         for row in waiting:
             if row["launches"] >= LAUNCHES:
                 end(connection, row, FAILED, (), error="no worker could be started; its log says why")
