@@ -298,7 +298,7 @@ sys.exit(main(sys.argv[1:]))
     ("at", "arguments"),
     [
         (("records.files", "sharding", "_gathered"), ["shard", "--out", "s", "--person", "who"]),
-        (("store", "pools", "register"), ["add", "--epsilon", "1", "--delta", "1e-3"]),
+        (("store", "pools", "admit"), ["add", "--epsilon", "1", "--delta", "1e-3"]),
     ],
 )
 def test_a_kill_leaves_no_rows_after_the_next_start(capsys, place, home, monkeypatch, at, arguments):

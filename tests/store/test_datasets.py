@@ -142,7 +142,7 @@ def test_files_stay_where_an_older_copy_of_the_database_does_not_know_them(store
 
 
 def test_a_registration_that_commits_is_not_taken_for_left_over(store, home, monkeypatch):
-    check, left_over, looked = pools.register, Store._left_over, threading.Event()
+    check, left_over, looked = pools.admit, Store._left_over, threading.Event()
     opening = threading.Thread(target=Store, args=(home,))
 
     def look(opened):
@@ -156,7 +156,7 @@ def test_a_registration_that_commits_is_not_taken_for_left_over(store, home, mon
         assert looked.wait(30)  # it has seen a file that no table knows, and waits for this transaction
         return check(*arguments)
 
-    monkeypatch.setattr(pools, "register", check_while_another_opens)
+    monkeypatch.setattr(pools, "admit", check_while_another_opens)
     store.add_data("late", coin_flips(seed=3), unit="one image", private=False)
     opening.join()
     assert len(store.load("late").train) == 200

@@ -131,7 +131,7 @@ class DataSets(Home):
                     self._check_whole(connection, _REFUSED)
                     self._remove_left_over()
                     draft.replace(file)  # within the transaction: a file that it does not know is left over
-                    pools.register(connection, new)
+                    pools.admit(connection, new)
                     old = find(connection, "data", name=name)
                     insert(connection, "data", values, replace=True)
         except BaseException:

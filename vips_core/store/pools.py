@@ -67,8 +67,8 @@ class Newcomer:
         return bool(self.declared["private"])
 
 
-def register(connection: sqlite3.Connection, new: Newcomer) -> None:
-    """Write new records into the chain with their people and their cap, and join budgets, or refuse them.
+def admit(connection: sqlite3.Connection, new: Newcomer) -> None:
+    """Write new records into the chain with their people and their cap, and join budgets; or refuse them.
 
     Refused are public and held-out records that are private anywhere; private ones that were public or held
     out anywhere, because what was computed from them was not counted; and records with another unit than the
