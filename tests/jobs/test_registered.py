@@ -35,7 +35,7 @@ def test_every_fit_takes_of_the_cap_until_one_does_not_fit(store, capsys):
     store.add_data("few", coin_flips(seed=7), cap=Cap(1.0, 1e-5), unit="one image")
     fits = [spend("few", noise=23.0) for _ in range(4)]
     released = budget.joined([event for fit in fits for event in fit.ledger.events()])
-    share = budget.filter_of(store.ledger("few")).share(released)
+    share = budget.Balance.of(store.ledger("few")).cap_filter.share(released)
     assert 0.8 < share <= 1
     with pytest.raises(ValueError, match="this run does not fit in the budget of few") as error:
         spend("few", noise=23.0)

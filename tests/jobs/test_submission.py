@@ -16,7 +16,7 @@ from vips_core.jobs.submission import submit
 from vips_core.privacy.plan import PrivacyPlan
 from vips_core.store import budget
 from vips_core.store.budget import Cap
-from vips_core.store.rows import SWEEP, NewRun
+from vips_core.store.rows import SWEEP
 from vips_core.store.store import Store
 
 
@@ -138,7 +138,7 @@ def test_what_was_reserved_of_some_records_is_not_spent_on_others(store):
     worker.work(store, run)
     row = store.run(run)
     assert (row.status, row.step) == ("failed", 0)
-    assert row.error == "what this run had reserved is of other records: submit it again"
+    assert row.error == "what this run had reserved is for other records: submit it again"
 
 
 def test_private_data_take_no_batches_that_accountants_do_not_know(store):
@@ -156,9 +156,8 @@ def test_private_data_take_no_batches_that_accountants_do_not_know(store):
 
 
 def test_private_data_take_no_run_without_a_plan(store):
-    run = NewRun(SWEEP, {}, "sbn", "flips", 1)
     with pytest.raises(ValueError, match="flips is private: a sweep would spend its budget on trials"):
-        store.queue(run)
+        store.queue(SWEEP, {"model": "sbn", "data": "flips"}, 1)
     assert store.runs() == []
 
 

@@ -12,7 +12,7 @@ import pytest
 from tests.jobs import STEPS, releases, request
 from vips_core.__main__ import JOBS
 from vips_core.jobs import lifecycle, supervisor, worker
-from vips_core.jobs.submission import prepare_stored, queue, submit
+from vips_core.jobs.submission import prepare, queue, submit
 from vips_core.store.store import Store
 
 
@@ -88,7 +88,8 @@ def test_a_claim_of_a_clock_that_was_ahead_holds_nobody_up(store, few, monkeypat
 
 
 def test_a_claim_ends_after_a_while(store, few, monkeypatch):
-    run, launcher = queue(store, prepare_stored(store, request()), held=True), Launcher()
+    run = queue(store, prepare(request(), store.load("flips")), held=True)
+    launcher = Launcher()
     assert supervisor.start(store, launcher) == []
     monkeypatch.setattr(lifecycle, "CLAIM", 0.0)
     assert lifecycle.claim(store, 1)[0] == run

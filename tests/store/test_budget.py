@@ -21,7 +21,6 @@ from vips_core.privacy.plan import PurePlan
 from vips_core.store import budget
 from vips_core.store.budget import Cap, cap_held, cap_in, cap_rows, caps_of_run
 from vips_core.store.people import Sources
-from vips_core.store.rows import NewRun
 from vips_core.store.store import Store
 
 
@@ -92,7 +91,7 @@ def test_the_order_is_recorded_with_the_cap(store):
     (content,) = [row.content for row in store.ledger("flips") if row.kind == "cap"]
     assert content["order"] == pytest.approx(PrivacyFilter.for_cap(2.0, DELTA).order)
     recorded = [replace(row, content=dict(row.content) | {"order": 3.0}) for row in store.ledger("flips")]
-    assert budget.filter_of(recorded).order == 3.0
+    assert budget.Balance.of(recorded).cap_filter.order == 3.0
 
 
 def test_two_runs_cost_less_than_the_sum(store):
@@ -249,7 +248,7 @@ def test_private_data_refuse_a_rival_without_ledger(store):
     with pytest.raises(ValueError, match="method perm is refused, because its ε is for replacing a record"):
         submit(store, Request.from_mapping(table))
     with pytest.raises(ValueError, match="rows is private: its cap counts only releases at the wall"):
-        store.queue(NewRun("fit", table, "logistic", "rows", 1, PurePlan(4, 1.0)))
+        store.queue("fit", table, 1, PurePlan(4, 1.0))
     assert (store.runs(), store.budget("rows").left_share) == ([], 1)
 
 

@@ -9,7 +9,7 @@ from vips_core.privacy import accountants
 from vips_core.privacy.events import SampledGaussian
 from vips_core.privacy.filter import PrivacyFilter
 from vips_core.store import budget
-from vips_core.store.budget import Cap
+from vips_core.store.budget import Balance, Cap
 
 
 @given(
@@ -47,27 +47,28 @@ def test_what_pld_alone_allows_enters_only_before_anything_was_seen():
     pld = budget.cost(events, DELTA)
     cap_filter = PrivacyFilter.for_cap(pld, DELTA)
     assert not cap_filter.fits(events)
-    assert budget.fits([], events, cap_filter)
-    assert not budget.fits([], events, PrivacyFilter.for_cap(pld * 0.999, DELTA))
-    assert not budget.fits([full(1e6)], events, PrivacyFilter.for_cap(pld * 1.001, DELTA))
+    assert Balance(cap_filter).fits(events)
+    assert not Balance(PrivacyFilter.for_cap(pld * 0.999, DELTA)).fits(events)
+    assert not Balance(PrivacyFilter.for_cap(pld * 1.001, DELTA), (full(1e6),)).fits(events)
     halves = [SampledGaussian(0.05, 1.2, 10)]
-    assert budget.fits([], halves, cap_filter)
-    assert not budget.fits(halves, halves, cap_filter)
+    assert Balance(cap_filter).fits(halves)
+    assert not Balance(cap_filter, tuple(halves)).fits(halves)
 
 
 @pytest.mark.parametrize("rate", [0.5, 1.0])
 @pytest.mark.parametrize("noise", [0.0, 1e-300, 1e-19, 1e-12])
 def test_a_release_without_noise_never_fits(rate, noise):
     """Issue 15, finding 2: an un-noised run passed a cap of 1."""
-    for taken in ([], [full(100.0)]):
-        assert not budget.fits(taken, [SampledGaussian(rate, noise)], PrivacyFilter.for_cap(1e6, DELTA))
+    for taken in ((), (full(100.0),)):
+        balance = Balance(PrivacyFilter.for_cap(1e6, DELTA), taken)
+        assert not balance.fits([SampledGaussian(rate, noise)])
 
 
 @pytest.mark.parametrize("unknown", [float("nan"), float("inf")])
 def test_what_cannot_be_computed_never_fits(unknown, monkeypatch):
     monkeypatch.setattr(PrivacyFilter, "share", lambda self, events: unknown)
     monkeypatch.setattr(budget, "cost", lambda events, delta: unknown)
-    assert not budget.fits([], [full(100.0)], PrivacyFilter.for_cap(10.0, DELTA))
+    assert not Balance(PrivacyFilter.for_cap(10.0, DELTA)).fits([full(100.0)])
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Data sets: known by their records, private or public for ever, with a ledger that outlives them."""
 
+import gc
 import os
 import threading
 
@@ -141,16 +142,16 @@ def test_files_stay_where_an_older_copy_of_the_database_does_not_know_them(store
 
 
 def test_a_registration_that_commits_is_not_taken_for_left_over(store, home, monkeypatch):
-    check, left_over, looked = pools.admit, records_file.left_over, threading.Event()
+    check, left_over, looked = pools.admit, Store._left_over, threading.Event()
     opening = threading.Thread(target=Store, args=(home,))
 
-    def look(*arguments):
-        found = left_over(*arguments)
+    def look(opened):
+        found = left_over(opened)
         looked.set()
         return found
 
     def check_while_another_opens(*arguments):
-        monkeypatch.setattr(records_file, "left_over", look)
+        monkeypatch.setattr(Store, "_left_over", look)
         opening.start()
         assert looked.wait(30)  # it has seen a file that no table knows, and waits for this transaction
         return check(*arguments)
@@ -170,3 +171,18 @@ def test_a_registration_writes_for_its_owner_alone_and_leaves_nothing_else(store
     assert {path.stat().st_mode & 0o777 for path in (home / "data").iterdir()} == {0o600}
     assert (home / "tmp").stat().st_mode & 0o777 == 0o700
     assert list((home / "tmp").iterdir()) == []
+
+
+def test_records_in_use_are_read_once_until_they_are_registered_anew(store, monkeypatch):
+    held, read, files = store.load("flips"), records_file.read, []
+    monkeypatch.setattr(records_file, "read", lambda file, kind: files.append(file) or read(file, kind))
+    assert store.load("flips") is held
+    assert files == []
+    store.add_data("flips", coin_flips(), coin_flips(seed=8), unit="one image")
+    renewed = store.load("flips")
+    assert renewed is not held
+    assert renewed.test.bits.tolist() == coin_flips(seed=8).bits.tolist()
+    del held, renewed
+    gc.collect()
+    store.load("flips")
+    assert len(files) == 2

@@ -17,7 +17,6 @@ from vips_core.reports import report
 from vips_core.store import ledger_chain as chain
 from vips_core.store.database import Database, StoreError
 from vips_core.store.people import Sources
-from vips_core.store.rows import NewRun
 
 names = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=8)
 values = st.dictionaries(
@@ -36,7 +35,7 @@ def test_every_edit_of_the_ledger_is_noticed(contents, data):
         chain.keep_head(database, head)
         with database.write() as connection:
             assert chain.verify(connection, head) == []
-            rows = chain.rows(connection.execute("SELECT * FROM ledger").fetchall())
+            rows = chain.rows(connection)
             assert [row.content for row in rows] == contents
             connection.execute("DROP TRIGGER ledger_is_not_changed")
             number = data.draw(st.integers(1, len(contents)))
@@ -124,7 +123,7 @@ def test_an_edit_of_what_protects_people_is_found_and_blocks_runs(store, edit, w
     name = "other" if edit.startswith("name") else "flips"
     plan = PrivacyPlan(records=200, expected_batch=200, steps=1, delta=1e-5, noise_multiplier=50.0)
     with pytest.raises(ValueError, match="no run may use registered data while the ledger is not whole"):
-        store.queue(NewRun("fit", {"delta": 1e-5}, "sbn", name, 1, plan))
+        store.queue("fit", {"model": "sbn", "data": name, "delta": 1e-5}, 1, plan)
     assert store.runs() == []
 
 

@@ -61,7 +61,7 @@ def test_a_shared_row_or_person_joins_the_pool(store, numbers, persons):
     assert store.budget("flips").history[0][1] == run
     with pytest.raises(ValueError, match="does not fit in the budget of flips"):
         submit(store, request(epsilon=1.5))
-    sentence = "1 rows or persons of others occur in flips too: they share one cap and one spend."
+    sentence = "1 rows or persons of others occur in flips too: they share one budget."
     assert store.overlap_sentences("flips") == store.overlap_sentences("others") == [sentence]
     store.set_cap("others", Cap(5.0, 1e-5), **SIGNED)
     assert store.data_row("flips").cap == Cap(5.0, 1e-5)
@@ -267,7 +267,7 @@ def test_a_separation_needs_a_shared_budget_a_name_and_a_reason(store, others, s
 def test_the_same_records_under_another_name_are_said_to_share_a_budget(store):
     store.add_data("again", coin_flips(), unit="one image")
     for name, other in (("flips", "again"), ("again", "flips")):
-        sentence = f"{name} holds the same records as {other}: they share one cap and one spend."
+        sentence = f"{name} holds the same records as {other}: they share one budget."
         assert store.overlap_sentences(name) == [sentence]
 
 

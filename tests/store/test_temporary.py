@@ -66,17 +66,17 @@ def test_one_that_is_swept_before_it_is_locked_is_made_again(home, monkeypatch):
     """A sweep may come between the making of the file and its lock."""
     from vips_core.store import home as module
 
-    lock, seen, store = module._lock, [], Store(home)
+    lock, seen, store = module.try_lock, [], Store(home)
 
     def swept_first(descriptor):
         seen.append(descriptor)
         if len(seen) == 1:
-            monkeypatch.setattr(module, "_lock", lock)
+            monkeypatch.setattr(module, "try_lock", lock)
             module._remove_abandoned(home)
-            monkeypatch.setattr(module, "_lock", swept_first)
+            monkeypatch.setattr(module, "try_lock", swept_first)
         return lock(descriptor)
 
-    monkeypatch.setattr(module, "_lock", swept_first)
+    monkeypatch.setattr(module, "try_lock", swept_first)
     with store.temporary_folder() as own:
         assert len(seen) == 2
         assert sorted((home / "tmp").iterdir()) == sorted([own, own.with_suffix(".lock")])

@@ -16,7 +16,7 @@ from vips_core.jobs.worker import OnStep
 from vips_core.models.base import for_records
 from vips_core.options import Option
 from vips_core.records import DataSet
-from vips_core.store.rows import AUDIT, CANCELLED, DONE, NewRun
+from vips_core.store.rows import AUDIT, CANCELLED, DONE
 from vips_core.store.store import Store
 from vips_core.toml import to_toml
 
@@ -150,10 +150,8 @@ def submit_audit(store: Store, table: Mapping[str, Any], *, held: bool = False) 
     audit = AuditRequest.from_mapping(table)
     plan = audit.prepare(store.load(audit.request.data)).wall_plan
     steps = audit.values["releases"] if audit.values["attack"] == WALL else plan.steps
-    request = audit.request
     # Without a plan: the store refuses private data once more.
-    run = NewRun(AUDIT, audit.to_mapping(), request.model, request.data, steps, seed=request.seed)
-    return store.queue(run, held=held)
+    return store.queue(AUDIT, audit.to_mapping(), steps, held=held)
 
 
 def run_audit(run: ClaimedRun, on_step: OnStep | None) -> None:

@@ -23,7 +23,7 @@ from vips_core.cli.terminal import (
 from vips_core.fit import Progress
 from vips_core.jobs import execution, supervisor, worker
 from vips_core.jobs.request import SPENDING, Request
-from vips_core.jobs.submission import Prepared, prepare, prepare_stored, queue
+from vips_core.jobs.submission import Prepared, prepare, queue
 from vips_core.models.task import REFINED, TASKS, Task
 from vips_core.privacy.accountants import stated
 from vips_core.records import DataSet
@@ -77,7 +77,7 @@ def _fit_config(options: argparse.Namespace) -> None:
     if options.config is None:
         raise ValueError(f"name a model ({', '.join(TASKS)}) or give --config")
     store, request = Store(), _request(read_toml_file(options.config), options)
-    _run(store, prepare_stored(store, request), options)
+    _run(store, prepare(request, store.load(request.data)), options)
 
 
 def _fit_options(options: argparse.Namespace) -> None:
@@ -92,7 +92,7 @@ def _fit_options(options: argparse.Namespace) -> None:
     elif options.test is not None or options.public:
         raise ValueError(f"{request.data} is known already: --test and --public belong to new files")
     else:
-        prepared = prepare_stored(store, request)
+        prepared = prepare(request, store.load(request.data))
     _run(store, prepared, options)
 
 
@@ -150,9 +150,9 @@ def _run(store: Store, prepared: Prepared, options: argparse.Namespace) -> None:
 
             return on_step
 
-        run_id, _ = worker.work_in_foreground(store, prepared, show_progress)
-    _print_outcome(store, run_id, request, options)
-    if store.run(run_id).status == CANCELLED:
+        run, _ = worker.work_in_foreground(store, prepared, show_progress)
+    _print_outcome(store, run.id, request, options)
+    if run.status == CANCELLED:
         raise KeyboardInterrupt
 
 

@@ -38,7 +38,7 @@ def add_runs(commands: Any) -> None:
 def _list(options: argparse.Namespace) -> None:
     store = Store()
     lifecycle.end_abandoned(store)
-    rows = store.runs(options.data, options.model, options.status)
+    rows = store.runs(data=options.data, model=options.model, status=options.status)
     lines = (
         f"{row.id:<10}{row.status:<11}{_progress(row):>9}  {stated(row.epsilon):>8}  "
         f"{_when(row.started):<17} {_what(row)}"

@@ -5,7 +5,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +17,15 @@ from vips_core.engines.cluster import Cluster
 from vips_core.fit import Fit, Progress, fit
 from vips_core.jobs.request import Request
 from vips_core.jobs.submission import Prepared
-from vips_core.models.task import Report, Task
+from vips_core.models.task import Task
 from vips_core.privacy.accountants import stated
 from vips_core.privacy.ledger import SEEDED
 from vips_core.rounding import brief
 
-RESCUE = "VIPS_RESCUE"  # environment variable: folder for results that the store cannot take
+RESCUE = "VIPS_RESCUE"  # environment variable: folder for results that cannot be written to the store
 PURE = "ε is for replacing one record, at δ = 0, and has no ledger: the proof covers the whole run."
 REPORTED = ("moments", "strong", "pld")  # accountants in a result
-WATCHES = 20  # scores that are taken while training, at most
+WATCHES = 20  # most scores computed while training
 LEDGER, PARAMETERS, SETTINGS = saved.LEDGER, saved.PARAMETERS, saved.SETTINGS
 RESULT, SUMMARY = "result.json", "summary.txt"
 LOG = "worker.log"  # of the process that does a run; it stays where it is
@@ -64,8 +64,8 @@ def run(
     if pure := request.chosen_method.pure:
         report, arrays = pure.train(request.values, data.train, data.test)
         np.savez_compressed(out / PARAMETERS, **arrays)
+        releases, spent = 1, {"pure": request.get("epsilon")}
         cautions = [PURE] if request.seed is None else [PURE, SEEDED]
-        result = _result(prepared, report, 1, {"pure": request.get("epsilon")}, cautions)
     else:
         trained = fit(
             prepared.model,
@@ -76,12 +76,21 @@ def run(
             cluster=Cluster.from_environment() if request.on_cluster else None,
         )
         trained.save(out)  # first: what was paid for must not be lost to a later mistake
-        report = request.task.report(trained, data.test)
+        report, releases = request.task.report(trained, data.test), trained.ledger.steps
         spent = {name: trained.epsilon(name) if request.private else None for name in REPORTED}
         cautions = trained.ledger.cautions() + prepared.wall_plan.warnings()
         cautions += request.task.cautions(prepared.model, prepared.wall_plan)
-        cautions += _stopped(prepared, trained.ledger.steps)
-        result = _result(prepared, report, trained.ledger.steps, spent, cautions)
+        cautions += _stopped(prepared, releases)
+    result = {
+        "model": request.model,
+        "method": request.method,
+        "data": data.name,
+        "plan": dataclasses.asdict(prepared.plan),
+        "releases": releases,
+        "epsilon": spent,
+        "held_out": dict(report.scores),
+        "cautions": cautions,
+    }
     for name, table in report.tables.items():
         (out / f"{name}.csv").write_bytes(to_csv(table))
     (out / SUMMARY).write_text(report.text, encoding="utf-8")
@@ -121,25 +130,6 @@ def watch(prepared: Prepared, progress: Progress[Any]) -> float | None:
         return None
     so_far = Fit(prepared.model, progress.params, progress.ledger, progress.plan)
     return prepared.request.task.score_validation(so_far, prepared.data.test)
-
-
-def _result(
-    prepared: Prepared,
-    report: Report,
-    releases: int,
-    spent: Mapping[str, float | None],
-    cautions: list[str],
-) -> dict[str, Any]:
-    return {
-        "model": prepared.request.model,
-        "method": prepared.request.method,
-        "data": prepared.data.name,
-        "plan": dataclasses.asdict(prepared.plan),
-        "releases": releases,
-        "epsilon": dict(spent),
-        "held_out": dict(report.scores),
-        "cautions": cautions,
-    }
 
 
 def rescue(name: str, trained: Fit[Any]) -> Path | None:

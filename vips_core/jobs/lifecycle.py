@@ -7,12 +7,10 @@ whatever was changed in the table of runs, and a worker that was given up wrongl
 """
 
 import contextlib
-import json
 import math
 import os
 import secrets
 import sqlite3
-import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -20,21 +18,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from vips_core.privacy.events import SampledGaussian
-from vips_core.store import budget
 from vips_core.store import ledger_chain as chain
+from vips_core.store.database import find
+from vips_core.store.home import try_lock
 from vips_core.store.rows import CANCELLED, FAILED, QUEUED, RUNNING, RunRow
-from vips_core.store.store import Store, end
+from vips_core.store.store import Store, end, reserved_in
 
-CLAIM = 60.0  # seconds within which a process that was started for a run has to begin it
-LAUNCHES = 3  # processes that are started for a run that none of them begins
-BLOCKS = 20  # a killed run is charged at most a 20th of all its releases too much, and at most twice its own
+CLAIM = 60.0  # seconds that a process has to begin the run that it was started for
+LAUNCHES = 3  # processes started for a run before it fails because none of them began it
+BLOCKS = 20  # a killed run is overcharged by at most 1/20 of its planned releases, and at most twofold
 DISK_SPACE = "disk-space"  # file in a run's folder that keeps disk space free for its results
 BEAT = 1.0  # seconds between two heartbeats
-STALE = 60.0  # without a heartbeat for so long a worker counts as dead, whatever holds its lock
+STALE = 60.0  # seconds without a heartbeat after which a worker counts as dead, even if its lock is held
 LOCK_FILE = "alive"  # in the folder of a run
-
-if sys.platform != "win32":
-    import fcntl
+_LOCK_TRIES = 50  # whoever looks whether the file is free holds it for a moment
 
 
 class GivenUpError(Exception):
@@ -42,7 +39,7 @@ class GivenUpError(Exception):
 
 
 def claim(store: Store, limit: int) -> tuple[str, int] | None:
-    """Reserve the longest waiting run for a process that the caller starts; at most `limit` run at once.
+    """Claim the longest waiting run for a process that the caller starts; at most `limit` run at once.
 
     Returns the run and how many are active with it, or None where nothing may start.
     """
@@ -54,9 +51,7 @@ def claim(store: Store, limit: int) -> tuple[str, int] | None:
         return None  # without the write lock, for which those that train wait at each step
     with store.database.write() as connection:
         active = connection.execute(count_active, [now, CLAIM]).fetchone()[0]
-        waiting = connection.execute(
-            f"SELECT * FROM runs WHERE {unclaimed} ORDER BY number", [now, CLAIM]
-        ).fetchall()
+        waiting = store.database.read(f"SELECT * FROM runs WHERE {unclaimed} ORDER BY number", [now, CLAIM])
         for row in waiting:
             if row["launches"] >= LAUNCHES:
                 end(connection, row, FAILED, (), error="no worker could be started; its log says why")
@@ -125,17 +120,13 @@ class ClaimedRun:
         epsilon: float | None = None,
         error: str | None = None,
     ) -> None:
-        """End the run, settled to what was released, or where that is unknown to what was announced."""
+        """End the run and settle it to `released`, or to what it announced where that is None."""
         with self.store.database.write() as connection:
-            row = self._row(connection)
-            if released is None:
-                _end_as_announced(connection, row, status, error)
-            else:
-                end(connection, row, status, released, epsilon=epsilon, error=error)
+            end(connection, self._row(connection), status, released, epsilon=epsilon, error=error)
         self.store.keep_head()
 
     def _row(self, connection: sqlite3.Connection) -> sqlite3.Row:
-        row: sqlite3.Row | None = connection.execute("SELECT * FROM runs WHERE id = ?", [self.id]).fetchone()
+        row = find(connection, "runs", id=self.id)
         if row is None or row["status"] != RUNNING or row["worker"] != self.worker:
             raise GivenUpError(f"run {self.id} was taken from this worker")
         return row
@@ -155,36 +146,34 @@ def begin(store: Store, run_id: str) -> ClaimedRun | None:
 def reserved(store: Store, run: RunRow, fingerprint: str) -> tuple[SampledGaussian, ...] | None:
     """Return the releases that a run has reserved, None for a run on public data; refuse one that has begun.
 
-    A table can be edited, and a name be given to other records: what was reserved must be of the records with
-    this fingerprint, those that are about to be used.
+    The table of runs can be edited, and a name can pass to other records. So the reservation must be for the
+    records that are about to be used, those with this fingerprint.
     """
-    rows = store.database.read("SELECT * FROM ledger WHERE run = ? ORDER BY number", [run.id])
-    if any(row["kind"] == "settle" for row in rows):
+    with store.database.reading() as connection:
+        rows = chain.rows_of(connection, run.id)
+    if any(row.kind == "settle" for row in rows):
         raise ValueError("what this run had reserved was settled already: submit it again")
-    if any(row["kind"] == "announce" for row in rows):
+    if any(row.kind == "announce" for row in rows):
         raise ValueError("this run has released some of what it had reserved: submit it again")
-    if rows and rows[0]["fingerprint"] != fingerprint:
-        raise ValueError("what this run had reserved is of other records: submit it again")
-    return _events(rows) if rows else None
+    if rows and rows[0].fingerprint != fingerprint:
+        raise ValueError("what this run had reserved is for other records: submit it again")
+    return reserved_in(rows) if rows else None
 
 
 def end_abandoned(store: Store) -> list[str]:
     """Mark the runs of dead workers as failed, settled to the releases that they announced; return them."""
     if store.database.read_only:
         return []
-    abandoned = [
-        row["id"]
-        for row in store.database.read("SELECT id FROM runs WHERE status = 'running'")
-        if not is_lock_held(store.folder(row["id"]))
-    ]
     ended = []
-    for run_id in abandoned:
+    for (run_id,) in store.database.read("SELECT id FROM runs WHERE status = 'running'"):
+        if is_lock_held(store.folder(run_id)):
+            continue
         with store.database.write() as connection:
-            row = connection.execute("SELECT * FROM runs WHERE id = ?", [run_id]).fetchone()
+            row = find(connection, "runs", id=run_id)
             if row is not None and row["status"] == RUNNING:
                 status = CANCELLED if row["cancel"] else FAILED
                 error = f"its worker died after {row['step']} of {row['steps']} steps"
-                _end_as_announced(connection, row, status, error)
+                end(connection, row, status, None, error=error)
                 ended.append(run_id)
         (store.folder(run_id) / DISK_SPACE).unlink(missing_ok=True)
     if ended:
@@ -192,42 +181,20 @@ def end_abandoned(store: Store) -> list[str]:
     return ended
 
 
-def _end_as_announced(
-    connection: sqlite3.Connection, row: sqlite3.Row, status: str, error: str | None
-) -> None:
-    """End a run of which only the releases that it announced are known; on public data it has none."""
-    rows = _of_run(connection, row["id"])
-    counts = [one.content["releases"] for one in chain.rows(rows) if one.kind == "announce"]
-    released = budget.prefix(_events(rows), max(counts, default=0)) if rows else ()
-    private = row["fingerprint"] is not None
-    epsilon = budget.cost(released, json.loads(row["request"])["delta"]) if private else row["epsilon"]
-    end(connection, row, status, released, epsilon=epsilon, error=error)
-
-
 def _announce(connection: sqlite3.Connection, run_id: str, releases: int, before: int) -> float:
-    """Write into the ledger that a run may have made so many releases; return how many were announced.
+    """Announce releases of a run in the ledger before they happen; return the total that is announced.
 
-    Some more are announced at once, so that a long run does not fill the ledger.
+    Further ones are announced at once, so that a long run does not fill the ledger.
     """
-    rows = _of_run(connection, run_id)  # not the table of runs, which can be edited
+    rows = chain.rows_of(connection, run_id)  # not the table of runs, which can be edited
     if not rows:  # on public data nothing was reserved
         return math.inf
-    total = sum(event.count for event in _events(rows))
+    total = sum(event.count for event in reserved_in(rows))
     ahead = min(2 * before, before + math.ceil(total / BLOCKS))
     announced = min(total, max(releases, ahead))
-    reserve = rows[0]
     content = {"releases": announced}
-    chain.append(connection, "announce", reserve["fingerprint"], reserve["data"], content, run_id)
+    chain.append(connection, "announce", rows[0].fingerprint, rows[0].data, content, run_id)
     return announced
-
-
-def _of_run(connection: sqlite3.Connection, run_id: str) -> list[sqlite3.Row]:
-    """Return a run's rows of the ledger, its reservation first."""
-    return connection.execute("SELECT * FROM ledger WHERE run = ? ORDER BY number", [run_id]).fetchall()
-
-
-def _events(rows: Sequence[sqlite3.Row]) -> tuple[SampledGaussian, ...]:
-    return budget.from_lists(chain.rows(rows)[0].content["events"])
 
 
 @contextlib.contextmanager
@@ -235,7 +202,12 @@ def hold_lock(folder: Path) -> Iterator[None]:
     """Hold the lock of a run's folder while the body runs; `BlockingIOError` where another process does."""
     path = folder / LOCK_FILE
     with path.open("w") as file:
-        _lock(file.fileno())
+        for _ in range(_LOCK_TRIES):
+            if try_lock(file.fileno()):
+                break
+            time.sleep(0.02)
+        else:
+            raise BlockingIOError(f"another process has locked {path}")
         ended = threading.Event()
         heart = threading.Thread(target=_beat, args=(path, ended), daemon=True)
         heart.start()
@@ -247,11 +219,11 @@ def hold_lock(folder: Path) -> Iterator[None]:
 
 
 def is_lock_held(folder: Path) -> bool:
-    """Whether a process holds the lock of a run's folder and has touched it lately."""
+    """Whether a live worker holds the lock of a run's folder: one with a recent heartbeat."""
     path = folder / LOCK_FILE
     try:
         with path.open("r+") as file:
-            if _is_free(file.fileno()):
+            if try_lock(file.fileno(), shared=True):
                 return False
             if not _is_fresh(path):
                 time.sleep(2 * BEAT)  # if the machine slept or its clock was set, the heart beats again
@@ -268,29 +240,3 @@ def _beat(path: Path, ended: threading.Event) -> None:
     while not ended.wait(BEAT):
         with contextlib.suppress(OSError):  # a missed beat is no reason to stop
             os.utime(path)
-
-
-if sys.platform != "win32":
-
-    def _lock(descriptor: int) -> None:
-        for _ in range(50):  # whoever looks whether the file is free holds it for a moment
-            try:
-                return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                time.sleep(0.02)
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-    def _is_free(descriptor: int) -> bool:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
-
-else:  # no such locks: the heartbeat alone tells
-
-    def _lock(descriptor: int) -> None:
-        """Do nothing."""
-
-    def _is_free(descriptor: int) -> bool:
-        return False

@@ -71,13 +71,13 @@ def fit_registered(
         )
     request = Request.from_mapping({**options, "model": model, "data": data, "method": method})
     store = Store()
-    prepared = submission.prepare_stored(store, request)
-    run_id, interrupted = worker.work_in_foreground(
+    prepared = submission.prepare(request, store.load(data))
+    run, interrupted = worker.work_in_foreground(
         store, prepared, lambda run_id: on_step or (lambda progress: None)
     )
-    status, folder = store.run(run_id).status, store.folder(run_id)
+    folder = store.folder(run.id)
     if interrupted:
-        raise KeyboardInterrupt(f"run {run_id} is {status}; what it released is in {folder}")
+        raise KeyboardInterrupt(f"run {run.id} is {run.status}; what it released is in {folder}")
     if not (folder / execution.SETTINGS).exists():  # a method without a ledger, or stopped at once
-        raise ValueError(f"run {run_id} is {status} and left no fit, only what is in {folder}")
+        raise ValueError(f"run {run.id} is {run.status} and left no fit, only what is in {folder}")
     return load(folder)

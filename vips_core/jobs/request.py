@@ -23,8 +23,8 @@ SPENDING: Mapping[str, Option] = {
     ),
     "noise": Option(
         float,
-        "Noise multiplier, instead of ε: standard deviation of the noise over what one record can move. "
-        "0 trains without privacy.",
+        "Noise multiplier, instead of ε: standard deviation of the noise divided by the most that one record "
+        "can change. 0 trains without privacy.",
         low=LEAST_NOISE,
         high=MOST_NOISE,
         or_zero=True,
@@ -40,7 +40,7 @@ SPENDING: Mapping[str, Option] = {
     ),
     "epochs": Option(
         float,
-        "Passes over the data, in expectation; a method that needs fewer takes fewer.",
+        "Expected passes over the data; some methods need fewer.",
         above=0,
         high=10_000,
         label="Epochs",
@@ -129,11 +129,11 @@ class Request:
 
     @property
     def accountant(self) -> str:
-        """The accountant that ε is calibrated by: the method's own, or the one chosen."""
+        """The accountant whose ε has to meet the target: the method's own, or the chosen one."""
         return self.chosen_method.accountant or self.values.get("accountant", "pld")
 
     def get(self, name: str) -> Any:
-        """Return a value, None where it is open."""
+        """Return an option's value, None if it was left open."""
         return self.values.get(name)
 
     def to_mapping(self) -> dict[str, Any]:

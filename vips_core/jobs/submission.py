@@ -17,12 +17,12 @@ from vips_core.jobs.request import Request
 from vips_core.kernels.pool import thread_count
 from vips_core.privacy.plan import PrivacyPlan, PurePlan
 from vips_core.records import DataSet, check_alike
-from vips_core.store.rows import FIT, NewRun
+from vips_core.store.rows import FIT
 from vips_core.store.store import Store
 
-_TIMES_PARAMETERS = 3  # bytes of results over bytes of parameters: the parameters, tables of them, progress
+_TIMES_PARAMETERS = 3  # bytes of results per byte of parameters: the parameters, tables of them, progress
 _BESIDES = 64 * 1024  # bytes of ledger, summary and result
-_ANY_EPSILON = 1.0  # where noise is given: what else a model recommends does not depend on ε
+_ANY_EPSILON = 1.0  # stands in for ε where noise is given: recommended batch and steps do not depend on it
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Prepared:
 
     @functools.cached_property
     def result_bytes(self) -> int:
-        """About how many bytes the results take on the disk."""
+        """Estimated size of the results on disk, in bytes."""
         if self.request.chosen_method.pure:  # a few numbers
             return _BESIDES
         params = self.model.init(self.plan, np.random.default_rng(0))
@@ -73,6 +73,8 @@ class Prepared:
 def prepare(request: Request, data: DataSet, plan: PrivacyPlan | PurePlan | None = None) -> Prepared:
     """Make model and plan, so that every mistake shows before any budget is spent.
 
+    What would void the guarantee of private data is refused.
+
     Parameters
     ----------
     request
@@ -87,6 +89,8 @@ def prepare(request: Request, data: DataSet, plan: PrivacyPlan | PurePlan | None
     Prepared
         What `vips_core.jobs.execution.run` needs.
     """
+    if data.private:
+        check_private(request, data.name)
     task = request.task
     if data.train.kind != task.kind:
         raise ValueError(
@@ -127,10 +131,9 @@ def plan_for(request: Request, model: Any, records: int) -> PrivacyPlan:
         plan = PrivacyPlan(records=records, expected_batch=batch, epochs=epochs, delta=delta)
     else:
         plan = recommend(model, records=records, epsilon=epsilon or _ANY_EPSILON, delta=delta, epochs=epochs)
-    if not request.private:
-        return plan.replace(noise_multiplier=0.0)
-    if request.get("noise") is not None:
-        return plan.replace(noise_multiplier=request.get("noise"))
+    noise = request.get("noise") if request.private else 0.0
+    if noise is not None:
+        return plan.replace(noise_multiplier=noise)
     is_calibrated = batch is None and request.accountant == "pld"
     return plan if is_calibrated else plan.calibrate(epsilon, request.accountant)
 
@@ -166,15 +169,7 @@ def submit(store: Store, request: Request) -> str:
     >>> store.database.close()
     >>> folder.cleanup()
     """
-    return queue(store, prepare_stored(store, request))
-
-
-def prepare_stored(store: Store, request: Request) -> Prepared:
-    """Make model and plan for a data set of the store, which is read only if its guarantee would hold."""
-    row = store.data_row(request.data)
-    if row.private:
-        check_private(request, row.name)
-    return prepare(request, store.load(request.data))
+    return queue(store, prepare(request, store.load(request.data)))
 
 
 def queue(store: Store, prepared: Prepared, *, held: bool = False) -> str:
@@ -195,22 +190,11 @@ def queue(store: Store, prepared: Prepared, *, held: bool = False) -> str:
         The run's name.
     """
     request, plan = prepared.request, prepared.plan
-    if prepared.data.private:
-        check_private(request, request.data)
     if request.on_cluster:
         Cluster.from_environment()  # a missing one would be noticed after the first release was announced
     prepared.check_disk_space(store.home)  # before anything is reserved
-    run = NewRun(
-        FIT,
-        request.to_mapping(),
-        request.model,
-        request.data,
-        plan.steps,
-        plan=plan,
-        accountant=request.accountant,
-        seed=request.seed,
-    )
-    return store.queue(run, held=held)
+    table, accountant = request.to_mapping(), request.accountant
+    return store.queue(FIT, table, plan.steps, plan, accountant=accountant, held=held)
 
 
 def check_private(request: Request, name: str) -> None:

@@ -1,8 +1,8 @@
 """Start queued runs in separate processes, and end the runs of processes that died.
 
-There is no process in charge: whoever calls `start` (a page, a command, a worker at its end, the loop below)
-does what is due, in transactions that let several callers act at once. Workers outlive their starter. Warm
-ones, which the dashboard keeps, wait with everything loaded; `vips_core.jobs.warm` is what they do.
+No process is in charge: pages, commands, workers that end and the loop below all call `start`, and
+transactions let them do so at once. Workers outlive the process that starts them. The dashboard keeps warm
+workers, which wait for runs with everything loaded (`vips_core.jobs.warm`).
 """
 
 import os
@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen
+from typing import Any
 
 from vips_core import validate
 from vips_core.jobs import execution, lifecycle
@@ -22,24 +23,15 @@ from vips_core.store.store import Store
 _POLL = 0.5  # seconds between two looks at the queue
 
 
-Poll = Callable[[], int | None]  # how what was started has ended; None while it goes on
+Poll = Callable[[], int | None]  # exit code of what was started; None while it runs
 
 
-def _start_process(
-    home: Path, log: str | Path, *what: str, threads: int | None = None, pipes: bool = False
-) -> Popen[bytes]:
+def _start_process(home: Path, log: str | Path, *what: str, **options: Any) -> Popen[bytes]:
     """Start a process of a store that outlives this one and prints its mistakes to a log."""
-    variables = {} if threads is None else dict.fromkeys(THREAD_VARIABLES, str(threads))
+    command = [sys.executable, "-m", "vips_core", *what, "--home", str(home)]
     with (home / log).open("ab") as file:
-        return Popen(
-            [sys.executable, "-m", "vips_core", *what, "--home", str(home)],
-            stdin=PIPE if pipes else DEVNULL,
-            stdout=PIPE if pipes else file,
-            stderr=file,
-            bufsize=0,
-            start_new_session=True,
-            env=os.environ | variables,
-        )
+        streams: dict[str, Any] = {"stdin": DEVNULL, "stdout": file, "stderr": file}
+        return Popen(command, bufsize=0, start_new_session=True, **streams | options)
 
 
 class WarmWorker:
@@ -48,7 +40,7 @@ class WarmWorker:
     def __init__(self, home: Path, when_ready: Callable[[], object]) -> None:
         self.home, self._when_ready = home, when_ready
         self._given = self._answers = 0
-        self._process = _start_process(home, "workers.log", "worker", pipes=True)
+        self._process = _start_process(home, "workers.log", "worker", stdin=PIPE, stdout=PIPE)
         self.pid, self.poll = self._process.pid, self._process.poll
         threading.Thread(target=self._listen, daemon=True).start()
 
@@ -59,11 +51,11 @@ class WarmWorker:
 
     @property
     def is_free(self) -> bool:
-        """Whether it lives and has no run; one that still loads will have less to load than another."""
+        """Whether it lives and has no run; one that is still loading will be ready before a new process."""
         return self.poll() is None and self._given == max(0, self._answers - 1)
 
     def give(self, run_id: str, threads: int) -> Poll | None:
-        """Let it do a run, which ends like a process of its own; None where it has just ended."""
+        """Give it a run, and return how to poll the run; None if the process has just ended."""
         self._given += 1
         number = self._given
         try:
@@ -96,7 +88,7 @@ def warm_limit() -> int:
 
 
 def keep_warm(store: Store) -> None:
-    """Let processes wait for the store's runs, started one after the other; those that died are replaced."""
+    """Keep warm workers for the store's runs: start one at a time, and replace those that died."""
     if store.database.read_only:
         return
     with _handing_out:
@@ -107,14 +99,15 @@ def keep_warm(store: Store) -> None:
 
 
 def launch(store: Store, run_id: str, threads: int) -> Poll:
-    """Give a run to a process that waits, or start one; both are independent of this one."""
+    """Give a run to a warm worker, or start a process for it; both outlive this process."""
     with _handing_out:
         for worker in _warm:
             if worker.home == store.home and worker.is_free and (poll := worker.give(run_id, threads)):
                 return poll
     folder = store.folder(run_id)
     folder.mkdir(parents=True, exist_ok=True)
-    return _unattended(_start_process(store.home, folder / execution.LOG, "worker", run_id, threads=threads))
+    env = os.environ | dict.fromkeys(THREAD_VARIABLES, str(threads))
+    return _unattended(_start_process(store.home, folder / execution.LOG, "worker", run_id, env=env))
 
 
 def detach(store: Store) -> None:

@@ -28,12 +28,12 @@ from vips_core.records.samples import load_sample, samples_of
 if sys.platform != "win32":
     import resource
 
-IDLE = 600.0  # seconds after which a process that waits ends
-_MOST_MEMORY = 2**30  # bytes; a process that has just loaded everything has a third of that
+IDLE = 600.0  # seconds without an order after which a process ends
+_MOST_MEMORY = 2**30  # bytes of an idle process; one that has just loaded everything has a third of that
 _RECORDS, _STEPS = 64, 4  # of the runs that load code: the fourth step of topics is the first of its kind
 
 
-Lines = queue.SimpleQueue[bytes | None]  # what a process is told; None is the end
+Lines = queue.SimpleQueue[bytes | None]  # orders to a process; None is the end
 
 
 def read_lines() -> Lines:
@@ -50,7 +50,7 @@ def read_lines() -> Lines:
 
 
 def orders(lines: Lines) -> Iterator[tuple[str, int]]:
-    """Yield each run with its threads, and say before each that the process is free."""
+    """Yield each ordered run with its threads, and report before each that the process is free."""
     answers = os.dup(1)  # standard output goes to the log of each run
     while True:
         with contextlib.suppress(OSError):  # the supervisor is gone, and the lines end with what it ordered
@@ -66,20 +66,20 @@ def orders(lines: Lines) -> Iterator[tuple[str, int]]:
 
 
 def write_output_to(log: Path) -> None:
-    """Let all that this process prints go to a file from now on."""
+    """Send everything that this process prints to a file from now on."""
     with log.open("ab") as file:
         for descriptor in (1, 2):
             os.dup2(file.fileno(), descriptor)
 
 
 def use_threads(threads: int) -> None:
-    """Let this process compute in so many threads from now on."""
+    """Compute in this many threads from now on."""
     os.environ.update(dict.fromkeys(THREAD_VARIABLES, str(threads)))
     threadpool_limits(threads)
 
 
 def has_grown() -> bool:
-    """Whether this process has needed more memory than one that waits should keep."""
+    """Whether this process has used more memory than an idle one should keep."""
     if sys.platform == "win32":
         return False
     if sys.platform == "linux":  # where ru_maxrss starts from the memory of the process that started this one
@@ -90,7 +90,7 @@ def has_grown() -> bool:
 
 
 def _peak_memory(status: str) -> int:
-    """Return the bytes of VmHWM, of what Linux says about a process; 0 where it does not.
+    """Return the peak memory in a Linux process's status, in bytes; 0 if it is not there.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def _peak_memory(status: str) -> int:
 
 
 def load_code(enough: Callable[[], bool]) -> None:
-    """Load what training needs, and compile what was not: short runs of both variants on public samples."""
+    """Load and compile what training needs, by short runs of every variant on public samples."""
     for task in reversed(list(TASKS.values())):  # topics last: they take longest to compile
         name = samples_of(task.kind)[0]
         of_variants = {method.variant: method.name for method in reversed(list(task.methods.values()))}

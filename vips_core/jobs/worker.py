@@ -19,17 +19,16 @@ from vips_core.jobs.lifecycle import ClaimedRun, GivenUpError
 from vips_core.jobs.request import Request
 from vips_core.jobs.submission import Prepared, check_private, prepare, queue
 from vips_core.privacy.accountants import stated
-from vips_core.privacy.ledger import Ledger
 from vips_core.rounding import brief
 from vips_core.store.database import StoreError
-from vips_core.store.rows import CANCELLED, DONE, FAILED
+from vips_core.store.rows import CANCELLED, DONE, FAILED, RunRow
 from vips_core.store.store import Store
 
 OnStep = Callable[[Any], object]  # of a fit's Progress or of a sweep's CellProgress
 Job = Callable[[ClaimedRun, OnStep | None], None]  # trains, sweeps or audits a run that was claimed
-_PAUSE = 0.2  # seconds between two computations of ε so far, which a fast step does not wait for
-_NICE = 4  # priority of training, 0 being that of the pages: beside another busy process, 0.3 of a core
-_WATCHING = 0.1  # share of the time that may go to scores while training
+_PAUSE = 0.2  # seconds between two updates of ε so far, so that fast steps do not wait for them
+_NICE = 4  # niceness of training (pages have 0): beside a busy process it gets 0.3 of a core
+_WATCHING = 0.1  # largest share of the training time that is spent on scores
 
 
 class KeptElsewhereError(ValueError):
@@ -60,10 +59,12 @@ def work(store: Store, run_id: str, on_step: OnStep | None = None, job: Job | No
                 raise ValueError(f"run {run_id} cannot be started: it is {store.run(run_id).status}")
             _to_its_end(run, on_step, job or train)
     except BlockingIOError:
-        raise ValueError(f"run {run_id} cannot be started: another process is at it") from None
+        raise ValueError(f"run {run_id} cannot be started: another process is running it") from None
 
 
-def work_in_foreground(store: Store, prepared: Prepared, show: Callable[[str], OnStep]) -> tuple[str, bool]:
+def work_in_foreground(
+    store: Store, prepared: Prepared, show: Callable[[str], OnStep]
+) -> tuple[RunRow, bool]:
     """Queue a prepared run and do it in this process, without reading or hashing its records again.
 
     The first Ctrl-C stops it after its step, with results; a second one at once. A run that failed raises
@@ -78,8 +79,8 @@ def work_in_foreground(store: Store, prepared: Prepared, show: Callable[[str], O
 
     Returns
     -------
-    tuple of str and bool
-        The run's name, and whether it was stopped by Ctrl-C.
+    tuple of RunRow and bool
+        The run as it ended, and whether Ctrl-C stopped it.
     """
     run_id = queue(store, prepared, held=True)
     try:
@@ -96,7 +97,7 @@ def work_in_foreground(store: Store, prepared: Prepared, show: Callable[[str], O
     row = store.run(run_id)
     if row.status == FAILED:
         raise ValueError(f"run {run_id} failed: {row.error}")
-    return run_id, interrupted.is_set()
+    return row, interrupted.is_set()
 
 
 def _to_its_end(run: ClaimedRun, on_step: OnStep | None, job: Job) -> None:
@@ -109,19 +110,15 @@ def _to_its_end(run: ClaimedRun, on_step: OnStep | None, job: Job) -> None:
         raise
     except Exception as error:  # whatever it was: the run ends, its cost is settled, and the user is told
         _log(run)
-        _finish_failed(run, error)
-
-
-def _finish_failed(run: ClaimedRun, error: Exception) -> None:
-    try:
-        run.finish(FAILED, None, error=_sentence(error))
-    except StoreError as problem:  # then the store cannot tell where the results are
-        kept = f"; {error}" if isinstance(error, KeptElsewhereError) else ""
-        raise StoreError(f"{problem}{kept}") from None
+        try:
+            run.finish(FAILED, None, error=_sentence(error))
+        except StoreError as problem:  # then the store cannot tell where the results are
+            kept = f"; {error}" if isinstance(error, KeptElsewhereError) else ""
+            raise StoreError(f"{problem}{kept}") from None
 
 
 def train(run: ClaimedRun, on_step: OnStep | None, prepared: Prepared | None = None) -> None:
-    """Train one model, as `prepared` by the process that queued the run, otherwise as stored with it."""
+    """Train one model: as `prepared` by the process that queued the run, otherwise as the store says."""
     store, row = run.store, run.store.run(run.id)
     if prepared is None:
         prepared = prepare(Request.from_mapping(row.request), store.load(row.data), row.plan)
@@ -132,7 +129,8 @@ def train(run: ClaimedRun, on_step: OnStep | None, prepared: Prepared | None = N
         if reserved != tuple(plan.events()) or not plan.is_sampled_as_accounted:
             raise ValueError("the plan is not the one whose cost was reserved: submit the run again")
     prepared.check_disk_space(store.home)
-    follow = _Follower(run, prepared, on_step, prepared.reserve_disk_space(store.folder(run.id)))
+    disk_space = prepared.reserve_disk_space(store.folder(run.id))
+    follow = _Follower(run, prepared, on_step, disk_space)
     try:
         if run.advance(0, 1):
             return run.finish(CANCELLED, (), epsilon=row.epsilon)
@@ -140,33 +138,32 @@ def train(run: ClaimedRun, on_step: OnStep | None, prepared: Prepared | None = N
     except (OSError, StoreError) as error:
         raise follow.kept_elsewhere(error) from error
     finally:
-        follow.free_disk_space()
+        disk_space.unlink(missing_ok=True)
     spent = result["epsilon"]
     if prepared.request.chosen_method.pure:
         run.advance(1, 1)  # its only answer is there
     run.finish(
         CANCELLED if follow.stopped else DONE,
-        follow.ledger.events(),
+        follow.last.ledger.events() if follow.last else (),
         epsilon=spent.get("pld", spent.get("pure")),
     )
 
 
 class _Follower:
-    """Stores progress after each step and announces the next release."""
+    """Stores progress after each step and announces the next release.
+
+    The file `disk_space`, which keeps room for the results, goes when they are about to be written.
+    """
 
     def __init__(self, run: ClaimedRun, prepared: Prepared, on_step: OnStep | None, disk_space: Path) -> None:
-        self._run = run
-        self._prepared = prepared
-        self._on_step = on_step
-        self._disk_space = disk_space
-        self._last: Progress[Any] | None = None
+        self._run, self._prepared, self._on_step, self._disk_space = run, prepared, on_step, disk_space
         self._started = self._judged = time.monotonic()
         self._watched = 0.0
-        self.ledger = Ledger(prepared.plan.records)
+        self.last: Progress[Any] | None = None
         self.stopped = False
 
     def __call__(self, progress: Progress[Any]) -> bool:
-        self.ledger, self._last = progress.ledger, progress
+        self.last = progress
         last = progress.step == progress.plan.steps
         stop = self._on_step is not None and self._on_step(progress) is True and not last
         cancelled = self._run.advance(
@@ -177,16 +174,12 @@ class _Follower:
         )
         self.stopped = stop or (cancelled and not last)
         if self.stopped or last:
-            self.free_disk_space()
+            self._disk_space.unlink(missing_ok=True)
         return self.stopped
-
-    def free_disk_space(self) -> None:
-        """Give back the disk space that was reserved for the results."""
-        self._disk_space.unlink(missing_ok=True)
 
     def kept_elsewhere(self, error: Exception) -> Exception:
         """Save the release elsewhere; return the error with the cost and the place."""
-        last = self._last
+        last = self.last
         if last is None:
             return error
         fit = Fit(self._prepared.model, last.params, last.ledger, last.plan)
@@ -250,7 +243,7 @@ def _do(store: Store, run_id: str, asked: threading.Event, jobs: Mapping[str, Jo
 
 
 def serve(store: Store, jobs: Mapping[str, Job]) -> None:
-    """Do the runs that are ordered on standard input, and after each those that wait, until SIGTERM."""
+    """Do the runs ordered on standard input, and after each the queued ones, until SIGTERM."""
     asked, lines = threading.Event(), warm.read_lines()
 
     def stop(number: int, frame: Any) -> None:

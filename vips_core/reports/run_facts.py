@@ -219,8 +219,9 @@ def _check_counted(store: Store, row: RunRow, ledger: Ledger) -> None:
 
     For an unfinished run, the store may count more than was released.
     """
-    rows = store.database.read("SELECT * FROM ledger WHERE run = ? ORDER BY number", [row.id])
-    for use in budget.uses(chain.rows(rows)):
+    with store.database.reading() as connection:
+        rows = chain.rows_of(connection, row.id)
+    for use in budget.uses(rows):
         counted, said = budget.joined(use.events), budget.joined(ledger.events())
         same = len(counted) == len(said) and all(
             one.sampling_rate == other.sampling_rate

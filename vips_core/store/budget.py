@@ -1,12 +1,12 @@
 """The budget of a private data set: its caps over time, what runs take of them, and what still fits.
 
-Runs are chosen adaptively, so a cap decides by a `PrivacyFilter`, whose order is recorded with the cap. The
-first run on untouched records is chosen before any answer: it may also enter as a whole, by its ε from PLD.
-If only that let it in, all that it reserved stays counted even when it is stopped early, because stopping is
-an adaptive choice too.
+Runs are chosen adaptively, so a `PrivacyFilter` decides what fits under a cap; its order is recorded with the
+cap. The first run is chosen before anything was released, so it may also fit as a whole, by its ε from PLD. A
+run that fits only in this way counts with all that it reserved, even if it is stopped early: stopping is an
+adaptive choice too.
 
-A cap is a promise. The cap of a run is the last one set before its reservation, whatever was set since, and a
-change that could disguise this promise needs a name and a reason.
+A cap is a promise: the cap of a run is the last one set before the run was reserved. A larger cap, and any
+new cap after a run, needs a name and a reason.
 """
 
 import functools
@@ -73,11 +73,11 @@ class Budget:
     left_share: float
     left_epsilon: float
     history: Sequence[tuple[float, str, float]]
-    events: tuple[SampledGaussian, ...]
+    events: Sequence[SampledGaussian]
 
     @property
     def planned_epsilon(self) -> float:
-        """ε by PLD of everything so far if planned as a whole: the rest is the price of adaptivity."""
+        """ε by PLD of everything so far, as if it had been planned as a whole."""
         return cost(self.events, self.cap.delta) if self.cap is not None else 0.0
 
 
@@ -100,7 +100,7 @@ class Use:
     settled: bool
 
     def counted(self, cap_filter: PrivacyFilter) -> tuple[SampledGaussian, ...]:
-        """Return what counts: all that was reserved if the run fitted only as a whole, else its events."""
+        """Return the events that count: all reserved ones if the run fitted only as a whole."""
         return self.reserved if self.events and not cap_filter.fits(joined(self.reserved)) else self.events
 
 
@@ -133,15 +133,6 @@ def cap_of(rows: Sequence[LedgerRow]) -> Cap | None:
     return cap_in(caps[-1]) if caps else None
 
 
-def filter_of(rows: Sequence[LedgerRow]) -> PrivacyFilter | None:
-    """Return the filter of the cap that holds, at the order recorded with it."""
-    caps = cap_rows(rows)
-    if not caps:
-        return None
-    content = caps[-1].content
-    return PrivacyFilter(content["epsilon"], content["delta"], content["order"])
-
-
 def caps_of_run(rows: Sequence[LedgerRow], run: str) -> list[LedgerRow]:
     """Return the rows that set the caps of a run's records, oldest first; none if it reserved nothing.
 
@@ -164,7 +155,7 @@ def caps_of_run(rows: Sequence[LedgerRow], run: str) -> list[LedgerRow]:
             for row in rows
             if row.kind == "link" and row.number <= number
         ]
-        return people.connected(reserved.fingerprint, links)
+        return people.connected([reserved.fingerprint], links)
 
     return [row for row in cap_rows(rows) if row.fingerprint in shared(max(row.number, reserved.number))]
 
@@ -196,37 +187,31 @@ def check_cap_change(rows: Sequence[LedgerRow], new: Cap, by: str | None, reason
     raised = old is None or new.epsilon > old.epsilon or new.delta > old.delta
     if not raised and not uses(rows):
         return
-    named, explained = bool((by or "").strip()), bool(reason.strip())
-    if named and explained:
-        return
-    got = "no reason" if named else "no name" if explained else "neither"
-    when = "a larger cap" if raised else "a cap that is changed after a run"
-    raise ValueError(f"{when} needs a name and a reason, got {got}")
+    missing = [what for what, given in (("name", by or ""), ("reason", reason)) if not given.strip()]
+    if missing:
+        when = "a larger cap" if raised else "a cap that is changed after a run"
+        got = "neither" if len(missing) == 2 else f"no {missing[0]}"
+        raise ValueError(f"{when} needs a name and a reason, got {got}")
 
 
 def state(rows: Sequence[LedgerRow]) -> Budget:
     """Return the budget of a private data set, from its ledger alone."""
-    cap, cap_filter = cap_of(rows), filter_of(rows)
-    if cap is None or cap_filter is None:
-        return Budget(None, 0.0, 0.0, 1.0, math.inf, [], ())
-    taken = [use for use in uses(rows) if use.events]  # the other runs ended before their first release
-    settled = [event for use in taken if use.settled for event in use.counted(cap_filter)]
-    spent, total = _share(settled, cap_filter), _share(counted(rows), cap_filter)
-    history, so_far = [], list[SampledGaussian]()
-    for use in taken:
-        so_far += use.counted(cap_filter)
-        history.append((use.time, use.run, _share(so_far, cap_filter)))
-    left_epsilon = cap_filter.left_epsilon(joined(so_far)) if so_far else cap.epsilon
-    events = tuple(event for use in taken for event in use.events)
+    balance = Balance.of(rows)
+    if balance is None:
+        return Budget(None, 0.0, 0.0, 1.0, math.inf, [], [])
+    cap_filter = balance.cap_filter
+    settled = so_far = Balance(cap_filter)
+    events, history = list[SampledGaussian](), []
+    for use in uses(rows):
+        if use.events:  # the other runs ended before their first release
+            events += use.events
+            so_far = so_far.after(use.counted(cap_filter))
+            settled = settled.after(use.counted(cap_filter)) if use.settled else settled
+            history.append((use.time, use.run, so_far.taken_share))
+    spent, total = settled.taken_share, balance.taken_share
+    left_epsilon = cap_filter.left_epsilon(joined(balance.taken)) if balance.taken else cap_filter.epsilon
+    cap = Cap(cap_filter.epsilon, cap_filter.delta)
     return Budget(cap, spent, total - spent, 1 - total, left_epsilon, history, events)
-
-
-def counted(rows: Sequence[LedgerRow]) -> list[SampledGaussian]:
-    """Return all events in a private data set's ledger that count against its cap."""
-    cap_filter = filter_of(rows)
-    if cap_filter is None:
-        return []
-    return [event for use in uses(rows) for event in use.counted(cap_filter)]
 
 
 def cost(events: Sequence[SampledGaussian], delta: float) -> float:
@@ -234,41 +219,84 @@ def cost(events: Sequence[SampledGaussian], delta: float) -> float:
     return _pld(joined(events), delta)
 
 
-def fits(taken: Sequence[SampledGaussian], new: Sequence[SampledGaussian], cap_filter: PrivacyFilter) -> bool:
-    """Whether new releases fit under the cap besides those taken: by the filter, or as a whole if first.
+@dataclass(frozen=True)
+class Balance:
+    """What counts against a cap: all that runs released or reserved."""
 
-    An ε of ∞ never fits, and neither would NaN: it is not at most anything.
-    """
-    if cap_filter.fits(joined([*taken, *new])):
-        return True
-    return not taken and cost(new, cap_filter.delta) <= cap_filter.epsilon
+    cap_filter: PrivacyFilter
+    taken: tuple[SampledGaussian, ...] = ()
 
+    @classmethod
+    def of(cls, rows: Sequence[LedgerRow]) -> "Balance | None":
+        """Return the balance under the cap that holds, at the order recorded with it; None without a cap."""
+        caps = cap_rows(rows)
+        if not caps:
+            return None
+        cap_filter = PrivacyFilter(*(caps[-1].content[name] for name in ("epsilon", "delta", "order")))
+        return cls(cap_filter, tuple(event for use in uses(rows) for event in use.counted(cap_filter)))
 
-def refusal(
-    name: str,
-    taken: Sequence[SampledGaussian],
-    plan: PrivacyPlan,
-    cap_filter: PrivacyFilter,
-    accountant: str,
-) -> str:
-    """Return by how much a run exceeds the cap, and what would fit."""
-    before, after = (cap_filter.share(joined(events)) for events in (taken, [*taken, *plan.events()]))
-    start = (
-        f"this run does not fit in the budget of {name}: with it {percent(after)} of the cap of "
-        f"ε = {cap_filter.epsilon:g} (δ = {rounding.brief(cap_filter.delta)}) would be taken, of which "
-        f"{percent(before)} is spent or reserved"
-    )
-    noise = _least_noise(taken, plan, cap_filter)
-    smaller = None if noise is None else plan.replace(noise_multiplier=rounding.up(noise))
-    epsilon = (
-        None if smaller is None else accountants.account(smaller.events(), plan.delta, accountant).epsilon
-    )
-    if smaller is None or (epsilon is not None and epsilon < _LEAST_EPSILON):
-        return f"{start}; nothing worth running fits any more"
-    noisier = f"noise of at least {smaller.noise_multiplier:g}"
-    return f"{start}; with {plan.steps} steps on batches of {plan.expected_batch} what fits is " + (
-        noisier if epsilon is None else f"ε of at most {rounding.down(epsilon, 3):g}, or {noisier}"
-    )
+    def after(self, new: Sequence[SampledGaussian]) -> "Balance":
+        """Return the balance with further releases."""
+        return Balance(self.cap_filter, (*self.taken, *new))
+
+    @property
+    def share(self) -> float:
+        """The share of the cap that is taken, by its filter."""
+        return self.cap_filter.share(joined(self.taken))
+
+    @property
+    def taken_share(self) -> float:
+        """The same, at most 1: a first run that entered as a whole may exceed the filter's."""
+        return min(1.0, self.share)
+
+    def fits(self, new: Sequence[SampledGaussian]) -> bool:
+        """Whether new releases fit besides those taken: by the filter, or as a whole if they are the first.
+
+        An ε of ∞ never fits, and neither would NaN: it is not at most anything.
+        """
+        if self.cap_filter.fits(joined([*self.taken, *new])):
+            return True
+        return not self.taken and cost(new, self.cap_filter.delta) <= self.cap_filter.epsilon
+
+    def refusal(self, name: str, plan: PrivacyPlan, accountant: str) -> str:
+        """Say by how much a run exceeds the cap, and what would fit."""
+        before, after = percent(self.share), percent(self.after(plan.events()).share)
+        start = (
+            f"this run does not fit in the budget of {name}: with it {after} of the cap of "
+            f"ε = {self.cap_filter.epsilon:g} (δ = {rounding.brief(self.cap_filter.delta)}) would be taken, "
+            f"of which {before} is spent or reserved"
+        )
+        nothing = f"{start}; nothing worth running fits any more"
+        noise = self._least_noise(plan)
+        if noise is None:
+            return nothing
+        smaller = plan.replace(noise_multiplier=rounding.up(noise))
+        epsilon = accountants.account(smaller.events(), plan.delta, accountant).epsilon
+        if epsilon is not None and epsilon < _LEAST_EPSILON:
+            return nothing
+        noisier = f"noise of at least {smaller.noise_multiplier:g}"
+        return f"{start}; with {plan.steps} steps on batches of {plan.expected_batch} what fits is " + (
+            noisier if epsilon is None else f"ε of at most {rounding.down(epsilon, 3):g}, or {noisier}"
+        )
+
+    def _least_noise(self, plan: PrivacyPlan) -> float | None:
+        """Return the smallest noise multiplier with which the plan fits, rounded up; None if none does."""
+        if not self.taken:  # then it may enter as a whole
+            cap = self.cap_filter
+            return plan.replace(delta=cap.delta).calibrate(cap.epsilon).noise_multiplier
+
+        def excess(log_noise: float) -> float:
+            noise = min(max(math.exp(log_noise), LEAST_NOISE), MOST_NOISE)
+            share = self.after(plan.replace(noise_multiplier=noise).events()).share
+            return math.log(min(share, 1e300))
+
+        low, high = math.log(max(plan.require_noise_multiplier(), LEAST_NOISE)), math.log(MOST_NOISE)
+        if low >= high or excess(high) > 0:
+            return None
+        root: float = low if excess(low) <= 0 else scipy.optimize.brentq(excess, low, high, xtol=_TOLERANCE)
+        while excess(root) > 0:
+            root += _TOLERANCE
+        return math.exp(root)
 
 
 @dataclass(frozen=True)
@@ -308,20 +336,19 @@ def forecast(rows: Sequence[LedgerRow], runs: Sequence[Sequence[SampledGaussian]
     >>> forecast([], [[SampledGaussian(1.0, 10.0)]]).fits
     False
     """
-    cap_filter = filter_of(rows)
-    if cap_filter is None:
+    balance = Balance.of(rows)
+    if balance is None:
         return Forecast(0.0, math.inf, fits=False)
-    taken, all_fit = counted(rows), True
-    before = _share(taken, cap_filter)
+    before, all_fit = balance.taken_share, True
     for new in runs:
-        all_fit = all_fit and fits(taken, new, cap_filter)
-        taken = [*taken, *new]
-    after = cap_filter.share(joined(taken))
-    return Forecast(before, min(1.0, after) if all_fit else max(1.0, after), all_fit)
+        all_fit = all_fit and balance.fits(new)
+        balance = balance.after(new)
+    after = balance.taken_share if all_fit else max(1.0, balance.share)
+    return Forecast(before, after, all_fit)
 
 
 def prefix(events: Sequence[SampledGaussian], releases: int) -> tuple[SampledGaussian, ...]:
-    """Return the first releases, as many as asked for."""
+    """Return the first `releases` of some events."""
     first, left = [], releases
     for event in events:
         if left > 0:
@@ -358,34 +385,8 @@ def joined(events: Sequence[SampledGaussian]) -> tuple[SampledGaussian, ...]:
     return tuple(groups)
 
 
-def _share(events: Sequence[SampledGaussian], cap_filter: PrivacyFilter) -> float:
-    """Return the share of the cap, at most 1: a first run that entered as a whole may exceed the filter's."""
-    return min(1.0, cap_filter.share(joined(events)))
-
-
-def _least_noise(
-    taken: Sequence[SampledGaussian], plan: PrivacyPlan, cap_filter: PrivacyFilter
-) -> float | None:
-    """Return the smallest noise multiplier with which the plan fits, rounded up; None if none does."""
-    if not taken:  # then it may enter as a whole
-        return plan.replace(delta=cap_filter.delta).calibrate(cap_filter.epsilon).noise_multiplier
-
-    def excess(log_noise: float) -> float:
-        noise = min(max(math.exp(log_noise), LEAST_NOISE), MOST_NOISE)
-        share = cap_filter.share(joined([*taken, *plan.replace(noise_multiplier=noise).events()]))
-        return math.log(min(share, 1e300))
-
-    low, high = math.log(max(plan.require_noise_multiplier(), LEAST_NOISE)), math.log(MOST_NOISE)
-    if low >= high or excess(high) > 0:
-        return None
-    root: float = low if excess(low) <= 0 else scipy.optimize.brentq(excess, low, high, xtol=_TOLERANCE)
-    while excess(root) > 0:
-        root += _TOLERANCE
-    return math.exp(root)
-
-
 def percent(share: float) -> str:
-    """Return a share of a cap for people; a small excess does not look as if it fitted.
+    """Return a share of a cap as text, in which a small excess is not rounded to 100%.
 
     Examples
     --------

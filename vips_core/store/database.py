@@ -126,7 +126,7 @@ class Database:
                 self._connection = None
 
     def _make_or_check(self) -> None:
-        """Make the tables of a new file; refuse one of other programs, of other versions, or damaged."""
+        """Make the tables of a new file; refuse a file that is damaged, or of another program or version."""
         if not self._has_tables():
             with self.write() as connection:  # another process may have been faster: look again
                 if not self._has_tables():
@@ -165,12 +165,12 @@ class Database:
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """Use the connection for reads that need not see one state."""
+        """Use the connection for reads; another process may write between two of them."""
         with self.lock, self.translated():
             yield self.connection()
 
     def snapshot(self) -> contextlib.AbstractContextManager[sqlite3.Connection]:
-        """Read one state several times: under the write lock, unless nobody can write here."""
+        """Use the connection for reads of one state: under the write lock, unless the store is read-only."""
         return self.reading() if self.read_only else self.write()
 
     def read(self, statement: str, values: Any = ()) -> list[sqlite3.Row]:
@@ -227,6 +227,13 @@ def _columns(connection: sqlite3.Connection) -> frozenset[tuple[str, str, str]]:
         "pragma_table_info(tables.name) AS columns WHERE tables.type = 'table'"
     )
     return frozenset(tuple(row) for row in connection.execute(statement))
+
+
+def find(connection: sqlite3.Connection, table: str, **key: Any) -> sqlite3.Row | None:
+    """Return the row whose columns have these values, None if there is none."""
+    statement = f"SELECT * FROM {table} WHERE " + " AND ".join(f"{column} = ?" for column in key)
+    found: sqlite3.Row | None = connection.execute(statement, list(key.values())).fetchone()
+    return found
 
 
 def insert(

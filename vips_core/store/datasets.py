@@ -5,26 +5,23 @@ import re
 import secrets
 import sqlite3
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from vips_core.records import KINDS, DataSet, Sharded, check_alike
 from vips_core.records.samples import SAMPLES, load_sample
 from vips_core.store import budget, declaration, people, pools, records_file
 from vips_core.store import ledger_chain as chain
 from vips_core.store.budget import Budget, Cap
-from vips_core.store.database import StoreError, insert
+from vips_core.store.database import StoreError, find, insert
 from vips_core.store.home import Home
-from vips_core.store.ledger_chain import LedgerRow
 from vips_core.store.people import Sources
 from vips_core.store.pools import Newcomer
 from vips_core.store.rows import QUEUED, RUNNING, DataRow, data_row
 
 _REFUSED = "no data set may be registered, and no cap changed,"
-_NO_SEPARATION = "no data sets may be separated"
-_FILES = "SELECT file FROM data"
 _NAME = re.compile(r"\w[\w .-]{0,63}")
 
 
@@ -33,11 +30,13 @@ class DataSets(Home):
 
     def __init__(self, home: str | Path | None = None) -> None:
         super().__init__(home)
+        self._files = self.home / "data"
         self._fingerprints: WeakKeyDictionary[Any, str] = WeakKeyDictionary()  # of immutable records
-        if not self.database.read_only and self._left_over(self.database.read(_FILES)):
+        self._loaded: WeakValueDictionary[tuple[Any, ...], DataSet] = WeakValueDictionary()  # that are in use
+        if not self.database.read_only and self._left_over():
             with contextlib.suppress(StoreError), self.database.write() as connection:
                 if not self._problems(connection):  # otherwise a table may have lost a file's row
-                    self._remove_left_over(connection)
+                    self._remove_left_over()
 
     def add_data(
         self,
@@ -104,11 +103,6 @@ class DataSets(Home):
         if sources.person_namespace is not None and person_column is None:
             raise ValueError("a person_namespace needs a column that names the person")
         mark = self.fingerprint(train)
-        digests, test_digests = sources.digests(self._key())
-        why = declaration.author(by, separate)["reason"]
-        new = Newcomer(
-            mark, name, private, cap, person_column, digests, test_digests, share_budget, why, signature
-        )
         declared = {
             "private": private,
             "records": len(train),
@@ -117,7 +111,10 @@ class DataSets(Home):
             "person_column": person_column,
             "person_namespace": sources.person_namespace,
         }
-        file = self.home / "data" / f"{secrets.token_hex(8)}.npz"
+        why = declaration.author(by, separate)["reason"]
+        digests = sources.digests(self._key())
+        new = Newcomer(mark, name, declared, cap, *digests, share_budget, why, signature)
+        file = self._files / f"{secrets.token_hex(8)}.npz"
         values = declared | {
             "name": name,
             "file": file.name,
@@ -132,30 +129,23 @@ class DataSets(Home):
                 records_file.write(draft, train, test)
                 with self.database.write() as connection:
                     self._check_whole(connection, _REFUSED)
-                    self._remove_left_over(connection)
+                    self._remove_left_over()
                     draft.replace(file)  # within the transaction: a file that it does not know is left over
-                    joining = pools.admit(connection, new)
-                    old = connection.execute("SELECT file FROM data WHERE name = ?", [name]).fetchone()
+                    pools.admit(connection, new)
+                    old = find(connection, "data", name=name)
                     insert(connection, "data", values, replace=True)
-                    declaration.append(connection, mark, name, declared, signature)
-                    people.keep(connection, mark, name, digests, people.PRIVATE if private else people.PUBLIC)
-                    people.keep(connection, mark, name, test_digests, people.PUBLIC)
-                    pools.link(connection, new, joining)
-                    if cap is not None and budget.cap_of(people.pool_rows(connection, mark)) is None:
-                        declaration.append_cap(connection, mark, name, cap, signature)
         except BaseException:
             file.unlink(missing_ok=True)
             raise
         self.keep_head()
         if old is not None:
-            (self.home / "data" / old["file"]).unlink(missing_ok=True)
+            (self._files / old["file"]).unlink(missing_ok=True)
         return self.data_row(name)
 
     def known(self, train: Any) -> tuple[Cap | None, Mapping[str, Any]]:
         """Return the cap of records under any name, and their last declaration."""
         mark = self.fingerprint(train)
-        with self.database.snapshot() as connection:
-            rows = people.pool_rows(connection, mark)
+        rows = self._pool_rows(mark)
         declared = [row.content for row in rows if row.kind == "data" and row.fingerprint == mark]
         return budget.cap_of(rows), declared[-1] if declared else {}
 
@@ -169,9 +159,9 @@ class DataSets(Home):
         if name in SAMPLES:
             sample = SAMPLES[name]
             unit = KINDS[sample.kind].unit()
-            return DataRow(name, sample.kind, sample.records, False, None, "", unit, True, None)
+            return DataRow(name, sample.kind, sample.records, private=False, unit=unit, has_test=True)
         row = self._data(name)
-        return data_row(row, budget.cap_of(self.ledger(name)) if row["private"] else None)
+        return data_row(row, budget.cap_of(self._pool_rows(row["fingerprint"])) if row["private"] else None)
 
     def load(self, name: str) -> DataSet:
         """Return the records of a data set.
@@ -189,14 +179,19 @@ class DataSets(Home):
         if name in SAMPLES:
             return load_sample(name)
         row = self._data(name)
-        file = self.home / "data" / row["file"]
+        known = self._loaded.get(tuple(row))
+        if known is not None:
+            return known
+        file = self._files / row["file"]
         train, test = records_file.read(file, KINDS[row["kind"]].records_type)
         # Files of shards are compared with their digests when they are read.
         if train.in_memory and self.fingerprint(train) != row["fingerprint"]:
             raise ValueError(f"the file of this data set, {file}, holds other records than were registered")
         if len(train) != row["records"]:
             raise ValueError(f"the file of this data set, {file}, has another number of records")
-        return DataSet(name, train, test, bool(row["private"]), row["fingerprint"])
+        loaded = DataSet(name, train, test, bool(row["private"]), row["fingerprint"])
+        self._loaded[tuple(row)] = loaded
+        return loaded
 
     def fingerprint(self, records: Any) -> str:
         """Return the fingerprint of records, computed once as long as somebody holds them."""
@@ -233,22 +228,24 @@ class DataSets(Home):
         """Delete the records of a data set; its ledger stays and holds for the same records."""
         row = self._data(name)
         with self.database.write() as connection:
-            self._remove_left_over(connection)
+            self._remove_left_over()
             using = "SELECT id FROM runs WHERE data = ? AND status IN (?, ?)"
             run = connection.execute(using, [name, QUEUED, RUNNING]).fetchone()
             if run is not None:
                 raise ValueError(f"run {run['id']} uses {name}: cancel it first")
             connection.execute("DELETE FROM data WHERE name = ?", [name])
-        (self.home / "data" / row["file"]).unlink(missing_ok=True)
+        (self._files / row["file"]).unlink(missing_ok=True)
 
-    def _remove_left_over(self, connection: sqlite3.Connection) -> None:
-        """Remove files that killed registrations and removals left, before a transaction changes anything."""
-        for path in self._left_over(connection.execute(_FILES)):
+    def _remove_left_over(self) -> None:
+        """Remove files of killed registrations and removals, before a transaction changes anything."""
+        for path in self._left_over():
             with contextlib.suppress(OSError):  # the next opening tries again
                 path.unlink()
 
-    def _left_over(self, rows: Iterable[sqlite3.Row]) -> list[Path]:
-        return records_file.left_over(self.home / "data", {row["file"] for row in rows})
+    def _left_over(self) -> list[Path]:
+        """Return the files that no data set uses: of killed registrations, or of one that is committing."""
+        used = {row["file"] for row in self.database.read("SELECT file FROM data")}
+        return [path for path in self._files.glob("*.npz") if path.name not in used]
 
     def budget(self, name: str) -> Budget:
         """Return what a data set's records have cost under any name, and what is left of their cap.
@@ -265,18 +262,16 @@ class DataSets(Home):
         """
         row = self.data_row(name)
         with self.database.snapshot() as connection:
-            problems = self._ledger_problems(connection)
-            if problems:  # rows that are gone would give budget back, and so would a table that says public
-                raise chain.not_whole(problems)
+            # Rows that are gone would give budget back, and so would a table that says public.
+            self._check_whole(connection, chain.NO_BUDGET, of_people=False)
             return budget.state(people.pool_rows(connection, row.fingerprint) if row.private else [])
 
-    def ledger(self, data: str | None = None) -> list[LedgerRow]:
+    def ledger(self, data: str | None = None) -> list[chain.LedgerRow]:
         """Return the rows of the ledger: all, or those that determine a data set's budget."""
-        if data is None:
-            return chain.rows(self.database.read("SELECT * FROM ledger ORDER BY number"))
-        mark = self._data(data)["fingerprint"]
+        if data is not None:
+            return self._pool_rows(self._data(data)["fingerprint"])
         with self.database.reading() as connection:
-            return people.pool_rows(connection, mark)
+            return chain.rows(connection)
 
     def write_people(self, data: Sharded, sources: Sources) -> None:
         """Write beside shards who is in them, as digests that only this store can compare."""
@@ -287,13 +282,13 @@ class DataSets(Home):
         return people.read_beside(data, self._key())
 
     def overlap_sentences(self, name: str) -> list[str]:
-        """Return with which data sets this one shares its budget, and why: for the steward alone."""
+        """Say which data sets share this one's budget, and why; for the steward alone."""
         row = self.data_row(name)
         if not row.private:
             return []
         statement = "SELECT name FROM data WHERE fingerprint = ? AND name != ? ORDER BY created"
         same = [
-            f"{name} holds the same records as {other['name']}: they share one cap and one spend."
+            f"{name} holds the same records as {other['name']}: they share one budget."
             for other in self.database.read(statement, [row.fingerprint, name])
         ]
         return same + pools.overlap_sentences(self.ledger(name))
@@ -313,11 +308,9 @@ class DataSets(Home):
         """
         row = self.data_row(name)
         with self.database.reading() as connection:
-            pairs = [pair for pair, (shared, _) in people.ties(connection).items() if shared]
-            others = [
-                other for pair in pairs if row.fingerprint in pair for other in pair - {row.fingerprint}
-            ]
-            return sorted(people.names(connection, [other]) for other in others)
+            pairs = [pair for pair, link in people.ties(connection).items() if link is not None]
+            others = [pair - {row.fingerprint} for pair in pairs if row.fingerprint in pair]
+            return sorted(people.names(connection, other) for other in others)
 
     def separate_data(self, name: str, others: Sequence[str], *, by: str, reason: str) -> None:
         """Give a data set its own budget again, because it shares no people with other data sets after all.
@@ -339,7 +332,7 @@ class DataSets(Home):
             raise ValueError("separating data sets needs a name and a reason: say who decides it, and why")
         mark = self._data(name)["fingerprint"]
         with self.database.write() as connection:
-            self._check_whole(connection, _NO_SEPARATION)
+            self._check_whole(connection, "no data sets may be separated")
             rows = people.pool_rows(connection, mark)
             apart = set[str]()
             for other in others:
@@ -354,10 +347,15 @@ class DataSets(Home):
         self.keep_head()
 
     def _data(self, name: str) -> sqlite3.Row:
-        rows = self.database.read("SELECT * FROM data WHERE name = ?", [name])
-        if not rows:
+        with self.database.reading() as connection:
+            row = find(connection, "data", name=name)
+        if row is None:
             raise ValueError(f"there is no data set {name!r}")
-        return rows[0]
+        return row
+
+    def _pool_rows(self, fingerprint: str) -> list[chain.LedgerRow]:
+        with self.database.reading() as connection:
+            return people.pool_rows(connection, fingerprint)
 
     def _key(self) -> str:
         with self.database.reading() as connection:

@@ -5,19 +5,19 @@ import hashlib
 import json
 import re
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from vips_core import rounding, validate
 from vips_core.privacy.filter import PrivacyFilter
 from vips_core.store import ledger_chain as chain
 from vips_core.store.budget import Cap
-from vips_core.store.database import StoreError
+from vips_core.store.database import StoreError, find
 
 _MARGIN = 10  # a cap's δ is at most 1/(10·N): δ·N records may be published whole, on average
 _LONGEST = 500  # characters of a name or a reason, which reports print
 _KEY = re.compile("[0-9a-f]{64}")
-_DECLARED = "SELECT content FROM ledger WHERE kind = 'data'"
+_DATA = "kind = 'data'"
 # Columns of the table that the chain must agree with.
 _PROTECTING = ("private", "records", "unit", "schema", "person_column", "person_namespace")
 
@@ -63,7 +63,7 @@ def append(
 
     It includes a hash of the key of fingerprints and digests: with another key, nobody would be found again.
     """
-    last = last_declared(connection, fingerprint, name)
+    last = last_declared(chain.rows(connection, _DATA)).get((fingerprint, name))
     if last is None or {key: last.get(key) for key in declared} != dict(declared):
         content = {**declared, **signature, "key": _key_seal(connection)}
         chain.append(connection, "data", fingerprint, name, content)
@@ -71,7 +71,7 @@ def append(
 
 def fingerprint_key(connection: sqlite3.Connection) -> str:
     """Return the secret key of fingerprints and digests, as hexadecimal digits."""
-    row = connection.execute("SELECT value FROM meta WHERE key = 'fingerprint key'").fetchone()
+    row = find(connection, "meta", key="fingerprint key")
     if row is None or not _KEY.fullmatch(str(row["value"])):
         raise StoreError("the key of the store's fingerprints is damaged: put back a copy of the store")
     return str(row["value"])
@@ -92,15 +92,12 @@ def append_cap(
 
 def differences(connection: sqlite3.Connection) -> list[str]:
     """Return a sentence for each data set whose row in the table disagrees with the chain."""
-    seal = _key_seal(connection)
-    sealed = [json.loads(row["content"]) for row in connection.execute(_DECLARED)]
-    problems = (
-        ["The key of the store's fingerprints was changed: people would not be found again."]
-        if any(content["key"] != seal for content in sealed)
-        else []
-    )
+    problems, rows = [], chain.rows(connection, _DATA)
+    seal, last = _key_seal(connection), last_declared(rows)
+    if any(row.content["key"] != seal for row in rows):
+        problems.append("The key of the store's fingerprints was changed: people would not be found again.")
     for row in connection.execute("SELECT * FROM data ORDER BY created"):
-        declared = last_declared(connection, row["fingerprint"], row["name"])
+        declared = last.get((row["fingerprint"], row["name"]))
         if declared is None:
             problems.append(f"The data set {row['name']} is in its table, but not in the ledger.")
             continue
@@ -115,18 +112,14 @@ def differences(connection: sqlite3.Connection) -> list[str]:
 
 def run_differences(connection: sqlite3.Connection) -> list[str]:
     """Return a sentence for each run on private records whose row in the table is not what it reserved."""
-    statement = (
-        "SELECT runs.*, ledger.fingerprint AS reserved_of, ledger.content FROM runs JOIN ledger "
-        "ON ledger.run = runs.id AND ledger.kind = 'reserve' ORDER BY runs.number"
-    )
-    problems = []
-    for row in connection.execute(statement):
-        sealed = row["reserved_of"], json.loads(row["content"])["request"]
-        if (row["fingerprint"], request_seal(str(row["request"]))) != sealed:
-            problems.append(
-                f"Run {row['id']} has another request, or other records, in its table than in the ledger."
-            )
-    return problems
+    runs = {row["id"]: row for row in connection.execute("SELECT id, fingerprint, request FROM runs")}
+    return [
+        f"Run {row['run']} has another request, or other records, in its table than in the ledger."
+        for row in connection.execute("SELECT * FROM ledger WHERE kind = 'reserve' ORDER BY number")
+        if (run := runs.get(row["run"])) is not None
+        and (run["fingerprint"], request_seal(str(run["request"])))
+        != (row["fingerprint"], json.loads(row["content"])["request"])
+    ]
 
 
 def request_seal(request: str) -> str:
@@ -134,14 +127,9 @@ def request_seal(request: str) -> str:
     return hashlib.sha256(request.encode()).hexdigest()[:32]
 
 
-def last_declared(connection: sqlite3.Connection, fingerprint: str, name: str) -> dict[str, Any] | None:
-    """Return the chain's last declaration of records under a name, None if it has none."""
-    row = connection.execute(
-        "SELECT content FROM ledger WHERE kind = 'data' AND fingerprint = ? AND data = ? "
-        "ORDER BY number DESC LIMIT 1",
-        [fingerprint, name],
-    ).fetchone()
-    return None if row is None else dict(json.loads(row["content"]))
+def last_declared(rows: Sequence[chain.LedgerRow]) -> dict[tuple[str, str], Mapping[str, Any]]:
+    """Return the last declaration of records under each of their names, by fingerprint and name."""
+    return {(row.fingerprint, row.data): row.content for row in rows if row.kind == "data"}
 
 
 def _user() -> str:

@@ -43,8 +43,7 @@ class Home:
                 make_private_folder(folder)
             _remove_abandoned(self.home)
         self._head_file = self.home / "ledger.head"
-        head = chain.read_head(self._head_file)
-        may_create = head is None or head.count == 0
+        may_create = chain.read_head(self._head_file).count == 0
         self.database = Database(self.home / "store.db", may_create=may_create, read_only=read_only)
 
     @contextlib.contextmanager
@@ -71,27 +70,27 @@ class Home:
         with self.database.snapshot() as connection:
             return self._problems(connection)
 
-    def _problems(self, connection: sqlite3.Connection) -> list[str]:
-        return self._ledger_problems(connection) or people.problems(connection)
-
-    def _ledger_problems(self, connection: sqlite3.Connection) -> list[str]:
-        problems = chain.verify(connection, self._head_file)
-        return problems or [*declaration.differences(connection), *declaration.run_differences(connection)]
+    def _problems(self, connection: sqlite3.Connection, *, of_people: bool = True) -> list[str]:
+        """Return what `verify` says; comparing the digests of people, the slowest part, can be left out."""
+        return (
+            chain.verify(connection, self._head_file)
+            or [*declaration.differences(connection), *declaration.run_differences(connection)]
+            or (people.problems(connection) if of_people else [])
+        )
 
     def require_whole(self, refused: str) -> None:
         """Refuse an action, named as in "no report may be written", while the ledger is not whole."""
         with self.database.snapshot() as connection:
             self._check_whole(connection, refused)
 
-    def _check_whole(self, connection: sqlite3.Connection, refused: str) -> None:
+    def _check_whole(self, connection: sqlite3.Connection, refused: str, *, of_people: bool = True) -> None:
         """Refuse an action while the ledger is not whole, so that nothing is built on an edit."""
-        problems = self._problems(connection)
-        if problems:
+        if problems := self._problems(connection, of_people=of_people):
             raise chain.not_whole(problems, refused)
 
     def notes(self) -> list[str]:
         """Return a sentence for each public data set whose people cannot be found in private ones."""
-        with self.database.snapshot() as connection:
+        with self.database.reading() as connection:
             names = people.public_without_digests(connection)
         return [
             f"The public data set {name} was registered without its source rows: register its file again, so "
@@ -136,7 +135,7 @@ def _locked_file(place: Path) -> tuple[Path, int]:
     while True:
         descriptor, name = tempfile.mkstemp(_LOCK, dir=place)
         path = Path(name)
-        if _lock(descriptor) and path.exists() and os.path.samestat(path.stat(), os.fstat(descriptor)):
+        if try_lock(descriptor) and path.exists() and os.path.samestat(path.stat(), os.fstat(descriptor)):
             return path, descriptor
         os.close(descriptor)
 
@@ -144,23 +143,24 @@ def _locked_file(place: Path) -> tuple[Path, int]:
 def _remove_if_abandoned(folder: Path) -> None:
     lock = folder.with_suffix(_LOCK)
     try:
-        descriptor = os.open(lock, os.O_RDWR)
+        with lock.open("r+b") as file:
+            if try_lock(file.fileno()):
+                shutil.rmtree(folder, ignore_errors=True)
+                lock.unlink(missing_ok=True)
     except FileNotFoundError:  # removed while this process looked, or by a process that was killed then
         shutil.rmtree(folder, ignore_errors=True)
-        return
-    with open(descriptor, "rb"):
-        if _lock(descriptor):
-            shutil.rmtree(folder, ignore_errors=True)
-            lock.unlink(missing_ok=True)
 
 
-def _lock(descriptor: int) -> bool:
-    """Lock a file, or return False if another process has locked it."""
+def try_lock(descriptor: int, *, shared: bool = False) -> bool:
+    """Lock a file until it is closed, or return False if another process has locked it.
+
+    On POSIX, several processes may hold a `shared` lock at once.
+    """
     try:
         if sys.platform == "win32":
             msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
         else:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except (BlockingIOError, PermissionError):  # Windows raises the second
         return False
     return True

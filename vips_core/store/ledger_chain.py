@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from vips_core import files, rounding
-from vips_core.store.database import Database, StoreError, insert
+from vips_core.store.database import Database, StoreError, find, insert
 
 GENESIS = "0" * 64
 KEY = "VIPS_LEDGER_KEY"  # environment variable
@@ -33,12 +33,13 @@ ROW_KINDS = {  # of rows, for people
     "announce": "Announced",
     "settle": "Settled",
 }
+NO_BUDGET = "no budget can be read"  # while the ledger is not whole
 _LEAST_KEY = 16  # bytes
 
 
 @dataclass(frozen=True)
 class LedgerRow:
-    """One row.
+    """One row of the ledger.
 
     Attributes
     ----------
@@ -95,10 +96,10 @@ class LedgerRow:
 
 @dataclass(frozen=True)
 class Head:
-    """The number of rows, the last hash, and the signature of both if there is a key."""
+    """The number of rows, the last hash, and the signature of both if there is a key; at first, no rows."""
 
-    count: int
-    hash: str
+    count: int = 0
+    hash: str = GENESIS
     signature: str = ""
 
     @classmethod
@@ -125,7 +126,7 @@ def append(
     """
     signing_key()
     head, last = _head(connection), _stored_head(connection)
-    may_sign = head.count == 0 or (last is not None and last.hash == head.hash and _is_signed(last))
+    may_sign = head.count == 0 or (last.hash == head.hash and _is_signed(last))
     body = {
         "number": head.count + 1,
         "time": time.time(),
@@ -149,7 +150,7 @@ def keep_head(database: Database, path: Path) -> None:
     """
     with database.write() as connection:
         head = _stored_head(connection)
-        if head is None or not _leads(connection, read_head(path) or Head(0, GENESIS), head):
+        if head.count == 0 or not _leads(connection, read_head(path), head):
             return
         partial = path.with_suffix(".new")
         with partial.open("w", encoding="ascii") as file:
@@ -164,15 +165,21 @@ def sign(connection: sqlite3.Connection) -> None:
     _store_head(connection, replace(head := _head(connection), signature=_signature(head)))
 
 
-def rows(table: Sequence[sqlite3.Row]) -> list[LedgerRow]:
-    """Return rows of the table as objects; `StoreError` if one was changed."""
+def rows(connection: sqlite3.Connection, where: str = "TRUE", values: Sequence[Any] = ()) -> list[LedgerRow]:
+    """Return the rows that meet an SQL condition, oldest first; `StoreError` if one of them was changed."""
+    table = connection.execute(f"SELECT * FROM ledger WHERE {where} ORDER BY number", values).fetchall()
     names = LedgerRow.__dataclass_fields__
     if changed := [_changed(row["number"]) for row in table if not _is_sealed(row)]:
-        raise not_whole(changed)
+        raise not_whole(changed, NO_BUDGET)
     return [
         LedgerRow(**{name: row[name] for name in names} | {"content": json.loads(row["content"])})
         for row in table
     ]
+
+
+def rows_of(connection: sqlite3.Connection, run_id: str) -> list[LedgerRow]:
+    """Return the rows of a run, its reservation first; none of a run on public data."""
+    return rows(connection, "run = ?", [run_id])
 
 
 def verify(connection: sqlite3.Connection, head_file: Path, *, signed: bool = True) -> list[str]:
@@ -192,16 +199,15 @@ def verify(connection: sqlite3.Connection, head_file: Path, *, signed: bool = Tr
         seals[number], last = row["hash"], number
     stored, kept = _stored_head(connection), read_head(head_file)
     for head in (stored, kept):
-        if head is not None and head.count > last:
+        if head.count > last:
             problems.append(f"The ledger was cut: it had {head.count} rows, and has {last}.")
             break
-        if head is not None and seals.get(head.count, head.hash) != head.hash:
+        if seals.get(head.count, head.hash) != head.hash:
             problems.append(
                 f"Row {head.count} of the ledger was replaced: its hash is not the one that was kept."
             )
             break
-    covered = all(head is not None and _is_signed(head) for head in (stored, kept))
-    covered = covered and stored is not None and stored.count == last
+    covered = _is_signed(stored) and _is_signed(kept) and stored.count == last
     if signed and last and signing_key() is not None and not covered:
         problems.append(
             f"The head of the ledger is not signed with the key of {KEY}: others may have rebuilt it."
@@ -209,7 +215,7 @@ def verify(connection: sqlite3.Connection, head_file: Path, *, signed: bool = Tr
     return problems
 
 
-def not_whole(problems: Sequence[str], refused: str = "no budget can be read") -> StoreError:
+def not_whole(problems: Sequence[str], refused: str) -> StoreError:
     """Return the error that refuses an action because of problems in the ledger."""
     return StoreError(f"{refused} while the ledger is not whole: {problems[0]}")
 
@@ -232,12 +238,12 @@ def signing_key() -> bytes | None:
     return key
 
 
-def read_head(path: Path) -> Head | None:
-    """Return the head kept in a file, None if there is no file."""
+def read_head(path: Path) -> Head:
+    """Return the head kept in a file, that of an empty ledger if there is no file."""
     try:
         return Head.of(path.read_text(encoding="ascii"))
     except FileNotFoundError:
-        return None
+        return Head()
     except ValueError:
         raise ValueError(f"{path} does not hold the head of a ledger: put back a copy of it") from None
 
@@ -258,10 +264,10 @@ def _store_head(connection: sqlite3.Connection, head: Head) -> None:
     connection.execute("INSERT OR REPLACE INTO meta VALUES ('ledger head', ?)", [str(head)])
 
 
-def _stored_head(connection: sqlite3.Connection) -> Head | None:
-    row = connection.execute("SELECT value FROM meta WHERE key = 'ledger head'").fetchone()
+def _stored_head(connection: sqlite3.Connection) -> Head:
+    row = find(connection, "meta", key="ledger head")
     try:
-        return None if row is None else Head.of(row[0])
+        return Head() if row is None else Head.of(row["value"])
     except (AttributeError, ValueError):
         raise StoreError("the head of the ledger is damaged in the store: put back a copy of it") from None
 
@@ -280,7 +286,7 @@ def _leads(connection: sqlite3.Connection, first: Head, last: Head) -> bool:
 
 def _head(connection: sqlite3.Connection) -> Head:
     row = connection.execute("SELECT number, hash FROM ledger ORDER BY number DESC LIMIT 1").fetchone()
-    return Head(0, GENESIS) if row is None else Head(row["number"], row["hash"])
+    return Head() if row is None else Head(row["number"], row["hash"])
 
 
 def _seal(body: Mapping[str, Any]) -> str:

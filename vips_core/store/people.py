@@ -1,15 +1,14 @@
 """Which people are in which data sets: keyed digests of what identifies them, kept sorted.
 
 A budget belongs to people, not to a file. A data set that shares a source row or a person with an earlier
-private one joins its pool: one cap, one spend. Digests of public and held-out records are kept too: what was
-computed from them was not counted, so they cannot become private later. The digests are keyed by the store's
-secret, so that nobody without the store can test guesses, and they never leave it.
+private one joins its pool, which has one budget. Digests of public and held-out records are kept too: what
+was computed from them was not counted, so they cannot become private later. The digests are keyed by the
+store's secret, so that nobody without the store can test guesses, and they never leave it.
 """
 
 import contextlib
 import hashlib
 import io
-import json
 import sqlite3
 import unicodedata
 from collections.abc import Collection, Iterable, Set
@@ -23,7 +22,7 @@ from vips_core.records import Sharded
 from vips_core.records.files.npz import plain_arrays
 from vips_core.records.shards import read_bytes, write_bytes
 from vips_core.store import ledger_chain as chain
-from vips_core.store.database import StoreError, insert
+from vips_core.store.database import StoreError, find, insert
 
 Digests = npt.NDArray[np.uint64]
 _BESIDE = "people.npz"  # file beside shards
@@ -132,8 +131,7 @@ def common(first: Digests, second: Digests) -> int:
 
 def kept(connection: sqlite3.Connection, fingerprint: str, kind: str) -> Digests:
     """Return the digests that are kept of some records."""
-    statement = "SELECT digests FROM people WHERE fingerprint = ? AND kind = ?"
-    row = connection.execute(statement, [fingerprint, kind]).fetchone()
+    row = find(connection, "people", fingerprint=fingerprint, kind=kind)
     if row is None:
         return _NONE
     if not isinstance(row["digests"], bytes) or len(row["digests"]) % _NONE.itemsize:
@@ -152,7 +150,7 @@ def keep(connection: sqlite3.Connection, fingerprint: str, name: str, new: Diges
 
 
 def overlaps(connection: sqlite3.Connection, new: Digests, own: str, kind: str = PRIVATE) -> dict[str, int]:
-    """Return how many digests each data set but one's own shares with new ones, by fingerprint."""
+    """Count the digests that each other data set shares with new ones, by fingerprint."""
     if not new.size:
         return {}
     statement = "SELECT fingerprint FROM people WHERE fingerprint != ? AND kind = ?"
@@ -170,34 +168,29 @@ def public_without_digests(connection: sqlite3.Connection) -> list[str]:
     return [row["name"] for row in connection.execute(statement, [PUBLIC])]
 
 
-def ties(connection: sqlite3.Connection) -> dict[frozenset[str], tuple[bool, int]]:
-    """Return for each pair of records that was ever linked or separated whether it now shares a budget.
-
-    With it comes the number of the ledger's row that says so.
-    """
-    statement = "SELECT * FROM ledger WHERE kind IN ('link', 'separate') ORDER BY number"
+def ties(connection: sqlite3.Connection) -> dict[frozenset[str], int | None]:
+    """Return the ledger's row that linked each pair of records; None for a pair that was separated since."""
     return {
-        frozenset((row["fingerprint"], other)): (row["kind"] == "link", row["number"])
-        for row in connection.execute(statement)
-        for other in json.loads(row["content"])["with" if row["kind"] == "link" else "apart"]
+        frozenset((row.fingerprint, other)): row.number if row.kind == "link" else None
+        for row in chain.rows(connection, "kind IN ('link', 'separate')")
+        for other in row.content["with" if row.kind == "link" else "apart"]
     }
 
 
-def pool(connection: sqlite3.Connection, fingerprint: str) -> set[str]:
-    """Return the fingerprints of all records that share a budget with these, and their own."""
-    links = [pair for pair, (shared, _) in ties(connection).items() if shared]
-    return connected(fingerprint, links)
+def pool(connection: sqlite3.Connection, *fingerprints: str) -> set[str]:
+    """Return the fingerprints of some records and of all that share a budget with them."""
+    return connected(fingerprints, [pair for pair, link in ties(connection).items() if link is not None])
 
 
-def connected(fingerprint: str, links: Collection[Set[str]]) -> set[str]:
-    """Return some records and all that links lead to from them.
+def connected(fingerprints: Iterable[str], links: Collection[Set[str]]) -> set[str]:
+    """Return some records and all that links connect with them.
 
     Examples
     --------
-    >>> sorted(connected("a", [{"b", "c"}, {"a", "b"}, {"d", "e"}]))
+    >>> sorted(connected(["a"], [{"b", "c"}, {"a", "b"}, {"d", "e"}]))
     ['a', 'b', 'c']
     """
-    members, grown = {fingerprint}, True
+    members, grown = set(fingerprints), True
     while grown:
         larger = members.union(*(link for link in links if link & members))
         members, grown = larger, larger != members
@@ -209,31 +202,24 @@ def pool_rows(connection: sqlite3.Connection, *fingerprints: str) -> list[chain.
 
     Announcements are left out: they are most rows, and only the end of their own run needs them.
     """
-    members = sorted(set().union(*(pool(connection, fingerprint) for fingerprint in fingerprints)))
+    members = sorted(pool(connection, *fingerprints))
     marks = ", ".join("?" * len(members))
-    statement = f"SELECT * FROM ledger WHERE fingerprint IN ({marks}) AND kind != 'announce' ORDER BY number"
-    return chain.rows(connection.execute(statement, members).fetchall())
+    return chain.rows(connection, f"fingerprint IN ({marks}) AND kind != 'announce'", members)
 
 
 def names(connection: sqlite3.Connection, fingerprints: Collection[str]) -> str:
-    """Return what these records were called last, for a sentence."""
-    statement = "SELECT data FROM ledger WHERE kind = 'data' AND fingerprint = ? ORDER BY number DESC LIMIT 1"
-    called = [connection.execute(statement, [fingerprint]).fetchone() for fingerprint in fingerprints]
-    return ", ".join(sorted(row["data"] for row in called if row is not None))
+    """Return the last names of some records, as a sentence lists them."""
+    last = {row.fingerprint: row.data for row in chain.rows(connection, "kind = 'data'")}
+    return ", ".join(sorted(last[fingerprint] for fingerprint in fingerprints if fingerprint in last))
 
 
 def problems(connection: sqlite3.Connection) -> list[str]:
     """Return a sentence for each list of digests that is not the one sealed in the chain."""
-    sealed = {
-        (row["fingerprint"], row["kind"]): (row["data"], json.loads(row["content"])["seal"])
-        for row in connection.execute(
-            "SELECT * FROM ledger WHERE kind IN (?, ?) ORDER BY number", [PRIVATE, PUBLIC]
-        )
-    }
+    sealed = chain.rows(connection, "kind IN (?, ?)", [PRIVATE, PUBLIC])
     return [
-        f"The digests of the people in {name} were changed."
-        for (fingerprint, kind), (name, seal) in sealed.items()
-        if _seal(kept(connection, fingerprint, kind)) != seal
+        f"The digests of the people in {last.data} were changed."
+        for last in {(row.fingerprint, row.kind): row for row in sealed}.values()
+        if _seal(kept(connection, last.fingerprint, last.kind)) != last.content["seal"]
     ]
 
 

@@ -3,25 +3,28 @@
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from vips_core import rounding
 from vips_core.store import budget, declaration, people
 from vips_core.store import ledger_chain as chain
 from vips_core.store.budget import Cap
-from vips_core.store.ledger_chain import LedgerRow
+from vips_core.store.database import find
 from vips_core.store.people import Digests
 
 _MOST_NAMED = 3  # data sets in a sentence
+_NOT_PUBLIC = "they cannot be public: what is computed from them would not be counted"
+_NOT_PRIVATE = "they cannot be private: what was computed from them there was not counted"
 _LINK = "link"  # kind of row; also marks the cap that joined pools got
 
 
 class KnownPeople(ValueError):
-    """Records hold people of other data sets: nothing was registered, and somebody has to decide.
+    """Records share people with other data sets: nothing was registered, and the steward has to decide.
 
     Attributes
     ----------
     found
-        What was found and what follows, as a sentence without a full stop.
+        What was found, and what follows from it: a sentence without its full stop.
     may_share
         Whether the records may share a budget with those data sets.
     """
@@ -34,44 +37,46 @@ class KnownPeople(ValueError):
 
 @dataclass(frozen=True)
 class Newcomer:
-    """Records to be registered, with what was declared of them.
+    """Records to be registered.
 
     Attributes
     ----------
+    declared
+        What is said of them and kept in the chain, such as `private` and `person_column`.
     records, held_out
         Digests of their people, and of those in the held-out file.
     share_budget
         Whether they may join the budgets of data sets that hold some of their people.
     separate
-        Why people who seem to be in other data sets are different people; empty if nobody says so.
+        Why people who also seem to be in other data sets are different people; empty if nobody claims it.
     """
 
     fingerprint: str
     name: str
-    private: bool
+    declared: Mapping[str, Any]
     cap: Cap | None
-    person_column: str | None
     records: Digests
     held_out: Digests
     share_budget: bool
     separate: str
     signature: Mapping[str, str]
 
+    @property
+    def private(self) -> bool:
+        """Whether the records need protection."""
+        return bool(self.declared["private"])
 
-def admit(connection: sqlite3.Connection, new: Newcomer) -> dict[str, int]:
-    """Return how many people new records share with each private data set whose budget they join.
+
+def admit(connection: sqlite3.Connection, new: Newcomer) -> None:
+    """Write new records into the chain with their people and their cap, and join budgets; or refuse them.
 
     Refused are public and held-out records that are private anywhere; private ones that were public or held
     out anywhere, because what was computed from them was not counted; and records with another unit than the
     data sets that they share people with, because one budget counts one unit.
     """
-    if new.separate:
-        if new.share_budget:
-            raise ValueError("records either share a budget or are kept apart: give share_budget or separate")
-        _keep_apart(connection, new)
-        shared: dict[str, int] = {}
-    else:
-        shared = _shared(connection, new)
+    if new.separate and new.share_budget:
+        raise ValueError("records either share a budget or are kept apart: give share_budget or separate")
+    shared = _keep_apart(connection, new) if new.separate else _shared(connection, new)
     rows = people.pool_rows(connection, new.fingerprint, *shared)
     _check_declared(connection, new, rows)
     members = people.pool(connection, new.fingerprint)
@@ -83,13 +88,18 @@ def admit(connection: sqlite3.Connection, new: Newcomer) -> dict[str, int]:
             may_share=True,
         )
     _check_cap(new, rows)
-    return joining
+    mark, name = new.fingerprint, new.name
+    declaration.append(connection, mark, name, new.declared, new.signature)
+    people.keep(connection, mark, name, new.records, people.PRIVATE if new.private else people.PUBLIC)
+    people.keep(connection, mark, name, new.held_out, people.PUBLIC)
+    if joining:
+        _link(connection, new, joining)
+    elif new.cap is not None and budget.cap_of(rows) is None:
+        declaration.append_cap(connection, mark, name, new.cap, new.signature)
 
 
-def link(connection: sqlite3.Connection, new: Newcomer, joining: Mapping[str, int]) -> None:
+def _link(connection: sqlite3.Connection, new: Newcomer, joining: Mapping[str, int]) -> None:
     """Join the pools of records that share people; the smallest ε and δ of their caps hold."""
-    if not joining:
-        return
     caps = [budget.cap_of(people.pool_rows(connection, one)) for one in (new.fingerprint, *joining)]
     known = [cap for cap in caps if cap is not None]
     others = {
@@ -120,8 +130,8 @@ def separate(
     """
     joint, ties = people.pool_rows(connection, fingerprint), people.ties(connection)
     linked = people.pool(connection, fingerprint) & set(others)
-    pairs = {other: ties.get(frozenset((fingerprint, other)), (False, 0)) for other in linked}
-    since = {other: number for other, (shared, number) in pairs.items() if shared}
+    links = {other: ties.get(frozenset((fingerprint, other))) for other in linked}
+    since = {other: link for other, link in links.items() if link is not None}
     content = {"from": called, "apart": sorted(others), "why": why, **signature}
     chain.append(connection, "separate", fingerprint, name, content)
     if not linked:
@@ -133,16 +143,15 @@ def separate(
             f"others: separate it from all of {people.names(connection, linked | still)}"
         )
     first = min(since.values())
+    later = [row for row in joint if row.number > first]
     counted = {use.run for use in budget.uses(joint) if use.events}
-    runs = [row.run for row in joint if row.run in counted and row.kind == "reserve" and row.number > first]
+    runs = [row.run for row in later if row.kind == "reserve" and row.run in counted]
     if runs:
         raise ValueError(
             f"run {runs[0]} was counted against the budget that {name} shares with {called}, so they cannot "
             "be separated any more"
         )
-    changed = any(
-        row.kind == "cap" and row.number > first and row.content.get("set_by") != _LINK for row in joint
-    )
+    changed = any(row.content.get("set_by") != _LINK for row in budget.cap_rows(later))
     for side, number in {fingerprint: first, **since}.items():
         rows = people.pool_rows(connection, side)
         own = budget.cap_of([row for row in rows if row.number < number])
@@ -152,12 +161,12 @@ def separate(
             declaration.append_cap(connection, side, people.names(connection, [side]), cap, answer)
 
 
-def overlap_sentences(rows: Sequence[LedgerRow]) -> list[str]:
-    """Return with which data sets records share their budget: for the steward, since it counts people."""
+def overlap_sentences(rows: Sequence[chain.LedgerRow]) -> list[str]:
+    """Say which data sets share the budget of these records: for the steward, since it counts people."""
     members = {row.fingerprint for row in rows}
     return [
-        f"{other['shared']:,} rows or persons of {row.data} occur in {other['name']} too: they share one cap "
-        "and one spend."
+        f"{other['shared']:,} rows or persons of {row.data} occur in {other['name']} too: they share one "
+        "budget."
         for row in rows
         if row.kind == _LINK
         for fingerprint, other in row.content["with"].items()
@@ -165,8 +174,8 @@ def overlap_sentences(rows: Sequence[LedgerRow]) -> list[str]:
     ]
 
 
-def separations(rows: Sequence[LedgerRow]) -> list[str]:
-    """Return from which data sets records were kept apart although they share rows, by whom and why."""
+def separations(rows: Sequence[chain.LedgerRow]) -> list[str]:
+    """Say from which data sets records were kept apart although they share rows, by whom and why."""
     return [
         f"{row.data} was kept apart from {row.content['from']} by {row.content['by']}, although they share "
         f"rows or persons: {row.content['why']}"
@@ -180,21 +189,26 @@ def _shared(connection: sqlite3.Connection, new: Newcomer) -> dict[str, int]:
     shared = people.overlaps(connection, new.records, new.fingerprint)
     test_shared = people.overlaps(connection, new.held_out, new.fingerprint)
     itself = people.common(new.records, new.held_out) if new.private else 0
-    _refuse(test_shared or ({new.fingerprint: itself} if itself else {}), "held-out records", connection)
+    if itself and not test_shared:
+        test_shared = {new.fingerprint: itself}
+    _refuse(connection, test_shared, "held-out records are private", _NOT_PUBLIC)
     if not new.private:
-        _refuse(shared, "records", connection)
+        _refuse(connection, shared, "records are private", _NOT_PUBLIC)
         return {}
     public = people.overlaps(connection, new.records, new.fingerprint, people.PUBLIC)
-    _refuse(public, "records", connection, private=True)
+    _refuse(connection, public, "records are public or held out", _NOT_PRIVATE)
     if new.share_budget:
         return shared
     ties = people.ties(connection)  # those kept apart stay so when either is registered again
-    known = {other: ties.get(frozenset((new.fingerprint, other)), (True, 0)) for other in shared}
-    return {other: count for other, count in shared.items() if known[other][0]}
+    return {
+        other: count
+        for other, count in shared.items()
+        if ties.get(frozenset((new.fingerprint, other)), count) is not None
+    }
 
 
-def _keep_apart(connection: sqlite3.Connection, new: Newcomer) -> None:
-    """Record why rows that also occur in other data sets belong to different people."""
+def _keep_apart(connection: sqlite3.Connection, new: Newcomer) -> dict[str, int]:
+    """Record why rows that also occur in other data sets belong to different people: they share no budget."""
     others = {
         other
         for some in (new.records, new.held_out)
@@ -204,37 +218,37 @@ def _keep_apart(connection: sqlite3.Connection, new: Newcomer) -> None:
     if others or people.common(new.records, new.held_out):
         called = people.names(connection, others) or new.name
         separate(connection, new.fingerprint, new.name, others, called, new.separate, new.signature)
+    return {}
 
 
-def _check_declared(connection: sqlite3.Connection, new: Newcomer, rows: Sequence[LedgerRow]) -> None:
+def _check_declared(connection: sqlite3.Connection, new: Newcomer, rows: Sequence[chain.LedgerRow]) -> None:
     """Refuse a declaration that contradicts what is known of the name or of the shared budget."""
-    taken = connection.execute("SELECT fingerprint FROM data WHERE name = ?", [new.name]).fetchone()
+    taken = find(connection, "data", name=new.name)
     if taken is not None and taken["fingerprint"] != new.fingerprint:
         raise ValueError(f"another data set is called {new.name}: choose another name, or remove that one")
-    declared = {(row.fingerprint, row.data): row.content for row in rows if row.kind == "data"}  # as of last
     others = {row["name"] for row in connection.execute("SELECT name FROM data WHERE name != ?", [new.name])}
     counted = {use.run for use in budget.uses(rows) if use.events}
     used = {(row.fingerprint, row.data) for row in rows if row.run in counted}
-    for (fingerprint, known_as), content in declared.items():
+    for (fingerprint, known_as), content in declaration.last_declared(rows).items():
         if content["private"] != new.private:
             before, now = ("private", "public") if content["private"] else ("public", "private")
             raise ValueError(
                 f"these records were registered as {before} under the name {known_as}, so they cannot be "
                 f"{now}: what was released from public records was not counted"
             )
-        column = content.get("person_column")
+        column, here = content.get("person_column"), new.declared["person_column"]
         binding = known_as in others or (fingerprint, known_as) in used
-        if new.private and binding and column != new.person_column:
+        if new.private and binding and column != here:
             same = fingerprint == new.fingerprint
             start = "these records" if same else "some of these records"
             sentence = (
                 f"{start} are protected {_by(column)} in {known_as}, so they cannot be protected "
-                f"{_by(new.person_column)} here: one budget cannot count for both"
+                f"{_by(here)} here: one budget cannot count for both"
             )
             raise ValueError(sentence) if same else KnownPeople(sentence)
 
 
-def _check_cap(new: Newcomer, rows: Sequence[LedgerRow]) -> None:
+def _check_cap(new: Newcomer, rows: Sequence[chain.LedgerRow]) -> None:
     known = budget.cap_of(rows)
     if new.private and new.cap is None and known is None:
         raise ValueError(f"the private data set {new.name} needs a cap on its ε and δ")
@@ -259,19 +273,8 @@ def _counted(connection: sqlite3.Connection, counts: Mapping[str, int]) -> str:
     return ", ".join(named) + (f" and {more} more" if more > 0 else "")
 
 
-def _refuse(
-    counts: Mapping[str, int], what: str, connection: sqlite3.Connection, *, private: bool = False
-) -> None:
-    if not counts:
-        return
-    where = people.names(connection, counts) or "the private file itself"
-    start = f"{max(counts.values()):,} rows or persons of these {what} are"
-    if private:
-        raise KnownPeople(
-            f"{start} public or held out in {where}, so they cannot be private: what was computed from them "
-            "there was not counted"
-        )
-    raise KnownPeople(
-        f"{start} private in {where}, so they cannot be public: what is computed from them would not be "
-        "counted"
-    )
+def _refuse(connection: sqlite3.Connection, counts: Mapping[str, int], found: str, why: str) -> None:
+    """Refuse records if some of their people were found elsewhere."""
+    if counts:
+        where = people.names(connection, counts) or "the private file itself"
+        raise KnownPeople(f"{max(counts.values()):,} rows or persons of these {found} in {where}, so {why}")

@@ -3,7 +3,6 @@
 import hashlib
 import math
 import os
-from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -46,13 +45,7 @@ def write(path: Path, train: Any, test: Any) -> None:
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
-        path.unlink(missing_ok=True)
         raise ValueError(f"the data set cannot be written to {path.parent}: {error.strerror}") from None
-
-
-def left_over(folder: Path, used: Collection[str]) -> list[Path]:
-    """Return the files that no data set uses: of killed registrations, or of one that is committing."""
-    return [path for path in folder.iterdir() if path.suffix == ".npz" and path.name not in used]
 
 
 def read(path: Path, records_type: type[Records]) -> tuple[Any, Any]:

@@ -48,39 +48,13 @@ class DataRow:
     kind: str
     records: int
     private: bool
-    cap: Cap | None
-    fingerprint: str
-    unit: str
-    has_test: bool
-    created: float | None
+    cap: Cap | None = None
+    fingerprint: str = ""
+    unit: str = "one record"
+    has_test: bool = False
+    created: float | None = None
     person_column: str | None = None
     person_namespace: str | None = None
-
-
-@dataclass(frozen=True)
-class NewRun:
-    """A run to be queued.
-
-    Attributes
-    ----------
-    kind
-        `FIT`, `SWEEP` or `AUDIT`.
-    request
-        What it does, as a table for TOML or JSON.
-    plan
-        What it will release; None for a sweep or an audit, which private data do not allow.
-    accountant
-        With which a refusal computes what would fit.
-    """
-
-    kind: str
-    request: Mapping[str, Any]
-    model: str
-    data: str
-    steps: int
-    plan: PrivacyPlan | PurePlan | None = None
-    accountant: str = "pld"
-    seed: int | None = None
 
 
 @dataclass(frozen=True)
@@ -120,14 +94,13 @@ class RunRow:
 def run_row(row: sqlite3.Row, scores: list[tuple[int, float]]) -> RunRow:
     """Return a row of the table of runs; `StoreError` if it is damaged."""
     try:
-        fields = {name: row[name] for name in RunRow.__dataclass_fields__ if name != "scores"}
-        fields |= {name: dict(json.loads(row[name])) for name in ("request", "versions")}
+        tables = {name: dict(json.loads(row[name])) for name in ("request", "versions")}
         plan = None if row["plan"] is None else _plan(json.loads(row["plan"]))
-        run = RunRow(**fields | {"pinned": bool(row["pinned"]), "scores": scores, "plan": plan})
+        run = _read(RunRow, row, scores=scores, plan=plan, **tables)
         methods = TASKS[run.request["model"]].methods
         if (run.kind != SWEEP and run.request["method"] not in methods) or run.kind not in RUN_KINDS:
             raise ValueError(run.kind)
-        return _typed(run)
+        return run
     except (KeyError, TypeError, ValueError):
         raise StoreError("a run in the store is damaged: put back a copy of the store") from None
 
@@ -139,20 +112,25 @@ def _plan(values: Mapping[str, Any]) -> PrivacyPlan | PurePlan:
 def data_row(row: sqlite3.Row, cap: Cap | None) -> DataRow:
     """Return a row of the table of data sets; `StoreError` if it is damaged."""
     try:
-        fields = {name: row[name] for name in DataRow.__dataclass_fields__ if name != "cap"}
-        truths = {name: bool(row[name]) for name in ("private", "has_test")}
         validate.one_of("kind", row["kind"], KINDS)
-        return _typed(DataRow(**fields | truths, cap=cap))
+        return _read(DataRow, row, cap=cap)
     except (KeyError, TypeError, ValueError):
         raise StoreError("a data set in the store is damaged: put back a copy of the store") from None
 
 
-def _typed(made: _Made) -> _Made:
-    """Return what a row holds; `TypeError` if a damaged file has a value of another type than its column."""
-    for name, kind in typing.get_type_hints(type(made)).items():
-        if isinstance(kind, type | types.UnionType) and not isinstance(getattr(made, name), kind):
+def _read(wanted: type[_Made], row: sqlite3.Row, **parsed: Any) -> _Made:
+    """Return a row as the `wanted` dataclass, with what was `parsed` in place of columns.
+
+    A value of another type than its field, which only a damaged file has, raises `TypeError`.
+    """
+    kinds = typing.get_type_hints(wanted)
+    values = {name: row[name] for name in kinds if name not in parsed} | parsed
+    for name, kind in kinds.items():
+        if kind is bool:  # kept as a number
+            values[name] = bool(values[name])
+        elif isinstance(kind, type | types.UnionType) and not isinstance(values[name], kind):
             raise TypeError(name)
-    return made
+    return wanted(**values)
 
 
 def versions() -> dict[str, str]:

@@ -15,10 +15,9 @@ from vips_core.privacy.events import SampledGaussian
 from vips_core.privacy.plan import PrivacyPlan, PurePlan
 from vips_core.store import budget, declaration, people
 from vips_core.store import ledger_chain as chain
-from vips_core.store.database import insert
+from vips_core.store.database import find, insert
 from vips_core.store.datasets import DataSets
-from vips_core.store.ledger_chain import LedgerRow
-from vips_core.store.rows import CANCELLED, QUEUED, RUNNING, DataRow, NewRun, RunRow, run_row, versions
+from vips_core.store.rows import CANCELLED, QUEUED, RUNNING, DataRow, RunRow, run_row, versions
 
 _REFUSED = "no run may use registered data"
 
@@ -42,7 +41,16 @@ class Store(DataSets):
     >>> folder.cleanup()
     """
 
-    def queue(self, run: NewRun, *, held: bool = False) -> str:
+    def queue(
+        self,
+        kind: str,
+        request: Mapping[str, Any],
+        steps: int,
+        plan: PrivacyPlan | PurePlan | None = None,
+        *,
+        accountant: str = "pld",
+        held: bool = False,
+    ) -> str:
         """Queue a run and return its name.
 
         On private data its whole cost is reserved, or it is refused. Its plan is stored with it, and derived
@@ -50,8 +58,16 @@ class Store(DataSets):
 
         Parameters
         ----------
-        run
-            What to do.
+        kind
+            `FIT`, `SWEEP` or `AUDIT`.
+        request
+            What it does, as a table for TOML or JSON, with `model`, `data` and, if it has one, `seed`.
+        steps
+            Its steps, or the cells of a sweep.
+        plan
+            What it will release; None for a sweep or an audit, which private data do not allow.
+        accountant
+            With which a refusal computes what would fit.
         held
             Whether other processes leave it alone for a while, because the caller starts it.
 
@@ -60,41 +76,48 @@ class Store(DataSets):
         str
             The run's name.
         """
-        row = self.data_row(run.data)
-        if row.private and run.plan is None:
-            raise ValueError(f"{run.data} is private: a {run.kind} would spend its budget on trials")
-        if row.private and isinstance(run.plan, PurePlan):
-            raise ValueError(f"{run.data} is private: its cap counts only releases at the wall")
-        if row.private:
+        row = self.data_row(request["data"])
+        to_reserve = _countable(row.name, kind, plan) if row.private else None
+        if to_reserve is not None:
             # Slow, so before the lock: under it the result is cached, unless others were faster.
-            _check_budget(self.ledger(run.data), run)
-        run_id = secrets.token_hex(4)
+            _check_budget(self._pool_rows(row.fingerprint), row.name, to_reserve, accountant)
+        run_id, text = secrets.token_hex(4), json.dumps(request, ensure_ascii=False)
         with self.database.write() as connection:
             if row.fingerprint:  # a table can be edited, which may have made private records public
                 self._check_whole(connection, _REFUSED)
-            if row.private:
-                self._reserve(connection, row, run, run_id)
-            _insert(connection, run_id, run, row, held)
+            if to_reserve is not None:
+                now = find(connection, "data", name=row.name)
+                if now is None or now["fingerprint"] != row.fingerprint:
+                    raise ValueError(f"the data set {row.name} was replaced just now: try again")
+                rows = people.pool_rows(connection, row.fingerprint)
+                _check_budget(rows, row.name, to_reserve, accountant)
+                events, seal = budget.to_lists(to_reserve.events()), declaration.request_seal(text)
+                content = {"events": events, "steps": to_reserve.steps, "request": seal}
+                chain.append(connection, "reserve", row.fingerprint, row.name, content, run_id)
+            values = {
+                "id": run_id,
+                "kind": kind,
+                "request": text,
+                "model": request["model"],
+                "data": row.name,
+                "seed": request.get("seed"),
+                "steps": steps,
+                "fingerprint": row.fingerprint if row.private else None,
+                "status": QUEUED,
+                "epsilon": 0.0 if plan is not None and plan.is_private else None,
+                "plan": None if plan is None else json.dumps(asdict(plan)),
+                "claimed": time.time() if held else None,
+                "created": time.time(),
+                "versions": json.dumps(versions()),
+            }
+            insert(connection, "runs", values)
         if row.private:
             self.keep_head()
         return run_id
 
-    def _reserve(self, connection: sqlite3.Connection, row: DataRow, run: NewRun, run_id: str) -> None:
-        now = connection.execute("SELECT fingerprint FROM data WHERE name = ?", [row.name]).fetchone()
-        if now is None or now["fingerprint"] != row.fingerprint:
-            raise ValueError(f"the data set {row.name} was replaced just now: try again")
-        _check_budget(people.pool_rows(connection, row.fingerprint), run)
-        assert isinstance(run.plan, PrivacyPlan)  # `queue` has refused the others
-        content = {
-            "events": budget.to_lists(run.plan.events()),
-            "steps": run.plan.steps,
-            "request": declaration.request_seal(_request_text(run)),
-        }
-        chain.append(connection, "reserve", row.fingerprint, row.name, content, run_id)
-
     def run(self, run_id: str) -> RunRow:
         """Return one run; `ValueError` if none has this name."""
-        runs = self._runs("id = ?", [run_id])
+        runs = self.runs(id=run_id)
         if not runs:
             raise ValueError(f"there is no run {run_id!r}")
         return runs[0]
@@ -102,61 +125,39 @@ class Store(DataSets):
     def data_of(self, run: RunRow) -> DataRow:
         """Return what is public about the records that a run used.
 
-        If they were removed, or their name now belongs to other records, the ledger tells.
+        If they were removed, or their name now belongs to other records, it comes from the ledger.
         """
         with contextlib.suppress(ValueError):  # removed since
             row = self.data_row(run.data)
             if run.fingerprint == (row.fingerprint if row.private else None):
                 return row
-        declared: Mapping[str, Any] = {}
-        if run.fingerprint is not None:
-            with self.database.reading() as connection:
-                declared = declaration.last_declared(connection, run.fingerprint, run.data) or {}
-        return DataRow(
-            name=run.data,
-            kind=TASKS[run.request["model"]].kind,
-            records=declared.get("records", 0),
-            private=run.fingerprint is not None,
-            cap=None,
-            fingerprint=run.fingerprint or "",
-            unit=declared.get("unit", "one record"),
-            has_test=False,
-            created=None,
-            person_column=declared.get("person_column"),
-            person_namespace=declared.get("person_namespace"),
-        )
-
-    def ledger_of(self, run: RunRow) -> list[LedgerRow]:
-        """Return the ledger of the private records that a run used, even if they were removed."""
-        if run.fingerprint is None:
-            return []
         with self.database.reading() as connection:
-            return people.pool_rows(connection, run.fingerprint)
+            own = chain.rows(connection, "kind = 'data' AND fingerprint = ?", [run.fingerprint])
+        declared = declaration.last_declared(own).get((run.fingerprint or "", run.data), {})
+        told = ("records", "unit", "person_column", "person_namespace")
+        public = {"records": 0} | {name: declared[name] for name in told if name in declared}
+        kind, mark = TASKS[run.request["model"]].kind, run.fingerprint
+        return DataRow(run.data, kind, private=mark is not None, fingerprint=mark or "", **public)
 
-    def runs(
-        self,
-        data: str | None = None,
-        model: str | None = None,
-        status: str | None = None,
-        kind: str | None = None,
-    ) -> list[RunRow]:
+    def ledger_of(self, run: RunRow) -> list[chain.LedgerRow]:
+        """Return the ledger of the private records that a run used, even if they were removed."""
+        return [] if run.fingerprint is None else self._pool_rows(run.fingerprint)
+
+    def runs(self, **wanted: str | None) -> list[RunRow]:
         """Return the runs that match.
 
         Parameters
         ----------
-        data, model, status, kind
-            Only runs on this data set, of this model, in this state, of this kind; all if left out.
+        **wanted
+            `data`, `model`, `status` or `kind` (or another column) that the runs must have; None is any.
 
         Returns
         -------
         list of RunRow
             Newest first.
         """
-        wanted = {"data": data, "model": model, "status": status, "kind": kind}
         given = {name: value for name, value in wanted.items() if value is not None}
-        return self._runs(" AND ".join(f"{name} = ?" for name in given) or "1", list(given.values()))
-
-    def _runs(self, where: str, values: list[Any]) -> list[RunRow]:
+        where, values = " AND ".join(f"{name} = ?" for name in given) or "TRUE", list(given.values())
         rows = self.database.read(f"SELECT * FROM runs WHERE {where} ORDER BY number DESC", values)
         scores: dict[str, list[tuple[int, float]]] = {row["id"]: [] for row in rows}
         inner = f"SELECT id FROM runs WHERE {where}"
@@ -167,7 +168,7 @@ class Store(DataSets):
     def cancel(self, run_id: str) -> None:
         """Stop a run within one step; what it has released is kept and settled."""
         with self.database.write() as connection:
-            row = connection.execute("SELECT * FROM runs WHERE id = ?", [run_id]).fetchone()
+            row = find(connection, "runs", id=run_id)
             if row is None:
                 raise ValueError(f"there is no run {run_id!r}")
             if row["status"] == QUEUED:
@@ -198,12 +199,18 @@ def end(
     connection: sqlite3.Connection,
     row: sqlite3.Row,
     status: str,
-    released: Sequence[SampledGaussian],
+    released: Sequence[SampledGaussian] | None,
     *,
     epsilon: float | None = 0.0,
     error: str | None = None,
 ) -> None:
-    """End a run in the caller's transaction and settle its reservation to its releases."""
+    """End a run in the caller's transaction and settle it to `released`, or to what it announced if None."""
+    if released is None:
+        rows = chain.rows_of(connection, row["id"])
+        announced = max((one.content["releases"] for one in rows if one.kind == "announce"), default=0)
+        released = budget.prefix(reserved_in(rows), announced) if rows else ()
+        private = row["fingerprint"] is not None
+        epsilon = budget.cost(released, json.loads(row["request"])["delta"]) if private else row["epsilon"]
     connection.execute(
         "UPDATE runs SET status = ?, ended = ?, epsilon = ?, error = ?, worker = NULL WHERE id = ?",
         [status, time.time(), epsilon, error, row["id"]],
@@ -213,36 +220,28 @@ def end(
         chain.append(connection, "settle", row["fingerprint"], row["data"], content, row["id"])
 
 
-def _check_budget(rows: Sequence[LedgerRow], run: NewRun) -> None:
-    """Refuse a run on private data that does not fit under the cap."""
-    cap_filter = budget.filter_of(rows)
-    if cap_filter is None:  # a private data set cannot be registered without a cap
-        raise ValueError(f"{_REFUSED} while the ledger is not whole: it has no cap for {run.data}")
-    assert isinstance(run.plan, PrivacyPlan)
-    if not run.plan.is_sampled_as_accounted:
+def reserved_in(rows: Sequence[chain.LedgerRow]) -> tuple[SampledGaussian, ...]:
+    """Return what a run reserved, from its rows of the ledger."""
+    return budget.from_lists(rows[0].content["events"])
+
+
+def _countable(name: str, kind: str, plan: PrivacyPlan | PurePlan | None) -> PrivacyPlan:
+    """Return the plan of a run on private data, or refuse one whose cost no cap can count."""
+    if plan is None:
+        raise ValueError(f"{name} is private: a {kind} would spend its budget on trials")
+    if isinstance(plan, PurePlan):
+        raise ValueError(f"{name} is private: its cap counts only releases at the wall")
+    if not plan.is_sampled_as_accounted:
         raise ValueError(
-            f"{run.data} is private: batches of fixed size are refused, because ε assumes Poisson batches"
+            f"{name} is private: batches of fixed size are refused, because ε assumes Poisson batches"
         )
-    taken = budget.counted(rows)
-    if not budget.fits(taken, run.plan.events(), cap_filter):
-        raise ValueError(budget.refusal(run.data, taken, run.plan, cap_filter, run.accountant))
+    return plan
 
 
-def _request_text(run: NewRun) -> str:
-    return json.dumps(run.request, ensure_ascii=False)
-
-
-def _insert(connection: sqlite3.Connection, run_id: str, run: NewRun, row: DataRow, held: bool) -> None:
-    now = time.time()
-    values = {name: getattr(run, name) for name in ("kind", "model", "data", "seed", "steps")} | {
-        "id": run_id,
-        "request": _request_text(run),
-        "fingerprint": row.fingerprint if row.private else None,
-        "status": QUEUED,
-        "epsilon": 0.0 if run.plan is not None and run.plan.is_private else None,
-        "plan": None if run.plan is None else json.dumps(asdict(run.plan)),
-        "claimed": now if held else None,
-        "created": now,
-        "versions": json.dumps(versions()),
-    }
-    insert(connection, "runs", values)
+def _check_budget(rows: Sequence[chain.LedgerRow], name: str, plan: PrivacyPlan, accountant: str) -> None:
+    """Refuse a run on private data that does not fit under the cap."""
+    balance = budget.Balance.of(rows)
+    if balance is None:  # a private data set cannot be registered without a cap
+        raise ValueError(f"{_REFUSED} while the ledger is not whole: it has no cap for {name}")
+    if not balance.fits(plan.events()):
+        raise ValueError(balance.refusal(name, plan, accountant))

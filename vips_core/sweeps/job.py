@@ -25,7 +25,7 @@ from vips_core.jobs.lifecycle import ClaimedRun
 from vips_core.jobs.request import Request
 from vips_core.jobs.worker import OnStep, noted_interrupts
 from vips_core.kernels.pool import THREAD_VARIABLES, set_variables
-from vips_core.store.rows import CANCELLED, DONE, FAILED, SWEEP, NewRun
+from vips_core.store.rows import CANCELLED, DONE, FAILED, SWEEP
 from vips_core.store.store import Store
 from vips_core.sweeps.cells import cell_of_worker, cells_of, run_cell
 from vips_core.sweeps.grid import Sweep, canonical
@@ -174,8 +174,7 @@ def submit_sweep(store: Store, table: Mapping[str, Any], *, held: bool = False) 
         The run's name.
     """
     sweep = Sweep.from_mapping(table)
-    run = NewRun(SWEEP, sweep.to_mapping(), sweep.model, sweep.data, len(sweep.cells()))
-    return store.queue(run, held=held)
+    return store.queue(SWEEP, sweep.to_mapping(), len(sweep.cells()), held=held)
 
 
 def run_sweep(run: ClaimedRun, on_step: OnStep | None, cluster: Cluster | None = None) -> None:

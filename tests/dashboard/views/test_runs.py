@@ -308,7 +308,7 @@ def test_one_budget_under_two_names(store):
     store.add_data("secret again", rows(300, 2), unit="one patient")
     at = page(part="budgets")
     assert not at.exception
-    sentence = "secret again holds the same records as secret: they share one cap and one spend."
+    sentence = "secret again holds the same records as secret: they share one budget."
     assert sentence in texts(at).replace("\\", "")
 
 
