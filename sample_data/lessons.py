@@ -148,7 +148,8 @@ def digits() -> dict[str, NDArray[Any]]:
     shown = vips.Images(test.bits[first], test.shape)
     model = vips.SBN(28 * 28, HIDDEN, (28, 28))
     fits = _fits(model, train, 12, DIGIT_SEEDS)
-    grey = _each(fits, lambda fit: _grey(vips.reconstruct(model, fit.params, shown)))
+    shares = _each(fits, lambda fit: vips.reconstruct(model, fit.params, shown))
+    grey = np.round(shares * LEVELS).astype(np.uint8)
     return {
         "spent_digits": _spent(fits),
         "digits": shown.bits,
@@ -185,10 +186,6 @@ def _true_positives(curve: Any) -> Array:
     return np.asarray(np.interp(FALSE_POSITIVES, curve.false_positive_rate, curve.true_positive_rate))
 
 
-def _grey(probability: Array) -> NDArray[np.uint8]:
-    return np.round(probability * LEVELS).astype(np.uint8)
-
-
 def _paired(reference: Array, topic_words: Array) -> tuple[Array, Array]:
     partner, overlap = vips.match_topics(reference, topic_words)
     return topic_words[partner], overlap
@@ -201,15 +198,11 @@ def main() -> None:
         validate.one_of("task", name, TASKS)
     arrays: dict[str, Any] = {} if set(wanted) == set(TASKS) else load_arrays(FILE)
     for name in wanted:
-        arrays |= {
-            key: value if key.startswith("spent") else _small(value) for key, value in TASKS[name]().items()
-        }
+        for key, value in TASKS[name]().items():
+            # Single precision is far finer than any number on a page.
+            whole = key.startswith("spent") or value.dtype != np.float64
+            arrays[key] = value if whole else value.astype(np.float32)
     np.savez_compressed(FILE, **arrays)
-
-
-def _small(array: NDArray[Any]) -> NDArray[Any]:
-    """Return fractions in single precision, which is far finer than any number on a page."""
-    return array.astype(np.float32) if array.dtype == np.float64 else array
 
 
 if __name__ == "__main__":
