@@ -105,6 +105,6 @@ def files(store: Store, run_id: str) -> bundle.Files:
     )
     return {
         bundle.HTML: html.encode(),
-        **bundle.config_files(audit.to_mapping(), audit.to_toml()),
+        **bundle.config_files(audit.to_mapping()),
         **{name: (folder / name).read_bytes() for name in (job.VERDICT, job.ROC)},
     }

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from vips_core.fit import load
-from vips_core.models.task import Chart
+from vips_core.models.task import Chart, Task
 from vips_core.privacy.tradeoff import AttackRisk
 from vips_core.reports import figures
 from vips_core.reports.figures import Figure
@@ -64,51 +64,43 @@ def exhibits_of(charts: Sequence[Chart]) -> list[Exhibit]:
 
 def run_exhibits(facts: RunFacts, store: Store) -> list[Exhibit]:
     """Return the exhibits of one run: its score while training, what its task shows, and the best attack."""
-    return [*_score_while_training(facts), *exhibits_of(_charts(facts, store)), *_best_attack(facts)]
+    task, exhibits = facts.request.task, list[Exhibit]()
+    if facts.row.scores:
+        exhibits.append(_score_while_training(facts.row.scores, task))
+    if facts.ledger is None:
+        return exhibits
+    if facts.result is not None and facts.data.has_test:
+        test = store.load(facts.row.data).test
+        exhibits += exhibits_of(task.charts(load(facts.folder), test, facts.result["held_out"]))
+    if facts.request.private:
+        exhibits.append(_best_attack(facts.guarantee["attack_risk"]))
+    return exhibits
 
 
-def _score_while_training(facts: RunFacts) -> list[Exhibit]:
+def _score_while_training(scores: Sequence[tuple[int, float]], task: Task) -> Exhibit:
     import pandas as pd
 
-    if not facts.row.scores:
-        return []
-    steps, values = zip(*facts.row.scores, strict=True)
-    score = facts.request.task.validation_score
-    return [
-        Exhibit(
-            "steps",
-            f"Held-out {score} while training",
-            f"On {facts.request.task.validation_records_named}, which are public.",
-            figures.score_of_run(steps, values, score),
-            pd.DataFrame({"step": steps, score: values}),
-        )
-    ]
+    steps, values = zip(*scores, strict=True)
+    score = task.validation_score
+    return Exhibit(
+        "steps",
+        f"Held-out {score} while training",
+        f"On {task.validation_records_named}, which are public.",
+        figures.score_of_run(steps, values, score),
+        pd.DataFrame({"step": steps, score: values}),
+    )
 
 
-def _charts(facts: RunFacts, store: Store) -> list[Chart]:
-    """Return what the task shows of the stored fit on public held-out records, with the scores it stored."""
-    if facts.ledger is None or facts.result is None or not facts.data.has_test:
-        return []
-    data = store.load(facts.row.data)
-    fit = load(facts.folder)
-    return facts.request.task.charts(fit, data.test, facts.result["held_out"])
-
-
-def _best_attack(facts: RunFacts) -> list[Exhibit]:
+def _best_attack(attack: AttackRisk) -> Exhibit:
     import pandas as pd
 
-    if facts.ledger is None or not facts.request.private:
-        return []
-    attack = AttackRisk(facts.ledger.events())
     false_positives, true_positives = attack.curve()
     marks = [(rate, float(attack.true_positive_rate(rate))) for rate in MARKED_RATES]
     table = {"false positive rate": false_positives, "highest true positive rate": true_positives}
-    return [
-        Exhibit(
-            "attack",
-            "The best possible attack",
-            "Upper bound on any test of whether one person took part, from the releases in the ledger.",
-            figures.attacker_roc(false_positives, true_positives, marks),
-            pd.DataFrame(table),
-        )
-    ]
+    return Exhibit(
+        "attack",
+        "The best possible attack",
+        "Upper bound on any test of whether one person took part, from the releases in the ledger.",
+        figures.attacker_roc(false_positives, true_positives, marks),
+        pd.DataFrame(table),
+    )

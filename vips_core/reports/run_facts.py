@@ -1,5 +1,6 @@
 """The facts of a run's report: what the run left, what the store knows, and the numbers of the guarantee."""
 
+import functools
 import json
 import math
 from collections import Counter
@@ -25,27 +26,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MAIN = ("pld", "rdp", "moments", "moments_paper", "strong", "basic", "gaussian", "zcdp")
-
-
-def guarantee_numbers(ledger: Ledger | None, delta: float) -> dict[str, Any]:
-    """Return the numbers that the guarantee shows of a ledger, none without a ledger."""
-    if ledger is None:
-        return {}
-    events, ideal_delta = ledger.events(), ledger.ideal_delta(delta)
-    accounts = {name: account(events, ideal_delta, name) for name in MAIN}
-    epsilon, accountant = best_account(accounts)
-    batches: Counter[tuple[float, str]] = Counter()
-    for entry in ledger:
-        batches[entry.sampling_rate, entry.sampling] += entry.count
-    return {
-        "batches": batches,
-        "best_epsilon": epsilon,
-        "best_accountant": accountant,
-        "account_table": account_table(accounts),
-        "block_table": block_table(ledger),
-        "noise_multipliers": sorted({entry.noise_multiplier for entry in ledger}),
-        "attack_risk": AttackRisk(events, ideal_delta),
-    }
 
 
 def best_account(accounts: Mapping[str, Account]) -> tuple[float, str]:
@@ -156,6 +136,27 @@ class RunFacts:
         """Whether the run ended before it could write its ledger."""
         return self.ledger is None and not self.proved_as_a_whole
 
+    @functools.cached_property
+    def guarantee(self) -> dict[str, Any]:
+        """The numbers of the guarantee, from the ledger; none without a ledger."""
+        if self.ledger is None:
+            return {}
+        events, ideal_delta = self.ledger.events(), self.ledger.ideal_delta(self.delta)
+        accounts = {name: account(events, ideal_delta, name) for name in MAIN}
+        epsilon, accountant = best_account(accounts)
+        batches: Counter[tuple[float, str]] = Counter()
+        for entry in self.ledger:
+            batches[entry.sampling_rate, entry.sampling] += entry.count
+        return {
+            "batches": batches,
+            "best_epsilon": epsilon,
+            "best_accountant": accountant,
+            "account_table": account_table(accounts),
+            "block_table": block_table(self.ledger),
+            "noise_multipliers": sorted({entry.noise_multiplier for entry in self.ledger}),
+            "attack_risk": AttackRisk(events, ideal_delta),
+        }
+
     @property
     def earlier_runs(self) -> int | None:
         """Number of earlier runs on the same private records; None if their ledger lacks this run."""
@@ -163,13 +164,6 @@ class RunFacts:
             return None
         run_ids = [run_id for _, run_id, _ in self.promised.history]
         return run_ids.index(self.row.id) if self.row.id in run_ids else None
-
-    @property
-    def share_up_to_this_run(self) -> float | None:
-        """Share of the cap in force for this run that it and the earlier runs use together."""
-        if self.promised is None or self.earlier_runs is None:
-            return None
-        return self.promised.history[self.earlier_runs][2]
 
 
 def gather(store: Store, run_id: str) -> RunFacts:
@@ -194,6 +188,7 @@ def gather(store: Store, run_id: str) -> RunFacts:
         _check_counted(store, row, ledger)
     data, rows = store.data_of(row), store.ledger_of(row)
     held = budget.cap_held(rows, run_id)
+    under_that_cap = [row for row in rows if row.kind != "cap" or row == held]
     return RunFacts(
         row=row,
         request=Request.from_mapping(row.request),
@@ -202,16 +197,11 @@ def gather(store: Store, run_id: str) -> RunFacts:
         ledger=ledger,
         data=data if ledger is None else replace(data, records=ledger.records),
         budget=budget.state(rows) if data.private else None,
-        promised=None if held is None else _under(held, rows),
+        promised=None if held is None else budget.state(under_that_cap),
         caps=budget.caps_of_run(rows, run_id),
         held=held,
         separations=pools.separations(rows),
     )
-
-
-def _under(cap: LedgerRow, rows: Sequence[LedgerRow]) -> Budget:
-    """Return the budget under one cap, whatever other caps were set."""
-    return budget.state([row for row in rows if row.kind != "cap" or row == cap])
 
 
 def _check_counted(store: Store, row: RunRow, ledger: Ledger) -> None:

@@ -234,42 +234,41 @@ def _file_name(text: str) -> str:
     return "-".join("".join(c if c.isalnum() else " " for c in text.lower()).split())
 
 
-def html(sweep: Sweep, store: Store, exhibits: Sequence[Exhibit], frame: "pd.DataFrame") -> str:
-    """Return the report as a page, with a summary of the cells in `frame`."""
+def files(store: Store, run_id: str) -> bundle.Files:
+    """Return the report with figures, tables and ledgers, and how to repeat the sweep."""
+    sweep = Sweep.from_mapping(store.run(run_id).request)
+    exhibits, cells = sweep_exhibits(sweep, store), results.frame(sweep, store)
+    published = {
+        bundle.HTML: _html(sweep, store, exhibits, cells).encode(),
+        **bundle.config_files(sweep.to_mapping()),
+        "ledgers.json": json.dumps(results.ledgers(sweep, store), indent=1, ensure_ascii=False).encode(),
+        **bundle.repetition_files(bundle.sweep_cells(), "Repeat a sweep of VIPS Explorer."),
+        **bundle.exhibit_files(exhibits),
+    }
+    if not cells.empty:
+        published["cells.csv"] = to_csv(cells)
+        published["summary.csv"] = to_csv(results.summarise(cells))
+    return published
+
+
+def _html(sweep: Sweep, store: Store, exhibits: Sequence[Exhibit], cells: "pd.DataFrame") -> str:
     requests, finished_cells = sweep.cells(), cells_of(sweep, store)
+    methods = [METHODS[name] for name in sorted({request.method for request in requests})]
     return page.render(
         "sweep.html.j2",
         title=sweep.title or f"Sweep of {sweep.model} on {sweep.data}",
         sweep=sweep,
         task=TASKS[sweep.model],
-        pure_methods=sorted(
-            {METHODS[r.method].label for r in requests if METHODS[r.method].pure is not None}
-        ),
+        pure_methods=sorted(method.label for method in methods if method.pure is not None),
         exhibits=exhibits,
         cells=len(requests),
         finished=sum(finished_cells.finished(request, keep=False) for request in requests),
-        summary=None if frame.empty else _summary(frame),
+        summary=None if cells.empty else _summary(cells),
         failure_table=_failure_table(sweep, store),
         unit=store.data_row(sweep.data).unit,
         deltas=sorted({request.get("delta") for request in requests} - {None}),
         versions=versions(),
     )
-
-
-def files(sweep: Sweep, store: Store, exhibits: Sequence[Exhibit]) -> bundle.Files:
-    """Return the report with figures, tables and ledgers, and how to repeat the sweep."""
-    frame = results.frame(sweep, store)
-    published = {
-        bundle.HTML: html(sweep, store, exhibits, frame).encode(),
-        **bundle.config_files(sweep.to_mapping(), sweep.to_toml()),
-        "ledgers.json": json.dumps(results.ledgers(sweep, store), indent=1, ensure_ascii=False).encode(),
-        **bundle.repetition_files(bundle.sweep_cells(), "Repeat a sweep of VIPS Explorer."),
-        **bundle.exhibit_files(exhibits),
-    }
-    if not frame.empty:
-        published["cells.csv"] = to_csv(frame)
-        published["summary.csv"] = to_csv(results.summarise(frame))
-    return published
 
 
 def _summary(frame: "pd.DataFrame") -> "pd.DataFrame":
