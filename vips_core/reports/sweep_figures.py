@@ -1,5 +1,6 @@
 """Figures of sweeps: scores against ε, batch size and step, and ε against noise."""
 
+import itertools
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -39,10 +40,7 @@ def against_epsilon(summary: "pd.DataFrame", score: str) -> Figure:
     """
     finite = sorted(set(summary["epsilon"].dropna()))
     low, high = finite[0] / 1.3, finite[-1] * 1.3
-    noisy = summary[summary["epsilon"].notna()]
-    traces = _apart(
-        [_curve(name, method, part, "epsilon", _dash(noisy, name)) for name, method, part in _lines(noisy)]
-    )
+    traces = _curves_side_by_side(summary[summary["epsilon"].notna()], "epsilon")
     for name, method, parts in _same_method(summary[summary["epsilon"].isna()]):
         traces += _across(name, method, parts, (low, high))
     x = log_axis("ε (log scale)", math.log10(low), math.log10(high))
@@ -53,14 +51,8 @@ def against_epsilon(summary: "pd.DataFrame", score: str) -> Figure:
 
 def against_batch(summary: "pd.DataFrame", score: str) -> Figure:
     """Draw a score against the batch size, with columns and bars as in `against_epsilon`."""
-    sizes = summary["expected_batch"]
-    traces = _apart(
-        [
-            _curve(name, method, part, "expected_batch", _dash(summary, name))
-            for name, method, part in sorted(_lines(summary), key=lambda line: line[1] == NON_PRIVATE)
-        ]
-    )
-    ticks = sorted({int(size) for size in sizes})
+    traces = _curves_side_by_side(summary, "expected_batch")
+    ticks = sorted({int(size) for size in summary["expected_batch"]})
     ends = math.log10(min(ticks) / 1.2), math.log10(max(ticks) * 1.2)
     x = log_axis("Batch size S (log scale)", *ends)
     x |= {"tickvals": ticks, "ticktext": [f"{tick:,}" for tick in ticks]}
@@ -123,21 +115,23 @@ def _with_room(drawn: Figure) -> Figure:
     return drawn | {"layout": layout | {"height": HEIGHT + 16 * max(0, names - 4), "legend": legend}}
 
 
-def _dash(summary: "pd.DataFrame", name: str) -> str:
-    """Curves of one method share its colour and differ by their dashes; without privacy all are dashed."""
-    methods = summary.drop_duplicates("line").set_index("line")["method"]
-    if methods[name] == NON_PRIVATE:
-        return "dash"
-    same = [line for line in methods.index if methods[line] == methods[name]]
-    return DASHES[same.index(name) % len(DASHES)]
+def _curves_side_by_side(summary: "pd.DataFrame", x: str) -> list[Trace]:
+    """Return curves that are moved sideways by up to 5 %, so that bars at the same place can be told apart.
 
-
-def _apart(curves: list[Trace]) -> list[Trace]:
-    """Move curves sideways by up to 5 %, so that bars at the same place can be told apart."""
-    shifts = np.exp(np.linspace(-SHIFT, SHIFT, len(curves))) if len(curves) > 1 else [1.0]
+    Curves of one method share its colour and differ by their dashes; those without privacy are dashed and last.
+    """
+    lines = sorted(_lines(summary), key=lambda line: line[1] == NON_PRIVATE)
+    shifts = np.exp(np.linspace(-SHIFT, SHIFT, len(lines))) if len(lines) > 1 else [1.0]
+    dashes = {method: itertools.cycle(DASHES) for _, method, _ in lines}
     return [
-        curve | {"x": [float(shift * x) for x in curve["x"]]}
-        for shift, curve in zip(shifts, curves, strict=True)
+        _curve(
+            name,
+            method,
+            part.assign(**{x: shift * part[x]}),
+            x,
+            "dash" if method == NON_PRIVATE else next(dashes[method]),
+        )
+        for shift, (name, method, part) in zip(shifts, lines, strict=True)
     ]
 
 

@@ -13,7 +13,7 @@ from vips_core.privacy.accountants import ACCOUNTANTS
 from vips_core.privacy.plan import PrivacyPlan
 from vips_core.reports import bundle, page, sweep_figures
 from vips_core.reports.exhibits import Exhibit, exhibits_of
-from vips_core.reports.figures import METHOD_NAMES, Figure
+from vips_core.reports.figures import METHOD_NAMES
 from vips_core.store.rows import versions
 from vips_core.store.store import Store
 from vips_core.sweeps import results
@@ -33,6 +33,7 @@ CLAIMED = (
 SAME_TEST = "Seeds change initialisation, batches and noise, not the held-out records."
 PAPER_ACCOUNTING = ("moments_paper", "moments", "pld")
 _SPENDING = ("batch", "epochs", "delta", "accountant")  # options that distinguish lines of one series
+_SUMMARY = {"low": "low (95%)", "high": "high (95%)"}
 _INTERVAL = {"low": "low (95% of the mean)", "high": "high (95% of the mean)"}
 
 
@@ -55,23 +56,13 @@ def sweep_exhibits(sweep: Sweep, store: Store) -> list[Exhibit]:
     if cells.empty:
         return []
     makers: Mapping[str, Callable[[], list[Exhibit]]] = {
-        "epsilon": lambda: against_epsilon(sweep, cells),
-        "batch": lambda: against_batch(sweep, cells),
+        "epsilon": lambda: scores_against("epsilon", sweep, cells),
+        "batch": lambda: scores_against("batch", sweep, cells),
         "steps": lambda: after_steps(sweep, results.traces(sweep, store)),
         "topics": lambda: side_by_side(sweep, store),
         "accounting": lambda: accounting(sweep.model, store.data_row(sweep.data).records),
     }
     return [exhibit for name in sweep.figures for exhibit in makers[name]()]
-
-
-def against_epsilon(sweep: Sweep, cells: "pd.DataFrame") -> list[Exhibit]:
-    """Return one exhibit for each score in `cells` (as `results.frame` has them): its curves against ε."""
-    return _scores(sweep, cells, "epsilon", sweep_figures.against_epsilon)
-
-
-def against_batch(sweep: Sweep, cells: "pd.DataFrame") -> list[Exhibit]:
-    """Return one exhibit for each score of cells that were asked for a batch size: its curves against it."""
-    return _scores(sweep, cells[cells["batch"].notna()], "batch", sweep_figures.against_batch)
 
 
 def accounting(model: str, records: int) -> list[Exhibit]:
@@ -132,9 +123,10 @@ def line_names(cells: "pd.DataFrame", x: str) -> "pd.Series":
         One name for each row; different settings are never one point of a line.
     """
     names = cells["series"].map(lambda name: METHOD_NAMES.get(name, name))
-    on_the_axis = {"expected_batch": "batch"}.get(x, x)
+    on_the_axis = "batch" if x == "expected_batch" else x
     options = {name: SPENDING[name] for name in _SPENDING}
-    options |= {name: option for task in TASKS.values() for name, option in task.options.items()}
+    for task in TASKS.values():
+        options |= task.options
     for column in (name for name in options if name in cells and name != on_the_axis):
         several = cells.groupby("series")[column].transform("nunique") > 1
         points = cells.groupby(["series", column], dropna=False)[x].transform("nunique")
@@ -149,15 +141,30 @@ def line_names(cells: "pd.DataFrame", x: str) -> "pd.Series":
     return names
 
 
-def _scores(
-    sweep: Sweep, cells: "pd.DataFrame", x: str, make: Callable[["pd.DataFrame", str], Figure]
-) -> list[Exhibit]:
-    """One exhibit for each score, with a line for each series and setting that is not on the axis."""
-    column = "expected_batch" if x == "batch" else x
-    if cells.empty or cells[column].isna().all():
-        return []
+def scores_against(x: str, sweep: Sweep, cells: "pd.DataFrame") -> list[Exhibit]:
+    """Return an exhibit for each score, with a line for each series and setting that is not on the axis.
+
+    Parameters
+    ----------
+    x
+        The axis: "epsilon", or "batch" for the cells that were asked for a batch size.
+    sweep
+        Where the cells come from.
+    cells
+        As `results.frame` has them.
+
+    Returns
+    -------
+    list of Exhibit
+        None where no cell has a place on the axis.
+    """
     if x == "batch":  # a method that is proved as a whole has none
-        cells = cells[cells[column].notna()]
+        column, axis, draw = "expected_batch", "the batch size", sweep_figures.against_batch
+        cells = cells[cells["batch"].notna() & cells[column].notna()]
+    else:
+        column, axis, draw = "epsilon", "ε", sweep_figures.against_epsilon
+    if cells[column].isna().all():
+        return []
     named = cells.assign(line=line_names(cells, column))
     exhibits = []
     for score, of_score in named.groupby("score", sort=False):
@@ -169,10 +176,9 @@ def _scores(
             for name in of_score["method"].unique()
             if METHODS[name].pure is not None
         ]
-        axis = "ε" if x == "epsilon" else "the batch size"
         title = f"Held-out {score} against {axis}{_compare(sweep, x, str(score))}"
         name, caption = f"{x}-{_file_name(str(score))}", " ".join(sentences)
-        figure, table = make(summary, str(score)), summary.rename(columns=_INTERVAL)
+        figure, table = draw(summary, str(score)), summary.rename(columns=_INTERVAL)
         exhibits.append(Exhibit(name, title, caption, figure, table, str(score)))
     return exhibits
 
@@ -238,21 +244,26 @@ def files(store: Store, run_id: str) -> bundle.Files:
     """Return the report with figures, tables and ledgers, and how to repeat the sweep."""
     sweep = Sweep.from_mapping(store.run(run_id).request)
     exhibits, cells = sweep_exhibits(sweep, store), results.frame(sweep, store)
+    summary = None if cells.empty else results.summarise(cells)
     published = {
-        bundle.HTML: _html(sweep, store, exhibits, cells).encode(),
+        bundle.HTML: _html(sweep, store, exhibits, summary).encode(),
         **bundle.config_files(sweep.to_mapping()),
         "ledgers.json": json.dumps(results.ledgers(sweep, store), indent=1, ensure_ascii=False).encode(),
         **bundle.repetition_files(bundle.sweep_cells(), "Repeat a sweep of VIPS Explorer."),
         **bundle.exhibit_files(exhibits),
     }
-    if not cells.empty:
-        published["cells.csv"] = to_csv(cells)
-        published["summary.csv"] = to_csv(results.summarise(cells))
+    if summary is not None:
+        published |= {"cells.csv": to_csv(cells), "summary.csv": to_csv(summary)}
     return published
 
 
-def _html(sweep: Sweep, store: Store, exhibits: Sequence[Exhibit], cells: "pd.DataFrame") -> str:
+def _html(sweep: Sweep, store: Store, exhibits: Sequence[Exhibit], summary: "pd.DataFrame | None") -> str:
+    import pandas as pd
+
     requests, finished_cells = sweep.cells(), cells_of(sweep, store)
+    failed = [request.to_mapping() | {"error": error} for request, error in results.failures(sweep, store)]
+    if summary is not None:
+        summary = summary.rename(columns=_SUMMARY).dropna(axis="columns", how="all")
     methods = [METHODS[name] for name in sorted({request.method for request in requests})]
     return page.render(
         "sweep.html.j2",
@@ -263,21 +274,9 @@ def _html(sweep: Sweep, store: Store, exhibits: Sequence[Exhibit], cells: "pd.Da
         exhibits=exhibits,
         cells=len(requests),
         finished=sum(finished_cells.finished(request, keep=False) for request in requests),
-        summary=None if cells.empty else _summary(cells),
-        failure_table=_failure_table(sweep, store),
+        summary=summary,
+        failure_table=pd.DataFrame(failed) if failed else None,
         unit=store.data_row(sweep.data).unit,
         deltas=sorted({request.get("delta") for request in requests} - {None}),
         versions=versions(),
     )
-
-
-def _summary(frame: "pd.DataFrame") -> "pd.DataFrame":
-    summary = results.summarise(frame).rename(columns={"low": "low (95%)", "high": "high (95%)"})
-    return summary.dropna(axis="columns", how="all")
-
-
-def _failure_table(sweep: Sweep, store: Store) -> "pd.DataFrame | None":
-    import pandas as pd
-
-    rows = [{**request.to_mapping(), "error": error} for request, error in results.failures(sweep, store)]
-    return pd.DataFrame(rows) if rows else None

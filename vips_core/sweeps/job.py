@@ -79,10 +79,14 @@ def run_missing(
     requests, kept = sweep.cells(), sweep.kept()
     missing = [request for request in requests if not cells.finished(request, canonical(request) in kept)]
     done, failed = len(requests) - len(missing), 0
+
+    def progress() -> CellProgress:
+        return CellProgress(done, failed, len(requests))
+
     show = on_cell or (lambda progress: None)
     stop = False
-    if show(CellProgress(done, failed, len(requests))) is True or not missing:
-        return CellProgress(done, failed, len(requests))
+    if show(progress()) is True or not missing:
+        return progress()
     places = _workers(cluster) if cluster else _pool(min(_cores(), len(missing)))
     run = partial(cell_of_worker if cluster else run_cell, str(store.home), cells)
     # Inside the pool's code, an exception by Ctrl-C would leave locks held for ever.
@@ -98,10 +102,10 @@ def run_missing(
             errors = [cells.keep(request, *value) if cluster else value for request, value in values]
             failed += sum(error is not None for error in errors)
             done += sum(error is None for error in errors)
-            stop = show(CellProgress(done, failed, len(requests))) is True or stop
+            stop = show(progress()) is True or stop
             if stop:
                 waiting = {future: request for future, request in waiting.items() if not future.cancel()}
-    return CellProgress(done, failed, len(requests))
+    return progress()
 
 
 @contextlib.contextmanager

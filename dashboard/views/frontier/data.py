@@ -89,7 +89,7 @@ def shipped_exhibits(name: str) -> list[Exhibit]:
     frontier = frontiers.load(name)
     sweep, records = frontier.sweep, SAMPLES[frontier.sweep.data].records
     return [
-        *(sweep_report.against_batch(sweep, frontier.cells) if "batch" in sweep.figures else ()),
+        *(sweep_report.scores_against("batch", sweep, frontier.cells) if "batch" in sweep.figures else ()),
         *sweep_report.after_steps(sweep, frontier.looks),
         *frontier.topics,
         *(sweep_report.accounting(sweep.model, records) if "accounting" in sweep.figures else ()),
@@ -146,7 +146,7 @@ def _curves(sweep: Sweep, cells: pd.DataFrame) -> Curves:
     names = sweep_report.line_names(cells, _AGAINST_EPSILON)
     without_epsilon = cells["series"].map(lambda series: METHOD_NAMES.get(series, series))
     named = cells.assign(line=names.where(cells["epsilon"].notna(), without_epsilon))
-    exhibits = sweep_report.against_epsilon(sweep, cells)
+    exhibits = sweep_report.scores_against("epsilon", sweep, cells)
     return Curves(named, {exhibit.score: exhibit for exhibit in exhibits if exhibit.score is not None})
 
 
