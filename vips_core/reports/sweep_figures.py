@@ -118,7 +118,7 @@ def _with_room(drawn: Figure) -> Figure:
 def _curves_side_by_side(summary: "pd.DataFrame", x: str) -> list[Trace]:
     """Return curves that are moved sideways by up to 5 %, so that bars at the same place can be told apart.
 
-    Curves of one method share its colour and differ by their dashes; those without privacy are dashed and last.
+    Curves of one method share its colour and differ by their dashes; those without privacy are dashed.
     """
     lines = sorted(_lines(summary), key=lambda line: line[1] == NON_PRIVATE)
     shifts = np.exp(np.linspace(-SHIFT, SHIFT, len(lines))) if len(lines) > 1 else [1.0]

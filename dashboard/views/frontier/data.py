@@ -72,11 +72,6 @@ class Standing:
     curves: Curves
 
 
-def shipped(name: str) -> Frontier:
-    """Return the results of an experiment that come with the project."""
-    return frontiers.load(name)
-
-
 @functools.cache
 def shipped_curves(name: str) -> Curves:
     """Return the curves that come with the project."""
@@ -102,42 +97,37 @@ def shipped_beside(run: RunRow) -> Frontier | None:
     return None if name is None else frontiers.load(name)
 
 
+def _progress(run: RunRow) -> tuple[str, str, str, int]:
+    return str(stored.store().home), run.id, run.status, run.step
+
+
+@st.cache_data(max_entries=32, show_spinner=False, hash_funcs={RunRow: _progress})
 def standing(run: RunRow, beside: bool) -> Standing:
     """Return the state of a sweep, read again whenever its progress changes."""
-    return _standing(str(stored.store().home), run, beside)
-
-
-@st.cache_data(
-    max_entries=32, show_spinner=False, hash_funcs={RunRow: lambda run: (run.id, run.status, run.step)}
-)
-def _standing(home: str, run: RunRow, beside: bool) -> Standing:
-    store = stored.store()
-    sweep = Sweep.from_mapping(run.request)
+    store, sweep = stored.store(), Sweep.from_mapping(run.request)
     cells = cells_of(sweep, store)
-    lines, finished = dict[tuple[str, str], dict[str, object]](), dict[str, bool]()
-    for grid in sweep.grids:
-        for request in grid.requests(sweep.model, sweep.data):
-            done = finished.setdefault(canonical(request), cells.finished(request, False))
-            line = grid.label or METHOD_NAMES[request.method]
-            row = {"line": line, "setting": _setting(request), "cells": 1, "done": int(done)}
-            lines[line, canonical(request)] = row  # grids may share a cell
-    scored = results.frame(sweep, store)
-    shipped = shipped_beside(run) if beside else None
-    return Standing(
-        done=sum(finished.values()),
-        total=len(finished),
-        errors=sorted({error for _, error in results.failures(sweep, store)}),
-        settings=pd.DataFrame(lines.values()).groupby(["line", "setting"], sort=False).sum().reset_index(),
-        curves=_curves(
-            sweep, scored if shipped is None or scored.empty else with_shipped(scored, shipped.cells)
-        ),
+    asked = pd.DataFrame(
+        {
+            "cell": canonical(request),
+            "line": grid.label or METHOD_NAMES[request.method],
+            "setting": _setting(request),
+            "done": cells.finished(request, keep=False),
+        }
+        for grid, request in sweep.requests()
     )
-
-
-def with_shipped(own: pd.DataFrame, shipped: pd.DataFrame) -> pd.DataFrame:
-    """Return own cells and the shipped cells of the same methods, in series of their own."""
-    same = shipped[shipped["method"].isin(own["method"])]
-    return pd.concat([own, same.assign(series=same["series"] + SHIPPED)], ignore_index=True)
+    once = asked.drop_duplicates("cell")  # grids may share a cell
+    settings = asked.drop_duplicates(["line", "cell"]).groupby(["line", "setting"], sort=False)["done"]
+    scored, shipped = results.frame(sweep, store), shipped_beside(run) if beside else None
+    if shipped is not None and not scored.empty:  # beside them, the shipped cells of the same methods
+        same = shipped.cells[shipped.cells["method"].isin(scored["method"])]
+        scored = pd.concat([scored, same.assign(series=same["series"] + SHIPPED)], ignore_index=True)
+    return Standing(
+        done=int(once["done"].sum()),
+        total=len(once),
+        errors=sorted({error for _, error in results.failures(sweep, store)}),
+        settings=settings.agg(cells="size", done="sum").reset_index(),
+        curves=_curves(sweep, scored),
+    )
 
 
 def _curves(sweep: Sweep, cells: pd.DataFrame) -> Curves:

@@ -9,6 +9,7 @@ from dashboard.components.stored_runs import chosen_run, run_list
 from dashboard.components.tables import csv_button
 from dashboard.views.frontier import cards, data, form, text
 from dashboard.views.frontier.form import BESIDE, PARAMETERS, SHIPPED, SWEEP
+from sample_data import frontiers
 
 _REDRAW = 3.0  # seconds between two redraws of a live sweep's curves: drawing them takes about one
 
@@ -36,7 +37,7 @@ def _shipped(name: str) -> None:
     with layout.fresh("frontier", name):
         cards.curves(data.shipped_curves(name))
         state.save(PARAMETERS)
-        frontier = data.shipped(name)
+        frontier = frontiers.load(name)
         with card("Where these results come from"):
             st.markdown(text.origin(frontier))
             st.caption(layout.protected(stored.store().data_row(frontier.sweep.data).unit))
