@@ -25,6 +25,7 @@ from vips_core.sweeps.grid import Sweep, canonical
 
 SHIPPED = " (shipped)"  # suffix of the lines that come with the project
 _AGAINST_EPSILON = "epsilon"  # the name of a sweep's figure of scores against ε
+shipped = frontiers.load  # the results of an experiment that come with the project
 
 
 @dataclass(frozen=True)
@@ -75,13 +76,13 @@ class Standing:
 @functools.cache
 def shipped_curves(name: str) -> Curves:
     """Return the curves that come with the project."""
-    frontier = frontiers.load(name)
+    frontier = shipped(name)
     return _curves(frontier.sweep, frontier.cells)
 
 
 def shipped_exhibits(name: str) -> list[Exhibit]:
     """Return the shipped figures and tables of the paper besides scores against ε; slow."""
-    frontier = frontiers.load(name)
+    frontier = shipped(name)
     sweep, records = frontier.sweep, SAMPLES[frontier.sweep.data].records
     return [
         *(sweep_report.scores_against("batch", sweep, frontier.cells) if "batch" in sweep.figures else ()),
@@ -94,7 +95,7 @@ def shipped_exhibits(name: str) -> list[Exhibit]:
 def shipped_beside(run: RunRow) -> Frontier | None:
     """Return the shipped results on the data of a sweep, or None if there are none."""
     name = frontiers.ON_DATA.get(run.data)
-    return None if name is None else frontiers.load(name)
+    return None if name is None else shipped(name)
 
 
 def _progress(run: RunRow) -> tuple[str, str, str, int]:
@@ -117,9 +118,9 @@ def standing(run: RunRow, beside: bool) -> Standing:
     )
     once = asked.drop_duplicates("cell")  # grids may share a cell
     settings = asked.drop_duplicates(["line", "cell"]).groupby(["line", "setting"], sort=False)["done"]
-    scored, shipped = results.frame(sweep, store), shipped_beside(run) if beside else None
-    if shipped is not None and not scored.empty:  # beside them, the shipped cells of the same methods
-        same = shipped.cells[shipped.cells["method"].isin(scored["method"])]
+    scored, frontier = results.frame(sweep, store), shipped_beside(run) if beside else None
+    if frontier is not None and not scored.empty:  # beside them, the shipped cells of the same methods
+        same = frontier.cells[frontier.cells["method"].isin(scored["method"])]
         scored = pd.concat([scored, same.assign(series=same["series"] + SHIPPED)], ignore_index=True)
     return Standing(
         done=int(once["done"].sum()),

@@ -91,16 +91,15 @@ def _reached(cells: pd.DataFrame, score: str) -> dict[str, dict[float, float]]:
 
     Levels are signed so that larger is better; the smallest ε comes first.
     """
-    private, sign = _private(cells, score), _sign(score)
-    reached: dict[str, dict[float, float]] = {line: {} for line in private["line"]}
-    lowest: dict[str, float] = {}
-    by_setting = private.groupby(["line", "epsilon"])["value"].agg(list)
-    for (line, epsilon), values in reversed(list(by_setting.items())):
-        best_first = sorted((sign * value for value in values), reverse=True)
-        level = best_first[math.ceil(SHARE * len(values) - 1e-9) - 1]
-        lowest[line] = min(level, lowest.get(line, math.inf))
-        reached[line] = {epsilon: lowest[line]} | reached[line]
-    return reached
+    private = _private(cells, score)
+    signed = private.assign(value=_sign(score) * private["value"])
+
+    def level(values: pd.Series) -> float:
+        return float(values.nlargest(math.ceil(SHARE * len(values) - 1e-9)).iloc[-1])
+
+    levels = signed.groupby(["line", "epsilon"])["value"].agg(level)
+    from_here_on = levels[::-1].groupby("line").cummin()[::-1]
+    return {line: from_here_on[line].to_dict() for line in private["line"].unique()}
 
 
 def _smallest(settings: dict[float, float], level: float) -> float | None:
