@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MARKED_RATES = (0.001, 0.01, 0.05)  # false positive rates at which the best attack is marked
-DRAWINGS: Mapping[str, Callable[["pd.DataFrame"], Figure]] = {
+DRAWINGS: Mapping[str, Callable[["pd.DataFrame"], Figure | None]] = {
     "roc": figures.roc,
     "calibration": figures.calibration,
+    "": lambda table: None,  # shown as a table
 }
 
 
@@ -51,14 +52,8 @@ class Exhibit:
 def exhibits_of(charts: Sequence[Chart]) -> list[Exhibit]:
     """Draw what a task has to show."""
     return [
-        Exhibit(
-            chart.name,
-            chart.title,
-            chart.caption,
-            DRAWINGS[chart.drawn_as](chart.table) if chart.drawn_as else None,
-            chart.table,
-        )
-        for chart in charts
+        Exhibit(item.name, item.title, item.caption, DRAWINGS[item.drawn_as](item.table), item.table)
+        for item in charts
     ]
 
 

@@ -41,8 +41,7 @@ def against_epsilon(summary: "pd.DataFrame", score: str) -> Figure:
     finite = sorted(set(summary["epsilon"].dropna()))
     low, high = finite[0] / 1.3, finite[-1] * 1.3
     traces = _curves_side_by_side(summary[summary["epsilon"].notna()], "epsilon")
-    for name, method, parts in _same_method(summary[summary["epsilon"].isna()]):
-        traces += _across(name, method, parts, (low, high))
+    traces += _levels(summary[summary["epsilon"].isna()], [low, high])
     x = log_axis("ε (log scale)", math.log10(low), math.log10(high))
     if all(float(f"{value:.1g}") == value for value in finite):  # round values, as a user gives them
         x |= {"tickvals": finite, "ticktext": [f"{value:g}" for value in finite]}
@@ -99,15 +98,6 @@ def _lines(summary: "pd.DataFrame") -> list[tuple[str, str, "pd.DataFrame"]]:
     return [(str(name), str(part["method"].iloc[0]), part) for name, part in groups]
 
 
-def _same_method(summary: "pd.DataFrame") -> list[tuple[str, str, "pd.DataFrame"]]:
-    """Return lines without ε by method: they look the same, so that a legend names them once."""
-    methods = summary.groupby("method", sort=False)
-    return [
-        (str(part["line"].iloc[0]) if len(part) == 1 else METHOD_NAMES[str(method)], str(method), part)
-        for method, part in methods
-    ]
-
-
 def _with_room(drawn: Figure) -> Figure:
     """Return a figure that is taller where its legend has many names, which leave less to the curves."""
     names, layout = sum(trace.get("showlegend", True) for trace in drawn["data"]), drawn["layout"]
@@ -151,15 +141,21 @@ def _curve(name: str, method: str, part: "pd.DataFrame", x: str, dash: str) -> T
     )
 
 
-def _across(name: str, method: str, parts: "pd.DataFrame", ends: tuple[float, float]) -> list[Trace]:
-    """A line for each result without ε, and a band of one standard deviation around it."""
-    colour, traces = METHOD_COLOURS[method], list[Trace]()
-    for place, part in enumerate(parts.fillna({"sd": 0.0}).itertuples()):
-        mean, sd = float(part.mean), float(part.sd)
-        if sd > 0:
-            traces.append(band(ends, [mean - sd] * 2, [mean + sd] * 2, colour))
-        level = line(name, list(ends), [mean, mean], colour, "dash", hover=f"{part.line}: %{{y:.4g}}")
-        traces.append(level | {"legendgroup": method, "showlegend": place == 0})
+def _levels(summary: "pd.DataFrame", ends: list[float]) -> list[Trace]:
+    """Return a line for each result without ε, and a band of one standard deviation around it.
+
+    Lines of one method look the same, so the legend names them once.
+    """
+    traces = list[Trace]()
+    for method, results in summary.fillna({"sd": 0.0}).groupby("method", sort=False):
+        name, colour = METHOD_NAMES[method], METHOD_COLOURS[method]
+        for place, result in enumerate(results.itertuples()):
+            mean, sd = float(result.mean), float(result.sd)
+            if sd > 0:
+                traces.append(band(ends, [mean - sd] * 2, [mean + sd] * 2, colour))
+            only = result.line if len(results) == 1 else name
+            level = line(only, ends, [mean, mean], colour, "dash", hover=f"{result.line}: %{{y:.4g}}")
+            traces.append(level | {"legendgroup": method, "showlegend": place == 0})
     return traces
 
 

@@ -19,7 +19,6 @@ Size = Literal["quick", "full"]
 SIZES: tuple[Size, ...] = ("quick", "full")  # minutes, or the paper's grids
 _PRESETS = Path(__file__).parent / "presets"
 PRESETS = tuple(sorted(file.name.removesuffix("-full.toml") for file in _PRESETS.glob("*-full.toml")))
-_SEED = SPENDING["seed"]
 _SWEEP_KEYS = ("title", "model", "data", "figures")
 _GRID_KEYS = ("label", "keep", "seeds")
 
@@ -50,7 +49,7 @@ class Grid:
         for values in itertools.product(*self.options.values()):
             table = dict(zip(names, values, strict=True)) | {"model": model, "data": data}
             method = METHODS.get(str(table.get("method")))
-            for name in method.ignored_options if method else ():  # so that equal cells are one cell
+            for name in method.ignored_options if method else ():  # refused otherwise
                 table.pop(name, None)
             for seed in self.seeds:
                 request = Request.from_mapping(table | {"seed": seed})
@@ -183,7 +182,7 @@ def _listed(name: str, value: Any) -> tuple[Any, ...]:
 
 def _seeds(value: Any) -> tuple[int, ...]:
     if isinstance(value, list | tuple):
-        seeds = tuple(_SEED.check("seeds", seed) for seed in _listed("seeds", value))
+        seeds = tuple(SPENDING["seed"].check("seeds", seed) for seed in _listed("seeds", value))
         if len(set(seeds)) < len(seeds):
             raise ValueError(f"seeds must differ from each other, got {list(seeds)}")
         return seeds

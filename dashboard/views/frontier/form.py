@@ -32,10 +32,9 @@ MODEL = Choice("model", "Model", "logistic", TITLES, "The model that every run t
 DATA = Text("data", None, r"\w[\w .-]{0,63}")  # by default, the first public data set of the model's kind
 EPSILONS = Text("epsilons", "0.25,0.5,1,2,4", r"\s*\d{1,4}(\.\d{1,6})?\s*", several=True)
 METHODS = Text("methods", f"{REFINED},{NON_PRIVATE}", r"[a-z-]{1,20}", several=True)
-_SEEDS = (1, 2, 3, 5, 8, 10, 20, 50, 100)
-SEEDS = Number("seeds", "Seeds", 5, 1, 100, text.SEEDS_HELP, _SEEDS, whole=True)
-_OWN_GRID = (MODEL, DATA, EPSILONS, METHODS, SEEDS)
-PARAMETERS: tuple[Parameter, ...] = (SWEEP, BESIDE, SCORE, UTILITY, PRESET, SIZE, *_OWN_GRID)
+SEEDS = Number("seeds", "Seeds", 5, 1, 100, text.SEEDS_HELP, (1, 2, 3, 5, 8, 10, 20, 50, 100), whole=True)
+_FORM: tuple[Parameter, ...] = (PRESET, SIZE, MODEL, DATA, EPSILONS, METHODS, SEEDS)
+PARAMETERS: tuple[Parameter, ...] = (SWEEP, BESIDE, SCORE, UTILITY, *_FORM)
 
 
 def results_choice(sweeps: Sequence[RunRow]) -> None:

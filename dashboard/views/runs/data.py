@@ -25,10 +25,11 @@ HISTORY, BUDGETS, IMPORT = "history", "budgets", "import"
 LARGEST_CONFIG = 100_000  # characters of a config: a hundred times a large sweep's, and parsed in a moment
 OWN_PROOF = "pure"  # among the accountants: the ε of a method with a privacy proof of its own
 
-_PARTS = {HISTORY: "Runs", BUDGETS: "Budgets", IMPORT: "Import"}
-PART = Choice("part", "Show", HISTORY, _PARTS, text.PART_HELP)
-_MODELS = ChainMap(TITLES, {ALL: "All models"})  # it is only read
-MODEL = Choice("model", "Model", ALL, _MODELS, "Show runs of this model only.")
+PART = Choice(
+    "part", "Show", HISTORY, {HISTORY: "Runs", BUDGETS: "Budgets", IMPORT: "Import"}, text.PART_HELP
+)
+# A ChainMap also lists models that are registered later.
+MODEL = Choice("model", "Model", ALL, ChainMap(TITLES, {ALL: "All models"}), "Show runs of this model only.")
 DATA = Text("data", ALL, r"\w[\w .,-]{0,200}")
 _STATUSES = {ALL: "Any status", **{name: name.capitalize() for name in STATUSES}}
 STATUS = Choice("status", "Status", ALL, _STATUSES, "Show runs with this status only.")
