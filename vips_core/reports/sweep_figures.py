@@ -8,28 +8,15 @@ import numpy as np
 
 from vips_core import rounding
 from vips_core.models.task import NON_PRIVATE
-from vips_core.reports.figures import (
-    BLUE,
-    DASHES,
-    GREEN,
-    HEIGHT,
-    METHOD_COLOURS,
-    METHOD_NAMES,
-    METHOD_SYMBOLS,
-    OCHRE,
-    PURPLE,
-    VERMILION,
-    Figure,
-    figure,
-    log_axis,
-    score_title,
-)
+from vips_core.reports import figures
+from vips_core.reports.figures import Figure, figure, log_axis
 from vips_core.reports.traces import Trace, axis, band, line, marked_line
 
 if TYPE_CHECKING:
     import pandas as pd
 
 SHIFT = 0.05  # largest sideways shift of a curve, in natural logs of x: 5 %
+_ACCOUNTANT_COLOURS = (figures.VERMILION, figures.BLUE, figures.GREEN, figures.PURPLE, figures.OCHRE)
 _DECADES_FOR_LOG = 1.0  # range of a score above which its axis is logarithmic
 
 
@@ -60,8 +47,8 @@ def against_batch(summary: "pd.DataFrame", score: str) -> Figure:
 
 def epsilon_against_noise(table: "pd.DataFrame") -> Figure:
     """Draw ε against the noise, from columns accountant, batch, noise_multiplier and epsilon."""
-    colours = dict(zip(table["accountant"].unique(), (VERMILION, BLUE, GREEN, PURPLE, OCHRE), strict=False))
-    dashes = dict(zip(table["batch"].unique(), DASHES, strict=False))
+    colours = dict(zip(table["accountant"].unique(), _ACCOUNTANT_COLOURS, strict=False))
+    dashes = dict(zip(table["batch"].unique(), figures.DASHES, strict=False))
     traces = [
         marked_line(
             f"{accountant}, S = {batch:,}",
@@ -86,8 +73,8 @@ def score_per_step(summary: "pd.DataFrame", score: str) -> Figure:
         part = part.sort_values("step")
         steps, mean, sd = part["step"].tolist(), part["mean"], part["sd"].fillna(0.0)
         if (sd > 0).any():
-            traces.append(band(steps, mean - sd, mean + sd, METHOD_COLOURS[method]))
-        curve = _curve(name, method, part, "step", DASHES[index % len(DASHES)])
+            traces.append(band(steps, mean - sd, mean + sd, figures.METHOD_COLOURS[method]))
+        curve = _curve(name, method, part, "step", figures.DASHES[index % len(figures.DASHES)])
         traces.append(curve | {"mode": "lines", "error_y": {"visible": False}})
     x = axis("Step", rangemode="tozero")
     return figure(traces, x, _score_axis(score, summary["mean"]))
@@ -102,7 +89,7 @@ def _with_room(drawn: Figure) -> Figure:
     """Return a figure that is taller where its legend has many names, which leave less to the curves."""
     names, layout = sum(trace.get("showlegend", True) for trace in drawn["data"]), drawn["layout"]
     legend = layout["legend"] | {"tracegroupgap": 0}
-    return drawn | {"layout": layout | {"height": HEIGHT + 16 * max(0, names - 4), "legend": legend}}
+    return drawn | {"layout": layout | {"height": figures.HEIGHT + 16 * max(0, names - 4), "legend": legend}}
 
 
 def _curves_side_by_side(summary: "pd.DataFrame", x: str) -> list[Trace]:
@@ -112,7 +99,7 @@ def _curves_side_by_side(summary: "pd.DataFrame", x: str) -> list[Trace]:
     """
     lines = sorted(_lines(summary), key=lambda line: line[1] == NON_PRIVATE)
     shifts = np.exp(np.linspace(-SHIFT, SHIFT, len(lines))) if len(lines) > 1 else [1.0]
-    dashes = {method: itertools.cycle(DASHES) for _, method, _ in lines}
+    dashes = {method: itertools.cycle(figures.DASHES) for _, method, _ in lines}
     return [
         _curve(
             name,
@@ -133,9 +120,9 @@ def _curve(name: str, method: str, part: "pd.DataFrame", x: str, dash: str) -> T
         name,
         part[x].astype(float).tolist(),
         part["mean"].tolist(),
-        METHOD_COLOURS[method],
+        figures.METHOD_COLOURS[method],
         dash,
-        METHOD_SYMBOLS[method],
+        figures.METHOD_SYMBOLS[method],
         hover=f"{name}: %{{y:.4g}}",
         error_y=spread,
     )
@@ -148,7 +135,7 @@ def _levels(summary: "pd.DataFrame", ends: list[float]) -> list[Trace]:
     """
     traces = list[Trace]()
     for method, results in summary.fillna({"sd": 0.0}).groupby("method", sort=False):
-        name, colour = METHOD_NAMES[method], METHOD_COLOURS[method]
+        name, colour = figures.METHOD_NAMES[method], figures.METHOD_COLOURS[method]
         for place, result in enumerate(results.itertuples()):
             mean, sd = float(result.mean), float(result.sd)
             if sd > 0:
@@ -160,7 +147,7 @@ def _levels(summary: "pd.DataFrame", ends: list[float]) -> list[Trace]:
 
 
 def _score_axis(score: str, values: "pd.Series") -> dict[str, Any]:
-    low, high = float(values.min()), float(values.max())
+    title, low, high = figures.score_title(score), float(values.min()), float(values.max())
     if low > 0 and math.log10(high / low) > _DECADES_FOR_LOG:
-        return log_axis(f"{score_title(score)} (log scale)", math.log10(low) - 0.1, math.log10(high) + 0.1)
-    return axis(score_title(score))
+        return log_axis(f"{title} (log scale)", math.log10(low) - 0.1, math.log10(high) + 0.1)
+    return axis(title)

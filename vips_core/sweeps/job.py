@@ -6,14 +6,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import (
-    FIRST_COMPLETED,
-    CancelledError,
-    Executor,
-    Future,
-    ProcessPoolExecutor,
-    wait,
-)
+from concurrent import futures
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from functools import partial
@@ -91,11 +84,11 @@ def run_missing(
     run = partial(cell_of_worker if cluster else run_cell, str(store.home), cells)
     # Inside the pool's code, an exception by Ctrl-C would leave locks held for ever.
     with noted_interrupts() as interrupted, places as pool:
-        waiting: dict[Future[Any], Request] = {
+        waiting: dict[futures.Future[Any], Request] = {
             pool.submit(run, request.to_mapping(), canonical(request) in kept): request for request in missing
         }
         while waiting:
-            finished, _ = wait(waiting, POLL, FIRST_COMPLETED)
+            finished, _ = futures.wait(waiting, POLL, futures.FIRST_COMPLETED)
             if interrupted.is_set():
                 raise KeyboardInterrupt
             values = [(waiting.pop(future), future.result()) for future in finished]
@@ -109,7 +102,7 @@ def run_missing(
 
 
 @contextlib.contextmanager
-def _workers(cluster: Cluster) -> Iterator[Executor]:
+def _workers(cluster: Cluster) -> Iterator[futures.Executor]:
     """Yield the checked workers of a cluster as an executor."""
     with client_of(cluster) as client:
         from distributed import KilledWorker
@@ -120,16 +113,16 @@ def _workers(cluster: Cluster) -> Iterator[Executor]:
         try:
             with client.get_executor(pure=False) as pool:
                 yield pool
-        except (KilledWorker, CancelledError):
+        except (KilledWorker, futures.CancelledError):
             raise ValueError(f"the cluster lost its scheduler or its workers; {AGAIN}") from None
 
 
 @contextlib.contextmanager
-def _pool(processes: int) -> Iterator[ProcessPoolExecutor]:
+def _pool(processes: int) -> Iterator[futures.ProcessPoolExecutor]:
     """Yield a pool of new one-thread processes, which end with this process, and at once on Ctrl-C."""
     others = set(multiprocessing.active_children())
     with set_variables(**dict.fromkeys(THREAD_VARIABLES, "1")):  # before a process starts
-        pool = ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), _start)
+        pool = futures.ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), _start)
         try:
             yield pool
         except BrokenProcessPool:

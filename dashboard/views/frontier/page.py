@@ -88,22 +88,18 @@ def _progress(run: stored.RunRow, standing: data.Standing) -> Any:
         for sentence in standing.errors:
             layout.problem(f"Some runs failed: {sentence}")
         with st.container(horizontal=True):
-            _actions(run, standing)
+            if run.status in stored.LIVE:
+                live_runs.cancel_button(run.id)
+            elif standing.done < standing.total:
+                icon, args = ":material/resume:", (run.request,)
+                st.button("Resume", key="resume", icon=icon, type="primary", on_click=form.start, args=args)
+            if standing.done:
+                stored_runs.report_buttons(run.id)
         with st.expander("Runs of each setting", expanded=standing.done < standing.total, type="compact"):
             st.caption(text.RUNS)
             with st.container(height=_TALLEST if len(standing.settings) > _ROWS else "content"):
                 text_table(text.settings_table(standing.settings))
     return bar
-
-
-def _actions(run: stored.RunRow, standing: data.Standing) -> None:
-    if run.status in stored.LIVE:
-        live_runs.cancel_button(run.id)
-    elif standing.done < standing.total:
-        icon, config = ":material/resume:", run.request
-        st.button("Resume", key="resume", icon=icon, type="primary", on_click=form.start, args=(config,))
-    if standing.done:
-        stored_runs.report_buttons(run.id)
 
 
 def _curves(curves: data.Curves, beside: Any = None) -> None:

@@ -14,19 +14,8 @@ from dashboard.views.runs.data import CHOSEN, OWN_PROOF, RunResults
 from vips_core import ACCOUNTANTS
 from vips_core.jobs.request import PLACE, SPENDING
 from vips_core.models.task import TASKS, TITLES
-from vips_core.reports.figures import (
-    BLUE,
-    DASHES,
-    GREEN,
-    GREY,
-    METHOD_NAMES,
-    NO_LEGEND,
-    PURPLE,
-    VERMILION,
-    Figure,
-    figure,
-    score_title,
-)
+from vips_core.reports import figures
+from vips_core.reports.figures import METHOD_NAMES, Figure, figure
 from vips_core.reports.traces import axis, marked_line
 from vips_core.store.budget import Budget
 from vips_core.store.ledger_chain import ROW_KINDS, LedgerRow
@@ -211,19 +200,19 @@ def ledger_rows(rows: Sequence[LedgerRow]) -> list[NarrowRow]:
 
 
 _LEAST_TIME = pd.Timedelta(minutes=10)  # least margin of the time axis: a single point has no range
-_COLOURS = (BLUE, VERMILION, GREEN, PURPLE, GREY)
+_COLOURS = (figures.BLUE, figures.VERMILION, figures.GREEN, figures.PURPLE, figures.GREY)
 
 
 def score_curves(looks: pd.DataFrame, score: str) -> Figure:
     """Draw the validation scores of runs of one model while they trained."""
     traces = []
     for index, (name, of_run) in enumerate(looks.groupby("Run", sort=False)):
-        style = _COLOURS[index % len(_COLOURS)], DASHES[index % len(DASHES)]
+        style = _COLOURS[index % len(_COLOURS)], figures.DASHES[index % len(figures.DASHES)]
         hover = f"{name}: step %{{x}}, %{{y:.4g}}"
         traces.append(
             marked_line(str(name), of_run["Step"].tolist(), of_run["Score"].tolist(), *style, hover=hover)
         )
-    return figure(traces, steps_axis("Step", looks["Step"].max()), axis(score_title(score)))
+    return figure(traces, steps_axis("Step", looks["Step"].max()), axis(figures.score_title(score)))
 
 
 def budget_over_time(budget: Budget) -> Figure:
@@ -233,10 +222,10 @@ def budget_over_time(budget: Budget) -> Figure:
         "Spent and reserved",
         [moment.isoformat() for moment in history["Time (UTC)"]],
         history["% of the cap"].tolist(),
-        BLUE,
+        figures.BLUE,
         hover="%{x}: %{y:.3g}% with run %{customdata}",
         customdata=history["Run"].tolist(),
-        line={"color": BLUE, "width": 2.5, "shape": "hv"},
+        line={"color": figures.BLUE, "width": 2.5, "shape": "hv"},
     )
     times = history["Time (UTC)"]
     margin = max(_LEAST_TIME, 0.05 * (times.max() - times.min()))
@@ -247,6 +236,6 @@ def budget_over_time(budget: Budget) -> Figure:
         axis("% of today's cap", range=[0, 115]),
         height=300,
         showlegend=False,
-        margin=NO_LEGEND,
+        margin=figures.NO_LEGEND,
     )
-    return with_level(drawn, 100, "Today's cap", VERMILION, "left")
+    return with_level(drawn, 100, "Today's cap", figures.VERMILION, "left")

@@ -69,9 +69,9 @@ def run_results(home: str, run_id: str, status: str) -> RunResults:
     result = json.loads((folder / execution.RESULT).read_text(encoding="utf-8"))
     accounts: dict[str, Account] = {}
     if (folder / execution.LEDGER).exists():
-        events = Ledger.from_json((folder / execution.LEDGER).read_text(encoding="utf-8")).events()
-        delta = store.run(run_id).request["delta"]
-        accounts = {name: accountants.account(events, delta, name) for name in ACCOUNTANTS}
+        ledger = Ledger.from_json((folder / execution.LEDGER).read_text(encoding="utf-8"))
+        delta = ledger.ideal_delta(store.run(run_id).request["delta"])
+        accounts = {name: accountants.account(ledger.events(), delta, name) for name in ACCOUNTANTS}
     elif result["epsilon"].get(OWN_PROOF) is not None:
         note = "For replacing one record, at δ = 0."
         accounts = {OWN_PROOF: Account(result["epsilon"][OWN_PROOF], note)}

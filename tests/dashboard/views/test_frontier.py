@@ -1,5 +1,7 @@
 """The Frontier page's logic, without a browser."""
 
+from concurrent.futures import Future
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -52,7 +54,7 @@ def one_core(monkeypatch):
 
     class Pool:
         def submit(self, function, *args):
-            future = job.Future()
+            future = Future()
             future.set_result(function(*args))
             return future
 
