@@ -127,8 +127,8 @@ def make(name: str, store: Store) -> None:
 
 
 def _columns(frame: pd.DataFrame) -> dict[str, list[Any]]:
-    known = frame.astype(object).where(frame.notna(), None)
-    return {str(name): known[name].tolist() for name in known}
+    columns: dict[str, list[Any]] = frame.astype(object).where(frame.notna(), None).to_dict("list")
+    return columns
 
 
 def _tell(name: str, progress: CellProgress) -> None:

@@ -50,12 +50,8 @@ def attack_figure(roc: "pd.DataFrame") -> Figure:
         high = np.interp(rates, shown[f"{FALSE}, low"], shown[f"{TRUE}, high"])
         low, high = np.maximum(low, floor), np.maximum(high, floor)
         traces.insert(0, band(rates, low, high, BLUE, 0.18, name="Interval", showlegend=True))
-    ends = (float(np.log10(floor)), 0.05)
-    return figure(
-        traces,
-        log_axis("Outsiders falsely accused (FPR)", *ends),
-        log_axis("Participants found (TPR)", *ends),
-    )
+    titles = ("Outsiders falsely accused (FPR)", "Participants found (TPR)")
+    return figure(traces, *(log_axis(title, float(np.log10(floor)), 0.05) for title in titles))
 
 
 def roc_caption(verdict: Verdict) -> str:

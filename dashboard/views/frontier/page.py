@@ -1,7 +1,6 @@
 """Frontier: the utility that each ε buys, from sweeps over ε, methods and seeds."""
 
 import dataclasses
-import functools
 import math
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
@@ -123,7 +122,7 @@ def _curves(curves: data.Curves, beside: Any = None) -> None:
         st.caption(text.smallest(score, wanted, text.seeds(curves.cells, score)))
         csv_button(table, "smallest-epsilon")
     with left, card(exhibit.title):
-        chart(utility.with_wanted(exhibit.figure, wanted), "frontier", text.CURVES_ALT, lambda: exhibit.table)
+        chart(utility.with_wanted(exhibit.figure, wanted), "frontier", text.CURVES_ALT, exhibit.table.copy)
         st.caption(exhibit.caption)
         if beside is not None:
             choice(BESIDE, as_buttons=True)
@@ -159,9 +158,8 @@ def _exhibits(slow: Callable[..., list[Any]], *args: Hashable) -> None:
     with Later() as later:
         for exhibit in later(slow, *args) or []:
             with card(exhibit.title, exhibit.caption):
-                table = functools.partial(getattr, exhibit, "table")
                 if exhibit.figure is None:
                     text_table(text.words_of_topics(exhibit.table))
-                    table_twin(exhibit.name, exhibit.title, table)
+                    table_twin(exhibit.name, exhibit.title, exhibit.table.copy)
                 else:
-                    chart(exhibit.figure, exhibit.name, exhibit.title, table)
+                    chart(exhibit.figure, exhibit.name, exhibit.title, exhibit.table.copy)

@@ -20,9 +20,8 @@ def score(name: str) -> Score:
 
 
 def bounds(cells: pd.DataFrame, score: str) -> tuple[float, float]:
-    """Return the range of a score over the runs with an ε, or over all runs if none has one."""
-    private = _private(cells, score)
-    values = private["value"] if len(private) else cells.loc[cells["score"] == score, "value"]
+    """Return the range of a score over the runs with an ε."""
+    values = _private(cells, score)["value"]
     return float(values.min()), float(values.max())
 
 
@@ -32,17 +31,14 @@ def separating(cells: pd.DataFrame, score: str) -> float:
     Candidates are the better half of the utilities that settings reach; of equal ones, the best is taken. A
     line that reaches it at no tested ε counts as different from one that does.
     """
-    sign = _sign(score)
     reached = _reached(cells, score)
     levels = sorted({level for settings in reached.values() for level in settings.values()}, reverse=True)
-    if not levels:
-        return bounds(cells, score)[sign > 0]
     better, least = levels[: len(levels) // 2 + 1], _APART * (levels[0] - levels[-1])
     # Nothing changes between two levels: the middle of two distant ones survives the slider's rounding.
     gaps = [pair for pair in zip(better, levels[1:], strict=False) if pair[0] - pair[1] >= least]
     tried = [(level + below) / 2 for level, below in gaps or [(levels[0], levels[0])]]
     different = [len({_smallest(settings, level) for settings in reached.values()}) for level in tried]
-    return sign * tried[int(np.argmax(different))]
+    return _sign(score) * tried[int(np.argmax(different))]
 
 
 def smallest_epsilon(cells: pd.DataFrame, score: str, utility: float) -> pd.DataFrame:
@@ -64,7 +60,7 @@ def smallest_epsilon(cells: pd.DataFrame, score: str, utility: float) -> pd.Data
                 "Largest ε tested": max(settings),
             }
         )
-    return pd.DataFrame(rows).astype({"Smallest ε": float}) if rows else pd.DataFrame()
+    return pd.DataFrame(rows).astype({"Smallest ε": float})
 
 
 def readable(table: pd.DataFrame) -> pd.DataFrame:
