@@ -4,10 +4,10 @@ Made from the public samples by::
 
     python -m sample_data.frontiers [paper-logistic] [paper-sbn] [paper-lda]
 
-which runs on all cores what the store in `VIPS_HOME` lacks, and writes one file for each name next to
-itself. An interrupted command continues where it stopped. The grids are those of
-`vips_core/sweeps/presets`. Scores are held out. Runs are seeded, so that they can be reproduced: their ε
-describes the noise, but protects nobody, and need not, because the data are public.
+which trains on all cores, keeps finished cells in the store of `VIPS_HOME`, and writes one file for each name
+next to itself. An interrupted command continues where it stopped. The grids are those of
+`vips_core/sweeps/presets`. Scores are held out. The data are public and the runs are seeded, so that anyone
+can reproduce them: their ε describes the noise and protects nobody.
 """
 
 import functools

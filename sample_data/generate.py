@@ -184,7 +184,7 @@ def stroke_cohort(patients: int = 12_586, features: int = 4_146, seed: int = 0) 
         personal = np.column_stack([np.ones(rows), rng.random(rows) < 0.5, np.eye(len(AGE_BANDS))[age]])
         blocks.append(sparse.csr_array(np.hstack([personal, has])))
     x = sparse.vstack(blocks, format="csr")
-    # Otherwise the random weights of the few common features would make the task easy or hard.
+    # Otherwise the random weights of the few common features would decide how hard the task is.
     weights *= RISK_SPREAD / max(float(np.std(x @ weights)), 1e-3)
     risk = x @ weights
     # The intercept at which the mean probability is the expected share.

@@ -4,10 +4,10 @@ Made from the public samples through the public names of `vips_core` by::
 
     python -m sample_data.lessons [risk] [topics] [digits]
 
-which trains on one core in about ten minutes and writes ``lessons.npz`` next to itself; with names, it
-repeats these tasks only. All runs use the refined variants at δ = 1e-5 on full batches, and all scores are
-held out. Runs are seeded, so that the file can be reproduced: their ε describes the noise, but protects
-nobody, and need not, because the data are public.
+which takes about ten minutes on one core and writes ``lessons.npz`` next to itself; given names, it trains
+only those tasks again. All runs use the refined variants at δ = 1e-5 on full batches, and all scores are held
+out. The data are public and the runs are seeded, so that anyone can reproduce the file: their ε describes the
+noise and protects nobody.
 
 | task   | data                                              | model                          |
 |--------|---------------------------------------------------|--------------------------------|

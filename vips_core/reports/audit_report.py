@@ -45,7 +45,7 @@ def attack_figure(roc: "pd.DataFrame") -> Figure:
         line("Guessing", [least, 1], [least, 1], GREY, "dot"),
     ]
     if f"{TRUE}, low" in shown:
-        # From the worst corner of both intervals for the attack to the best.
+        # From the attack's worst case within both intervals to its best.
         low = np.interp(rates, shown[f"{FALSE}, high"], shown[f"{TRUE}, low"], left=0)
         high = np.interp(rates, shown[f"{FALSE}, low"], shown[f"{TRUE}, high"])
         low, high = np.maximum(low, floor), np.maximum(high, floor)

@@ -31,7 +31,7 @@ def run_cells(request: Request, plan: Mapping[str, Any], private: bool, has_test
     if private:
         return [
             "import vips_core as vips\n",
-            "# A repetition draws fresh noise and spends budget again: it is reserved, or refused.\n"
+            "# This draws fresh noise and spends budget again, which the store reserves or refuses.\n"
             + _call("fit = vips.fit_registered", request.to_mapping())
             + 'print("ε by PLD:", fit.epsilon("pld"))\n',
         ]

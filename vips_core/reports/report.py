@@ -17,9 +17,9 @@ def html_for_run(store: Store, run_id: str) -> str:
     Parameters
     ----------
     store
-        Where it was trained.
+        Store of the run.
     run_id
-        Its name; `ValueError` where there is none of this name.
+        Name of the run; `ValueError` if it is unknown.
 
     Returns
     -------

@@ -25,7 +25,7 @@ from vips_core.store.store import Store
 if TYPE_CHECKING:
     import pandas as pd
 
-MAIN = ("pld", "rdp", "moments", "moments_paper", "strong", "basic", "gaussian", "zcdp")
+REPORTED = ("pld", "rdp", "moments", "moments_paper", "strong", "basic", "gaussian", "zcdp")
 
 
 def best_account(accounts: Mapping[str, Account]) -> tuple[float, str]:
@@ -79,7 +79,7 @@ def block_table(ledger: Ledger) -> "pd.DataFrame":
 
 @dataclass(frozen=True)
 class RunFacts:
-    """Everything on which the report of a run rests.
+    """All that the report of a run is made from.
 
     Attributes
     ----------
@@ -96,12 +96,12 @@ class RunFacts:
     budget
         Today's budget of private records; None for public ones.
     promised
-        The same under the cap in force when the run was reserved; None if it reserved nothing.
-    caps, held
-        Ledger rows that set the caps of its records, before the run and since, and the row in force when it
+        Their budget under the cap in force when the run was reserved; None if it reserved nothing.
+    caps, held_cap
+        Ledger rows that set the caps of its records, before the run and since; the one in force when the run
         was reserved.
     separations
-        Data sets from which the records were separated although they share rows, and why.
+        Sentences on data sets that share rows with the records and were separated from them: by whom and why.
     """
 
     row: RunRow
@@ -113,7 +113,7 @@ class RunFacts:
     budget: Budget | None
     promised: Budget | None = None
     caps: Sequence[LedgerRow] = ()
-    held: LedgerRow | None = None
+    held_cap: LedgerRow | None = None
     separations: Sequence[str] = ()
 
     @property
@@ -131,18 +131,13 @@ class RunFacts:
         """Whether the method is proved as a whole, without releases in a ledger."""
         return self.request.chosen_method.pure is not None
 
-    @property
-    def lost(self) -> bool:
-        """Whether the run ended before it could write its ledger."""
-        return self.ledger is None and not self.proved_as_a_whole
-
     @functools.cached_property
     def guarantee(self) -> dict[str, Any]:
         """The numbers of the guarantee, from the ledger; none without a ledger."""
         if self.ledger is None:
             return {}
         events, ideal_delta = self.ledger.events(), self.ledger.ideal_delta(self.delta)
-        accounts = {name: account(events, ideal_delta, name) for name in MAIN}
+        accounts = {name: account(events, ideal_delta, name) for name in REPORTED}
         epsilon, accountant = best_account(accounts)
         batches: Counter[tuple[float, str]] = Counter()
         for entry in self.ledger:
@@ -172,9 +167,9 @@ def gather(store: Store, run_id: str) -> RunFacts:
     Parameters
     ----------
     store
-        Where it was trained.
+        Store of the run.
     run_id
-        Its name; `ValueError` where there is none of this name.
+        Name of the run; `ValueError` if it is unknown.
 
     Returns
     -------
@@ -199,7 +194,7 @@ def gather(store: Store, run_id: str) -> RunFacts:
         budget=budget.state(rows) if data.private else None,
         promised=None if held is None else budget.state(under_that_cap),
         caps=budget.caps_of_run(rows, run_id),
-        held=held,
+        held_cap=held,
         separations=pools.separations(rows),
     )
 

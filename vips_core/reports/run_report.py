@@ -110,7 +110,7 @@ def _cap_table(facts: RunFacts) -> "pd.DataFrame":
             "δ": rounding.brief(row.content["delta"]),
             "by": row.content.get("by"),
             "why": row.content.get("reason") or None,
-            "held": "yes" if row == facts.held else "",
+            "held": "yes" if row == facts.held_cap else "",
         }
         for row in facts.caps
     )

@@ -86,14 +86,14 @@ def _lines(summary: "pd.DataFrame") -> list[tuple[str, str, "pd.DataFrame"]]:
 
 
 def _with_room(drawn: Figure) -> Figure:
-    """Return a figure that is taller where its legend has many names, which leave less to the curves."""
+    """Make a figure taller for a long legend, so that its curves keep their height."""
     names, layout = sum(trace.get("showlegend", True) for trace in drawn["data"]), drawn["layout"]
     legend = layout["legend"] | {"tracegroupgap": 0}
     return drawn | {"layout": layout | {"height": figures.HEIGHT + 16 * max(0, names - 4), "legend": legend}}
 
 
 def _curves_side_by_side(summary: "pd.DataFrame", x: str) -> list[Trace]:
-    """Return curves that are moved sideways by up to 5 %, so that bars at the same place can be told apart.
+    """Return the curves, shifted sideways by up to 5 % so that bars at the same place do not overlap.
 
     Curves of one method share its colour and differ by their dashes; those without privacy are dashed.
     """

@@ -120,7 +120,7 @@ def line_names(cells: "pd.DataFrame", x: str) -> "pd.Series":
     Returns
     -------
     pandas.Series
-        One name for each row; different settings are never one point of a line.
+        One name for each row. No two settings share a point of a line.
     """
     names = cells["series"].map(lambda name: METHOD_NAMES.get(name, name))
     on_the_axis = "batch" if x == "expected_batch" else x
@@ -131,7 +131,7 @@ def line_names(cells: "pd.DataFrame", x: str) -> "pd.Series":
         several = cells.groupby("series")[column].transform("nunique") > 1
         points = cells.groupby(["series", column], dropna=False)[x].transform("nunique")
         mixed = cells.groupby(["series", x], dropna=False)[column].transform("nunique") > 1
-        # Where x follows from the column, one line through all of them says it best.
+        # Where x follows from this column, one line through all its values is clearest.
         follows = ~(mixed | (points > 1)).groupby(cells["series"]).transform("any")
         symbol = options[column].symbol or column
         names = names.where(~(several & ~follows), names + _settings(symbol, cells[column]))
@@ -169,7 +169,7 @@ def scores_against(x: str, sweep: Sweep, cells: "pd.DataFrame") -> list[Exhibit]
     exhibits = []
     for score, of_score in named.groupby("score", sort=False):
         summary = results.summarise(of_score, ["line", "method", column])
-        sentences = [BARS.format(seeds=_seeds(summary)), APART, SAME_TEST]
+        sentences = [BARS.format(seeds=number_of_seeds(summary)), APART, SAME_TEST]
         sentences += [CLAIMED] if x == "epsilon" else []
         sentences += [
             REPLACED.format(method=METHODS[name].label)
@@ -183,17 +183,18 @@ def scores_against(x: str, sweep: Sweep, cells: "pd.DataFrame") -> list[Exhibit]
     return exhibits
 
 
-def after_steps(sweep: Sweep, looks: "pd.DataFrame") -> list[Exhibit]:
-    """Return the followed score after each step, from looks as `results.traces` has them; none without."""
-    if looks.empty:
+def after_steps(sweep: Sweep, evaluations: "pd.DataFrame") -> list[Exhibit]:
+    """Return the validation score after each step, given `results.traces`; nothing without evaluations."""
+    if evaluations.empty:
         return []
     task = TASKS[sweep.model]
     score = task.validation_score
-    summary = results.summarise(looks.assign(line=looks["series"]), ["line", "method", "step"])
+    summary = results.summarise(evaluations.assign(line=evaluations["series"]), ["line", "method", "step"])
     title = f"Held-out {score} after each step{_compare(sweep, 'steps')}"
+    bars = BARS.format(seeds=number_of_seeds(summary))
     caption = (
-        f"{BARS.format(seeds=_seeds(summary))} On {task.validation_records_named}, so the last points "
-        "can differ slightly from the scores. Steps of different methods may use batches of different sizes."
+        f"{bars} On {task.validation_records_named}, so the last points can differ slightly from the scores. "
+        "Steps of different methods may use batches of different sizes."
     )
     return [Exhibit("steps", title, caption, sweep_figures.score_per_step(summary, score), summary)]
 
@@ -223,7 +224,8 @@ def _settings(symbol: str, values: "pd.Series") -> "pd.Series":
     )
 
 
-def _seeds(summary: "pd.DataFrame") -> str:
+def number_of_seeds(summary: "pd.DataFrame") -> str:
+    """Return the number of seeds in the settings of an exhibit's table, as a number or a range."""
     low, high = int(summary["seeds"].min()), int(summary["seeds"].max())
     return str(low) if low == high else f"{low} to {high}"
 

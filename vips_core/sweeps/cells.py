@@ -1,7 +1,7 @@
 """Cells of sweeps: one demonstration run each, kept under a hash so that none is ever run twice.
 
-The hash covers the request, the code, the samples and the packages. It is generous rather than clever:
-a change that could not matter costs time, a change that was overlooked would cost truth.
+The hash covers the request, the code, the samples and the packages. In doubt, a cell runs again: an
+unnecessary run costs time, but a stale result would be wrong.
 """
 
 import functools

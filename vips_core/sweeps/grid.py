@@ -13,7 +13,7 @@ from vips_core.jobs.request import SPENDING, Request
 from vips_core.models.task import METHODS, TASKS
 from vips_core.toml import read_toml, to_toml
 
-LARGEST = 10_000  # cells of one sweep: a typing error must not queue weeks of work
+LARGEST = 10_000  # cells of one sweep: a typo must not queue weeks of work
 FIGURES = ("epsilon", "batch", "steps", "topics", "accounting")
 Size = Literal["quick", "full"]
 SIZES: tuple[Size, ...] = ("quick", "full")  # minutes, or the paper's grids

@@ -82,7 +82,7 @@ def run_missing(
         return progress()
     places = _workers(cluster) if cluster else _pool(min(_cores(), len(missing)))
     run = partial(cell_of_worker if cluster else run_cell, str(store.home), cells)
-    # Inside the pool's code, an exception by Ctrl-C would leave locks held for ever.
+    # An exception from Ctrl-C inside the pool's code would leave its locks held for ever.
     with noted_interrupts() as interrupted, places as pool:
         waiting: dict[futures.Future[Any], Request] = {
             pool.submit(run, request.to_mapping(), canonical(request) in kept): request for request in missing

@@ -119,7 +119,7 @@ def _curves(curves: data.Curves, beside: Any = None) -> None:
         wanted = _utility_to_reach(curves, score)
         table = utility.smallest_epsilon(curves.cells, score, wanted)
         text_table(utility.readable(table))
-        st.caption(text.smallest(score, wanted, text.seeds(curves.cells, score)))
+        st.caption(text.smallest(score, wanted, exhibit.table))
         csv_button(table, "smallest-epsilon")
     with left, card(exhibit.title):
         chart(utility.with_wanted(exhibit.figure, wanted), "frontier", text.CURVES_ALT, exhibit.table.copy)

@@ -11,7 +11,7 @@ from vips_core.reports import traces
 from vips_core.reports.figures import GREY, Figure
 
 SHARE = 0.9  # share of runs that have to reach a utility
-_APART = 0.005  # share of the range of utilities below which two of them look alike on the slider
+_LEAST_GAP = 0.005  # share of the range of utilities below which two of them look alike on the slider
 
 
 def score(name: str) -> Score:
@@ -26,15 +26,15 @@ def bounds(cells: pd.DataFrame, score: str) -> tuple[float, float]:
 
 
 def separating(cells: pd.DataFrame, score: str) -> float:
-    """Return a utility to begin with: the good one at which the lines need the most different ε.
+    """Return the slider's first utility: the one at which the lines need the most different ε.
 
-    Candidates are the better half of the utilities that settings reach; of equal ones, the best is taken. A
-    line that reaches it at no tested ε counts as different from one that does.
+    Candidates are the better half of the utilities that settings reach; ties go to the best. A line that
+    never reaches the utility counts as different from one that does.
     """
     reached = _reached(cells, score)
     levels = sorted({level for settings in reached.values() for level in settings.values()}, reverse=True)
-    better, least = levels[: len(levels) // 2 + 1], _APART * (levels[0] - levels[-1])
-    # Nothing changes between two levels: the middle of two distant ones survives the slider's rounding.
+    better, least = levels[: len(levels) // 2 + 1], _LEAST_GAP * (levels[0] - levels[-1])
+    # Nothing changes between two levels, and the midpoint of distant ones survives the slider's rounding.
     gaps = [pair for pair in zip(better, levels[1:], strict=False) if pair[0] - pair[1] >= least]
     tried = [(level + below) / 2 for level, below in gaps or [(levels[0], levels[0])]]
     different = [len({_smallest(settings, level) for settings in reached.values()}) for level in tried]
@@ -44,7 +44,7 @@ def separating(cells: pd.DataFrame, score: str) -> float:
 def smallest_epsilon(cells: pd.DataFrame, score: str, utility: float) -> pd.DataFrame:
     """Return for each line the smallest tested ε at which 90% of runs reach a utility.
 
-    They must also do so at every larger tested ε: one lucky setting is no result.
+    They must also reach it at every larger tested ε: one lucky setting is no result.
     """
     private, sign = _private(cells, score), _sign(score)
     rows = []

@@ -203,16 +203,16 @@ _LEAST_TIME = pd.Timedelta(minutes=10)  # least margin of the time axis: a singl
 _COLOURS = (figures.BLUE, figures.VERMILION, figures.GREEN, figures.PURPLE, figures.GREY)
 
 
-def score_curves(looks: pd.DataFrame, score: str) -> Figure:
+def score_curves(evaluations: pd.DataFrame, score: str) -> Figure:
     """Draw the validation scores of runs of one model while they trained."""
     traces = []
-    for index, (name, of_run) in enumerate(looks.groupby("Run", sort=False)):
+    for index, (name, of_run) in enumerate(evaluations.groupby("Run", sort=False)):
         style = _COLOURS[index % len(_COLOURS)], figures.DASHES[index % len(figures.DASHES)]
         hover = f"{name}: step %{{x}}, %{{y:.4g}}"
         traces.append(
             marked_line(str(name), of_run["Step"].tolist(), of_run["Score"].tolist(), *style, hover=hover)
         )
-    return figure(traces, steps_axis("Step", looks["Step"].max()), axis(figures.score_title(score)))
+    return figure(traces, steps_axis("Step", evaluations["Step"].max()), axis(figures.score_title(score)))
 
 
 def budget_over_time(budget: Budget) -> Figure:

@@ -52,4 +52,4 @@ def config(asked: Request | Sweep) -> str:
 
 def verdict(wrong: Sequence[str], rows: int) -> str:
     """Report the result of verifying the ledger."""
-    return " ".join(wrong) or f"The ledger is intact: all {rows:,} rows are present and follow each other."
+    return " ".join(wrong) or f"The ledger is intact: all {rows:,} rows are present and in sequence."
