@@ -167,11 +167,9 @@ def stroke_cohort(patients: int = 12_586, features: int = 4_146, seed: int = 0) 
     group = rng.integers(COMORBIDITY_GROUPS, size=recorded)
     loading = rng.gamma(4.0, 0.2, size=recorded)
 
-    weights = np.zeros(features)
-    weights[1] = 0.2
-    weights[2 : 2 + len(AGE_BANDS)] = np.linspace(-0.8, 0.8, len(AGE_BANDS))
     relevant = rng.random(recorded) < 0.1
-    weights[2 + len(AGE_BANDS) :] = relevant * rng.normal(0.05, 0.42, size=recorded)
+    effects = relevant * rng.normal(0.05, 0.42, size=recorded)
+    weights = np.concatenate([[0.0, 0.2], np.linspace(-0.8, 0.8, len(AGE_BANDS)), effects])
 
     blocks = []
     for start in range(0, patients, PATIENT_CHUNK):

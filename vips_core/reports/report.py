@@ -6,8 +6,6 @@ from vips_core.reports import audit_report, bundle, run_report, sweep_report
 from vips_core.store.rows import AUDIT, FIT, SWEEP
 from vips_core.store.store import Store
 
-__all__ = ["REFUSED", "html_for_run", "write_run", "zip_for_run"]
-
 REFUSED = "no report may be written"
 
 

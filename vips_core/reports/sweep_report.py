@@ -208,9 +208,8 @@ def side_by_side(sweep: Sweep, store: Store) -> list[Exhibit]:
         if arrays is not None:
             fits[grid.label or METHOD_NAMES[request.method]] = arrays
     charts = TASKS[sweep.model].side_by_side(fits, store.load(sweep.data).train)
-    return [
-        replace(exhibit, title=exhibit.title + _compare(sweep, "topics")) for exhibit in exhibits_of(charts)
-    ]
+    compare = _compare(sweep, "topics")
+    return [replace(exhibit, title=exhibit.title + compare) for exhibit in exhibits_of(charts)]
 
 
 def _epsilon(accountant: str, records: int, batch: int, noise: float, delta: float) -> float | None:

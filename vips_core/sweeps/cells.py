@@ -134,11 +134,8 @@ class Cells:
     def finished(self, request: Request, keep: bool) -> bool:
         """Return whether the cell is complete; a failed cell is tried again."""
         content = self.read(request)
-        return (
-            content is not None
-            and content["error"] is None
-            and (not keep or self.path(request).with_suffix(".npz").exists())
-        )
+        scored = content is not None and content["error"] is None
+        return scored and (not keep or self.path(request).with_suffix(".npz").exists())
 
 
 def cells_of(sweep: Sweep, store: Store) -> Cells:

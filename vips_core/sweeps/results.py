@@ -12,8 +12,6 @@ from vips_core.sweeps.grid import Sweep, canonical
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["failures", "frame", "ledgers", "summarise", "traces"]
-
 CONFIDENCE = 0.95  # of the interval of a mean over seeds
 _OFTEN_MISSING = ("epsilon", "epsilon_pld", "epsilon_moments", "batch", "noise_multiplier", "epochs", "delta")
 

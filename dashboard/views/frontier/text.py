@@ -63,10 +63,10 @@ def settings_table(settings: pd.DataFrame) -> pd.DataFrame:
 def smallest(name: str, utility: float, curves: pd.DataFrame) -> str:
     """Explain the table of smallest ε, given the numbers behind the curves."""
     bound = "at least" if score(name).larger_is_better else "at most"
+    goal = f"a held-out {name} of {bound} {signed(utility)}"
     return (
-        f"Smallest tested ε at which {SHARE:.0%} of runs reach a held-out {name} of {bound} {signed(utility)}"
-        f", there and at every larger ε. Each setting has {number_of_seeds(curves)} seeds; with fewer than 10, "
-        "all runs must reach it."
+        f"Smallest tested ε at which {SHARE:.0%} of runs reach {goal}, there and at every larger ε. Each "
+        f"setting has {number_of_seeds(curves)} seeds; with fewer than 10, all runs must reach it."
     )
 
 

@@ -18,8 +18,6 @@ from vips_core.jobs.request import Request
 from vips_core.models.task import TASKS
 from vips_core.store.rows import AUDIT, FIT, SWEEP, RunRow
 
-_REDRAW = 3.0  # seconds between two redraws for live runs: a table that jumps more often is unreadable
-
 
 def filters(runs: Sequence[RunRow]) -> list[RunRow]:
     """Show the filters and return the runs that match."""
@@ -190,8 +188,3 @@ def _scores(fits: Sequence[RunRow], results: charts.Results) -> None:
             chart(charts.score_curves(evaluations, score), f"curves-{model}", alt, evaluations.copy)
     if not any_scores:
         st.markdown(text.NO_SCORES)
-
-
-def wait(runs: Sequence[RunRow]) -> None:
-    """Follow live runs, and redraw the page when they progress."""
-    live_runs.follow(runs, read=stored.store().runs, redraw=_REDRAW)
