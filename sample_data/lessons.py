@@ -188,9 +188,7 @@ def _paired(reference: Array, topic_words: Array) -> tuple[Array, Array]:
 
 def main() -> None:
     """Train the tasks named on the command line, or all, and write the file."""
-    wanted = sys.argv[1:] or list(TASKS)
-    for name in wanted:
-        validate.one_of("task", name, TASKS)
+    wanted = [validate.one_of("task", name, TASKS) for name in sys.argv[1:]] or list(TASKS)
     arrays: dict[str, Any] = {} if set(wanted) == set(TASKS) else load_arrays(FILE)
     for name in wanted:
         fits, results = TASKS[name]()

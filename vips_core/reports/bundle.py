@@ -154,12 +154,8 @@ def repetition_files(cells: list[str], about: str) -> Files:
 
 def write(files: Files, path: Path) -> None:
     """Write into a folder, or into a file ending in .zip."""
-    if path.suffix == ".zip":
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(zipped(files))
-        return
-    for name, content in _publishable(files).items():
-        target = path / name
+    unpacked = {path / name: content for name, content in _publishable(files).items()}
+    for target, content in ({path: zipped(files)} if path.suffix == ".zip" else unpacked).items():
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(content)
 

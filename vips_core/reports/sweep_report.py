@@ -265,13 +265,12 @@ def _html(sweep: Sweep, store: Store, exhibits: Sequence[Exhibit], summary: "pd.
     failed = [request.to_mapping() | {"error": error} for request, error in results.failures(sweep, store)]
     if summary is not None:
         summary = summary.rename(columns=_SUMMARY).dropna(axis="columns", how="all")
-    methods = [METHODS[name] for name in sorted({request.method for request in requests})]
     return page.render(
         "sweep.html.j2",
         title=sweep.title or f"Sweep of {sweep.model} on {sweep.data}",
         sweep=sweep,
         task=TASKS[sweep.model],
-        pure_methods=sorted(method.label for method in methods if method.pure is not None),
+        pure_methods=sorted({METHODS[r.method].label for r in requests if METHODS[r.method].pure}),
         exhibits=exhibits,
         cells=len(requests),
         finished=sum(finished_cells.finished(request, keep=False) for request in requests),

@@ -1,5 +1,6 @@
 """The definition of a sweep: grids of requests with seeds, from a config file or a shipped preset."""
 
+import functools
 import itertools
 import json
 import math
@@ -45,9 +46,8 @@ class Grid:
     def requests(self, model: str, data: str) -> Iterator[Request]:
         """Return each cell once, in order."""
         seen = set()
-        names = list(self.options)
         for values in itertools.product(*self.options.values()):
-            table = dict(zip(names, values, strict=True)) | {"model": model, "data": data}
+            table = dict(zip(self.options, values, strict=True)) | {"model": model, "data": data}
             method = METHODS.get(str(table.get("method")))
             for name in method.ignored_options if method else ():  # refused otherwise
                 table.pop(name, None)
@@ -82,15 +82,16 @@ class Sweep:
 
     def cells(self) -> list[Request]:
         """Return every cell of every grid once: complete requests with seeds."""
-        return list({canonical(request): request for _, request in self.requests()}.values())
+        return list({canonical(request): request for _, request in self.requests}.values())
 
     def kept(self) -> set[str]:
         """Return the canonical texts of the cells that keep their parameters."""
-        return {canonical(request) for grid, request in self.requests() if grid.keep}
+        return {canonical(request) for grid, request in self.requests if grid.keep}
 
-    def requests(self) -> Iterator[tuple[Grid, Request]]:
-        """Yield the cells of each grid, with the grid."""
-        return ((grid, request) for grid in self.grids for request in grid.requests(self.model, self.data))
+    @functools.cached_property
+    def requests(self) -> list[tuple[Grid, Request]]:
+        """The cells of each grid, with the grid; made and checked once."""
+        return [(grid, request) for grid in self.grids for request in grid.requests(self.model, self.data)]
 
     def to_mapping(self) -> dict[str, Any]:
         """Return the sweep as a table, as it stands in a config file."""

@@ -80,7 +80,7 @@ def run_missing(
     stop = False
     if show(progress()) is True or not missing:
         return progress()
-    places = _workers(cluster) if cluster else _pool(min(_cores(), len(missing)))
+    places = _workers(cluster) if cluster else _pool(len(missing))
     run = partial(cell_of_worker if cluster else run_cell, str(store.home), cells)
     # An exception from Ctrl-C inside the pool's code would leave its locks held for ever.
     with noted_interrupts() as interrupted, places as pool:
@@ -118,11 +118,15 @@ def _workers(cluster: Cluster) -> Iterator[futures.Executor]:
 
 
 @contextlib.contextmanager
-def _pool(processes: int) -> Iterator[futures.ProcessPoolExecutor]:
-    """Yield a pool of new one-thread processes, which end with this process, and at once on Ctrl-C."""
+def _pool(most: int) -> Iterator[futures.ProcessPoolExecutor]:
+    """Yield a pool of at most so many new one-thread processes, one for each core.
+
+    They end with this process, and at once on Ctrl-C.
+    """
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     others = set(multiprocessing.active_children())
     with set_variables(**dict.fromkeys(THREAD_VARIABLES, "1")):  # before a process starts
-        pool = futures.ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), _start)
+        pool = futures.ProcessPoolExecutor(min(cores, most), multiprocessing.get_context("spawn"), _start)
         try:
             yield pool
         except BrokenProcessPool:
@@ -147,10 +151,6 @@ def _end_with_parent() -> None:
     if parent is not None:
         parent.join()
         os._exit(1)
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def submit_sweep(store: Store, table: Mapping[str, Any], *, held: bool = False) -> str:

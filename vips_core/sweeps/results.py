@@ -148,7 +148,7 @@ def _known_cells(sweep: Sweep, store: Store) -> Iterator[_KnownCell]:
     """Yield the cells that were run, each once per series."""
     cells = cells_of(sweep, store)
     known: dict[tuple[str, str], _KnownCell] = {}
-    for grid, request in sweep.requests():
+    for grid, request in sweep.requests:
         content, key = cells.read(request), (grid.label, canonical(request))
         if content is not None:
             kept = grid.keep or (key in known and known[key].kept)

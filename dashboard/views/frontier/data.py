@@ -94,8 +94,7 @@ def shipped_exhibits(name: str) -> list[Exhibit]:
 
 def shipped_beside(run: RunRow) -> Frontier | None:
     """Return the shipped results on the data of a sweep, or None if there are none."""
-    name = frontiers.ON_DATA.get(run.data)
-    return None if name is None else shipped(name)
+    return shipped(frontiers.ON_DATA[run.data]) if run.data in frontiers.ON_DATA else None
 
 
 def _progress(run: RunRow) -> tuple[str, str, str, int]:
@@ -114,7 +113,7 @@ def standing(run: RunRow, beside: bool) -> Standing:
             "setting": _setting(request),
             "done": cells.finished(request, keep=False),
         }
-        for grid, request in sweep.requests()
+        for grid, request in sweep.requests
     )
     once = asked.drop_duplicates("cell")  # grids may share a cell
     settings = asked.drop_duplicates(["line", "cell"]).groupby(["line", "setting"], sort=False)["done"]

@@ -23,6 +23,8 @@ from vips_core.store.rows import AUDIT, DONE, FIT, SWEEP, RunRow
 
 Results = Mapping[str, RunResults | None]  # by run; None while they are computed
 
+_LEAST_TIME = pd.Timedelta(minutes=10)  # least margin of the time axis: a single point has no range
+_COLOURS = (figures.BLUE, figures.VERMILION, figures.GREEN, figures.PURPLE, figures.GREY)
 _ACCOUNT_LABELS = {name: item.label for name, item in ACCOUNTANTS.items()} | {OWN_PROOF: "Its own proof"}
 
 
@@ -197,10 +199,6 @@ def ledger_rows(rows: Sequence[LedgerRow]) -> list[NarrowRow]:
         )
         for line in ledger_table(rows).to_dict("records")
     ]
-
-
-_LEAST_TIME = pd.Timedelta(minutes=10)  # least margin of the time axis: a single point has no range
-_COLOURS = (figures.BLUE, figures.VERMILION, figures.GREEN, figures.PURPLE, figures.GREY)
 
 
 def score_curves(evaluations: pd.DataFrame, score: str) -> Figure:
