@@ -29,8 +29,8 @@ CAP_CAPTION = (
 )
 CAPS_CAPTION = "All caps, newest first. A run's report states the cap in force when the run was reserved."
 ADAPTIVITY = (
-    "Runs are chosen adaptively, so a privacy filter enforces the cap. It charges more than the same releases "
-    "would cost if planned as a whole. The difference is the price of adaptivity."
+    "Runs are chosen adaptively, so a privacy filter enforces the cap. It charges more than the same "
+    "releases would cost if planned as a whole. The difference is the price of adaptivity."
 )
 REASON_HELP = "Required for a higher cap, for any change after a run, and for δ above 1/(10·N)."
 SEPARATION_CAPTION = (
