@@ -1,4 +1,4 @@
-"""What reports show, each with its caption and a table of the same numbers; and the exhibits of a run."""
+"""Exhibits of reports: figures and tables with their captions; and the exhibits of one run."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,13 +30,13 @@ class Exhibit:
     Attributes
     ----------
     name
-        Name of its files.
+        Stem of its file's name.
     title, caption
-        Above and below it.
+        Shown above and below it.
     figure
         Plotly figure, None for a table alone.
     table
-        The numbers.
+        The numbers in the figure.
     score
         Name of the score that it shows, if any.
     """
@@ -50,7 +50,7 @@ class Exhibit:
 
 
 def exhibits_of(charts: Sequence[Chart]) -> list[Exhibit]:
-    """Draw what a task has to show."""
+    """Return a task's charts as exhibits, drawn."""
     return [
         Exhibit(item.name, item.title, item.caption, DRAWINGS[item.drawn_as](item.table), item.table)
         for item in charts

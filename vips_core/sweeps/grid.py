@@ -26,16 +26,18 @@ _GRID_KEYS = ("label", "keep", "seeds")
 
 @dataclass(frozen=True)
 class Grid:
-    """All combinations of some values, each with every seed.
+    """All combinations of the given values, each with every seed.
 
     Attributes
     ----------
     label
         Name of its results in figures and tables; the method's name where it is empty.
     keep
-        Whether parameters are kept, for figures that look into single fits.
+        Whether parameters are kept, for figures that show single fits.
+    seeds
+        Each combination is trained once with each.
     options
-        Name of a request's option to the values that it takes.
+        The values of each option of a request, by name.
     """
 
     label: str

@@ -29,7 +29,7 @@ def filters(runs: Sequence[RunRow]) -> list[RunRow]:
 
 
 def chosen(runs: Sequence[RunRow]) -> list[RunRow]:
-    """Return the runs that the address names, with a complaint for each unknown one."""
+    """Return the runs that the address names, and complain about each unknown one."""
     known = {run.id: run for run in runs}
     names = _chosen_names()
     for name in names:
