@@ -1,7 +1,7 @@
 """Small real data sets with their loaders; `generate` makes larger ones with known truth. See README.md."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -27,73 +27,54 @@ FOLDER = Path(__file__).parent
 _DIGITS = {"mnist": "train", "mnist-test": "test"}  # prefixes of the arrays, by name
 NAMES = ("sotu", "nhanes-stroke", *_DIGITS)
 
-_YES_NO = (0.0, 1.0)  # the questionnaire's answers
-NHANES_RANGES = {
-    "age": (20.0, 80.0),  # only adults from 20 are asked; 80 stands for 80 and over
-    "male": _YES_NO,
-    "race Black": _YES_NO,
-    "race Asian": _YES_NO,
-    "race Mexican American": _YES_NO,
-    "race other Hispanic": _YES_NO,
-    "race other": _YES_NO,
-    "income to poverty ratio": (0.0, 5.0),  # 5 stands for 5 and over
-    "college": _YES_NO,
-    "systolic pressure": (80.0, 220.0),  # from shock to hypertensive crisis
-    "diastolic pressure": (40.0, 130.0),  # likewise
-    "pulse": (40.0, 140.0),  # a resting heart
-    "body mass index": (15.0, 60.0),  # from severe thinness to far above class III obesity
-    "total cholesterol": (80.0, 400.0),  # the range of common laboratory charts
-    "HDL cholesterol": (15.0, 120.0),  # likewise
-    "glycohaemoglobin": (4.0, 14.0),  # the range of common bedside analysers
-    "diabetes": _YES_NO,  # 0.5 for borderline
-    "insulin": _YES_NO,
-    "heart attack": _YES_NO,
-    "smoked 100 cigarettes": _YES_NO,
-    "smokes now": _YES_NO,
-    "blood lead": (0.0, 5.0),  # up to the reference level for action
-    "vigorous recreation": _YES_NO,
-    "moderate recreation": _YES_NO,
-    "minutes sedentary": (0.0, 1320.0),  # per day; the largest accepted answer
-    "hours of sleep": (2.0, 14.0),  # the lowest and highest accepted answer
-    "difficulty walking": _YES_NO,
-    "arthritis": _YES_NO,
+
+class _Predictor(NamedTuple):
+    """A column of the NHANES table: its public range, by default that of yes and no, and its unit.
+
+    By the survey's design, some answers can be refused and some measurements can fail. The unit is empty
+    where there is none or the name includes it.
+    """
+
+    low: float = 0.0
+    high: float = 1.0
+    may_be_missing: bool = False
+    unit: str = ""
+
+
+_PREDICTORS = {
+    "age": _Predictor(20.0, 80.0, unit="years"),  # only adults from 20 are asked; 80 stands for 80 and over
+    "male": _Predictor(),
+    "race Black": _Predictor(),
+    "race Asian": _Predictor(),
+    "race Mexican American": _Predictor(),
+    "race other Hispanic": _Predictor(),
+    "race other": _Predictor(),
+    "income to poverty ratio": _Predictor(0.0, 5.0, True),  # 5 stands for 5 and over
+    "college": _Predictor(),
+    "systolic pressure": _Predictor(80.0, 220.0, True, "mmHg"),  # from shock to hypertensive crisis
+    "diastolic pressure": _Predictor(40.0, 130.0, True, "mmHg"),  # likewise
+    "pulse": _Predictor(40.0, 140.0, True, "per minute"),  # a resting heart
+    "body mass index": _Predictor(15.0, 60.0, True, "kg/m²"),  # severe thinness to class III obesity
+    "total cholesterol": _Predictor(80.0, 400.0, True, "mg/dl"),  # the range of common laboratory charts
+    "HDL cholesterol": _Predictor(15.0, 120.0, True, "mg/dl"),  # likewise
+    "glycohaemoglobin": _Predictor(4.0, 14.0, True, "%"),  # the range of common bedside analysers
+    "diabetes": _Predictor(may_be_missing=True),  # 0.5 for borderline
+    "insulin": _Predictor(may_be_missing=True),
+    "heart attack": _Predictor(may_be_missing=True),
+    "smoked 100 cigarettes": _Predictor(),
+    "smokes now": _Predictor(),
+    "blood lead": _Predictor(0.0, 5.0, True, "µg/dl"),  # up to the reference level for action
+    "vigorous recreation": _Predictor(),
+    "moderate recreation": _Predictor(),
+    "minutes sedentary": _Predictor(0.0, 1320.0, True),  # per day; the largest accepted answer
+    "hours of sleep": _Predictor(2.0, 14.0, True),  # the lowest and highest accepted answer
+    "difficulty walking": _Predictor(may_be_missing=True),
+    "arthritis": _Predictor(may_be_missing=True),
 }
-# Units of predictors whose names do not include them.
-UNITS = {
-    "nhanes-stroke": {
-        "age": "years",
-        "systolic pressure": "mmHg",
-        "diastolic pressure": "mmHg",
-        "pulse": "per minute",
-        "body mass index": "kg/m²",
-        "total cholesterol": "mg/dl",
-        "HDL cholesterol": "mg/dl",
-        "glycohaemoglobin": "%",
-        "blood lead": "µg/dl",
-    }
-}
-# By the survey's design, these answers can be refused and these measurements can fail.
-NHANES_MAY_BE_MISSING = frozenset(
-    {
-        "income to poverty ratio",
-        "systolic pressure",
-        "diastolic pressure",
-        "pulse",
-        "body mass index",
-        "total cholesterol",
-        "HDL cholesterol",
-        "glycohaemoglobin",
-        "diabetes",
-        "insulin",
-        "heart attack",
-        "blood lead",
-        "minutes sedentary",
-        "hours of sleep",
-        "difficulty walking",
-        "arthritis",
-    }
-)
-# Norm of the intercept and all predictors at their largest; at most one of the five races can be 1.
+NHANES_RANGES = {name: (known.low, known.high) for name, known in _PREDICTORS.items()}
+NHANES_MAY_BE_MISSING = frozenset(name for name, known in _PREDICTORS.items() if known.may_be_missing)
+UNITS = {"nhanes-stroke": {name: known.unit for name, known in _PREDICTORS.items() if known.unit}}
+# Norm of the intercept and all predictors at their largest; only one of the five races can be 1.
 NHANES_NORM_BOUND = (1 + len(NHANES_RANGES) - 4) ** 0.5
 
 

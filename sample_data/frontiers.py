@@ -4,10 +4,10 @@ Made from the public samples by::
 
     python -m sample_data.frontiers [paper-logistic] [paper-sbn] [paper-lda]
 
-which runs on all cores what the store in `VIPS_HOME` lacks, and writes one file for each name next to
-itself. An interrupted command continues where it stopped. The grids are those of
-`vips_core/sweeps/presets`. Scores are held out. Runs are seeded, so that they can be reproduced: their ε
-describes the noise, but protects nobody, and need not, because the data are public.
+which trains on all cores, keeps finished cells in the store of `VIPS_HOME`, and writes one file for each name
+next to itself. An interrupted command continues where it stopped. The grids are those of
+`vips_core/sweeps/presets`. Scores are held out. The data are public and the runs are seeded, so that anyone
+can reproduce them: their ε describes the noise and protects nobody.
 """
 
 import functools
@@ -127,8 +127,8 @@ def make(name: str, store: Store) -> None:
 
 
 def _columns(frame: pd.DataFrame) -> dict[str, list[Any]]:
-    known = frame.astype(object).where(frame.notna(), None)
-    return {str(name): known[name].tolist() for name in known}
+    columns: dict[str, list[Any]] = frame.astype(object).where(frame.notna(), None).to_dict("list")
+    return columns
 
 
 def _tell(name: str, progress: CellProgress) -> None:

@@ -11,9 +11,8 @@ from scipy.special import expit
 import sample_data
 from sample_data.themes import THEMES
 from vips_core import validate
+from vips_core.kernels import Array
 from vips_core.records import Documents, Images, Table
-
-FloatArray = NDArray[np.float64]
 
 TOPIC_CONCENTRATION = 0.1  # Dirichlet parameter per topic: a document has few topics
 THEME_MASS = 0.6  # share of a topic's words from its theme; the rest are common words
@@ -46,13 +45,10 @@ class Topics:
         The one or two themes of each topic.
     word_probabilities
         Array of (topics, words), whose rows sum to 1.
-    concentration
-        Dirichlet parameter of the topics in a document, per topic.
     """
 
     names: tuple[str, ...]
-    word_probabilities: FloatArray
-    concentration: float
+    word_probabilities: Array
 
 
 def corpus(
@@ -133,10 +129,10 @@ def _topics(topics: int, vocabulary_size: int, rng: np.random.Generator) -> tupl
             words = THEMES[name][place :: len(names)]
             weight = 1.0 / (5.0 + np.arange(len(words)))
             beta[k, [number[word] for word in words]] += THEME_MASS / len(names) * weight / weight.sum()
-    return Topics(tuple(" and ".join(names) for names in chosen), beta, TOPIC_CONCENTRATION), vocabulary
+    return Topics(tuple(" and ".join(names) for names in chosen), beta), vocabulary
 
 
-def stroke_cohort(patients: int = 12_586, features: int = 4_146, seed: int = 0) -> tuple[Table, FloatArray]:
+def stroke_cohort(patients: int = 12_586, features: int = 4_146, seed: int = 0) -> tuple[Table, Array]:
     """Draw patients with drugs, conditions and strokes, in the size of the paper's data.
 
     The columns are "intercept", "male", the age bands, then drugs and conditions, from common to rare. Latent
@@ -171,11 +167,9 @@ def stroke_cohort(patients: int = 12_586, features: int = 4_146, seed: int = 0) 
     group = rng.integers(COMORBIDITY_GROUPS, size=recorded)
     loading = rng.gamma(4.0, 0.2, size=recorded)
 
-    weights = np.zeros(features)
-    weights[1] = 0.2
-    weights[2 : 2 + len(AGE_BANDS)] = np.linspace(-0.8, 0.8, len(AGE_BANDS))
     relevant = rng.random(recorded) < 0.1
-    weights[2 + len(AGE_BANDS) :] = relevant * rng.normal(0.05, 0.42, size=recorded)
+    effects = relevant * rng.normal(0.05, 0.42, size=recorded)
+    weights = np.concatenate([[0.0, 0.2], np.linspace(-0.8, 0.8, len(AGE_BANDS)), effects])
 
     blocks = []
     for start in range(0, patients, PATIENT_CHUNK):
@@ -188,17 +182,13 @@ def stroke_cohort(patients: int = 12_586, features: int = 4_146, seed: int = 0) 
         personal = np.column_stack([np.ones(rows), rng.random(rows) < 0.5, np.eye(len(AGE_BANDS))[age]])
         blocks.append(sparse.csr_array(np.hstack([personal, has])))
     x = sparse.vstack(blocks, format="csr")
-    # Otherwise the random weights of the few common features would make the task easy or hard.
+    # Otherwise the random weights of the few common features would decide how hard the task is.
     weights *= RISK_SPREAD / max(float(np.std(x @ weights)), 1e-3)
     risk = x @ weights
-    weights[0] = _intercept(risk, POSITIVE_SHARE)
+    # The intercept at which the mean probability is the expected share.
+    weights[0] = optimize.brentq(lambda shift: np.mean(expit(risk + shift)) - POSITIVE_SHARE, -50.0, 50.0)
     y = rng.random(patients) < 1.0 / (1.0 + np.exp(-(risk + weights[0])))
     return Table(x, y, tuple(names), COHORT_NORM_BOUND), weights
-
-
-def _intercept(risk: FloatArray, share: float) -> float:
-    """Return the intercept at which the mean probability equals the share."""
-    return float(optimize.brentq(lambda constant: np.mean(expit(risk + constant)) - share, -50.0, 50.0))
 
 
 def digits(images: int, seed: int) -> tuple[Images, NDArray[np.uint8]]:
@@ -253,24 +243,24 @@ def _drawn(digit: int, images: int, rng: np.random.Generator) -> NDArray[np.bool
     return drawn
 
 
-def _squared_distance(x: FloatArray, y: FloatArray, start: FloatArray, stop: FloatArray) -> FloatArray:
+def _squared_distance(x: Array, y: Array, start: Array, stop: Array) -> Array:
     """Return the squared distance of each point to each image's segment, with ends of (images, 2, 1)."""
     along_x, along_y = stop[:, 0] - start[:, 0], stop[:, 1] - start[:, 1]
     from_x, from_y = x - start[:, 0], y - start[:, 1]
     position = (from_x * along_x + from_y * along_y) / np.maximum(along_x**2 + along_y**2, 1e-12)
     np.clip(position, 0.0, 1.0, out=position)
-    distance: FloatArray = (from_x - position * along_x) ** 2 + (from_y - position * along_y) ** 2
+    distance: Array = (from_x - position * along_x) ** 2 + (from_y - position * along_y) ** 2
     return distance
 
 
-def _strokes(digit: int) -> list[FloatArray]:
+def _strokes(digit: int) -> list[Array]:
     """Return the pen strokes of a digit as polylines of (x, y), with y pointing down."""
 
-    def arc(x: float, y: float, width: float, height: float, start: float, stop: float) -> FloatArray:
+    def arc(x: float, y: float, width: float, height: float, start: float, stop: float) -> Array:
         angle = np.radians(np.linspace(start, stop, 2 + round(abs(stop - start) / 30)))
         return np.column_stack([x + width * np.cos(angle), y + height * np.sin(angle)])
 
-    def line(*points: tuple[float, float]) -> FloatArray:
+    def line(*points: tuple[float, float]) -> Array:
         return np.array(points)
 
     strokes = {

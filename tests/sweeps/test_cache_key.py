@@ -31,9 +31,10 @@ def copied(tmp_path):
 
 
 def hashes(root):
+    code, samples = root / "vips_core", root / "sample_data"
     return (
-        cells.files_hash(cells.code_files(root / "vips_core")),
-        cells.files_hash(cells.sample_files(root / "sample_data")),
+        cells.files_hash(code, cells.code_files(code)),
+        cells.files_hash(samples, cells.sample_files(samples)),
     )
 
 

@@ -45,17 +45,13 @@ def attack_figure(roc: "pd.DataFrame") -> Figure:
         line("Guessing", [least, 1], [least, 1], GREY, "dot"),
     ]
     if f"{TRUE}, low" in shown:
-        # From the worst corner of both intervals for the attack to the best.
+        # From the attack's worst case within both intervals to its best.
         low = np.interp(rates, shown[f"{FALSE}, high"], shown[f"{TRUE}, low"], left=0)
         high = np.interp(rates, shown[f"{FALSE}, low"], shown[f"{TRUE}, high"])
         low, high = np.maximum(low, floor), np.maximum(high, floor)
         traces.insert(0, band(rates, low, high, BLUE, 0.18, name="Interval", showlegend=True))
-    ends = (float(np.log10(floor)), 0.05)
-    return figure(
-        traces,
-        log_axis("Outsiders falsely accused (FPR)", *ends),
-        log_axis("Participants found (TPR)", *ends),
-    )
+    titles = ("Outsiders falsely accused (FPR)", "Participants found (TPR)")
+    return figure(traces, *(log_axis(title, float(np.log10(floor)), 0.05) for title in titles))
 
 
 def roc_caption(verdict: Verdict) -> str:
@@ -105,6 +101,6 @@ def files(store: Store, run_id: str) -> bundle.Files:
     )
     return {
         bundle.HTML: html.encode(),
-        **bundle.config_files(audit.to_mapping(), audit.to_toml()),
+        **bundle.config_files(audit.to_mapping()),
         **{name: (folder / name).read_bytes() for name in (job.VERDICT, job.ROC)},
     }

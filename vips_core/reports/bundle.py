@@ -15,6 +15,7 @@ from vips_core.jobs.request import Request
 from vips_core.models.task import TASKS
 from vips_core.records.samples import SAMPLES
 from vips_core.reports.exhibits import Exhibit
+from vips_core.toml import to_toml
 
 _COMPARE_IMPORTS = "from operator import attrgetter\nfrom pathlib import Path\n\nimport numpy as np\n\n"
 _COMPARE = """\
@@ -25,14 +26,22 @@ if Path("params.npz").exists():
 """
 
 
-def run_cells(
-    request: Request, plan: Mapping[str, Any], name: str, private: bool, has_test: bool
-) -> list[str]:
+def run_cells(request: Request, plan: Mapping[str, Any], private: bool, has_test: bool) -> list[str]:
     """Return the run in Python, cell by cell of a notebook."""
     if private:
-        return _within_the_cap(request)
+        return [
+            "import vips_core as vips\n",
+            "# This draws fresh noise and spends budget again, which the store reserves or refuses.\n"
+            + _call("fit = vips.fit_registered", request.to_mapping())
+            + 'print("ε by PLD:", fit.epsilon("pld"))\n',
+        ]
     task, method = request.task, request.method
-    source, load = _source(name)
+    if request.data in SAMPLES:
+        source = "from vips_core.records.samples import load_sample\n"
+        load = f'data = load_sample("{request.data}")\n'
+    else:
+        source = "from vips_core.store.store import Store\n"
+        load = f"data = Store().load({json.dumps(request.data)})\n"
     if pure := request.chosen_method.pure:
         pure_imports, lines = pure.code(request.values)
         return [pure_imports + source, load, lines]
@@ -41,14 +50,17 @@ def run_cells(
     cells = [
         imports + source,
         load,
-        f"model = {task.model_code(method, request.values)}\nplan = vips.PrivacyPlan(\n"
-        + "".join(f"    {key}={value!r},\n" for key, value in plan.items())
-        + ")\n",
+        f"model = {task.model_code(method, request.values)}\n" + _call("plan = vips.PrivacyPlan", plan),
         f"fit = vips.fit(model, data.train, plan, seed={request.seed!r})\n",
         'print("ε by PLD:", fit.epsilon("pld"))\n'
         + (f'print("held-out {task.validation_score}:", {task.score_code})\n' if has_test else ""),
     ]
     return [*cells, _COMPARE] if request.seed is not None else cells
+
+
+def _call(start: str, arguments: Mapping[str, Any]) -> str:
+    """Return a call in Python, with one argument a line."""
+    return f"{start}(\n" + "".join(f"    {name}={value!r},\n" for name, value in arguments.items()) + ")\n"
 
 
 def sweep_cells() -> list[str]:
@@ -95,24 +107,6 @@ def notebook(cells: list[str], about: str) -> str:
     return json.dumps(content, indent=1, ensure_ascii=False)
 
 
-def _source(name: str) -> tuple[str, str]:
-    """Return the import and the line that load a data set."""
-    if name in SAMPLES:
-        return "from vips_core.records.samples import load_sample\n", f'data = load_sample("{name}")\n'
-    return "from vips_core.store.store import Store\n", f"data = Store().load({json.dumps(name)})\n"
-
-
-def _within_the_cap(request: Request) -> list[str]:
-    """Return the cells for private data, where a repetition spends budget that the store must count."""
-    return [
-        "import vips_core as vips\n",
-        "# A repetition draws fresh noise and spends budget again: it is reserved, or refused.\n"
-        "fit = vips.fit_registered(\n"
-        + "".join(f"    {name}={value!r},\n" for name, value in request.to_mapping().items())
-        + ')\nprint("ε by PLD:", fit.epsilon("pld"))\n',
-    ]
-
-
 Files = dict[str, bytes]
 
 HTML = "report.html"
@@ -144,10 +138,10 @@ def exhibit_files(exhibits: Sequence[Exhibit]) -> Files:
     return {f"figures/{exhibit.name}.csv": to_csv(exhibit.table) for exhibit in exhibits}
 
 
-def config_files(table: Mapping[str, Any], toml: str) -> Files:
+def config_files(config: Mapping[str, Any]) -> Files:
     """Return a config as TOML and as JSON."""
-    text = json.dumps(table, indent=2, ensure_ascii=False)
-    return {"config.toml": toml.encode(), "config.json": text.encode()}
+    text = json.dumps(config, indent=2, ensure_ascii=False)
+    return {"config.toml": to_toml(config).encode(), "config.json": text.encode()}
 
 
 def repetition_files(cells: list[str], about: str) -> Files:
@@ -160,12 +154,8 @@ def repetition_files(cells: list[str], about: str) -> Files:
 
 def write(files: Files, path: Path) -> None:
     """Write into a folder, or into a file ending in .zip."""
-    if path.suffix == ".zip":
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(zipped(files))
-        return
-    for name, content in _publishable(files).items():
-        target = path / name
+    unpacked = {path / name: content for name, content in _publishable(files).items()}
+    for target, content in ({path: zipped(files)} if path.suffix == ".zip" else unpacked).items():
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(content)
 

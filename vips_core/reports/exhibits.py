@@ -1,11 +1,11 @@
-"""What reports show, each with its caption and a table of the same numbers; and the exhibits of a run."""
+"""Exhibits of reports: figures and tables with their captions; and the exhibits of one run."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from vips_core.fit import load
-from vips_core.models.task import Chart
+from vips_core.models.task import Chart, Task
 from vips_core.privacy.tradeoff import AttackRisk
 from vips_core.reports import figures
 from vips_core.reports.figures import Figure
@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MARKED_RATES = (0.001, 0.01, 0.05)  # false positive rates at which the best attack is marked
-DRAWINGS: Mapping[str, Callable[["pd.DataFrame"], Figure]] = {
+DRAWINGS: Mapping[str, Callable[["pd.DataFrame"], Figure | None]] = {
     "roc": figures.roc,
     "calibration": figures.calibration,
+    "": lambda table: None,  # shown as a table
 }
 
 
@@ -29,13 +30,13 @@ class Exhibit:
     Attributes
     ----------
     name
-        Name of its files.
+        Stem of its file's name.
     title, caption
-        Above and below it.
+        Shown above and below it.
     figure
         Plotly figure, None for a table alone.
     table
-        The numbers.
+        The numbers in the figure.
     score
         Name of the score that it shows, if any.
     """
@@ -49,66 +50,52 @@ class Exhibit:
 
 
 def exhibits_of(charts: Sequence[Chart]) -> list[Exhibit]:
-    """Draw what a task has to show."""
+    """Return a task's charts as exhibits, drawn."""
     return [
-        Exhibit(
-            chart.name,
-            chart.title,
-            chart.caption,
-            DRAWINGS[chart.drawn_as](chart.table) if chart.drawn_as else None,
-            chart.table,
-        )
-        for chart in charts
+        Exhibit(item.name, item.title, item.caption, DRAWINGS[item.drawn_as](item.table), item.table)
+        for item in charts
     ]
 
 
 def run_exhibits(facts: RunFacts, store: Store) -> list[Exhibit]:
     """Return the exhibits of one run: its score while training, what its task shows, and the best attack."""
-    return [*_score_while_training(facts), *exhibits_of(_charts(facts, store)), *_best_attack(facts)]
+    task, exhibits = facts.request.task, list[Exhibit]()
+    if facts.row.scores:
+        exhibits.append(_score_while_training(facts.row.scores, task))
+    if facts.ledger is None:
+        return exhibits
+    if facts.result is not None and facts.data.has_test:
+        test = store.load(facts.row.data).test
+        exhibits += exhibits_of(task.charts(load(facts.folder), test, facts.result["held_out"]))
+    if facts.request.private:
+        exhibits.append(_best_attack(facts.guarantee["attack_risk"]))
+    return exhibits
 
 
-def _score_while_training(facts: RunFacts) -> list[Exhibit]:
+def _score_while_training(scores: Sequence[tuple[int, float]], task: Task) -> Exhibit:
     import pandas as pd
 
-    if not facts.row.scores:
-        return []
-    steps, values = zip(*facts.row.scores, strict=True)
-    score = facts.request.task.validation_score
-    return [
-        Exhibit(
-            "steps",
-            f"Held-out {score} while training",
-            f"On {facts.request.task.validation_records_named}, which are public.",
-            figures.score_of_run(steps, values, score),
-            pd.DataFrame({"step": steps, score: values}),
-        )
-    ]
+    steps, values = zip(*scores, strict=True)
+    score = task.validation_score
+    return Exhibit(
+        "steps",
+        f"Held-out {score} while training",
+        f"On {task.validation_records_named}, which are public.",
+        figures.score_of_run(steps, values, score),
+        pd.DataFrame({"step": steps, score: values}),
+    )
 
 
-def _charts(facts: RunFacts, store: Store) -> list[Chart]:
-    """Return what the task shows of the stored fit on public held-out records, with the scores it stored."""
-    if facts.ledger is None or facts.result is None or not facts.data.has_test:
-        return []
-    data = store.load(facts.row.data)
-    fit = load(facts.folder)
-    return facts.request.task.charts(fit, data.test, facts.result["held_out"])
-
-
-def _best_attack(facts: RunFacts) -> list[Exhibit]:
+def _best_attack(attack: AttackRisk) -> Exhibit:
     import pandas as pd
 
-    if facts.ledger is None or not facts.request.private:
-        return []
-    attack = AttackRisk(facts.ledger.events())
     false_positives, true_positives = attack.curve()
     marks = [(rate, float(attack.true_positive_rate(rate))) for rate in MARKED_RATES]
     table = {"false positive rate": false_positives, "highest true positive rate": true_positives}
-    return [
-        Exhibit(
-            "attack",
-            "The best possible attack",
-            "Upper bound on any test of whether one person took part, from the releases in the ledger.",
-            figures.attacker_roc(false_positives, true_positives, marks),
-            pd.DataFrame(table),
-        )
-    ]
+    return Exhibit(
+        "attack",
+        "The best possible attack",
+        "Upper bound on any test of whether one person took part, from the releases in the ledger.",
+        figures.attacker_roc(false_positives, true_positives, marks),
+        pd.DataFrame(table),
+    )

@@ -19,11 +19,12 @@ if TYPE_CHECKING:
 # Characters above which a cell's text may wrap. page.css keeps such a cell at least 16rem wide, about 35
 # characters: a shorter text would not wrap anyway.
 LONG_TEXT = 40
-
+_REPORTS = "vips_core.reports"  # the package with the templates of reports
 
 _Cells = list[tuple[str, str]]  # a row of an HTML table: each cell's text and CSS class
 
 
+@functools.cache
 def templates(package: str) -> Environment:
     """Return the templates in a package's folder `templates`.
 
@@ -57,6 +58,7 @@ def templates(package: str) -> Environment:
         "as_table": as_table,
         "brief": rounding.brief,
         "day": lambda moment: time.strftime("%Y-%m-%d", time.gmtime(moment)),
+        "minute": lambda moment: time.strftime("%Y-%m-%d %H:%M", time.gmtime(moment)),
         "digits": lambda value: f"{value:.4g}",
         "plain": plain,
         "scalar": scalar,
@@ -81,7 +83,7 @@ def render(template: str, **values: Any) -> str:
     str
         HTML that opens without network.
     """
-    return _report_templates().get_template(template).render(plotly=plotly_script, **values)
+    return templates(_REPORTS).get_template(template).render(plotly=plotly_script, **values)
 
 
 class PlainTexts:
@@ -94,7 +96,7 @@ class PlainTexts:
     """
 
     def __getattr__(self, name: str) -> Callable[..., str]:
-        macro = getattr(_report_templates().get_template("shared_texts.html.j2").module, name)
+        macro = getattr(templates(_REPORTS).get_template("shared_texts.html.j2").module, name)
         return lambda *values: str(Markup(macro(*values)).unescape())
 
 
@@ -151,11 +153,6 @@ def plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-@functools.cache
-def _report_templates() -> Environment:
-    return templates("vips_core.reports")
 
 
 def _text(value: Any) -> tuple[str, str]:

@@ -3,13 +3,8 @@
 from pathlib import Path
 
 from vips_core.reports import audit_report, bundle, run_report, sweep_report
-from vips_core.reports.exhibits import run_exhibits
-from vips_core.reports.run_facts import gather
-from vips_core.store.rows import AUDIT, SWEEP
+from vips_core.store.rows import AUDIT, FIT, SWEEP
 from vips_core.store.store import Store
-from vips_core.sweeps.grid import Sweep
-
-__all__ = ["REFUSED", "html_for_run", "write_run", "zip_for_run"]
 
 REFUSED = "no report may be written"
 
@@ -20,9 +15,9 @@ def html_for_run(store: Store, run_id: str) -> str:
     Parameters
     ----------
     store
-        Where it was trained.
+        Store of the run.
     run_id
-        Its name; `ValueError` where there is none of this name.
+        Name of the run; `ValueError` if it is unknown.
 
     Returns
     -------
@@ -44,11 +39,5 @@ def zip_for_run(store: Store, run_id: str) -> bytes:
 
 def _files(store: Store, run_id: str) -> bundle.Files:
     store.require_whole(REFUSED)  # also of a public run: its table can be edited
-    row = store.run(run_id)
-    if row.kind == SWEEP:
-        sweep = Sweep.from_mapping(row.request)
-        return sweep_report.files(sweep, store, sweep_report.sweep_exhibits(sweep, store))
-    if row.kind == AUDIT:
-        return audit_report.files(store, run_id)
-    facts = gather(store, run_id)
-    return run_report.files(facts, run_exhibits(facts, store))
+    files = {FIT: run_report.files, SWEEP: sweep_report.files, AUDIT: audit_report.files}
+    return files[store.run(run_id).kind](store, run_id)

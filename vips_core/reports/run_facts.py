@@ -1,5 +1,6 @@
 """The facts of a run's report: what the run left, what the store knows, and the numbers of the guarantee."""
 
+import functools
 import json
 import math
 from collections import Counter
@@ -24,28 +25,7 @@ from vips_core.store.store import Store
 if TYPE_CHECKING:
     import pandas as pd
 
-MAIN = ("pld", "rdp", "moments", "moments_paper", "strong", "basic", "gaussian", "zcdp")
-
-
-def guarantee_numbers(ledger: Ledger | None, delta: float) -> dict[str, Any]:
-    """Return the numbers that the guarantee shows of a ledger, none without a ledger."""
-    if ledger is None:
-        return {}
-    events, ideal_delta = ledger.events(), ledger.ideal_delta(delta)
-    accounts = {name: account(events, ideal_delta, name) for name in MAIN}
-    epsilon, accountant = best_account(accounts)
-    batches: Counter[tuple[float, str]] = Counter()
-    for entry in ledger:
-        batches[entry.sampling_rate, entry.sampling] += entry.count
-    return {
-        "batches": batches,
-        "best_epsilon": epsilon,
-        "best_accountant": accountant,
-        "account_table": account_table(accounts),
-        "block_table": block_table(ledger),
-        "noise_multipliers": sorted({entry.noise_multiplier for entry in ledger}),
-        "attack_risk": AttackRisk(events, ideal_delta),
-    }
+REPORTED = ("pld", "rdp", "moments", "moments_paper", "strong", "basic", "gaussian", "zcdp")
 
 
 def best_account(accounts: Mapping[str, Account]) -> tuple[float, str]:
@@ -99,7 +79,7 @@ def block_table(ledger: Ledger) -> "pd.DataFrame":
 
 @dataclass(frozen=True)
 class RunFacts:
-    """Everything on which the report of a run rests.
+    """All that the report of a run is made from.
 
     Attributes
     ----------
@@ -116,12 +96,12 @@ class RunFacts:
     budget
         Today's budget of private records; None for public ones.
     promised
-        The same under the cap in force when the run was reserved; None if it reserved nothing.
-    caps, held
-        Ledger rows that set the caps of its records, before the run and since, and the row in force when it
+        Their budget under the cap in force when the run was reserved; None if it reserved nothing.
+    caps, held_cap
+        Ledger rows that set the caps of its records, before the run and since; the one in force when the run
         was reserved.
     separations
-        Data sets from which the records were separated although they share rows, and why.
+        Sentences on data sets that share rows with the records and were separated from them: by whom and why.
     """
 
     row: RunRow
@@ -133,7 +113,7 @@ class RunFacts:
     budget: Budget | None
     promised: Budget | None = None
     caps: Sequence[LedgerRow] = ()
-    held: LedgerRow | None = None
+    held_cap: LedgerRow | None = None
     separations: Sequence[str] = ()
 
     @property
@@ -151,10 +131,26 @@ class RunFacts:
         """Whether the method is proved as a whole, without releases in a ledger."""
         return self.request.chosen_method.pure is not None
 
-    @property
-    def lost(self) -> bool:
-        """Whether the run ended before it could write its ledger."""
-        return self.ledger is None and not self.proved_as_a_whole
+    @functools.cached_property
+    def guarantee(self) -> dict[str, Any]:
+        """The numbers of the guarantee, from the ledger; none without a ledger."""
+        if self.ledger is None:
+            return {}
+        events, ideal_delta = self.ledger.events(), self.ledger.ideal_delta(self.delta)
+        accounts = {name: account(events, ideal_delta, name) for name in REPORTED}
+        epsilon, accountant = best_account(accounts)
+        batches: Counter[tuple[float, str]] = Counter()
+        for entry in self.ledger:
+            batches[entry.sampling_rate, entry.sampling] += entry.count
+        return {
+            "batches": batches,
+            "best_epsilon": epsilon,
+            "best_accountant": accountant,
+            "account_table": account_table(accounts),
+            "block_table": block_table(self.ledger),
+            "noise_multipliers": sorted({entry.noise_multiplier for entry in self.ledger}),
+            "attack_risk": AttackRisk(events, ideal_delta),
+        }
 
     @property
     def earlier_runs(self) -> int | None:
@@ -164,13 +160,6 @@ class RunFacts:
         run_ids = [run_id for _, run_id, _ in self.promised.history]
         return run_ids.index(self.row.id) if self.row.id in run_ids else None
 
-    @property
-    def share_up_to_this_run(self) -> float | None:
-        """Share of the cap in force for this run that it and the earlier runs use together."""
-        if self.promised is None or self.earlier_runs is None:
-            return None
-        return self.promised.history[self.earlier_runs][2]
-
 
 def gather(store: Store, run_id: str) -> RunFacts:
     """Return the facts of a fit.
@@ -178,9 +167,9 @@ def gather(store: Store, run_id: str) -> RunFacts:
     Parameters
     ----------
     store
-        Where it was trained.
+        Store of the run.
     run_id
-        Its name; `ValueError` where there is none of this name.
+        Name of the run; `ValueError` if it is unknown.
 
     Returns
     -------
@@ -194,6 +183,7 @@ def gather(store: Store, run_id: str) -> RunFacts:
         _check_counted(store, row, ledger)
     data, rows = store.data_of(row), store.ledger_of(row)
     held = budget.cap_held(rows, run_id)
+    under_that_cap = [row for row in rows if row.kind != "cap" or row == held]
     return RunFacts(
         row=row,
         request=Request.from_mapping(row.request),
@@ -202,16 +192,11 @@ def gather(store: Store, run_id: str) -> RunFacts:
         ledger=ledger,
         data=data if ledger is None else replace(data, records=ledger.records),
         budget=budget.state(rows) if data.private else None,
-        promised=None if held is None else _under(held, rows),
+        promised=None if held is None else budget.state(under_that_cap),
         caps=budget.caps_of_run(rows, run_id),
-        held=held,
+        held_cap=held,
         separations=pools.separations(rows),
     )
-
-
-def _under(cap: LedgerRow, rows: Sequence[LedgerRow]) -> Budget:
-    """Return the budget under one cap, whatever other caps were set."""
-    return budget.state([row for row in rows if row.kind != "cap" or row == cap])
 
 
 def _check_counted(store: Store, row: RunRow, ledger: Ledger) -> None:

@@ -10,13 +10,15 @@ from vips_core.csv_text import from_csv, to_csv
 from vips_core.jobs.execution import published_files
 from vips_core.privacy.plan import PrivacyPlan
 from vips_core.reports import bundle, page
-from vips_core.reports.exhibits import Exhibit
-from vips_core.reports.run_facts import RunFacts, guarantee_numbers
+from vips_core.reports.exhibits import Exhibit, run_exhibits
+from vips_core.reports.run_facts import RunFacts, gather
+from vips_core.store.store import Store
 
 if TYPE_CHECKING:
     import pandas as pd
 
-TO_FILL_IN = "TO FILL IN"
+LONGEST_OPEN_TABLE = 40  # rows: about a page; longer tables are folded
+UNITS = {"mean": "log odds over the predictor's whole range", "per unit": "log odds per unit"}
 
 
 def draft(facts: RunFacts) -> str | None:
@@ -37,16 +39,14 @@ def draft(facts: RunFacts) -> str | None:
     """
     if not facts.data.private or facts.ledger is None or facts.result is None:
         return None
-    numbers, plan = guarantee_numbers(facts.ledger, facts.delta), PrivacyPlan(**facts.result["plan"])
+    numbers, plan = facts.guarantee, PrivacyPlan(**facts.result["plan"])
     if facts.ledger.steps < plan.steps:
-        numbers |= {"best_epsilon": plan.epsilon(), "attack_risk": plan.risk()}
+        numbers = numbers | {"best_epsilon": plan.epsilon(), "attack_risk": plan.risk()}
     return page.render(
         "registry.yaml.j2",
         facts=facts,
-        day=time.strftime("%Y-%m-%d", time.gmtime(facts.row.ended or facts.row.created)),
         epsilon=_decimal(rounding.up(numbers["best_epsilon"])),
         delta=_decimal(facts.delta),
-        to_fill_in=TO_FILL_IN,
         texts=page.PlainTexts(),
         **numbers,
     )
@@ -57,35 +57,17 @@ def _decimal(value: float) -> str:
     return f"{Decimal(repr(value)):f}"
 
 
-LONGEST_OPEN_TABLE = 40  # rows: about a page; longer tables are folded
-UNITS = {"mean": "log odds over the predictor's whole range", "per unit": "log odds per unit"}
-
-
-def html(facts: RunFacts, exhibits: Sequence[Exhibit]) -> str:
-    """Return the report as a page."""
-    started = facts.row.started or facts.row.created
-    return page.render(
-        "run.html.j2",
-        title=facts.title,
-        facts=facts,
-        exhibits=exhibits,
-        when=time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(started)),
-        # Training time on private records depends on them.
-        seconds=None if facts.data.private or facts.row.ended is None else facts.row.ended - started,
-        score_table=_score_table(facts),
-        result_tables=_result_tables(facts),
-        cap_table=_cap_table(facts),
-        longest_open_table=LONGEST_OPEN_TABLE,
-        **guarantee_numbers(facts.ledger, facts.delta),
-    )
-
-
-def files(facts: RunFacts, exhibits: Sequence[Exhibit]) -> bundle.Files:
+def files(store: Store, run_id: str) -> bundle.Files:
     """Return the report with all published files, and code that repeats the run."""
-    request = facts.request
+    import pandas as pd
+
+    facts = gather(store, run_id)
+    request, exhibits = facts.request, run_exhibits(facts, store)
+    scores = {} if facts.result is None else facts.result["held_out"]
+    score_table = pd.DataFrame({"score": list(scores), "value": list(scores.values())})
     published = {
-        bundle.HTML: html(facts, exhibits).encode(),
-        **bundle.config_files(request.to_mapping(), request.to_toml()),
+        bundle.HTML: _html(facts, exhibits, score_table).encode(),
+        **bundle.config_files(request.to_mapping()),
         **{file.name: file.read_bytes() for file in published_files(request.task, facts.folder)},
         **bundle.exhibit_files(exhibits),
     }
@@ -93,20 +75,28 @@ def files(facts: RunFacts, exhibits: Sequence[Exhibit]) -> bundle.Files:
     if record is not None:
         published[bundle.REGISTRY] = record.encode()
     if facts.result is not None:
-        scores = _score_table(facts).rename(columns={"held-out score": "score"})
-        cells = bundle.run_cells(
-            request, facts.result["plan"], facts.row.data, facts.data.private, facts.data.has_test
-        )
-        published["results.csv"] = to_csv(scores)
-        published |= bundle.repetition_files(cells, f"Repeat run {facts.row.id} of VIPS Explorer.")
+        cells = bundle.run_cells(request, facts.result["plan"], facts.data.private, facts.data.has_test)
+        published["results.csv"] = to_csv(score_table)
+        published |= bundle.repetition_files(cells, f"Repeat run {run_id} of VIPS Explorer.")
     return published
 
 
-def _score_table(facts: RunFacts) -> "pd.DataFrame":
-    import pandas as pd
-
-    scores = {} if facts.result is None else facts.result["held_out"]
-    return pd.DataFrame({"held-out score": list(scores), "value": list(scores.values())})
+def _html(facts: RunFacts, exhibits: Sequence[Exhibit], score_table: "pd.DataFrame") -> str:
+    started = facts.row.started or facts.row.created
+    return page.render(
+        "run.html.j2",
+        title=facts.title,
+        facts=facts,
+        exhibits=exhibits,
+        started=started,
+        # Training time on private records depends on them.
+        seconds=None if facts.data.private or facts.row.ended is None else facts.row.ended - started,
+        score_table=score_table.rename(columns={"score": "held-out score"}),
+        result_tables=_result_tables(facts),
+        cap_table=_cap_table(facts),
+        longest_open_table=LONGEST_OPEN_TABLE,
+        **facts.guarantee,
+    )
 
 
 def _cap_table(facts: RunFacts) -> "pd.DataFrame":
@@ -120,7 +110,7 @@ def _cap_table(facts: RunFacts) -> "pd.DataFrame":
             "δ": rounding.brief(row.content["delta"]),
             "by": row.content.get("by"),
             "why": row.content.get("reason") or None,
-            "held": "yes" if row == facts.held else "",
+            "held": "yes" if row == facts.held_cap else "",
         }
         for row in facts.caps
     )

@@ -1,5 +1,6 @@
 """Figures of sweeps: scores against ε, batch size and step, and ε against noise."""
 
+import itertools
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -7,28 +8,15 @@ import numpy as np
 
 from vips_core import rounding
 from vips_core.models.task import NON_PRIVATE
-from vips_core.reports.figures import (
-    BLUE,
-    DASHES,
-    GREEN,
-    HEIGHT,
-    METHOD_COLOURS,
-    METHOD_NAMES,
-    METHOD_SYMBOLS,
-    OCHRE,
-    PURPLE,
-    VERMILION,
-    Figure,
-    figure,
-    log_axis,
-    score_title,
-)
+from vips_core.reports import figures
+from vips_core.reports.figures import Figure, figure, log_axis
 from vips_core.reports.traces import Trace, axis, band, line, marked_line
 
 if TYPE_CHECKING:
     import pandas as pd
 
 SHIFT = 0.05  # largest sideways shift of a curve, in natural logs of x: 5 %
+_ACCOUNTANT_COLOURS = (figures.VERMILION, figures.BLUE, figures.GREEN, figures.PURPLE, figures.OCHRE)
 _DECADES_FOR_LOG = 1.0  # range of a score above which its axis is logarithmic
 
 
@@ -39,12 +27,8 @@ def against_epsilon(summary: "pd.DataFrame", score: str) -> Figure:
     """
     finite = sorted(set(summary["epsilon"].dropna()))
     low, high = finite[0] / 1.3, finite[-1] * 1.3
-    noisy = summary[summary["epsilon"].notna()]
-    traces = _apart(
-        [_curve(name, method, part, "epsilon", _dash(noisy, name)) for name, method, part in _lines(noisy)]
-    )
-    for name, method, parts in _same_method(summary[summary["epsilon"].isna()]):
-        traces += _across(name, method, parts, (low, high))
+    traces = _curves_side_by_side(summary[summary["epsilon"].notna()], "epsilon")
+    traces += _levels(summary[summary["epsilon"].isna()], [low, high])
     x = log_axis("ε (log scale)", math.log10(low), math.log10(high))
     if all(float(f"{value:.1g}") == value for value in finite):  # round values, as a user gives them
         x |= {"tickvals": finite, "ticktext": [f"{value:g}" for value in finite]}
@@ -53,14 +37,8 @@ def against_epsilon(summary: "pd.DataFrame", score: str) -> Figure:
 
 def against_batch(summary: "pd.DataFrame", score: str) -> Figure:
     """Draw a score against the batch size, with columns and bars as in `against_epsilon`."""
-    sizes = summary["expected_batch"]
-    traces = _apart(
-        [
-            _curve(name, method, part, "expected_batch", _dash(summary, name))
-            for name, method, part in sorted(_lines(summary), key=lambda line: line[1] == NON_PRIVATE)
-        ]
-    )
-    ticks = sorted({int(size) for size in sizes})
+    traces = _curves_side_by_side(summary, "expected_batch")
+    ticks = sorted({int(size) for size in summary["expected_batch"]})
     ends = math.log10(min(ticks) / 1.2), math.log10(max(ticks) * 1.2)
     x = log_axis("Batch size S (log scale)", *ends)
     x |= {"tickvals": ticks, "ticktext": [f"{tick:,}" for tick in ticks]}
@@ -69,8 +47,8 @@ def against_batch(summary: "pd.DataFrame", score: str) -> Figure:
 
 def epsilon_against_noise(table: "pd.DataFrame") -> Figure:
     """Draw ε against the noise, from columns accountant, batch, noise_multiplier and epsilon."""
-    colours = dict(zip(table["accountant"].unique(), (VERMILION, BLUE, GREEN, PURPLE, OCHRE), strict=False))
-    dashes = dict(zip(table["batch"].unique(), DASHES, strict=False))
+    colours = dict(zip(table["accountant"].unique(), _ACCOUNTANT_COLOURS, strict=False))
+    dashes = dict(zip(table["batch"].unique(), figures.DASHES, strict=False))
     traces = [
         marked_line(
             f"{accountant}, S = {batch:,}",
@@ -95,8 +73,8 @@ def score_per_step(summary: "pd.DataFrame", score: str) -> Figure:
         part = part.sort_values("step")
         steps, mean, sd = part["step"].tolist(), part["mean"], part["sd"].fillna(0.0)
         if (sd > 0).any():
-            traces.append(band(steps, mean - sd, mean + sd, METHOD_COLOURS[method]))
-        curve = _curve(name, method, part, "step", DASHES[index % len(DASHES)])
+            traces.append(band(steps, mean - sd, mean + sd, figures.METHOD_COLOURS[method]))
+        curve = _curve(name, method, part, "step", figures.DASHES[index % len(figures.DASHES)])
         traces.append(curve | {"mode": "lines", "error_y": {"visible": False}})
     x = axis("Step", rangemode="tozero")
     return figure(traces, x, _score_axis(score, summary["mean"]))
@@ -107,37 +85,30 @@ def _lines(summary: "pd.DataFrame") -> list[tuple[str, str, "pd.DataFrame"]]:
     return [(str(name), str(part["method"].iloc[0]), part) for name, part in groups]
 
 
-def _same_method(summary: "pd.DataFrame") -> list[tuple[str, str, "pd.DataFrame"]]:
-    """Return lines without ε by method: they look the same, so that a legend names them once."""
-    methods = summary.groupby("method", sort=False)
-    return [
-        (str(part["line"].iloc[0]) if len(part) == 1 else METHOD_NAMES[str(method)], str(method), part)
-        for method, part in methods
-    ]
-
-
 def _with_room(drawn: Figure) -> Figure:
-    """Return a figure that is taller where its legend has many names, which leave less to the curves."""
+    """Make a figure taller for a long legend, so that its curves keep their height."""
     names, layout = sum(trace.get("showlegend", True) for trace in drawn["data"]), drawn["layout"]
     legend = layout["legend"] | {"tracegroupgap": 0}
-    return drawn | {"layout": layout | {"height": HEIGHT + 16 * max(0, names - 4), "legend": legend}}
+    return drawn | {"layout": layout | {"height": figures.HEIGHT + 16 * max(0, names - 4), "legend": legend}}
 
 
-def _dash(summary: "pd.DataFrame", name: str) -> str:
-    """Curves of one method share its colour and differ by their dashes; without privacy all are dashed."""
-    methods = summary.drop_duplicates("line").set_index("line")["method"]
-    if methods[name] == NON_PRIVATE:
-        return "dash"
-    same = [line for line in methods.index if methods[line] == methods[name]]
-    return DASHES[same.index(name) % len(DASHES)]
+def _curves_side_by_side(summary: "pd.DataFrame", x: str) -> list[Trace]:
+    """Return the curves, shifted sideways by up to 5 % so that bars at the same place do not overlap.
 
-
-def _apart(curves: list[Trace]) -> list[Trace]:
-    """Move curves sideways by up to 5 %, so that bars at the same place can be told apart."""
-    shifts = np.exp(np.linspace(-SHIFT, SHIFT, len(curves))) if len(curves) > 1 else [1.0]
+    Curves of one method share its colour and differ by their dashes; those without privacy are dashed.
+    """
+    lines = sorted(_lines(summary), key=lambda line: line[1] == NON_PRIVATE)
+    shifts = np.exp(np.linspace(-SHIFT, SHIFT, len(lines))) if len(lines) > 1 else [1.0]
+    dashes = {method: itertools.cycle(figures.DASHES) for _, method, _ in lines}
     return [
-        curve | {"x": [float(shift * x) for x in curve["x"]]}
-        for shift, curve in zip(shifts, curves, strict=True)
+        _curve(
+            name,
+            method,
+            part.assign(**{x: shift * part[x]}),
+            x,
+            "dash" if method == NON_PRIVATE else next(dashes[method]),
+        )
+        for shift, (name, method, part) in zip(shifts, lines, strict=True)
     ]
 
 
@@ -149,28 +120,34 @@ def _curve(name: str, method: str, part: "pd.DataFrame", x: str, dash: str) -> T
         name,
         part[x].astype(float).tolist(),
         part["mean"].tolist(),
-        METHOD_COLOURS[method],
+        figures.METHOD_COLOURS[method],
         dash,
-        METHOD_SYMBOLS[method],
+        figures.METHOD_SYMBOLS[method],
         hover=f"{name}: %{{y:.4g}}",
         error_y=spread,
     )
 
 
-def _across(name: str, method: str, parts: "pd.DataFrame", ends: tuple[float, float]) -> list[Trace]:
-    """A line for each result without ε, and a band of one standard deviation around it."""
-    colour, traces = METHOD_COLOURS[method], list[Trace]()
-    for place, part in enumerate(parts.fillna({"sd": 0.0}).itertuples()):
-        mean, sd = float(part.mean), float(part.sd)
-        if sd > 0:
-            traces.append(band(ends, [mean - sd] * 2, [mean + sd] * 2, colour))
-        level = line(name, list(ends), [mean, mean], colour, "dash", hover=f"{part.line}: %{{y:.4g}}")
-        traces.append(level | {"legendgroup": method, "showlegend": place == 0})
+def _levels(summary: "pd.DataFrame", ends: list[float]) -> list[Trace]:
+    """Return a line for each result without ε, and a band of one standard deviation around it.
+
+    Lines of one method look the same, so the legend names them once.
+    """
+    traces = list[Trace]()
+    for method, results in summary.fillna({"sd": 0.0}).groupby("method", sort=False):
+        name, colour = figures.METHOD_NAMES[method], figures.METHOD_COLOURS[method]
+        for place, result in enumerate(results.itertuples()):
+            mean, sd = float(result.mean), float(result.sd)
+            if sd > 0:
+                traces.append(band(ends, [mean - sd] * 2, [mean + sd] * 2, colour))
+            only = result.line if len(results) == 1 else name
+            level = line(only, ends, [mean, mean], colour, "dash", hover=f"{result.line}: %{{y:.4g}}")
+            traces.append(level | {"legendgroup": method, "showlegend": place == 0})
     return traces
 
 
 def _score_axis(score: str, values: "pd.Series") -> dict[str, Any]:
-    low, high = float(values.min()), float(values.max())
+    title, low, high = figures.score_title(score), float(values.min()), float(values.max())
     if low > 0 and math.log10(high / low) > _DECADES_FOR_LOG:
-        return log_axis(f"{score_title(score)} (log scale)", math.log10(low) - 0.1, math.log10(high) + 0.1)
-    return axis(score_title(score))
+        return log_axis(f"{title} (log scale)", math.log10(low) - 0.1, math.log10(high) + 0.1)
+    return axis(title)

@@ -13,7 +13,7 @@ from vips_core.privacy.accountants import ACCOUNTANTS
 from vips_core.privacy.plan import PrivacyPlan
 from vips_core.reports import bundle, page, sweep_figures
 from vips_core.reports.exhibits import Exhibit, exhibits_of
-from vips_core.reports.figures import METHOD_NAMES, Figure
+from vips_core.reports.figures import METHOD_NAMES
 from vips_core.store.rows import versions
 from vips_core.store.store import Store
 from vips_core.sweeps import results
@@ -33,6 +33,7 @@ CLAIMED = (
 SAME_TEST = "Seeds change initialisation, batches and noise, not the held-out records."
 PAPER_ACCOUNTING = ("moments_paper", "moments", "pld")
 _SPENDING = ("batch", "epochs", "delta", "accountant")  # options that distinguish lines of one series
+_SUMMARY = {"low": "low (95%)", "high": "high (95%)"}
 _INTERVAL = {"low": "low (95% of the mean)", "high": "high (95% of the mean)"}
 
 
@@ -55,23 +56,13 @@ def sweep_exhibits(sweep: Sweep, store: Store) -> list[Exhibit]:
     if cells.empty:
         return []
     makers: Mapping[str, Callable[[], list[Exhibit]]] = {
-        "epsilon": lambda: against_epsilon(sweep, cells),
-        "batch": lambda: against_batch(sweep, cells),
+        "epsilon": lambda: scores_against("epsilon", sweep, cells),
+        "batch": lambda: scores_against("batch", sweep, cells),
         "steps": lambda: after_steps(sweep, results.traces(sweep, store)),
         "topics": lambda: side_by_side(sweep, store),
         "accounting": lambda: accounting(sweep.model, store.data_row(sweep.data).records),
     }
     return [exhibit for name in sweep.figures for exhibit in makers[name]()]
-
-
-def against_epsilon(sweep: Sweep, cells: "pd.DataFrame") -> list[Exhibit]:
-    """Return one exhibit for each score in `cells` (as `results.frame` has them): its curves against ε."""
-    return _scores(sweep, cells, "epsilon", sweep_figures.against_epsilon)
-
-
-def against_batch(sweep: Sweep, cells: "pd.DataFrame") -> list[Exhibit]:
-    """Return one exhibit for each score of cells that were asked for a batch size: its curves against it."""
-    return _scores(sweep, cells[cells["batch"].notna()], "batch", sweep_figures.against_batch)
 
 
 def accounting(model: str, records: int) -> list[Exhibit]:
@@ -129,17 +120,18 @@ def line_names(cells: "pd.DataFrame", x: str) -> "pd.Series":
     Returns
     -------
     pandas.Series
-        One name for each row; different settings are never one point of a line.
+        One name for each row. No two settings share a point of a line.
     """
     names = cells["series"].map(lambda name: METHOD_NAMES.get(name, name))
-    on_the_axis = {"expected_batch": "batch"}.get(x, x)
+    on_the_axis = "batch" if x == "expected_batch" else x
     options = {name: SPENDING[name] for name in _SPENDING}
-    options |= {name: option for task in TASKS.values() for name, option in task.options.items()}
+    for task in TASKS.values():
+        options |= task.options
     for column in (name for name in options if name in cells and name != on_the_axis):
         several = cells.groupby("series")[column].transform("nunique") > 1
         points = cells.groupby(["series", column], dropna=False)[x].transform("nunique")
         mixed = cells.groupby(["series", x], dropna=False)[column].transform("nunique") > 1
-        # Where x follows from the column, one line through all of them says it best.
+        # Where x follows from this column, one line through all its values is clearest.
         follows = ~(mixed | (points > 1)).groupby(cells["series"]).transform("any")
         symbol = options[column].symbol or column
         names = names.where(~(several & ~follows), names + _settings(symbol, cells[column]))
@@ -149,45 +141,60 @@ def line_names(cells: "pd.DataFrame", x: str) -> "pd.Series":
     return names
 
 
-def _scores(
-    sweep: Sweep, cells: "pd.DataFrame", x: str, make: Callable[["pd.DataFrame", str], Figure]
-) -> list[Exhibit]:
-    """One exhibit for each score, with a line for each series and setting that is not on the axis."""
-    column = "expected_batch" if x == "batch" else x
-    if cells.empty or cells[column].isna().all():
-        return []
+def scores_against(x: str, sweep: Sweep, cells: "pd.DataFrame") -> list[Exhibit]:
+    """Return an exhibit for each score, with a line for each series and setting that is not on the axis.
+
+    Parameters
+    ----------
+    x
+        The axis: "epsilon", or "batch" for the cells that were asked for a batch size.
+    sweep
+        Where the cells come from.
+    cells
+        As `results.frame` has them.
+
+    Returns
+    -------
+    list of Exhibit
+        None where no cell has a place on the axis.
+    """
     if x == "batch":  # a method that is proved as a whole has none
-        cells = cells[cells[column].notna()]
+        column, axis, draw = "expected_batch", "the batch size", sweep_figures.against_batch
+        cells = cells[cells["batch"].notna() & cells[column].notna()]
+    else:
+        column, axis, draw = "epsilon", "ε", sweep_figures.against_epsilon
+    if cells[column].isna().all():
+        return []
     named = cells.assign(line=line_names(cells, column))
     exhibits = []
     for score, of_score in named.groupby("score", sort=False):
         summary = results.summarise(of_score, ["line", "method", column])
-        sentences = [BARS.format(seeds=_seeds(summary)), APART, SAME_TEST]
+        sentences = [BARS.format(seeds=number_of_seeds(summary)), APART, SAME_TEST]
         sentences += [CLAIMED] if x == "epsilon" else []
         sentences += [
             REPLACED.format(method=METHODS[name].label)
             for name in of_score["method"].unique()
             if METHODS[name].pure is not None
         ]
-        axis = "ε" if x == "epsilon" else "the batch size"
         title = f"Held-out {score} against {axis}{_compare(sweep, x, str(score))}"
         name, caption = f"{x}-{_file_name(str(score))}", " ".join(sentences)
-        figure, table = make(summary, str(score)), summary.rename(columns=_INTERVAL)
+        figure, table = draw(summary, str(score)), summary.rename(columns=_INTERVAL)
         exhibits.append(Exhibit(name, title, caption, figure, table, str(score)))
     return exhibits
 
 
-def after_steps(sweep: Sweep, looks: "pd.DataFrame") -> list[Exhibit]:
-    """Return the followed score after each step, from looks as `results.traces` has them; none without."""
-    if looks.empty:
+def after_steps(sweep: Sweep, evaluations: "pd.DataFrame") -> list[Exhibit]:
+    """Return the validation score after each step, given `results.traces`; nothing without evaluations."""
+    if evaluations.empty:
         return []
     task = TASKS[sweep.model]
     score = task.validation_score
-    summary = results.summarise(looks.assign(line=looks["series"]), ["line", "method", "step"])
+    summary = results.summarise(evaluations.assign(line=evaluations["series"]), ["line", "method", "step"])
     title = f"Held-out {score} after each step{_compare(sweep, 'steps')}"
+    bars = BARS.format(seeds=number_of_seeds(summary))
     caption = (
-        f"{BARS.format(seeds=_seeds(summary))} On {task.validation_records_named}, so the last points "
-        "can differ slightly from the scores. Steps of different methods may use batches of different sizes."
+        f"{bars} On {task.validation_records_named}, so the last points can differ slightly from the scores. "
+        "Steps of different methods may use batches of different sizes."
     )
     return [Exhibit("steps", title, caption, sweep_figures.score_per_step(summary, score), summary)]
 
@@ -201,9 +208,8 @@ def side_by_side(sweep: Sweep, store: Store) -> list[Exhibit]:
         if arrays is not None:
             fits[grid.label or METHOD_NAMES[request.method]] = arrays
     charts = TASKS[sweep.model].side_by_side(fits, store.load(sweep.data).train)
-    return [
-        replace(exhibit, title=exhibit.title + _compare(sweep, "topics")) for exhibit in exhibits_of(charts)
-    ]
+    compare = _compare(sweep, "topics")
+    return [replace(exhibit, title=exhibit.title + compare) for exhibit in exhibits_of(charts)]
 
 
 def _epsilon(accountant: str, records: int, batch: int, noise: float, delta: float) -> float | None:
@@ -217,7 +223,8 @@ def _settings(symbol: str, values: "pd.Series") -> "pd.Series":
     )
 
 
-def _seeds(summary: "pd.DataFrame") -> str:
+def number_of_seeds(summary: "pd.DataFrame") -> str:
+    """Return the number of seeds in the settings of an exhibit's table, as a number or a range."""
     low, high = int(summary["seeds"].min()), int(summary["seeds"].max())
     return str(low) if low == high else f"{low} to {high}"
 
@@ -234,51 +241,42 @@ def _file_name(text: str) -> str:
     return "-".join("".join(c if c.isalnum() else " " for c in text.lower()).split())
 
 
-def html(sweep: Sweep, store: Store, exhibits: Sequence[Exhibit], frame: "pd.DataFrame") -> str:
-    """Return the report as a page, with a summary of the cells in `frame`."""
+def files(store: Store, run_id: str) -> bundle.Files:
+    """Return the report with figures, tables and ledgers, and how to repeat the sweep."""
+    sweep = Sweep.from_mapping(store.run(run_id).request)
+    exhibits, cells = sweep_exhibits(sweep, store), results.frame(sweep, store)
+    summary = None if cells.empty else results.summarise(cells)
+    published = {
+        bundle.HTML: _html(sweep, store, exhibits, summary).encode(),
+        **bundle.config_files(sweep.to_mapping()),
+        "ledgers.json": json.dumps(results.ledgers(sweep, store), indent=1, ensure_ascii=False).encode(),
+        **bundle.repetition_files(bundle.sweep_cells(), "Repeat a sweep of VIPS Explorer."),
+        **bundle.exhibit_files(exhibits),
+    }
+    if summary is not None:
+        published |= {"cells.csv": to_csv(cells), "summary.csv": to_csv(summary)}
+    return published
+
+
+def _html(sweep: Sweep, store: Store, exhibits: Sequence[Exhibit], summary: "pd.DataFrame | None") -> str:
+    import pandas as pd
+
     requests, finished_cells = sweep.cells(), cells_of(sweep, store)
+    failed = [request.to_mapping() | {"error": error} for request, error in results.failures(sweep, store)]
+    if summary is not None:
+        summary = summary.rename(columns=_SUMMARY).dropna(axis="columns", how="all")
     return page.render(
         "sweep.html.j2",
         title=sweep.title or f"Sweep of {sweep.model} on {sweep.data}",
         sweep=sweep,
         task=TASKS[sweep.model],
-        pure_methods=sorted(
-            {METHODS[r.method].label for r in requests if METHODS[r.method].pure is not None}
-        ),
+        pure_methods=sorted({METHODS[r.method].label for r in requests if METHODS[r.method].pure}),
         exhibits=exhibits,
         cells=len(requests),
         finished=sum(finished_cells.finished(request, keep=False) for request in requests),
-        summary=None if frame.empty else _summary(frame),
-        failure_table=_failure_table(sweep, store),
+        summary=summary,
+        failure_table=pd.DataFrame(failed) if failed else None,
         unit=store.data_row(sweep.data).unit,
         deltas=sorted({request.get("delta") for request in requests} - {None}),
         versions=versions(),
     )
-
-
-def files(sweep: Sweep, store: Store, exhibits: Sequence[Exhibit]) -> bundle.Files:
-    """Return the report with figures, tables and ledgers, and how to repeat the sweep."""
-    frame = results.frame(sweep, store)
-    published = {
-        bundle.HTML: html(sweep, store, exhibits, frame).encode(),
-        **bundle.config_files(sweep.to_mapping(), sweep.to_toml()),
-        "ledgers.json": json.dumps(results.ledgers(sweep, store), indent=1, ensure_ascii=False).encode(),
-        **bundle.repetition_files(bundle.sweep_cells(), "Repeat a sweep of VIPS Explorer."),
-        **bundle.exhibit_files(exhibits),
-    }
-    if not frame.empty:
-        published["cells.csv"] = to_csv(frame)
-        published["summary.csv"] = to_csv(results.summarise(frame))
-    return published
-
-
-def _summary(frame: "pd.DataFrame") -> "pd.DataFrame":
-    summary = results.summarise(frame).rename(columns={"low": "low (95%)", "high": "high (95%)"})
-    return summary.dropna(axis="columns", how="all")
-
-
-def _failure_table(sweep: Sweep, store: Store) -> "pd.DataFrame | None":
-    import pandas as pd
-
-    rows = [{**request.to_mapping(), "error": error} for request, error in results.failures(sweep, store)]
-    return pd.DataFrame(rows) if rows else None

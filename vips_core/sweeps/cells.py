@@ -1,7 +1,7 @@
 """Cells of sweeps: one demonstration run each, kept under a hash so that none is ever run twice.
 
-The hash covers the request, the code, the samples and the packages. It is generous rather than clever:
-a change that could not matter costs time, a change that was overlooked would cost truth.
+The hash covers the request, the code, the samples and the packages. In doubt, a cell runs again: an
+unnecessary run costs time, but a stale result would be wrong.
 """
 
 import functools
@@ -39,7 +39,8 @@ SAMPLE_ENDINGS = (".csv.gz", ".npz", ".py", ".txt")
 @functools.cache
 def code_hash() -> str:
     """Return a hash of the code that results depend on: `vips_core` without `ROOMS_WITHOUT_EFFECT`."""
-    return files_hash(code_files(Path(vips_core.__file__).parent))
+    package = Path(vips_core.__file__).parent
+    return files_hash(package, code_files(package))
 
 
 @functools.cache
@@ -47,7 +48,7 @@ def samples_hash() -> str:
     """Return a hash of the shipped samples and of the code that loads and generates them."""
     import sample_data  # here: it loads pandas, and readers of registered data do not need it
 
-    return files_hash(sample_files(Path(sample_data.__file__).parent))
+    return files_hash(sample_data.FOLDER, sample_files(sample_data.FOLDER))
 
 
 @functools.cache
@@ -58,39 +59,25 @@ def package_versions() -> dict[str, str]:
     }
 
 
-def code_files(package: Path) -> dict[str, Path]:
-    """Return the modules of a package that results depend on, by relative path."""
-    return {
-        name: file
-        for name, file in _by_place(package, package.rglob("*.py")).items()
-        if name.split("/")[0] not in ROOMS_WITHOUT_EFFECT
-    }
+def code_files(package: Path) -> list[Path]:
+    """Return the modules of a package that results depend on."""
+    modules = package.rglob("*.py")
+    return [file for file in modules if file.relative_to(package).parts[0] not in ROOMS_WITHOUT_EFFECT]
 
 
-def sample_files(folder: Path) -> dict[str, Path]:
-    """Return the files of a folder that hold, load or generate samples, by relative path."""
-    return _by_place(folder, (file for file in folder.rglob("*") if file.name.endswith(SAMPLE_ENDINGS)))
+def sample_files(folder: Path) -> list[Path]:
+    """Return the files of a folder that hold, load or generate samples."""
+    return [file for file in folder.rglob("*") if file.name.endswith(SAMPLE_ENDINGS)]
 
 
-def files_hash(files: dict[str, Path]) -> str:
-    """Return a hash of the names and contents of files.
-
-    Examples
-    --------
-    >>> files_hash({}) == files_hash({})
-    True
-    """
+def files_hash(folder: Path, files: Iterable[Path]) -> str:
+    """Return a hash of the contents of files, and of their names in the folder."""
     total = hashlib.sha256()
-    for name in sorted(files):
-        for part in (name.encode(), files[name].read_bytes()):
-            total.update(
-                hashlib.sha256(part).digest()
-            )  # of equal length, so that different lists cannot collide
+    for name, file in sorted((file.relative_to(folder).as_posix(), file) for file in files):
+        for part in (name.encode(), file.read_bytes()):
+            # Digests have one length, so that different lists of files cannot collide.
+            total.update(hashlib.sha256(part).digest())
     return total.hexdigest()
-
-
-def _by_place(folder: Path, files: Iterable[Path]) -> dict[str, Path]:
-    return {file.relative_to(folder).as_posix(): file for file in files}
 
 
 FORMAT = "vips-cell/1"
@@ -147,11 +134,8 @@ class Cells:
     def finished(self, request: Request, keep: bool) -> bool:
         """Return whether the cell is complete; a failed cell is tried again."""
         content = self.read(request)
-        return (
-            content is not None
-            and content["error"] is None
-            and (not keep or self.path(request).with_suffix(".npz").exists())
-        )
+        scored = content is not None and content["error"] is None
+        return scored and (not keep or self.path(request).with_suffix(".npz").exists())
 
 
 def cells_of(sweep: Sweep, store: Store) -> Cells:

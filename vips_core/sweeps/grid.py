@@ -1,5 +1,6 @@
 """The definition of a sweep: grids of requests with seeds, from a config file or a shipped preset."""
 
+import functools
 import itertools
 import json
 import math
@@ -13,29 +14,30 @@ from vips_core.jobs.request import SPENDING, Request
 from vips_core.models.task import METHODS, TASKS
 from vips_core.toml import read_toml, to_toml
 
-LARGEST = 10_000  # cells of one sweep: a typing error must not queue weeks of work
+LARGEST = 10_000  # cells of one sweep: a typo must not queue weeks of work
 FIGURES = ("epsilon", "batch", "steps", "topics", "accounting")
 Size = Literal["quick", "full"]
 SIZES: tuple[Size, ...] = ("quick", "full")  # minutes, or the paper's grids
 _PRESETS = Path(__file__).parent / "presets"
 PRESETS = tuple(sorted(file.name.removesuffix("-full.toml") for file in _PRESETS.glob("*-full.toml")))
-_SEED = SPENDING["seed"]
 _SWEEP_KEYS = ("title", "model", "data", "figures")
 _GRID_KEYS = ("label", "keep", "seeds")
 
 
 @dataclass(frozen=True)
 class Grid:
-    """All combinations of some values, each with every seed.
+    """All combinations of the given values, each with every seed.
 
     Attributes
     ----------
     label
         Name of its results in figures and tables; the method's name where it is empty.
     keep
-        Whether parameters are kept, for figures that look into single fits.
+        Whether parameters are kept, for figures that show single fits.
+    seeds
+        Each combination is trained once with each.
     options
-        Name of a request's option to the values that it takes.
+        The values of each option of a request, by name.
     """
 
     label: str
@@ -46,11 +48,10 @@ class Grid:
     def requests(self, model: str, data: str) -> Iterator[Request]:
         """Return each cell once, in order."""
         seen = set()
-        names = list(self.options)
         for values in itertools.product(*self.options.values()):
-            table = dict(zip(names, values, strict=True)) | {"model": model, "data": data}
+            table = dict(zip(self.options, values, strict=True)) | {"model": model, "data": data}
             method = METHODS.get(str(table.get("method")))
-            for name in method.ignored_options if method else ():  # so that equal cells are one cell
+            for name in method.ignored_options if method else ():  # refused otherwise
                 table.pop(name, None)
             for seed in self.seeds:
                 request = Request.from_mapping(table | {"seed": seed})
@@ -83,15 +84,16 @@ class Sweep:
 
     def cells(self) -> list[Request]:
         """Return every cell of every grid once: complete requests with seeds."""
-        return list({canonical(request): request for _, request in self.requests()}.values())
+        return list({canonical(request): request for _, request in self.requests}.values())
 
     def kept(self) -> set[str]:
         """Return the canonical texts of the cells that keep their parameters."""
-        return {canonical(request) for grid, request in self.requests() if grid.keep}
+        return {canonical(request) for grid, request in self.requests if grid.keep}
 
-    def requests(self) -> Iterator[tuple[Grid, Request]]:
-        """Yield the cells of each grid, with the grid."""
-        return ((grid, request) for grid in self.grids for request in grid.requests(self.model, self.data))
+    @functools.cached_property
+    def requests(self) -> list[tuple[Grid, Request]]:
+        """The cells of each grid, with the grid; made and checked once."""
+        return [(grid, request) for grid in self.grids for request in grid.requests(self.model, self.data)]
 
     def to_mapping(self) -> dict[str, Any]:
         """Return the sweep as a table, as it stands in a config file."""
@@ -183,7 +185,7 @@ def _listed(name: str, value: Any) -> tuple[Any, ...]:
 
 def _seeds(value: Any) -> tuple[int, ...]:
     if isinstance(value, list | tuple):
-        seeds = tuple(_SEED.check("seeds", seed) for seed in _listed("seeds", value))
+        seeds = tuple(SPENDING["seed"].check("seeds", seed) for seed in _listed("seeds", value))
         if len(set(seeds)) < len(seeds):
             raise ValueError(f"seeds must differ from each other, got {list(seeds)}")
         return seeds

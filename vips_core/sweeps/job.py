@@ -6,14 +6,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import (
-    FIRST_COMPLETED,
-    CancelledError,
-    Executor,
-    Future,
-    ProcessPoolExecutor,
-    wait,
-)
+from concurrent import futures
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from functools import partial
@@ -79,33 +72,37 @@ def run_missing(
     requests, kept = sweep.cells(), sweep.kept()
     missing = [request for request in requests if not cells.finished(request, canonical(request) in kept)]
     done, failed = len(requests) - len(missing), 0
+
+    def progress() -> CellProgress:
+        return CellProgress(done, failed, len(requests))
+
     show = on_cell or (lambda progress: None)
     stop = False
-    if show(CellProgress(done, failed, len(requests))) is True or not missing:
-        return CellProgress(done, failed, len(requests))
-    places = _workers(cluster) if cluster else _pool(min(_cores(), len(missing)))
+    if show(progress()) is True or not missing:
+        return progress()
+    places = _workers(cluster) if cluster else _pool(len(missing))
     run = partial(cell_of_worker if cluster else run_cell, str(store.home), cells)
-    # Inside the pool's code, an exception by Ctrl-C would leave locks held for ever.
+    # An exception from Ctrl-C inside the pool's code would leave its locks held for ever.
     with noted_interrupts() as interrupted, places as pool:
-        waiting: dict[Future[Any], Request] = {
+        waiting: dict[futures.Future[Any], Request] = {
             pool.submit(run, request.to_mapping(), canonical(request) in kept): request for request in missing
         }
         while waiting:
-            finished, _ = wait(waiting, POLL, FIRST_COMPLETED)
+            finished, _ = futures.wait(waiting, POLL, futures.FIRST_COMPLETED)
             if interrupted.is_set():
                 raise KeyboardInterrupt
             values = [(waiting.pop(future), future.result()) for future in finished]
             errors = [cells.keep(request, *value) if cluster else value for request, value in values]
             failed += sum(error is not None for error in errors)
             done += sum(error is None for error in errors)
-            stop = show(CellProgress(done, failed, len(requests))) is True or stop
+            stop = show(progress()) is True or stop
             if stop:
                 waiting = {future: request for future, request in waiting.items() if not future.cancel()}
-    return CellProgress(done, failed, len(requests))
+    return progress()
 
 
 @contextlib.contextmanager
-def _workers(cluster: Cluster) -> Iterator[Executor]:
+def _workers(cluster: Cluster) -> Iterator[futures.Executor]:
     """Yield the checked workers of a cluster as an executor."""
     with client_of(cluster) as client:
         from distributed import KilledWorker
@@ -116,16 +113,20 @@ def _workers(cluster: Cluster) -> Iterator[Executor]:
         try:
             with client.get_executor(pure=False) as pool:
                 yield pool
-        except (KilledWorker, CancelledError):
+        except (KilledWorker, futures.CancelledError):
             raise ValueError(f"the cluster lost its scheduler or its workers; {AGAIN}") from None
 
 
 @contextlib.contextmanager
-def _pool(processes: int) -> Iterator[ProcessPoolExecutor]:
-    """Yield a pool of new one-thread processes, which end with this process, and at once on Ctrl-C."""
+def _pool(most: int) -> Iterator[futures.ProcessPoolExecutor]:
+    """Yield a pool of at most so many new one-thread processes, one for each core.
+
+    They end with this process, and at once on Ctrl-C.
+    """
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     others = set(multiprocessing.active_children())
     with set_variables(**dict.fromkeys(THREAD_VARIABLES, "1")):  # before a process starts
-        pool = ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), _start)
+        pool = futures.ProcessPoolExecutor(min(cores, most), multiprocessing.get_context("spawn"), _start)
         try:
             yield pool
         except BrokenProcessPool:
@@ -150,10 +151,6 @@ def _end_with_parent() -> None:
     if parent is not None:
         parent.join()
         os._exit(1)
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def submit_sweep(store: Store, table: Mapping[str, Any], *, held: bool = False) -> str:

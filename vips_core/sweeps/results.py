@@ -12,8 +12,6 @@ from vips_core.sweeps.grid import Sweep, canonical
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["failures", "frame", "ledgers", "summarise", "traces"]
-
 CONFIDENCE = 0.95  # of the interval of a mean over seeds
 _OFTEN_MISSING = ("epsilon", "epsilon_pld", "epsilon_moments", "batch", "noise_multiplier", "epochs", "delta")
 
@@ -150,7 +148,7 @@ def _known_cells(sweep: Sweep, store: Store) -> Iterator[_KnownCell]:
     """Yield the cells that were run, each once per series."""
     cells = cells_of(sweep, store)
     known: dict[tuple[str, str], _KnownCell] = {}
-    for grid, request in sweep.requests():
+    for grid, request in sweep.requests:
         content, key = cells.read(request), (grid.label, canonical(request))
         if content is not None:
             kept = grid.keep or (key in known and known[key].kept)

@@ -25,6 +25,7 @@ from vips_core.sweeps.grid import Sweep, canonical
 
 SHIPPED = " (shipped)"  # suffix of the lines that come with the project
 _AGAINST_EPSILON = "epsilon"  # the name of a sweep's figure of scores against ε
+shipped = frontiers.load  # the results of an experiment that come with the project
 
 
 @dataclass(frozen=True)
@@ -72,24 +73,19 @@ class Standing:
     curves: Curves
 
 
-def shipped(name: str) -> Frontier:
-    """Return the results of an experiment that come with the project."""
-    return frontiers.load(name)
-
-
 @functools.cache
 def shipped_curves(name: str) -> Curves:
     """Return the curves that come with the project."""
-    frontier = frontiers.load(name)
+    frontier = shipped(name)
     return _curves(frontier.sweep, frontier.cells)
 
 
 def shipped_exhibits(name: str) -> list[Exhibit]:
     """Return the shipped figures and tables of the paper besides scores against ε; slow."""
-    frontier = frontiers.load(name)
+    frontier = shipped(name)
     sweep, records = frontier.sweep, SAMPLES[frontier.sweep.data].records
     return [
-        *(sweep_report.against_batch(sweep, frontier.cells) if "batch" in sweep.figures else ()),
+        *(sweep_report.scores_against("batch", sweep, frontier.cells) if "batch" in sweep.figures else ()),
         *sweep_report.after_steps(sweep, frontier.looks),
         *frontier.topics,
         *(sweep_report.accounting(sweep.model, records) if "accounting" in sweep.figures else ()),
@@ -98,46 +94,40 @@ def shipped_exhibits(name: str) -> list[Exhibit]:
 
 def shipped_beside(run: RunRow) -> Frontier | None:
     """Return the shipped results on the data of a sweep, or None if there are none."""
-    name = frontiers.ON_DATA.get(run.data)
-    return None if name is None else frontiers.load(name)
+    return shipped(frontiers.ON_DATA[run.data]) if run.data in frontiers.ON_DATA else None
 
 
+def _progress(run: RunRow) -> tuple[str, str, str, int]:
+    return str(stored.store().home), run.id, run.status, run.step
+
+
+@st.cache_data(max_entries=32, show_spinner=False, hash_funcs={RunRow: _progress})
 def standing(run: RunRow, beside: bool) -> Standing:
     """Return the state of a sweep, read again whenever its progress changes."""
-    return _standing(str(stored.store().home), run, beside)
-
-
-@st.cache_data(
-    max_entries=32, show_spinner=False, hash_funcs={RunRow: lambda run: (run.id, run.status, run.step)}
-)
-def _standing(home: str, run: RunRow, beside: bool) -> Standing:
-    store = stored.store()
-    sweep = Sweep.from_mapping(run.request)
+    store, sweep = stored.store(), Sweep.from_mapping(run.request)
     cells = cells_of(sweep, store)
-    lines, finished = dict[tuple[str, str], dict[str, object]](), dict[str, bool]()
-    for grid in sweep.grids:
-        for request in grid.requests(sweep.model, sweep.data):
-            done = finished.setdefault(canonical(request), cells.finished(request, False))
-            line = grid.label or METHOD_NAMES[request.method]
-            row = {"line": line, "setting": _setting(request), "cells": 1, "done": int(done)}
-            lines[line, canonical(request)] = row  # grids may share a cell
-    scored = results.frame(sweep, store)
-    shipped = shipped_beside(run) if beside else None
-    return Standing(
-        done=sum(finished.values()),
-        total=len(finished),
-        errors=sorted({error for _, error in results.failures(sweep, store)}),
-        settings=pd.DataFrame(lines.values()).groupby(["line", "setting"], sort=False).sum().reset_index(),
-        curves=_curves(
-            sweep, scored if shipped is None or scored.empty else with_shipped(scored, shipped.cells)
-        ),
+    asked = pd.DataFrame(
+        {
+            "cell": canonical(request),
+            "line": grid.label or METHOD_NAMES[request.method],
+            "setting": _setting(request),
+            "done": cells.finished(request, keep=False),
+        }
+        for grid, request in sweep.requests
     )
-
-
-def with_shipped(own: pd.DataFrame, shipped: pd.DataFrame) -> pd.DataFrame:
-    """Return own cells and the shipped cells of the same methods, in series of their own."""
-    same = shipped[shipped["method"].isin(own["method"])]
-    return pd.concat([own, same.assign(series=same["series"] + SHIPPED)], ignore_index=True)
+    once = asked.drop_duplicates("cell")  # grids may share a cell
+    settings = asked.drop_duplicates(["line", "cell"]).groupby(["line", "setting"], sort=False)["done"]
+    scored, frontier = results.frame(sweep, store), shipped_beside(run) if beside else None
+    if frontier is not None and not scored.empty:  # beside them, the shipped cells of the same methods
+        same = frontier.cells[frontier.cells["method"].isin(scored["method"])]
+        scored = pd.concat([scored, same.assign(series=same["series"] + SHIPPED)], ignore_index=True)
+    return Standing(
+        done=int(once["done"].sum()),
+        total=len(once),
+        errors=sorted({error for _, error in results.failures(sweep, store)}),
+        settings=settings.agg(cells="size", done="sum").reset_index(),
+        curves=_curves(sweep, scored),
+    )
 
 
 def _curves(sweep: Sweep, cells: pd.DataFrame) -> Curves:
@@ -146,7 +136,7 @@ def _curves(sweep: Sweep, cells: pd.DataFrame) -> Curves:
     names = sweep_report.line_names(cells, _AGAINST_EPSILON)
     without_epsilon = cells["series"].map(lambda series: METHOD_NAMES.get(series, series))
     named = cells.assign(line=names.where(cells["epsilon"].notna(), without_epsilon))
-    exhibits = sweep_report.against_epsilon(sweep, cells)
+    exhibits = sweep_report.scores_against("epsilon", sweep, cells)
     return Curves(named, {exhibit.score: exhibit for exhibit in exhibits if exhibit.score is not None})
 
 

@@ -6,14 +6,7 @@ from typing import Any
 import streamlit as st
 
 from dashboard import pages, state, stored
-from dashboard.components import layout
-from dashboard.components.inputs import (
-    choice,
-    number_with_slider,
-    one_existing,
-    several_of,
-    start_button,
-)
+from dashboard.components import inputs, layout
 from dashboard.state import Choice, Number, Parameter, Text
 from dashboard.views.frontier import text
 from vips_core.models.task import NON_PRIVATE, REFINED, TASKS, TITLES
@@ -39,50 +32,41 @@ MODEL = Choice("model", "Model", "logistic", TITLES, "The model that every run t
 DATA = Text("data", None, r"\w[\w .-]{0,63}")  # by default, the first public data set of the model's kind
 EPSILONS = Text("epsilons", "0.25,0.5,1,2,4", r"\s*\d{1,4}(\.\d{1,6})?\s*", several=True)
 METHODS = Text("methods", f"{REFINED},{NON_PRIVATE}", r"[a-z-]{1,20}", several=True)
-_SEEDS = (1, 2, 3, 5, 8, 10, 20, 50, 100)
-SEEDS = Number("seeds", "Seeds", 5, 1, 100, text.SEEDS_HELP, _SEEDS, whole=True)
-_OWN_GRID = (MODEL, DATA, EPSILONS, METHODS, SEEDS)
-PARAMETERS: tuple[Parameter, ...] = (SWEEP, BESIDE, SCORE, UTILITY, PRESET, SIZE, *_OWN_GRID)
+SEEDS = Number("seeds", "Seeds", 5, 1, 100, text.SEEDS_HELP, (1, 2, 3, 5, 8, 10, 20, 50, 100), whole=True)
+_FORM: tuple[Parameter, ...] = (PRESET, SIZE, MODEL, DATA, EPSILONS, METHODS, SEEDS)
+PARAMETERS: tuple[Parameter, ...] = (SWEEP, BESIDE, SCORE, UTILITY, *_FORM)
 
 
 def results_choice(sweeps: Sequence[RunRow]) -> None:
     """Offer the results that come with the project, and the visitor's own if there are any."""
     shown = state.get(SWEEP.name)
     options = SHIPPED | ({sweeps[0].id: text.OWN} if sweeps else {})
-    key = state.widget_key(SWEEP.name, "results", len(options))
-    st.segmented_control(
-        "Results",
-        list(options),
-        default=shown if shown in SHIPPED else sweeps[0].id,
-        required=True,
-        key=key,
-        format_func=options.__getitem__,
-        on_change=state.on_widget_change(key, look_at),
-        label_visibility="collapsed",
-    )
+    value = shown if shown in SHIPPED else sweeps[0].id
+    look = {"width": "content", "label_visibility": "collapsed"}
+    inputs.buttons(SWEEP.name, "Results", options, value, read=_with_its_own_score, **look)
 
 
 def new_sweep() -> None:
     """Show the form for a new sweep."""
-    if choice(PRESET) == pages.OWN_GRID:
+    if inputs.choice(PRESET) == pages.OWN_GRID:
         _own_grid()
     else:
-        choice(SIZE, as_buttons=True)
+        inputs.choice(SIZE, as_buttons=True)
     try:
         sweep = asked_sweep()
         runs = len(sweep.cells())
     except ValueError as problem:
         layout.problem(str(problem))
         return
-    start_button(f"Start {runs:,} runs", "start-sweep", start, sweep.to_mapping())
+    inputs.start_button(f"Start {runs:,} runs", "start-sweep", start, sweep.to_mapping())
     st.caption(text.A_SWEEP)
     st.caption(text.PUBLIC_ONLY)
 
 
 def _own_grid() -> None:
-    model = choice(MODEL)
-    one_existing(DATA, "Data", {name: name for name in public_data(model)})
-    several_of(METHODS.name, "Methods", {name: METHOD_NAMES[name] for name in TASKS[model].methods})
+    model = inputs.choice(MODEL)
+    inputs.one_existing(DATA, "Data", {name: name for name in public_data(model)})
+    inputs.several_of(METHODS.name, "Methods", {name: METHOD_NAMES[name] for name in TASKS[model].methods})
     st.text_input(
         "Values of ε",
         state.get(EPSILONS.name),
@@ -91,7 +75,7 @@ def _own_grid() -> None:
         on_change=_take_epsilons,
         help="Numbers, separated by commas.",
     )
-    number_with_slider(SEEDS)
+    inputs.number_with_slider(SEEDS)
 
 
 def _take_epsilons() -> None:
@@ -145,5 +129,10 @@ def start(config: Mapping[str, Any]) -> None:
 
 def look_at(run_id: str) -> None:
     """Show another sweep, with its own score and utility."""
-    for name, value in ((SWEEP.name, run_id), (SCORE.name, None), (UTILITY.name, None)):
-        state.change(name, value)
+    state.change(SWEEP.name, _with_its_own_score(run_id))
+
+
+def _with_its_own_score(run_id: str) -> str:
+    for parameter in (SCORE, UTILITY):
+        state.put(parameter.name, None)
+    return run_id

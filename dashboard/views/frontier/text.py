@@ -7,6 +7,7 @@ from dashboard.components.formats import brief, signed
 from dashboard.views.frontier.data import SHIPPED, Standing
 from dashboard.views.frontier.utility import SHARE, score
 from sample_data.frontiers import Frontier
+from vips_core.reports.sweep_report import number_of_seeds
 from vips_core.store.rows import CANCELLED, FAILED, QUEUED, RunRow
 
 INTRODUCTION = (
@@ -14,19 +15,16 @@ INTRODUCTION = (
     "settings here before you spend a private budget."
 )
 OWN = "Your own sweeps"
-PUBLIC_ONLY = (
-    "Sweeps run on public data only: on private data, every run and the choice of the best one would spend "
-    "budget."
-)
+PUBLIC_ONLY = "Sweeps run on public data only: on private data, each run and each choice would spend budget."
 A_SWEEP = (
-    "A sweep trains a model at every ε, with every method and several seeds, in the background. You may "
-    "close this page: its address brings you back, and finished runs are kept."
+    "A sweep trains a model at every ε, with every method and several seeds, in the background. Finished "
+    "runs are kept. Bookmark this page to come back to them."
 )
 RUNS = "Each run has its own seed."
-BESIDE_HELP = "Draw the runs that come with the project, of the same methods on the same data."
+BESIDE_HELP = "Also draw the shipped runs of the same methods on the same data."
 PRESET_HELP = "One of the paper's experiments on shipped data, or a grid of your own."
 SIZE_HELP = "Quick takes minutes. Full uses the paper's grids and more seeds, and takes hours."
-SEEDS_HELP = "Runs of each setting, which differ in initialisation, batches and noise."
+SEEDS_HELP = "Runs per setting. They differ in initialisation, batches and noise."
 CURVES_ALT = "Held-out score against ε on a logarithmic axis, one line for each method."
 
 
@@ -59,22 +57,14 @@ def settings_table(settings: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def smallest(name: str, utility: float, seeds: str) -> str:
-    """Explain the table of smallest ε."""
+def smallest(name: str, utility: float, curves: pd.DataFrame) -> str:
+    """Explain the table of smallest ε, given the numbers behind the curves."""
     bound = "at least" if score(name).larger_is_better else "at most"
-    share = f"{SHARE:.0%}"
+    goal = f"a held-out {name} of {bound} {signed(utility)}"
     return (
-        f"Smallest tested ε at which, as at every larger one, {share} of runs reach a held-out {name} of "
-        f"{bound} {signed(utility)}. Each setting has {seeds} seeds; with fewer than 10, {share} means all."
+        f"Smallest tested ε at which {SHARE:.0%} of runs reach {goal}, there and at every larger ε. Each "
+        f"setting has {number_of_seeds(curves)} seeds; with fewer than 10, all runs must reach it."
     )
-
-
-def seeds(cells: pd.DataFrame, score: str) -> str:
-    """Return the number of seeds in the settings of a score, as a number or a range."""
-    of_score = cells[cells["score"] == score]
-    counts = of_score.groupby(["line", "epsilon", "expected_batch"], dropna=False)["seed"].nunique()
-    low, high = int(counts.min()), int(counts.max())
-    return str(low) if low == high else f"{low} to {high}"
 
 
 def origin(frontier: Frontier) -> str:

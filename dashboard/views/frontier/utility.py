@@ -11,7 +11,7 @@ from vips_core.reports import traces
 from vips_core.reports.figures import GREY, Figure
 
 SHARE = 0.9  # share of runs that have to reach a utility
-_APART = 0.005  # share of the range of utilities below which two of them look alike on the slider
+_LEAST_GAP = 0.005  # share of the range of utilities below which two of them look alike on the slider
 
 
 def score(name: str) -> Score:
@@ -20,35 +20,31 @@ def score(name: str) -> Score:
 
 
 def bounds(cells: pd.DataFrame, score: str) -> tuple[float, float]:
-    """Return the range of a score over the runs with an ε, or over all runs if none has one."""
-    private = _private(cells, score)
-    values = private["value"] if len(private) else cells.loc[cells["score"] == score, "value"]
+    """Return the range of a score over the runs with an ε."""
+    values = _private(cells, score)["value"]
     return float(values.min()), float(values.max())
 
 
 def separating(cells: pd.DataFrame, score: str) -> float:
-    """Return a utility to begin with: the good one at which the lines need the most different ε.
+    """Return the slider's first utility: the one at which the lines need the most different ε.
 
-    Candidates are the better half of the utilities that settings reach; of equal ones, the best is taken. A
-    line that reaches it at no tested ε counts as different from one that does.
+    Candidates are the better half of the utilities that settings reach; ties go to the best. A line that
+    never reaches the utility counts as different from one that does.
     """
-    sign = _sign(score)
     reached = _reached(cells, score)
     levels = sorted({level for settings in reached.values() for level in settings.values()}, reverse=True)
-    if not levels:
-        return bounds(cells, score)[sign > 0]
-    better, least = levels[: len(levels) // 2 + 1], _APART * (levels[0] - levels[-1])
-    # Nothing changes between two levels: the middle of two distant ones survives the slider's rounding.
+    better, least = levels[: len(levels) // 2 + 1], _LEAST_GAP * (levels[0] - levels[-1])
+    # Nothing changes between two levels, and the midpoint of distant ones survives the slider's rounding.
     gaps = [pair for pair in zip(better, levels[1:], strict=False) if pair[0] - pair[1] >= least]
     tried = [(level + below) / 2 for level, below in gaps or [(levels[0], levels[0])]]
     different = [len({_smallest(settings, level) for settings in reached.values()}) for level in tried]
-    return sign * tried[int(np.argmax(different))]
+    return _sign(score) * tried[int(np.argmax(different))]
 
 
 def smallest_epsilon(cells: pd.DataFrame, score: str, utility: float) -> pd.DataFrame:
     """Return for each line the smallest tested ε at which 90% of runs reach a utility.
 
-    They must also do so at every larger tested ε: one lucky setting is no result.
+    They must also reach it at every larger tested ε: one lucky setting is no result.
     """
     private, sign = _private(cells, score), _sign(score)
     rows = []
@@ -64,7 +60,7 @@ def smallest_epsilon(cells: pd.DataFrame, score: str, utility: float) -> pd.Data
                 "Largest ε tested": max(settings),
             }
         )
-    return pd.DataFrame(rows).astype({"Smallest ε": float}) if rows else pd.DataFrame()
+    return pd.DataFrame(rows).astype({"Smallest ε": float})
 
 
 def readable(table: pd.DataFrame) -> pd.DataFrame:
@@ -91,16 +87,15 @@ def _reached(cells: pd.DataFrame, score: str) -> dict[str, dict[float, float]]:
 
     Levels are signed so that larger is better; the smallest ε comes first.
     """
-    private, sign = _private(cells, score), _sign(score)
-    reached: dict[str, dict[float, float]] = {line: {} for line in private["line"]}
-    lowest: dict[str, float] = {}
-    by_setting = private.groupby(["line", "epsilon"])["value"].agg(list)
-    for (line, epsilon), values in reversed(list(by_setting.items())):
-        best_first = sorted((sign * value for value in values), reverse=True)
-        level = best_first[math.ceil(SHARE * len(values) - 1e-9) - 1]
-        lowest[line] = min(level, lowest.get(line, math.inf))
-        reached[line] = {epsilon: lowest[line]} | reached[line]
-    return reached
+    private = _private(cells, score)
+    signed = private.assign(value=_sign(score) * private["value"])
+
+    def level(values: pd.Series) -> float:
+        return float(values.nlargest(math.ceil(SHARE * len(values) - 1e-9)).iloc[-1])
+
+    levels = signed.groupby(["line", "epsilon"])["value"].agg(level)
+    from_here_on = levels[::-1].groupby("line").cummin()[::-1]
+    return {line: from_here_on[line].to_dict() for line in private["line"].unique()}
 
 
 def _smallest(settings: dict[float, float], level: float) -> float | None:

@@ -1,6 +1,6 @@
 """Tables and charts of the Runs page."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -14,20 +14,8 @@ from dashboard.views.runs.data import CHOSEN, OWN_PROOF, RunResults
 from vips_core import ACCOUNTANTS
 from vips_core.jobs.request import PLACE, SPENDING
 from vips_core.models.task import TASKS, TITLES
-from vips_core.options import Option
-from vips_core.reports.figures import (
-    BLUE,
-    DASHES,
-    GREEN,
-    GREY,
-    METHOD_NAMES,
-    NO_LEGEND,
-    PURPLE,
-    VERMILION,
-    Figure,
-    figure,
-    score_title,
-)
+from vips_core.reports import figures
+from vips_core.reports.figures import METHOD_NAMES, Figure, figure
 from vips_core.reports.traces import axis, marked_line
 from vips_core.store.budget import Budget
 from vips_core.store.ledger_chain import ROW_KINDS, LedgerRow
@@ -35,6 +23,8 @@ from vips_core.store.rows import AUDIT, DONE, FIT, SWEEP, RunRow
 
 Results = Mapping[str, RunResults | None]  # by run; None while they are computed
 
+_LEAST_TIME = pd.Timedelta(minutes=10)  # least margin of the time axis: a single point has no range
+_COLOURS = (figures.BLUE, figures.VERMILION, figures.GREEN, figures.PURPLE, figures.GREY)
 _ACCOUNT_LABELS = {name: item.label for name, item in ACCOUNTANTS.items()} | {OWN_PROOF: "Its own proof"}
 
 
@@ -117,16 +107,9 @@ def settings_table(fits: Sequence[RunRow]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["Setting", *map(run_label, fits)])
 
 
-def _options() -> Iterator[Mapping[str, Option]]:
-    """Yield the options of requests: shared ones first, then those of each model."""
-    yield SPENDING
-    yield PLACE
-    yield from (task.options for task in TASKS.values())
-
-
 def _setting_name(name: str) -> str:
-    known = next((options[name] for options in _options() if name in options), None)
-    return name.capitalize() if known is None else known.title
+    groups = (SPENDING, PLACE, *(task.options for task in TASKS.values()))
+    return next((options[name].title for options in groups if name in options), name.capitalize())
 
 
 def _setting(name: str, value: Any) -> str:
@@ -136,27 +119,28 @@ def _setting(name: str, value: Any) -> str:
 
 def accounts_table(fits: Sequence[RunRow], results: Results) -> pd.DataFrame:
     """Return ε by accountant (rows) and run (columns), from the ledgers."""
-    cells = {
-        run_id: {_ACCOUNT_LABELS[name]: at_most(account.epsilon) for name, account in left.accounts.items()}
-        for run_id, left in results.items()
-        if left is not None
-    }
-    return _by_run("Accountant", fits, cells)
+
+    def cells(left: RunResults) -> Mapping[str, str]:
+        return {_ACCOUNT_LABELS[name]: at_most(account.epsilon) for name, account in left.accounts.items()}
+
+    return _by_run("Accountant", fits, results, cells)
 
 
 def scores_table(fits: Sequence[RunRow], results: Results) -> pd.DataFrame:
     """Return held-out scores (rows) by run (columns)."""
-    shown = {run.id: results.get(run.id) for run in fits}
-    cells = {
-        run_id: {name: signed(score) for name, score in left.scores.items()}
-        for run_id, left in shown.items()
-        if left is not None
-    }
-    return _by_run("Held-out score", fits, cells)
+
+    def cells(left: RunResults) -> Mapping[str, str]:
+        return {name: signed(score) for name, score in left.scores.items()}
+
+    return _by_run("Held-out score", fits, results, cells)
 
 
-def _by_run(title: str, fits: Sequence[RunRow], cells: Mapping[str, Mapping[str, str]]) -> pd.DataFrame:
-    """Return a table with one column for each run, from the run's cells by row."""
+def _by_run(
+    title: str, fits: Sequence[RunRow], results: Results, cells_of: Callable[[RunResults], Mapping[str, str]]
+) -> pd.DataFrame:
+    """Return a table with one column for each run, from the cells of its results by row."""
+    known = ((run.id, results.get(run.id)) for run in fits)
+    cells = {run_id: cells_of(left) for run_id, left in known if left is not None}
     names = dict.fromkeys(name for of_run in cells.values() for name in of_run)
     rows = [[name, *(cells.get(run.id, {}).get(name, "–") for run in fits)] for name in names]
     return pd.DataFrame(rows, columns=[title, *map(run_label, fits)])
@@ -164,11 +148,7 @@ def _by_run(title: str, fits: Sequence[RunRow], cells: Mapping[str, Mapping[str,
 
 def score_curves_table(fits: Sequence[RunRow]) -> pd.DataFrame:
     """Return the validation scores of runs, one row for each evaluation."""
-    rows = [
-        {"Run": run_label(run), "Model": run.request["model"], "Step": step, "Score": value}
-        for run in fits
-        for step, value in run.scores
-    ]
+    rows = [(run_label(run), run.request["model"], *evaluation) for run in fits for evaluation in run.scores]
     return pd.DataFrame(rows, columns=["Run", "Model", "Step", "Score"])
 
 
@@ -221,20 +201,16 @@ def ledger_rows(rows: Sequence[LedgerRow]) -> list[NarrowRow]:
     ]
 
 
-_LEAST_TIME = pd.Timedelta(minutes=10)  # least margin of the time axis: a single point has no range
-_COLOURS = (BLUE, VERMILION, GREEN, PURPLE, GREY)
-
-
-def score_curves(looks: pd.DataFrame, score: str) -> Figure:
+def score_curves(evaluations: pd.DataFrame, score: str) -> Figure:
     """Draw the validation scores of runs of one model while they trained."""
     traces = []
-    for index, (name, of_run) in enumerate(looks.groupby("Run", sort=False)):
-        style = _COLOURS[index % len(_COLOURS)], DASHES[index % len(DASHES)]
+    for index, (name, of_run) in enumerate(evaluations.groupby("Run", sort=False)):
+        style = _COLOURS[index % len(_COLOURS)], figures.DASHES[index % len(figures.DASHES)]
         hover = f"{name}: step %{{x}}, %{{y:.4g}}"
         traces.append(
             marked_line(str(name), of_run["Step"].tolist(), of_run["Score"].tolist(), *style, hover=hover)
         )
-    return figure(traces, steps_axis("Step", looks["Step"].max()), axis(score_title(score)))
+    return figure(traces, steps_axis("Step", evaluations["Step"].max()), axis(figures.score_title(score)))
 
 
 def budget_over_time(budget: Budget) -> Figure:
@@ -244,10 +220,10 @@ def budget_over_time(budget: Budget) -> Figure:
         "Spent and reserved",
         [moment.isoformat() for moment in history["Time (UTC)"]],
         history["% of the cap"].tolist(),
-        BLUE,
+        figures.BLUE,
         hover="%{x}: %{y:.3g}% with run %{customdata}",
         customdata=history["Run"].tolist(),
-        line={"color": BLUE, "width": 2.5, "shape": "hv"},
+        line={"color": figures.BLUE, "width": 2.5, "shape": "hv"},
     )
     times = history["Time (UTC)"]
     margin = max(_LEAST_TIME, 0.05 * (times.max() - times.min()))
@@ -258,6 +234,6 @@ def budget_over_time(budget: Budget) -> Figure:
         axis("% of today's cap", range=[0, 115]),
         height=300,
         showlegend=False,
-        margin=NO_LEGEND,
+        margin=figures.NO_LEGEND,
     )
-    return with_level(drawn, 100, "Today's cap", VERMILION)
+    return with_level(drawn, 100, "Today's cap", figures.VERMILION)

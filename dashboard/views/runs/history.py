@@ -18,8 +18,6 @@ from vips_core.jobs.request import Request
 from vips_core.models.task import TASKS
 from vips_core.store.rows import AUDIT, FIT, SWEEP, RunRow
 
-_REDRAW = 3.0  # seconds between two redraws for live runs: a table that jumps oftener cannot be read
-
 
 def filters(runs: Sequence[RunRow]) -> list[RunRow]:
     """Show the filters and return the runs that match."""
@@ -31,7 +29,7 @@ def filters(runs: Sequence[RunRow]) -> list[RunRow]:
 
 
 def chosen(runs: Sequence[RunRow]) -> list[RunRow]:
-    """Return the runs that the address names, with a complaint for each unknown one."""
+    """Return the runs that the address names, and complain about each unknown one."""
     known = {run.id: run for run in runs}
     names = _chosen_names()
     for name in names:
@@ -180,18 +178,13 @@ def _scores(fits: Sequence[RunRow], results: charts.Results) -> None:
     any_scores = False
     for model in dict.fromkeys(run.request["model"] for run in fits):
         of_model = [run for run in fits if run.request["model"] == model]
-        scores, looks = charts.scores_table(of_model, results), charts.score_curves_table(of_model)
-        any_scores = any_scores or len(scores) + len(looks) > 0
+        scores, evaluations = charts.scores_table(of_model, results), charts.score_curves_table(of_model)
+        any_scores = any_scores or len(scores) + len(evaluations) > 0
         if len(scores):
             text_table(scores)
-        if len(looks):
+        if len(evaluations):
             score = TASKS[model].validation_score
             alt = f"Held-out {score} against steps, one line for each run."
-            chart(charts.score_curves(looks, score), f"curves-{model}", alt, looks.copy)
+            chart(charts.score_curves(evaluations, score), f"curves-{model}", alt, evaluations.copy)
     if not any_scores:
         st.markdown(text.NO_SCORES)
-
-
-def wait(runs: Sequence[RunRow]) -> None:
-    """Follow live runs, and redraw the page when they progress."""
-    live_runs.follow(runs, read=stored.store().runs, redraw=_REDRAW)

@@ -3,10 +3,12 @@
 import streamlit as st
 
 from dashboard import state, stored
-from dashboard.components import layout
+from dashboard.components import layout, live_runs
 from dashboard.components.inputs import choice
 from dashboard.views.runs import budgets, configs, history, text
 from dashboard.views.runs.data import BUDGETS, HISTORY, IMPORT, PARAMETERS, PART
+
+_REDRAW = 3.0  # seconds between two redraws for live runs: a table that jumps more often is unreadable
 
 
 def show() -> None:
@@ -27,4 +29,4 @@ def show() -> None:
         else:
             history.show(matching, selected, bool(runs))
     if part == HISTORY and any(run.status in stored.LIVE for run in runs):
-        history.wait(runs)
+        live_runs.follow(runs, read=stored.store().runs, redraw=_REDRAW)

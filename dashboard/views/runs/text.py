@@ -7,9 +7,7 @@ from vips_core.sweeps.grid import Sweep
 
 INTRODUCTION = "Past and running jobs, their privacy cost, and the budget left on each private data set."
 PART_HELP = "Runs, sweeps and audits; budgets of private data; or a run from a config file."
-HISTORY_CAPTION = (
-    "Newest first, pinned runs on top. Select runs to compare them, export reports, pin or delete them."
-)
+HISTORY_CAPTION = "Newest first, pinned runs on top. Select runs to compare, export, pin or delete them."
 NO_MATCH = "No run matches these filters."
 NOTHING_YET = "Nothing trained yet. Start on Topics, Risk or Images."
 DELETING = "This deletes the run and its files for good. The ledger keeps its privacy cost."
@@ -31,14 +29,13 @@ CAP_CAPTION = (
 )
 CAPS_CAPTION = "All caps, newest first. A run's report states the cap in force when the run was reserved."
 ADAPTIVITY = (
-    "Runs are chosen adaptively, so a privacy filter enforces the cap. A filter charges more than the ε of "
-    "the same releases planned as a whole. The difference is the price of adaptivity."
+    "Runs are chosen adaptively, so a privacy filter enforces the cap. It charges more than the same "
+    "releases would cost if planned as a whole. The difference is the price of adaptivity."
 )
 REASON_HELP = "Required for a higher cap, for any change after a run, and for δ above 1/(10·N)."
 SEPARATION_CAPTION = (
-    "For data sets of different people that share a budget by mistake, for instance because two studies both "
-    "number people from 1. Possible until a run counts against both. Your name and reason go into the "
-    "ledger and into every report."
+    "For data sets of different people that share a budget by mistake, such as two studies that both number "
+    "people from 1. Possible until a run counts against both. Ledger and reports keep your name and reason."
 )
 NOTHING_RELEASED = "Nothing released yet."
 
@@ -52,4 +49,4 @@ def config(asked: Request | Sweep) -> str:
 
 def verdict(wrong: Sequence[str], rows: int) -> str:
     """Report the result of verifying the ledger."""
-    return " ".join(wrong) or f"The ledger is intact: all {rows:,} rows are present and follow each other."
+    return " ".join(wrong) or f"The ledger is intact: all {rows:,} rows are present and in sequence."

@@ -1,5 +1,7 @@
 """The Frontier page's logic, without a browser."""
 
+from concurrent.futures import Future
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -52,7 +54,7 @@ def one_core(monkeypatch):
 
     class Pool:
         def submit(self, function, *args):
-            future = job.Future()
+            future = Future()
             future.set_result(function(*args))
             return future
 
@@ -231,7 +233,7 @@ def test_perplexity_shall_be_small():
     assert utility.smallest_epsilon(tested, "perplexity (bound)", 750.0)["Smallest ε"][0] == 2.0
     assert utility.bounds(tested, "perplexity (bound)") == (700.0, 900.0)
     assert 700.0 < utility.separating(tested, "perplexity (bound)") < 900.0
-    assert "at most 750" in text.smallest("perplexity (bound)", 750.0, "1")
+    assert "at most 750" in text.smallest("perplexity (bound)", 750.0, pd.DataFrame({"seeds": [1]}))
 
 
 def test_the_first_utility_separates_the_methods():

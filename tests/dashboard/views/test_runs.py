@@ -8,8 +8,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dashboard import pages
+from dashboard.components import live_runs
 from dashboard.components.formats import at_least, at_most
-from dashboard.views.runs import charts, data, history, text
+from dashboard.views.runs import charts, data, text
 from tests import toy_model
 from tests.pages import address, checked, opened, settled, view
 from tests.small_rows import rows
@@ -32,7 +33,7 @@ BASE = {"model": "logistic", "data": "small", "delta": 1e-3, "epochs": 4.0}
 def store(home, monkeypatch):
     """A store with two finished runs on public data, one on private data, and one that waits."""
     monkeypatch.setattr(supervisor, "start", lambda store: [])
-    monkeypatch.setattr(history, "wait", lambda runs: None)
+    monkeypatch.setattr(live_runs, "follow", lambda runs, **values: None)
     store = Store(home)
     store.add_data("small", rows(300, 0), rows(200, 1), private=False, unit="one row")
     store.add_data("secret", rows(300, 2), rows(200, 3), cap=Cap(3.0, 1e-4), unit="one patient")
