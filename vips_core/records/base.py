@@ -32,8 +32,8 @@ class Records(Sized):
     ----------
     kind
         Name of the kind.
-    matched_field
-        The public field in which training and held-out records must agree.
+    public_fields
+        Names of the public fields; training and held-out records must agree in the first.
     shard_ending
         Ending of the files of a sharded data set.
     in_memory
@@ -41,19 +41,25 @@ class Records(Sized):
     """
 
     kind: ClassVar[str]
-    matched_field: ClassVar[str]
+    public_fields: ClassVar[tuple[str, ...]]
     shard_ending: ClassVar[str] = "npz"
     in_memory: ClassVar[bool] = True
 
     @property
-    @abstractmethod
     def public(self) -> dict[str, Any]:
         """What is public about the records, ready for JSON."""
+        return {name: getattr(self, name) for name in self.public_fields}
 
     @staticmethod
     @abstractmethod
-    def read_public(public: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the constructor's arguments from `public`; `KeyError` or `TypeError` if it is malformed."""
+    def checked_public(public: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the public fields in their types; `ValueError`, `KeyError` or `TypeError` if one is wrong.
+
+        Parameters
+        ----------
+        public
+            The fields as somebody gave them, or as JSON holds them; others are ignored.
+        """
 
     @abstractmethod
     def arrays(self) -> dict[str, Any]:
@@ -61,7 +67,7 @@ class Records(Sized):
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Any], public: Mapping[str, Any]) -> Self:
-        """Return the records of `arrays()`, given the arguments of `read_public`."""
+        """Return the records of `arrays()` with these public fields."""
         return cls(**arrays, **public)
 
     def stored(self) -> dict[str, Any]:
@@ -80,7 +86,7 @@ class Records(Sized):
 
     @classmethod
     def from_bytes(cls, content: bytes, public: Mapping[str, Any]) -> Self:
-        """Return the records of a shard, given the arguments of `read_public`."""
+        """Return the records of a shard with these public fields."""
         return cls.from_arrays(plain_arrays(io.BytesIO(content)), public)
 
     @abstractmethod
@@ -138,14 +144,34 @@ class Records(Sized):
 
 
 class RowsOfPersons(Records):
-    """Rows grouped by person: a record is a person, and a mask selects all rows of each."""
+    """Rows grouped by person: a record is a person, and a mask selects all rows of each.
 
+    Attributes
+    ----------
+    row_fields
+        Names of the arrays that have an entry for each row.
+    persons
+        Number of each row's person, increasing; None if each row is a record of its own.
+    """
+
+    row_fields: ClassVar[tuple[str, ...]]
     persons: NDArray[np.int64] | None
 
     @property
-    @abstractmethod
     def row_count(self) -> int:
         """The number of rows, at least the number of persons."""
+        return int(getattr(self, self.row_fields[0]).shape[0])
+
+    def arrays(self) -> dict[str, Any]:
+        """Return the rows, and the persons if rows are grouped."""
+        rows = {name: getattr(self, name) for name in self.row_fields}
+        return rows if self.persons is None else {**rows, "persons": self.persons}
+
+    @classmethod
+    def concatenated(cls, parts: Sequence[Any], persons: Any) -> Self:
+        """Return all rows, grouped by person."""
+        rows = {name: _stacked([getattr(part, name) for part in parts]) for name in cls.row_fields}
+        return cls(**rows, **parts[0].public, persons=persons)
 
     @property
     def row_weights(self) -> Array:
@@ -177,15 +203,15 @@ class RowsOfPersons(Records):
         return int(self.persons[-1]) + 1 if self.row_count else 0
 
     def _take(self, mask: NDArray[np.bool_]) -> Mapping[str, Any]:
+        rows = np.flatnonzero(mask if self.persons is None else mask[self.persons])
+        taken = {name: frozen(getattr(self, name)[rows]) for name in self.row_fields}
         if self.persons is None:
-            return self._take_rows(mask)
-        rows = mask[self.persons]
-        numbered = (np.cumsum(mask) - 1)[self.persons[rows]]
-        return {**self._take_rows(rows), "persons": frozen(numbered)}
+            return taken
+        return {**taken, "persons": frozen((np.cumsum(mask) - 1)[self.persons[rows]])}
 
-    @abstractmethod
-    def _take_rows(self, mask: NDArray[np.bool_]) -> Mapping[str, Any]:
-        """Return the fields of these rows, without their persons."""
+
+def _stacked(parts: Sequence[Any]) -> Any:
+    return sparse.vstack(parts) if sparse.issparse(parts[0]) else np.concatenate(parts)
 
 
 @dataclass(frozen=True)
@@ -224,7 +250,7 @@ def check_alike(train: Any, test: Any) -> None:
     """
     if test.kind != train.kind:
         raise ValueError(f"held-out records must be {train.kind}, like the training records, got {test.kind}")
-    name = test.matched_field
+    name = test.public_fields[0]
     if getattr(train, name) != getattr(test, name):
         raise ValueError(
             f"held-out records must have the same {name.replace('_', ' ')} as the training records"

@@ -134,7 +134,7 @@ class Sharded:
                 raise ValueError(f"its format is {validate.shown(content['format'])}, not {FORMAT!r}")
             type_ = KINDS[validate.one_of("kind", content["kind"], KINDS)].records_type
             shards = tuple(Shard(**shard) for shard in content["shards"])
-            public, person = type_.read_public(content["public"]), content["person"]
+            public, person = type_.checked_public(content["public"]), content["person"]
             if person is not None:
                 validate.text("person", person)
         except (KeyError, TypeError, AttributeError, RecursionError, ValueError) as error:
@@ -188,9 +188,8 @@ class Sharded:
         several = (records,) if isinstance(records, Records) else records
         data: Self | None = None
         for own in _cut(several, records_per_shard):
-            public = own.read_public(own.public)
-            data = cls(place, type(own), public, (), person) if data is None else data
-            if (type(own), public) != (data.records_type, data.public):
+            data = cls(place, type(own), own.public, (), person) if data is None else data
+            if (type(own), own.public) != (data.records_type, data.public):
                 raise ValueError("all records of a data set must have the same public description")
             data = replace(data, shards=(*data.shards, _written(place, len(data.shards), own)))
         if data is None:
@@ -251,7 +250,7 @@ def stored_records(records_type: type[Records], arrays: Mapping[str, Any]) -> An
     if "manifest" in arrays:
         return Sharded.from_manifest(str(arrays["folder"]), str(arrays["manifest"]))
     private = {name: array for name, array in arrays.items() if name != "public"}
-    return records_type.from_arrays(private, records_type.read_public(json.loads(str(arrays["public"]))))
+    return records_type.from_arrays(private, records_type.checked_public(json.loads(str(arrays["public"]))))
 
 
 def is_sharded(folder: str | Path) -> bool:

@@ -3,7 +3,7 @@
 import io
 import math
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
@@ -23,6 +23,7 @@ from vips_core.records.base import (
 )
 
 LEAST_BOUND, MOST_BOUND = 1e-100, 1e100  # norm bounds whose squares neither vanish nor overflow
+_SPARSE = ("data", "indices", "indptr")  # arrays of sparse rows
 _MISSING = " missing"  # suffix of an indicator's name, for people only
 
 MissingPairs = tuple[tuple[int, int], ...]
@@ -60,7 +61,8 @@ class Table(RowsOfPersons):
     """
 
     kind: ClassVar[str] = "table"
-    matched_field: ClassVar[str] = "feature_names"
+    public_fields: ClassVar[tuple[str, ...]] = ("feature_names", "norm_bound", "ranges", "missing_pairs")
+    row_fields: ClassVar[tuple[str, ...]] = ("x", "y")
     shard_ending: ClassVar[str] = "parquet"
 
     x: Any
@@ -72,19 +74,16 @@ class Table(RowsOfPersons):
     missing_pairs: MissingPairs = ()
 
     def __post_init__(self) -> None:
-        names = unique_names(self.feature_names, "feature_names")
-        bound = validate.number("norm_bound", self.norm_bound, low=LEAST_BOUND, high=MOST_BOUND)
-        pairs = checked_missing_pairs(self.missing_pairs, len(names))
+        public = self.checked_public(vars(self))
+        columns = len(public["feature_names"])
         x = sparse_rows(self.x) if sparse.issparse(self.x) else numbers(self.x, "x")
         y = whole_numbers(numbers(self.y, "labels"), "labels", np.uint8, high=1, given=self.y)
-        if x.ndim != 2 or x.shape[0] < 1 or x.shape[1] != len(names):
-            raise ValueError(f"x must be one or more rows × {len(names)} features, got shape {x.shape}")
+        if x.ndim != 2 or x.shape[0] < 1 or x.shape[1] != columns:
+            raise ValueError(f"x must be one or more rows × {columns} features, got shape {x.shape}")
         if y.shape != (x.shape[0],):
             raise ValueError(f"labels must have shape ({x.shape[0]},), got {y.shape}")
         x, y = self._by_person(x, y)
-        vars(self).update(
-            x=_bounded(x, bound), y=frozen(y), feature_names=names, norm_bound=bound, missing_pairs=pairs
-        )
+        vars(self).update(public, x=_bounded(x, public["norm_bound"]), y=frozen(y))
 
     @classmethod
     def from_frame(
@@ -197,43 +196,35 @@ class Table(RowsOfPersons):
         rows = sparse.csr_array(x) if sparse.issparse(self.x) else x
         return replace(self, x=rows, y=rng.integers(2, size=count, dtype=np.uint8), persons=persons)
 
-    @property
-    def public(self) -> dict[str, Any]:
-        """Columns, their ranges, the norm bound, and which columns may be missing."""
-        return {
-            "feature_names": list(self.feature_names),
-            "norm_bound": float(self.norm_bound),
-            "ranges": {name: [float(low), float(high)] for name, (low, high) in self.ranges.items()},
-            "missing_pairs": [list(pair) for pair in self.missing_pairs],
-        }
-
     @staticmethod
-    def read_public(public: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what is public about the columns as the constructor takes it."""
-        names = tuple(public["feature_names"])
+    def checked_public(public: Mapping[str, Any]) -> dict[str, Any]:
+        """Return columns, norm bound, ranges, and which columns may be missing."""
+        names = unique_names(public["feature_names"], "feature_names")
         return {
             "feature_names": names,
-            "norm_bound": float(public["norm_bound"]),
-            "ranges": {name: (float(low), float(high)) for name, (low, high) in public["ranges"].items()},
+            "norm_bound": validate.number(
+                "norm_bound", public["norm_bound"], low=LEAST_BOUND, high=MOST_BOUND
+            ),
+            "ranges": {name: checked_range(name, ends) for name, ends in public["ranges"].items()},
             "missing_pairs": checked_missing_pairs(public["missing_pairs"], len(names)),
         }
 
     def arrays(self) -> dict[str, Any]:
-        """Return labels, features (dense, or the arrays of sparse rows), and persons if rows are grouped."""
-        persons = {} if self.persons is None else {"persons": self.persons}
-        if not sparse.issparse(self.x):
-            return {"x": self.x, "y": self.y, **persons}
-        rows = {"data": self.x.data, "indices": self.x.indices, "indptr": self.x.indptr}
-        return {**rows, "y": self.y, **persons}
+        """Return features (dense, or the arrays of sparse rows), labels, and persons if rows are grouped."""
+        arrays = super().arrays()
+        if sparse.issparse(self.x):
+            del arrays["x"]
+            arrays |= {name: getattr(self.x, name) for name in _SPARSE}
+        return arrays
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Any], public: Mapping[str, Any]) -> Self:
-        """Return the rows of `arrays()`, given the arguments of `read_public`."""
-        x, y = arrays.get("x"), arrays["y"]
-        if x is None:
-            rows = arrays["data"], arrays["indices"], arrays["indptr"]
-            x = sparse.csr_array(rows, (len(y), len(public["feature_names"])))
-        return cls(x, y, **public, persons=arrays.get("persons"))
+        """Return the rows of `arrays()` with these public fields."""
+        rows = dict(arrays)
+        if "x" not in rows:
+            shape = len(rows["y"]), len(public["feature_names"])
+            rows["x"] = sparse.csr_array(tuple(rows.pop(name) for name in _SPARSE), shape)
+        return cls(**rows, **public)
 
     def to_bytes(self) -> bytes:
         """Return the content of a Parquet file: label, person, and features or sparse indices and values."""
@@ -262,16 +253,16 @@ class Table(RowsOfPersons):
 
         table = parquet.read_table(pa.BufferReader(content)).combine_chunks()
         columns = {name: table.column(name).chunk(0) for name in table.column_names}
-        shape = len(table), len(public["feature_names"])
+        arrays = {"y": columns["label"].to_numpy()}
+        if "person" in columns:
+            arrays["persons"] = columns["person"].to_numpy()
         if "features" in columns:
-            x: Any = columns["features"].flatten().to_numpy(zero_copy_only=False).reshape(shape)
+            arrays["x"] = columns["features"].flatten().to_numpy().reshape(len(table), -1)
         else:
-            values, indices = (
-                columns[name].flatten().to_numpy(zero_copy_only=False) for name in ("values", "indices")
-            )
-            x = sparse.csr_array((values, indices, columns["indices"].offsets.to_numpy()), shape)
-        persons = columns["person"].to_numpy() if "person" in columns else None
-        return cls(x, columns["label"].to_numpy(), **public, persons=persons)
+            values, indices = columns["values"], columns["indices"]
+            rows = values.flatten().to_numpy(), indices.flatten().to_numpy(), indices.offsets.to_numpy()
+            arrays |= zip(_SPARSE, rows, strict=True)
+        return cls.from_arrays(arrays, public)
 
     def row_bytes(self) -> Iterator[bytes]:
         """Return the label and the nonzero features of each row, in single precision."""
@@ -281,21 +272,6 @@ class Table(RowsOfPersons):
         values, columns = rows.data.astype(np.float32), rows.indices.astype(np.int32)
         for label, start, stop in zip(self.y, rows.indptr[:-1], rows.indptr[1:], strict=True):
             yield bytes([label]) + columns[start:stop].tobytes() + values[start:stop].tobytes()
-
-    @classmethod
-    def concatenated(cls, parts: Sequence[Self], persons: Any) -> Self:
-        """Return all rows, grouped by person."""
-        stack = sparse.vstack if sparse.issparse(parts[0].x) else np.concatenate
-        labels = np.concatenate([part.y for part in parts])
-        return replace(parts[0], x=stack([part.x for part in parts]), y=labels, persons=persons)
-
-    @property
-    def row_count(self) -> int:
-        """The number of rows, at least as many as persons."""
-        return len(self.y)
-
-    def _take_rows(self, mask: NDArray[np.bool_]) -> Mapping[str, Any]:
-        return {"x": frozen(self.x[np.flatnonzero(mask)]), "y": frozen(self.y[mask])}
 
 
 def checked_missing_pairs(pairs: Any, columns: int) -> MissingPairs:

@@ -125,7 +125,7 @@ def _deal(chunks: Iterable[tuple[Any, Any]], hands: int, folder: Path) -> dict[s
 
 def _gathered(hand: Path, records_type: type[Records], public: Mapping[str, Any]) -> Records:
     """Return the records of the persons in a folder."""
-    described, places = records_type.read_public(public), sorted(hand.glob("*.records"))
-    parts = [records_type.from_bytes(place.read_bytes(), described) for place in places]
+    places = sorted(hand.glob("*.records"))
+    parts = [records_type.from_bytes(place.read_bytes(), public) for place in places]
     persons = np.concatenate([np.load(place.with_suffix(".npy")) for place in places])
     return records_type.concatenated(parts, persons)
