@@ -255,8 +255,12 @@ def stored_records(records_type: type[Records], arrays: Mapping[str, Any]) -> An
 
 def is_sharded(folder: str | Path) -> bool:
     """Whether a folder, or any address that fsspec opens, holds a sharded data set."""
+    place = place_of(folder)
     try:
-        return is_there(place_of(folder), MANIFEST)
+        if "://" not in place:
+            return (Path(place) / MANIFEST).exists()
+        with _fsspec().open(f"{place}/{MANIFEST}", "rb") as file:
+            return bool(file.read(1))
     except (OSError, ValueError, ImportError):
         return False
 
@@ -291,14 +295,6 @@ def place_of(folder: str | Path) -> str:
     """Return an address that fsspec opens, or the absolute path of a local folder."""
     place = str(folder).removeprefix("file://").removeprefix("local://")  # fsspec lets others read these
     return place.rstrip("/") if "://" in place else str(Path(place).resolve())
-
-
-def is_there(folder: str, name: str) -> bool:
-    """Whether a file is in a folder, or at an address that fsspec opens."""
-    if "://" not in folder:
-        return (Path(folder) / name).exists()
-    with _fsspec().open(f"{folder}/{name}", "rb") as file:
-        return bool(file.read(1))
 
 
 def read_bytes(folder: str, name: str, most_bytes: int) -> bytes:

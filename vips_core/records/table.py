@@ -3,7 +3,8 @@
 import io
 import math
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
@@ -134,21 +135,9 @@ class Table(RowsOfPersons):
             raise ValueError(f"frame must be a pandas DataFrame, got {type(frame).__name__}")
         if not len(frame):
             raise ValueError("the table has no rows")
-        roles = {"target": target} | ({} if person is None else {"person": person})
-        columns_of = {name: list(frame.columns).count(name) for name in (*roles.values(), *ranges)}
-        absent = [name for name, times in columns_of.items() if times == 0]
-        if absent:
-            raise ValueError(f"the frame lacks the columns {validate.few(absent)}")
-        repeated = [name for name, times in columns_of.items() if times > 1]
-        if repeated:
-            raise ValueError(f"the frame has more than one column {validate.shown(repeated[0])}")
-        for role, name in roles.items():
-            if name in ranges:
-                raise ValueError(
-                    f"the {role} {validate.shown(name)} is not a predictor and must not have a range"
-                )
-        if person == target:
-            raise ValueError(f"the column {target!r} cannot be both the target and the person")
+        check_roles(target, person, ranges)
+        needed = [target, *ranges] if person is None else [target, person, *ranges]
+        check_columns("the frame", list(frame.columns), needed)
         undeclared = [name for name in may_be_missing if name not in ranges]
         if undeclared:
             raise ValueError(f"may_be_missing names columns without a range: {validate.few(undeclared)}")
@@ -272,6 +261,41 @@ class Table(RowsOfPersons):
         values, columns = rows.data.astype(np.float32), rows.indices.astype(np.int32)
         for label, start, stop in zip(self.y, rows.indptr[:-1], rows.indptr[1:], strict=True):
             yield bytes([label]) + columns[start:stop].tobytes() + values[start:stop].tobytes()
+
+
+def check_roles(target: str, person: str | None, ranges: Collection[str]) -> None:
+    """Refuse a column with two roles."""
+    if person is not None and person in (target, *ranges):
+        raise ValueError(
+            f"the column {validate.shown(person)} names persons: it can be neither the target nor a predictor"
+        )
+    if target in ranges:
+        raise ValueError(f"the target {validate.shown(target)} is not a predictor and must not have a range")
+
+
+def check_columns(table: str, columns: Sequence[Any], needed: Sequence[str], it_has: str = "it has") -> None:
+    """Refuse a table that lacks a column or repeats one.
+
+    Parameters
+    ----------
+    table
+        Its name in errors.
+    columns
+        The names of its columns.
+    needed
+        Those that are read.
+    it_has
+        Words before the names of its columns.
+    """
+    times = Counter(columns)
+    absent = [name for name in needed if not times[name]]
+    if absent:
+        raise ValueError(
+            f"{table} lacks the columns {validate.few(absent)}: {it_has} {validate.few(columns)}"
+        )
+    for name in needed:
+        if times[name] > 1:
+            raise ValueError(f"{table} must have one column {validate.shown(name)}, got {times[name]}")
 
 
 def checked_missing_pairs(pairs: Any, columns: int) -> MissingPairs:

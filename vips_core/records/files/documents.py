@@ -24,7 +24,7 @@ TEXT_ENDINGS = ("", ".txt", ".text")
 
 
 def chunks(
-    path: Path, vocabulary: Path | None, column: str | None, person: str | None, *, whole: bool = False
+    path: Path, vocabulary: str | None, column: str | None, person: str | None, *, whole: bool = False
 ) -> Iterator[tuple[Documents, Any, int]]:
     """Read documents from `.npz` counts, or from a text or CSV file with one document per line.
 
@@ -110,10 +110,10 @@ def _corpus_of_counts(path: Path, person: str | None) -> tuple[Documents, Any]:
     return corpus, array_of_persons(arrays, person, path)
 
 
-def _words(vocabulary: Path | None) -> tuple[str, ...]:
+def _words(vocabulary: str | None) -> tuple[str, ...]:
     if vocabulary is None:
         return english_words()[:COMMON_WORDS]
-    return tuple(read_text(vocabulary, files.MOST_VOCABULARY).split())
+    return tuple(read_text(Path(vocabulary), files.MOST_VOCABULARY).split())
 
 
 def _column(frame: Any, path: Path, column: str | None, person: str | None) -> tuple[Iterable[str], Any]:

@@ -14,14 +14,9 @@ from numpy.typing import NDArray
 from vips_core import validate
 from vips_core.records.files.npz import load_arrays
 from vips_core.records.files.text import csv_chunks
-from vips_core.records.identity import identities
+from vips_core.records.identity import GAPS, identities
 
 _TRUTHS = {"True": "1", "TRUE": "1", "true": "1", "False": "0", "FALSE": "0", "false": "0"}
-# What pandas reads as a missing value, besides nothing at all.
-_GAPS = (
-    *("NA", "<NA>", "N/A", "n/a", "#N/A", "#NA", "#N/A N/A", "NULL", "null", "None"),
-    *("nan", "-nan", "NaN", "-NaN", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"),
-)
 
 
 def column_of_persons(frame: Any, person: str | None, path: Path) -> Any:
@@ -129,7 +124,7 @@ def _cells(column: Any) -> NDArray[np.uint64]:
     import pandas as pd
 
     plain = column.str.strip().replace(_TRUTHS)
-    plain = plain.mask(plain.isin(_GAPS), "")  # after stripping: pandas takes " NA" for a text
+    plain = plain.mask(plain.isin(GAPS), "")  # after stripping: pandas takes " NA" for a text
     numbers = pd.to_numeric(plain, errors="coerce").to_numpy(np.float64) + 0.0  # −0 is 0
     cells = numbers.view(np.uint64).copy()
     texts = np.isnan(numbers)

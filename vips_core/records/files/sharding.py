@@ -18,7 +18,7 @@ from vips_core.records.identity import identities
 from vips_core.records.kinds import PERSON, Kind
 from vips_core.records.shards import SHARD_BYTES, Sharded
 
-OnRead = Callable[[int], object]  # takes the number of bytes read since the last call
+OnRead = Callable[[int], object]  # takes the number of bytes read so far
 
 
 def shard(
@@ -48,7 +48,7 @@ def shard(
     records_per_shard
         By default as many as take 32 MB.
     on_read
-        Called with the number of bytes read since the last call.
+        Called with the number of bytes read so far.
 
     Returns
     -------
@@ -87,13 +87,13 @@ def _chunks(
     kind: Kind, paths: Iterable[Path], given: Mapping[str, Any], on_read: OnRead
 ) -> Iterator[tuple[Any, Any]]:
     """Return some ungrouped rows at a time with the person of each, None if no column names persons."""
+    done = 0
     for path in paths:
-        before = 0
         for records, persons, position in kind.chunks(path, **given):
             yield records, persons
-            on_read(max(0, position - before))
-            before = max(before, position)
-        on_read(max(0, _size(path) - before))
+            on_read(done + position)
+        done += _size(path)
+        on_read(done)
 
 
 def _size(path: Path) -> int:

@@ -19,9 +19,8 @@ from vips_core import files
 
 CHUNK_BYTES = 16 << 20  # bytes of a file that are read at a time
 MOST_LINE = 16 << 20  # bytes of a line, a shelf of books: more is no text
-MOST_ROWS = (
-    20_000_000  # lines of a text or rows of a CSV in memory, where short ones take many times their bytes
-)
+# Lines of a text or rows of a CSV in memory, where short ones take many times their bytes.
+MOST_ROWS = 20_000_000
 MOST_COLUMNS = 10_000  # of a CSV; pandas takes 3 kB of memory for each
 SHARDS = "cut it into shards with vips-explorer data shard"
 _LINE_END = re.compile(r"\r?\n")  # unlike str.splitlines, which also splits at form feeds and the like
@@ -74,7 +73,8 @@ def line_chunks(path: Path) -> Iterator[tuple[list[str], int]]:
 
 def read_header(path: Path) -> list[str]:
     """Return the names of a CSV's columns as written; pandas would rename repeated ones."""
-    return [str(name) for name in _first_lines(path, 1).iloc[0]]
+    with _opened(path) as (_, file), _one_sentence(path.name):
+        return _header(file)
 
 
 def csv_chunks(path: Path, *, whole: bool = False, **options: Any) -> Iterator[tuple[Any, int]]:
@@ -93,19 +93,18 @@ def csv_chunks(path: Path, *, whole: bool = False, **options: Any) -> Iterator[t
 
     if whole:
         files.bounded(path, files.MOST_RECORDS, SHARDS)
-    row_bytes = 8 * _first_lines(path, 2).shape[1]  # in memory, as numbers
+    row_bytes = 8 * len(read_header(path))  # in memory, as numbers
+    with _opened(path) as (_, file), _one_sentence(path.name):
+        # Refuses a first row that is longer than the header: pandas would take its first value for a name.
+        pd.read_csv(file, header=None, nrows=2, dtype=str)
     with _opened(path) as (counted, file), _one_sentence(path.name):
-        if whole:
-            frame = pd.read_csv(file, nrows=MOST_ROWS + 1, **options)
-            if len(frame) > MOST_ROWS:
-                raise _Refused(_TOO_MANY)
-            yield frame, counted.position
-            return
         start = file.peek(_BLOCK)
         rows = CHUNK_BYTES // max(row_bytes, len(start) // max(1, start.count(b"\n")))
         with pd.read_csv(file, iterator=True, **options) as frames, suppress(StopIteration):
             while True:
-                frame = frames.get_chunk(max(1, rows))
+                frame = frames.get_chunk(MOST_ROWS + 1 if whole else max(1, rows))
+                if whole and len(frame) > MOST_ROWS:
+                    raise _Refused(_TOO_MANY)
                 rows = CHUNK_BYTES // max(row_bytes, counted.held // max(1, len(frame)))
                 counted.held = 0
                 yield frame, counted.position
@@ -116,7 +115,7 @@ def pandas_columns(content: bytes) -> list[str]:
     import pandas as pd
 
     with _one_sentence("the file"):
-        _check_columns(io.BytesIO(content))
+        _header(io.BytesIO(content))
         return [str(name) for name in pd.read_csv(io.BytesIO(content), nrows=0).columns]
 
 
@@ -169,39 +168,25 @@ def _opened(path: Path) -> Iterator[tuple[_Counted, io.BufferedReader]]:
         yield counted, io.BufferedReader(counted, _BLOCK)
 
 
-def _first_lines(path: Path, count: int) -> Any:
-    """Return the header and perhaps a first row, which is refused if it is longer than the header.
-
-    pandas would take the first value of each row for its name, and shift the others by a column.
-    """
-    import pandas as pd
-
-    with _opened(path) as (_, file), _one_sentence(path.name):
-        _check_columns(file)
-    with _opened(path) as (_, file), _one_sentence(path.name):
-        return pd.read_csv(file, header=None, nrows=count, dtype=str, keep_default_na=False)
-
-
-def _check_columns(file: IO[bytes]) -> None:
-    """Refuse a header of too many columns before pandas allocates memory for each."""
+def _header(file: IO[bytes]) -> list[str]:
+    """Return the first row, refused if it has too many columns: pandas would allocate memory for each."""
     text = io.TextIOWrapper(file, "utf-8-sig", newline="")
     header = next((row for row in csv.reader(text) if len(row) > 1 or "".join(row).strip()), [])
+    if not header:
+        raise _Refused("is not a readable CSV: it has no columns")
     if len(header) > MOST_COLUMNS:
         raise _Refused(f"must have at most {MOST_COLUMNS:,} columns, got {len(header):,}")
+    return header
 
 
 @contextmanager
 def _one_sentence(name: str) -> Iterator[None]:
-    import pandas as pd
-
     try:
         yield
     except _Refused as error:
         raise ValueError(f"{name} {error}") from None
     except UnicodeDecodeError as error:
         raise _not_text(name, error.reason, error.start) from None
-    except pd.errors.EmptyDataError:
-        raise ValueError(f"{name} is not a readable CSV: it has no columns") from None
     except (EOFError, zlib.error, gzip.BadGzipFile):
         raise ValueError(f"{name} is not a readable CSV: it is not packed by gzip, or damaged") from None
     except (ValueError, csv.Error) as error:  # whose words may quote the file
