@@ -94,7 +94,10 @@ def test_every_row_must_name_its_person(missing):
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"person": "nobody"}, "the frame lacks the columns 'nobody'"),
+        (
+            {"person": "nobody"},
+            "the frame has no column 'nobody' that names the person, only 'age', 'ill', 'who'",
+        ),
         ({"person": "ill"}, "the column 'ill' names persons: it can be neither the target nor a predictor"),
         (
             {"ranges": {"age": (0, 9), "who": (0, 9)}},

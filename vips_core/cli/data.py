@@ -2,15 +2,21 @@
 
 import argparse
 import dataclasses
-import math
 import re
 import shlex
-import time
 from pathlib import Path
 from typing import Any
 
 from vips_core import rounding
-from vips_core.cli.terminal import add_command, add_options, add_subcommands, answer, progress_bar
+from vips_core.cli.terminal import (
+    add_command,
+    add_options,
+    add_subcommands,
+    answer,
+    finite,
+    progress_bar,
+    when,
+)
 from vips_core.jobs.request import SPENDING
 from vips_core.options import Option
 from vips_core.privacy.accountants import stated
@@ -248,8 +254,7 @@ def _budget(options: argparse.Namespace) -> None:
     lines = [describe_cap(options.name, state.cap), *store.overlap_sentences(options.name)]
     lines += [] if state.cap is None else [_left(state, state.cap)]
     for row in history:
-        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(row.time))
-        lines.append(f"  cap set {when} for {row.data}: {row.describe()}")
+        lines.append(f"  cap set {when(row.time)} for {row.data}: {row.describe()}")
     lines += [f"  up to and with run {run}: {share:.2%} of today's cap" for _, run, share in state.history]
     if state.history:
         lines.append(
@@ -285,7 +290,5 @@ def _left(state: Budget, cap: Cap) -> str:
 def _described_budget(state: Budget) -> dict[str, Any]:
     described = dataclasses.asdict(state)
     del described["events"]  # the ledger shows them
-    return described | {
-        "left_epsilon": state.left_epsilon if math.isfinite(state.left_epsilon) else None,
-        "planned_epsilon": state.planned_epsilon if math.isfinite(state.planned_epsilon) else None,
-    }
+    epsilons = {name: finite(getattr(state, name)) for name in ("left_epsilon", "planned_epsilon")}
+    return described | epsilons

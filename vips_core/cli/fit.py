@@ -147,7 +147,8 @@ def _run(store: Store, prepared: Prepared, options: argparse.Namespace) -> None:
 
             def on_step(progress: Progress[Any]) -> None:
                 if bar.update(progress.step - bar.n) or progress.step == steps:
-                    bar.set_postfix_str(f"ε so far {_epsilon(request, progress)}")
+                    epsilon = execution.epsilon_so_far(request, progress) if request.private else None
+                    bar.set_postfix_str(f"ε so far {stated(epsilon)}")
 
             return on_step
 
@@ -155,12 +156,6 @@ def _run(store: Store, prepared: Prepared, options: argparse.Namespace) -> None:
     _print_outcome(store, run_id, request, options)
     if store.run(run_id).status == CANCELLED:
         raise KeyboardInterrupt
-
-
-def _epsilon(request: Request, progress: Progress[Any]) -> str:
-    if progress.plan.noise_multiplier == 0:
-        return "∞"
-    return stated(execution.epsilon_so_far(request, progress))
 
 
 def _print_outcome(store: Store, run_id: str, request: Request, options: argparse.Namespace) -> None:

@@ -3,7 +3,9 @@
 import argparse
 import contextlib
 import json
+import math
 import sys
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -40,6 +42,16 @@ def answer(options: argparse.Namespace, content: Any, *lines: str) -> None:
         print(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))
     elif lines:
         print("\n".join(lines))
+
+
+def finite(value: float | None) -> float | None:
+    """Return a number for JSON, which has no infinity: None stands for it."""
+    return value if value is not None and math.isfinite(value) else None
+
+
+def when(moment: float) -> str:
+    """Return a time as local date and time."""
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(moment))
 
 
 def add_cluster_options(parser: argparse.ArgumentParser) -> None:

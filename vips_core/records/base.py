@@ -171,7 +171,7 @@ class RowsOfPersons(Records):
     def concatenated(cls, parts: Sequence[Any], persons: Any) -> Self:
         """Return all rows, grouped by person."""
         rows = {name: _stacked([getattr(part, name) for part in parts]) for name in cls.row_fields}
-        return cls(**rows, **parts[0].public, persons=persons)
+        return cls.from_arrays({**rows, "persons": persons}, parts[0].public)
 
     @property
     def row_weights(self) -> Array:
@@ -359,12 +359,7 @@ def _which(wrong: NDArray[np.bool_], values: Any) -> str:
 
 
 def whole_numbers(
-    values: ArrayLike,
-    what: str,
-    dtype: DTypeLike,
-    low: int = 0,
-    high: int | None = None,
-    given: Any = None,
+    values: ArrayLike, what: str, dtype: DTypeLike, low: int = 0, high: int | None = None, given: Any = None
 ) -> Any:
     """Return values as a read-only integer array; refuse any that is not whole or not from low to high.
 

@@ -66,10 +66,9 @@ class Documents(Records):
             )
         if indptr[0] != 0 or indptr[-1] != len(indices) or (indptr[1:] < indptr[:-1]).any():
             raise ValueError(f"indptr must increase from 0 to the number of entries, {len(indices)}")
-        rows = sparse.csr_array((counts, indices, indptr), (len(indptr) - 1, len(words)))
-        if not rows.has_canonical_format:
-            raise ValueError("indices must increase within each document")
         vars(self).update(public, indptr=indptr, indices=indices, counts=counts)
+        if not self._matrix().has_canonical_format:
+            raise ValueError("indices must increase within each document")
 
     @classmethod
     def from_counts(cls, matrix: Any, vocabulary: Iterable[str], persons: Any = None) -> Self:
@@ -190,12 +189,12 @@ class Documents(Records):
     @classmethod
     def concatenated(cls, parts: Sequence[Self], persons: Any) -> Self:
         """Return one bag of words for each person."""
-        words = parts[0].vocabulary
-        rows = [
-            sparse.csr_array((part.counts, part.indices, part.indptr), (len(part), len(words)))
-            for part in parts
-        ]
-        return cls.from_counts(sparse.vstack(rows), words, persons)
+        counts = sparse.vstack([part._matrix() for part in parts])
+        return cls.from_counts(counts, parts[0].vocabulary, persons)
+
+    def _matrix(self) -> Any:
+        shape = len(self), len(self.vocabulary)
+        return sparse.csr_array((self.counts, self.indices, self.indptr), shape)
 
     @property
     def words(self) -> NDArray[np.int64]:

@@ -57,7 +57,8 @@ def word_vectors(vocabulary: tuple[str, ...]) -> Array:
     """
     places, known = _vectors()
     rows = np.array([places.get(word.lower(), len(known) - 1) for word in vocabulary], np.int64)
-    return frozen(known[rows])
+    vectors: Array = frozen(known[rows])
+    return vectors
 
 
 @functools.cache

@@ -98,9 +98,9 @@ class Kind:
         self, paths: Iterable[Path], person: str | None
     ) -> tuple[Iterator[bytes], Iterator[bytes]]:
         """Return bytes that identify each row of some files, and each person if `person` names them."""
-        named = () if person is None else paths
-        rows = chain.from_iterable(self.source_rows(path) for path in paths)
-        return rows, chain.from_iterable(source_persons(path, person) for path in named)
+        rows = (self.source_rows(path) for path in paths)
+        persons = () if person is None else (source_persons(path, person) for path in paths)
+        return chain.from_iterable(rows), chain.from_iterable(persons)
 
     def read_file(self, path: Path, options: Mapping[str, Any]) -> Any:
         """Read a user's file or folder.

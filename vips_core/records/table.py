@@ -4,7 +4,7 @@ import io
 import math
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
@@ -14,14 +14,8 @@ from scipy import sparse
 
 from vips_core import validate
 from vips_core.kernels.exact import lowered
-from vips_core.records.base import (
-    RowsOfPersons,
-    frozen,
-    numbers,
-    sparse_rows,
-    unique_names,
-    whole_numbers,
-)
+from vips_core.records.base import RowsOfPersons, frozen, numbers, sparse_rows, unique_names, whole_numbers
+from vips_core.records.files.identification import column_of_persons
 
 LEAST_BOUND, MOST_BOUND = 1e-100, 1e100  # norm bounds whose squares neither vanish nor overflow
 _SPARSE = ("data", "indices", "indptr")  # arrays of sparse rows
@@ -135,9 +129,8 @@ class Table(RowsOfPersons):
             raise ValueError(f"frame must be a pandas DataFrame, got {type(frame).__name__}")
         if not len(frame):
             raise ValueError("the table has no rows")
-        check_roles(target, person, ranges)
-        needed = [target, *ranges] if person is None else [target, person, *ranges]
-        check_columns("the frame", list(frame.columns), needed)
+        check_columns("the frame", list(frame.columns), target, person, ranges, "it has")
+        persons = column_of_persons(frame, person, "the frame")
         undeclared = [name for name in may_be_missing if name not in ranges]
         if undeclared:
             raise ValueError(f"may_be_missing names columns without a range: {validate.few(undeclared)}")
@@ -156,7 +149,6 @@ class Table(RowsOfPersons):
         names, arrays = zip(*columns, strict=True)
         # A value and its missing indicator are never both non-zero.
         bound = math.sqrt(1 + len(ranges)) if norm_bound is None else norm_bound
-        persons = None if person is None else frame[person]
         return cls(np.column_stack(arrays), frame[target], names, bound, dict(ranges), persons, tuple(pairs))
 
     def adversarial(self, count: int, rng: np.random.Generator) -> Self:
@@ -263,37 +255,34 @@ class Table(RowsOfPersons):
             yield bytes([label]) + columns[start:stop].tobytes() + values[start:stop].tobytes()
 
 
-def check_roles(target: str, person: str | None, ranges: Collection[str]) -> None:
-    """Refuse a column with two roles."""
-    if person is not None and person in (target, *ranges):
-        raise ValueError(
-            f"the column {validate.shown(person)} names persons: it can be neither the target nor a predictor"
-        )
-    if target in ranges:
-        raise ValueError(f"the target {validate.shown(target)} is not a predictor and must not have a range")
-
-
-def check_columns(table: str, columns: Sequence[Any], needed: Sequence[str], it_has: str = "it has") -> None:
-    """Refuse a table that lacks a column or repeats one.
+def check_columns(
+    table: str, columns: list[Any], target: str, person: str | None, ranges: Collection[str], it_has: str
+) -> None:
+    """Refuse a table that lacks a column or repeats one, and a column with two roles.
 
     Parameters
     ----------
     table
-        Its name in errors.
+        Name of the table in errors.
     columns
-        The names of its columns.
-    needed
-        Those that are read.
+        Names of its columns.
+    target, person, ranges
+        Columns that are read: the labels, the persons if a column names them, and the predictors.
     it_has
-        Words before the names of its columns.
+        What errors say before the names of the columns.
     """
+    if person is not None and person in (target, *ranges):
+        named = validate.shown(person)
+        raise ValueError(f"the column {named} names persons: it can be neither the target nor a predictor")
+    if target in ranges:
+        raise ValueError(f"the target {validate.shown(target)} is not a predictor and must not have a range")
     times = Counter(columns)
-    absent = [name for name in needed if not times[name]]
+    absent = [name for name in (target, *ranges) if not times[name]]
     if absent:
         raise ValueError(
             f"{table} lacks the columns {validate.few(absent)}: {it_has} {validate.few(columns)}"
         )
-    for name in needed:
+    for name in (target, *ranges, person):
         if times[name] > 1:
             raise ValueError(f"{table} must have one column {validate.shown(name)}, got {times[name]}")
 

@@ -19,23 +19,23 @@ from vips_core.records.identity import GAPS, identities
 _TRUTHS = {"True": "1", "TRUE": "1", "true": "1", "False": "0", "FALSE": "0", "false": "0"}
 
 
-def column_of_persons(frame: Any, person: str | None, path: Path) -> Any:
+def column_of_persons(frame: Any, person: str | None, table: str) -> Any:
     """Return the person of each row of a table, None if no column names persons.
 
     Parameters
     ----------
     frame
-        The table, with the column of persons read as text.
+        The table; read from a file, with the column of persons as text.
     person
         The column; None if each row is a record of its own.
-    path
-        The file, for errors.
+    table
+        Name of the table in errors.
     """
     if person is None:
         return None
     if person not in frame.columns:
         raise ValueError(
-            f"{path.name} has no column {validate.shown(person)} that names the person, only "
+            f"{table} has no column {validate.shown(person)} that names the person, only "
             f"{validate.few(frame)}"
         )
     return frame[person]
@@ -91,7 +91,7 @@ def source_persons(path: Path, person: str) -> Iterator[bytes]:
         columns = iter([array_of_persons(load_arrays(path), person, path)])
     else:
         columns = (
-            column_of_persons(frame, person, path)
+            column_of_persons(frame, person, path.name)
             for frame, _ in csv_chunks(path, dtype=str, keep_default_na=False)
         )
     everyone = {who for column in columns for who in identities(column) if who is not None}

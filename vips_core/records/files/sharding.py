@@ -74,12 +74,11 @@ def shard(
         if times > 1:  # every record would count twice, and be protected half as well
             raise ValueError(f"each file must be given once, got {file.name} {times} times")
     chunks = _chunks(kind, paths, given, on_read or (lambda count: None))
-    if person is None:
-        several = (records for records, _ in chunks)
-        return Sharded.write(out, several, records_per_shard=records_per_shard)
-    hands = max(1, -(-sum(_size(path) for path in paths) // SHARD_BYTES))
-    public = _deal(chunks, hands, scratch)
-    several = (_gathered(hand, kind.records_type, public) for hand in sorted(scratch.iterdir()))
+    several: Iterator[Any] = (records for records, _ in chunks)
+    if person is not None:
+        hands = max(1, -(-sum(map(_size, paths)) // SHARD_BYTES))
+        public = _deal(chunks, hands, scratch)
+        several = (_gathered(hand, kind.records_type, public) for hand in sorted(scratch.iterdir()))
     return Sharded.write(out, several, records_per_shard=records_per_shard, person=person)
 
 

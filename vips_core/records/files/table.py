@@ -7,7 +7,7 @@ from typing import Any
 from vips_core import toml, validate
 from vips_core.records.files.identification import column_of_persons, csv_rows
 from vips_core.records.files.text import csv_chunks, read_header
-from vips_core.records.table import Table, check_columns, check_roles, checked_range
+from vips_core.records.table import Table, check_columns, checked_range
 
 source_rows = csv_rows  # bytes that identify each row, with all of its columns
 
@@ -41,12 +41,10 @@ def chunks(
             "a CSV needs target, the column with the label, and schema, the file with the public ranges"
         )
     public = read_schema(Path(schema))
-    check_roles(target, person, public["ranges"])
-    names = read_header(path)  # as written: pandas renames repeated ones
-    needed = [target, *public["ranges"], *(name for name in names if name == person)]
-    check_columns(path.name, names, needed, "with commas between columns, it has")
+    it_has = "with commas between columns, it has"
+    check_columns(path.name, read_header(path), target, person, public["ranges"], it_has)
     for frame, position in csv_chunks(path, whole=whole, dtype=None if person is None else {person: str}):
-        persons = column_of_persons(frame, person, path)
+        persons = column_of_persons(frame, person, path.name)
         yield Table.from_frame(frame, target, **public), persons, position
 
 

@@ -107,7 +107,7 @@ def csv_chunks(path: Path, *, whole: bool = False, **options: Any) -> Iterator[t
                     raise _Refused(_TOO_MANY)
                 rows = CHUNK_BYTES // max(row_bytes, counted.held // max(1, len(frame)))
                 counted.held = 0
-                yield frame, counted.position
+                yield frame, counted.file.tell()
 
 
 def pandas_columns(content: bytes) -> list[str]:
@@ -124,16 +124,11 @@ class _Counted(io.RawIOBase):
 
     def __init__(self, path: Path) -> None:
         files.regular_size(path)
-        self._file = path.open("rb")
+        self.file = path.open("rb")
         packed = path.suffix.lower() == ".gz"
-        self._content: io.BufferedIOBase = gzip.GzipFile(fileobj=self._file) if packed else self._file
+        self._content: io.BufferedIOBase = gzip.GzipFile(fileobj=self.file) if packed else self.file
         self._line = 0
         self.held = 0  # bytes since the last rows that were taken
-
-    @property
-    def position(self) -> int:
-        """How many bytes of the file have been read."""
-        return self._file.tell()
 
     def readable(self) -> bool:
         return True
@@ -154,7 +149,7 @@ class _Counted(io.RawIOBase):
         return len(content)
 
     def close(self) -> None:
-        self._file.close()
+        self.file.close()
         super().close()
 
 
