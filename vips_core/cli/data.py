@@ -32,12 +32,10 @@ from vips_core.store.store import Store
 
 CAP = {
     "epsilon": dataclasses.replace(SPENDING["epsilon"], help="What all runs together may spend."),
-    "delta": dataclasses.replace(SPENDING["delta"], help="Of that ε. Keep it well below 1/N."),
+    "delta": dataclasses.replace(SPENDING["delta"], help="For that ε. Keep it well below 1/N."),
 }
 NAMESPACE = {
-    "person-namespace": Option(
-        str, "study that assigned the identifiers: equal ones of other studies are other people"
-    )
+    "person-namespace": Option(str, "study that assigned the identifiers; elsewhere, they mean other people")
 }
 
 
@@ -45,18 +43,16 @@ def add_data(commands: Any) -> None:
     """Declare the options of `data`."""
     actions = add_subcommands(commands.add_parser("data", help="data sets and their budgets"), "ACTION")
     add_command(actions, "list", _list, "all data sets, with what is left of each budget")
-    add = add_subcommands(
-        actions.add_parser("add", help="register a file, as private unless --public"), "KIND"
-    )
+    add = add_subcommands(actions.add_parser("add", help="register a file, private unless --public"), "KIND")
     about = "cut files that do not fit in memory into many small ones"
     cut = add_subcommands(actions.add_parser("shard", help=about), "KIND")
     for name, kind in KINDS.items():
         new = add_command(add, name, _add, kind.help)
         new.add_argument("data", metavar="FILE", help=f"{kind.formats}; or a folder that data shard wrote")
         new.add_argument("--name", help="name of the data set (default: that of the file)")
-        new.add_argument("--unit", help="your own words for what is protected, beside what is enforced")
+        new.add_argument("--unit", help="your own name for the unit, shown beside the enforced one")
         _add_cap(new)
-        about = "join the budget of data sets that hold some of the same people"
+        about = "share the budget of data sets that hold some of the same people"
         new.add_argument("--share-budget", action="store_true", help=about)
         about = "why rows or persons that occur elsewhere are different people"
         new.add_argument("--separate", default="", metavar="REASON", help=about)
@@ -67,11 +63,9 @@ def add_data(commands: Any) -> None:
         shards.add_argument("--out", required=True, help=about)
         shards.add_argument("--records-per-shard", type=int, help="by default as many as take 32 MB")
         add_options(shards, {**kind.options, **NAMESPACE})
-    budget = add_command(
-        actions, "budget", _budget, "what was spent on a private data set; or change its cap"
-    )
+    budget = add_command(actions, "budget", _budget, "show or change the budget of a private data set")
     _add_cap(budget)
-    separate = add_command(actions, "separate", _separate, "undo a shared budget of different people")
+    separate = add_command(actions, "separate", _separate, "undo a budget shared by different people")
     about = "data sets with which it shares its budget"
     separate.add_argument("--from", nargs="+", required=True, dest="others", metavar="OTHER", help=about)
     separate.add_argument("--by", default="", help="who decides this (required)")
@@ -125,7 +119,7 @@ def _about(options: argparse.Namespace, kind: Kind) -> dict[str, Any]:
 def register(
     store: Store, data: DataSet, options: argparse.Namespace, called: str | None = None, **declared: Any
 ) -> DataRow:
-    """Register a file's records, whose unit the steward may have `called` something."""
+    """Register a file's records; `called` is the steward's own name for the unit."""
     kind = KINDS[data.train.kind]
     people = _sources(options, kind, store, data.train)
     unit = kind.unit(options.person, people.person_namespace)
@@ -155,7 +149,7 @@ def _sources(options: argparse.Namespace, kind: Kind, store: Store, train: Any) 
 
 
 def cap_from(options: argparse.Namespace) -> Cap | None:
-    """Return the cap that was given, None where none was."""
+    """Return the cap that the options give, None if they give none."""
     if (options.epsilon is None) != (options.delta is None):
         raise ValueError("a cap needs both epsilon and delta")
     if options.epsilon is None:

@@ -101,7 +101,7 @@ def _request(table: Mapping[str, Any], options: argparse.Namespace) -> Request:
 
 
 def _register(store: Store, data: DataSet, options: argparse.Namespace) -> DataRow:
-    """Register records that are public, or private and known under another name with their cap."""
+    """Register public records, or private ones that have a cap under another name."""
     if data.private:
         _check_known(store, data, options)
     try:
@@ -114,7 +114,7 @@ def _register(store: Store, data: DataSet, options: argparse.Namespace) -> DataR
 
 
 def _check_known(store: Store, data: DataSet, options: argparse.Namespace) -> None:
-    """Refuse private records without a cap, and another unit than the cap was set for."""
+    """Refuse private records that have no cap, or whose cap was set for another unit."""
     cap, declared = store.known(data.train)
     if cap is None:
         raise ValueError(

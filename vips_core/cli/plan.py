@@ -25,14 +25,14 @@ def add_plan(commands: Any) -> None:
     noise.add_argument("--noise", type=float, help="σ, noise multiplier")
     noise.add_argument("--target-epsilon", type=float, help="find the noise multiplier for this ε")
     for name, limit in (
-        ("tpr", "share of participants that an attack detects"),
+        ("tpr", "share of detected participants"),
         ("advantage", "TPR − FPR"),
-        ("posterior", "belief"),
+        ("posterior", "belief after a positive test"),
     ):
         noise.add_argument(f"--target-{name}", type=float, help=f"find the noise for this largest {limit}")
     about = "false alarm rate of --target-tpr and --target-posterior (default: 0.01)"
     plan.add_argument("--at-fpr", type=float, default=0.01, help=about)
-    about = "belief before the test of --target-posterior (default: 0.5)"
+    about = "prior belief that a person took part, for --target-posterior (default: 0.5)"
     plan.add_argument("--prior", type=float, default=0.5, help=about)
     plan.add_argument("--accountant", default="pld", help="accountant for --target-epsilon (default: pld)")
     plan.add_argument("--delta", type=float, required=True, help="δ, well below 1/N")

@@ -71,11 +71,11 @@ class Records(Sized):
         return cls(**arrays, **public)
 
     def stored(self) -> dict[str, Any]:
-        """Return the arrays of which `stored_records` makes the same records."""
+        """Return the arrays from which `stored_records` restores the records."""
         return {"public": np.array(json.dumps(self.public)), **self.arrays()}
 
     def loaded(self) -> Iterator[tuple[int, Self]]:
-        """Return the records in parts, each with the number of its first record: here in a single one."""
+        """Yield the records in parts, each with the number of its first record; here all in one part."""
         yield 0, self
 
     def to_bytes(self) -> bytes:
@@ -339,20 +339,20 @@ def sparse_rows(matrix: Any) -> Any:
 
 
 def _no_number(values: Any) -> NDArray[np.bool_]:
-    def is_none(value: Any) -> bool:
+    def is_wrong(value: Any) -> bool:
         try:
             float(value)
         except (TypeError, ValueError, OverflowError):
             return isinstance(value, str | int)  # others may be missing
         return False
 
-    return np.array([is_none(value) for value in np.ravel(np.asarray(values, dtype=object))], np.bool_)
+    return np.array([is_wrong(value) for value in np.ravel(np.asarray(values, dtype=object))], np.bool_)
 
 
 def _which(wrong: NDArray[np.bool_], values: Any) -> str:
-    """Return which entry is the first wrong one, counted from 1, without its value, which may be private.
+    """Return the number of the first wrong entry, from 1, but not its value, which may be private.
 
-    The index of a frame that is read in parts tells how many rows came before.
+    Where a frame is read in parts, its index tells how many rows came before.
     """
     before = getattr(getattr(values, "index", None), "start", 0)
     return f", which entry {before + int(np.argmax(wrong)) + 1:,} is not" if wrong.any() else ""

@@ -199,8 +199,7 @@ class Documents(Records):
     @property
     def words(self) -> NDArray[np.int64]:
         """The number of words in each document."""
-        before = np.concatenate([[0], np.cumsum(self.counts, dtype=np.int64)])
-        return np.diff(before[self.indptr])
+        return np.asarray(self._matrix().sum(axis=1), np.int64)
 
     def __len__(self) -> int:
         return len(self.indptr) - 1

@@ -39,10 +39,12 @@ class Kind:
     endings, upload_help, several_files
         What an upload accepts: file endings, a help text, and whether it may be several files.
     options
-        What the user must say about a file, because it must not be learned from private records.
-    chunks, source_rows
-        Functions: of a path and `options`, records with their persons and the bytes read, `whole` or some at
-        a time; and, of the path alone, bytes that identify each row.
+        What the user must state about a file, because nothing may be learned from private records.
+    chunks
+        Reads a path, given `options`: yields records, the person of each, and the bytes read so far; all
+        records at once if `whole`, otherwise some at a time.
+    source_rows
+        Reads a path: yields bytes that identify each row.
 
     Examples
     --------

@@ -151,7 +151,7 @@ class Sharded:
         return json.dumps({**about, "shards": shards}, indent=1, ensure_ascii=False)
 
     def stored(self) -> dict[str, Any]:
-        """Return the arrays of which `stored_records` makes this data set; its files stay where they are."""
+        """Return the arrays from which `stored_records` restores this data set; its files stay in place."""
         return {"folder": np.array(self.folder), "manifest": np.array(self.manifest)}
 
     @classmethod
@@ -220,9 +220,9 @@ class Sharded:
         return records
 
     def loaded(self) -> Iterator[tuple[int, Any]]:
-        """Return the records of one shard after the other, each with the number of its first record.
+        """Yield the records of each shard, with the number of its first record.
 
-        The next shard is read while one is used, so that two are in memory.
+        The next shard is read while one is used, so two are in memory.
         """
         starts = self.start + np.cumsum([0, *(shard.records for shard in self.shards)])
         with ThreadPoolExecutor(1) as reader:
@@ -234,7 +234,7 @@ class Sharded:
                 yield int(start), records
 
     def lots(self, number: int) -> list[Self]:
-        """Return at most so many parts of about equal size, each of whole, consecutive shards."""
+        """Return at most `number` parts of about equal size, each of consecutive whole shards."""
         ends = np.cumsum([shard.size for shard in self.shards])
         lot = np.minimum(np.arange(len(ends)), (ends - 1) * number // ends[-1])
         firsts = np.cumsum([0, *(shard.records for shard in self.shards)])
@@ -298,7 +298,7 @@ def place_of(folder: str | Path) -> str:
 
 
 def read_bytes(folder: str, name: str, most_bytes: int) -> bytes:
-    """Return the content of a regular file of at most so many bytes; `ValueError` otherwise."""
+    """Return the content of a regular file; `ValueError` if it has more than `most_bytes` bytes."""
     if "://" not in folder:
         path = Path(folder) / name
         content = path.read_bytes() if (size := regular_size(path)) <= most_bytes else b""

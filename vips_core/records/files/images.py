@@ -116,9 +116,8 @@ def _grey(file: Path, name: str) -> Any:
                 sides = image.size  # a second header may say otherwise
                 if math.prod(sides) <= MOST_PIXELS:
                     wide = image.mode.startswith("I")
-                    return (np.asarray(image) // 257 if wide else np.asarray(image.convert("L"))).astype(
-                        np.uint8
-                    )
+                    grey = np.asarray(image) // 257 if wide else np.asarray(image.convert("L"))
+                    return grey.astype(np.uint8)
     except Exception:  # a damaged file makes Pillow raise nearly anything
         raise ValueError(f"{name} is not a readable PNG image") from None
     raise ValueError(f"{name} must have at most {MOST_PIXELS:,} pixels, got {math.prod(sides):,}")

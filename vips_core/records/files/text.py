@@ -1,7 +1,7 @@
 """Text and tables of a user's file, in bounded memory; `ValueError` with one sentence if they are malformed.
 
-An endless row (a file of zeros, a quote that is never closed) would fill the memory: so lines, and the bytes
-of one row, are bounded. Errors quote nothing of the file but names of columns.
+Lines and the bytes of a row are bounded: a file of zeros, or a quote that is never closed, would fill the
+memory. Errors quote nothing of the file but names of columns.
 """
 
 import csv
@@ -183,7 +183,7 @@ def _one_sentence(name: str) -> Iterator[None]:
     except UnicodeDecodeError as error:
         raise _not_text(name, error.reason, error.start) from None
     except (EOFError, zlib.error, gzip.BadGzipFile):
-        raise ValueError(f"{name} is not a readable CSV: it is not packed by gzip, or damaged") from None
+        raise ValueError(f"{name} is not a readable CSV: it is not a gzip file, or it is damaged") from None
     except (ValueError, csv.Error) as error:  # whose words may quote the file
         found = _COUNTS.search(str(error))
         why = found[0] if found else "its quotes or commas do not match"
