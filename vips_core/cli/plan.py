@@ -24,15 +24,12 @@ def add_plan(commands: Any) -> None:
     noise = plan.add_mutually_exclusive_group(required=True)
     noise.add_argument("--noise", type=float, help="σ, noise multiplier")
     noise.add_argument("--target-epsilon", type=float, help="find the noise multiplier for this ε")
-    for name, limit in (
-        ("tpr", "share of detected participants"),
-        ("advantage", "TPR − FPR"),
-        ("posterior", "belief after a positive test"),
-    ):
-        noise.add_argument(f"--target-{name}", type=float, help=f"find the noise for this largest {limit}")
-    about = "false alarm rate of --target-tpr and --target-posterior (default: 0.01)"
+    noise.add_argument("--target-tpr", type=float, help="find the noise for this largest TPR at --at-fpr")
+    noise.add_argument("--target-advantage", type=float, help="find the noise for this largest TPR − FPR")
+    noise.add_argument("--target-posterior", type=float, help="find the noise for this largest posterior")
+    about = "FPR, the false alarm rate, of --target-tpr and --target-posterior (default: 0.01)"
     plan.add_argument("--at-fpr", type=float, default=0.01, help=about)
-    about = "prior belief that a person took part, for --target-posterior (default: 0.5)"
+    about = "belief that a person took part, before the test of --target-posterior (default: 0.5)"
     plan.add_argument("--prior", type=float, default=0.5, help=about)
     plan.add_argument("--accountant", default="pld", help="accountant for --target-epsilon (default: pld)")
     plan.add_argument("--delta", type=float, required=True, help="δ, well below 1/N")

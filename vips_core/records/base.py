@@ -287,14 +287,14 @@ def person_numbers(identifiers: Any, rows: int) -> NDArray[np.int64]:
 
 
 def frozen(array: Any) -> Any:
-    """Make an array (or the arrays of a CSR array) read-only and return it; nobody else may hold it."""
+    """Make an array (or those of a CSR array) read-only and return it; the caller must be its only owner."""
     for part in (array.data, array.indices, array.indptr) if sparse.issparse(array) else (array,):
         part.setflags(write=False)
     return array
 
 
 def owned(array: NDArray[Any], dtype: DTypeLike) -> Any:
-    """Return a read-only array of this type, copied unless it is one already."""
+    """Return the array in this type and read-only; a copy, unless it is both already."""
     ready = array.dtype == dtype and array.base is None and not array.flags.writeable
     return array if ready else frozen(array.astype(dtype))
 

@@ -42,7 +42,7 @@ class Kind:
         What the user must state about a file, because nothing may be learned from private records.
     chunks
         Reads a path, given `options`: yields records, the person of each, and the bytes read so far; all
-        records at once if `whole`, otherwise some at a time.
+        records at once if `whole`, otherwise in chunks.
     source_rows
         Reads a path: yields bytes that identify each row.
 

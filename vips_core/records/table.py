@@ -344,7 +344,7 @@ def checked_range(name: str, ends: Any) -> tuple[float, float]:
 
 
 def _bounded(x: Any, bound: float) -> Any:
-    """Return rows, which nobody else may hold, frozen and scaled down to the bound where longer."""
+    """Freeze rows, of which the caller must be the only owner, and scale longer ones down to the bound."""
     if sparse.issparse(x):
         x.sum_duplicates()
     with np.errstate(over="ignore", invalid="ignore"):

@@ -40,7 +40,7 @@ def chunks(
         Column of a CSV, or array of an `.npz`, that names the author; None if each document is a record of
         its own.
     whole
-        Whether all documents come at once, if they fit in memory; otherwise some at a time.
+        Whether to read all documents at once, if they fit in memory; otherwise in chunks.
 
     Returns
     -------

@@ -73,7 +73,7 @@ def refuse_person(person: str | None, path: Path, why: str) -> None:
 
 
 def source_persons(path: Path, person: str) -> Iterator[bytes]:
-    """Return the identifier of each person in a file once, as bytes, as records are grouped by it.
+    """Return each person in a file once, as bytes, by the identity that groups records.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ def chunks(
     person
         Array of an `.npz` that names the person; None if each image is a record of its own.
     whole
-        Whether all images of a folder come at once, if they fit in memory; otherwise some at a time.
+        Whether to read all images of a folder at once, if they fit in memory; otherwise in chunks.
 
     Returns
     -------

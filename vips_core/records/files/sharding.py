@@ -85,7 +85,7 @@ def shard(
 def _chunks(
     kind: Kind, paths: Iterable[Path], given: Mapping[str, Any], on_read: OnRead
 ) -> Iterator[tuple[Any, Any]]:
-    """Yield some rows at a time, not grouped, with the person of each; None if no column names persons."""
+    """Yield rows in chunks, not grouped, with the person of each; None if no column names persons."""
     done = 0
     for path in paths:
         for records, persons, position in kind.chunks(path, **given):

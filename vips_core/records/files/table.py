@@ -28,7 +28,7 @@ def chunks(
     person
         The column that names the person; None if each row is a record of its own.
     whole
-        Whether all rows come at once, if they fit in memory; otherwise some at a time.
+        Whether to read all rows at once, if they fit in memory; otherwise in chunks.
 
     Returns
     -------

@@ -33,7 +33,7 @@ class _Refused(ValueError):
 
 
 def read_text(path: Path, most_bytes: int) -> str:
-    """Return the text of a file of at most so many bytes, with unchanged line ends."""
+    """Return the text of a file of at most `most_bytes` bytes, with unchanged line ends."""
     return _decoded(files.read_bytes(path, most_bytes), path, "utf-8-sig", 0)
 
 
@@ -47,12 +47,12 @@ def read_lines(path: Path) -> Iterator[str]:
 
 
 def lines(path: Path) -> Iterator[str]:
-    """Return the lines of a text of any size, one after the other."""
+    """Yield the lines of a text of any size."""
     return chain.from_iterable(some for some, _ in line_chunks(path))
 
 
 def line_chunks(path: Path) -> Iterator[tuple[list[str], int]]:
-    """Return the lines of a text some at a time, each time with the bytes read so far.
+    """Yield the lines of a text in chunks, each with the bytes read so far.
 
     What follows the last line end counts as a line only if it is not empty.
     """
@@ -78,14 +78,14 @@ def read_header(path: Path) -> list[str]:
 
 
 def csv_chunks(path: Path, *, whole: bool = False, **options: Any) -> Iterator[tuple[Any, int]]:
-    """Return the rows of a CSV as frames, each with the bytes of the file read so far.
+    """Yield the rows of a CSV as frames, each with the bytes of the file read so far.
 
     Parameters
     ----------
     path
         The CSV, with a header.
     whole
-        Whether all rows come in one frame, if they fit in memory; otherwise some at a time.
+        Whether to return all rows in one frame, if they fit in memory; otherwise in chunks.
     options
         Those of `pandas.read_csv`.
     """
