@@ -130,7 +130,7 @@ class Table(RowsOfPersons):
         if not len(frame):
             raise ValueError("the table has no rows")
         check_columns("the frame", list(frame.columns), target, person, ranges, "it has")
-        persons = column_of_persons(frame, person, "the frame")
+        persons = None if person is None else column_of_persons(frame, person, "the frame")
         undeclared = [name for name in may_be_missing if name not in ranges]
         if undeclared:
             raise ValueError(f"may_be_missing names columns without a range: {validate.few(undeclared)}")
