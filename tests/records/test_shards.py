@@ -122,6 +122,10 @@ def test_a_shard_that_is_not_as_described(tmp_path, damage, sentence):
         (lambda content: content["shards"][0].update(records=0), "records must be a whole number"),
         (lambda content: content.pop("public"), "cannot be read: 'public'"),
         (lambda content: content.update(person=3), "person must be text"),
+        (
+            lambda content: content["public"].update(vocabulary=["tea", "tea"]),
+            "cannot be read: vocabulary must not repeat a name, got 'tea' 2 times",
+        ),
     ],
 )
 def test_a_strange_manifest_gets_a_sentence(tmp_path, change, sentence):
