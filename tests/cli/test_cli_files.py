@@ -297,7 +297,7 @@ sys.exit(main(sys.argv[1:]))
 @pytest.mark.parametrize(
     ("at", "arguments"),
     [
-        (("records.files", "sharding", "_gathered"), ["shard", "--out", "s", "--person", "who"]),
+        (("records.files", "sharding", "_read_bucket"), ["shard", "--out", "s", "--person", "who"]),
         (("store", "pools", "admit"), ["add", "--epsilon", "1", "--delta", "1e-3"]),
     ],
 )

@@ -94,9 +94,15 @@ def test_every_row_must_name_its_person(missing):
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"person": "nobody"}, "the frame lacks the columns 'nobody'"),
-        ({"person": "ill"}, "the column 'ill' cannot be both the target and the person"),
-        ({"ranges": {"age": (0, 9), "who": (0, 9)}}, "the person 'who' is not a predictor"),
+        (
+            {"person": "nobody"},
+            "the frame has no column 'nobody' that names the person, only 'age', 'ill', 'who'",
+        ),
+        ({"person": "ill"}, "the column 'ill' names persons: it can be neither the target nor a predictor"),
+        (
+            {"ranges": {"age": (0, 9), "who": (0, 9)}},
+            "the column 'who' names persons: it can be neither the target nor a predictor",
+        ),
     ],
 )
 def test_a_person_column_is_neither_target_nor_predictor(changes, sentence):

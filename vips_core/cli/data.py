@@ -2,20 +2,26 @@
 
 import argparse
 import dataclasses
-import math
 import re
 import shlex
-import time
 from pathlib import Path
 from typing import Any
 
 from vips_core import rounding
-from vips_core.cli.shard import NAMESPACE, add_shard, check_namespace
-from vips_core.cli.terminal import add_command, add_options, add_subcommands, answer
+from vips_core.cli.terminal import (
+    add_command,
+    add_options,
+    add_subcommands,
+    answer,
+    finite,
+    progress_bar,
+    when,
+)
 from vips_core.jobs.request import SPENDING
+from vips_core.options import Option
 from vips_core.privacy.accountants import stated
 from vips_core.records import KINDS, DataSet, Kind, Sharded
-from vips_core.records.files.identification import source_persons
+from vips_core.records.files.sharding import shard
 from vips_core.records.samples import samples_of
 from vips_core.records.shards import is_sharded
 from vips_core.store.budget import Budget, Cap, cap_rows
@@ -26,7 +32,10 @@ from vips_core.store.store import Store
 
 CAP = {
     "epsilon": dataclasses.replace(SPENDING["epsilon"], help="What all runs together may spend."),
-    "delta": dataclasses.replace(SPENDING["delta"], help="Of that ε. Keep it well below 1/N."),
+    "delta": dataclasses.replace(SPENDING["delta"], help="For that ε. Keep it well below 1/N."),
+}
+NAMESPACE = {
+    "person-namespace": Option(str, "study that assigned the identifiers; elsewhere, they mean other people")
 }
 
 
@@ -34,61 +43,44 @@ def add_data(commands: Any) -> None:
     """Declare the options of `data`."""
     actions = add_subcommands(commands.add_parser("data", help="data sets and their budgets"), "ACTION")
     add_command(actions, "list", _list, "all data sets, with what is left of each budget")
-    add = actions.add_parser("add", help="register a file, as private unless --public")
-    kinds = add_subcommands(add, "KIND")
+    add = add_subcommands(actions.add_parser("add", help="register a file, private unless --public"), "KIND")
+    about = "cut files that do not fit in memory into many small ones"
+    cut = add_subcommands(actions.add_parser("shard", help=about), "KIND")
     for name, kind in KINDS.items():
-        options = add_command(kinds, name, _add, kind.help)
-        formats = f"{kind.formats}; or a folder that data shard wrote"
-        options.add_argument("data", metavar="FILE", help=formats)
-        options.add_argument("--name", help="name of the data set (default: that of the file)")
-        options.add_argument(
-            "--unit", help="your own words for what is protected, shown beside what is enforced"
-        )
-        add_options(options, CAP)
-        _add_author(options)
-        options.add_argument(
-            "--share-budget",
-            action="store_true",
-            help="join the budget of data sets that hold some of the same people",
-        )
-        options.add_argument(
-            "--separate",
-            default="",
-            metavar="REASON",
-            help="why rows or persons that occur elsewhere are different people",
-        )
-        add_file_options(options, kind)
-    add_shard(actions)
-    about = "what was spent on a private data set; or change its cap"
-    budget = add_command(actions, "budget", _budget, about)
-    budget.add_argument("name", metavar="NAME")
-    add_options(budget, CAP)
-    _add_author(budget)
-    about = "undo a shared budget of people who are not the same"
-    separate = add_command(actions, "separate", _separate, about)
-    separate.add_argument("name", metavar="NAME")
-    separate.add_argument(
-        "--from",
-        nargs="+",
-        required=True,
-        dest="others",
-        metavar="OTHER",
-        help="data sets with which it shares its budget",
-    )
+        new = add_command(add, name, _add, kind.help)
+        new.add_argument("data", metavar="FILE", help=f"{kind.formats}; or a folder that data shard wrote")
+        new.add_argument("--name", help="name of the data set (default: that of the file)")
+        new.add_argument("--unit", help="your own name for the unit, shown beside the enforced one")
+        _add_cap(new)
+        about = "share the budget of data sets that hold some of the same people"
+        new.add_argument("--share-budget", action="store_true", help=about)
+        about = "why rows or persons that occur elsewhere are different people"
+        new.add_argument("--separate", default="", metavar="REASON", help=about)
+        add_file_options(new, kind)
+        shards = add_command(cut, name, _shard, kind.help)
+        shards.add_argument("files", nargs="+", type=Path, metavar="FILE", help=kind.formats)
+        about = "folder for the shards, or an address that fsspec opens"
+        shards.add_argument("--out", required=True, help=about)
+        shards.add_argument("--records-per-shard", type=int, help="by default as many as take 32 MB")
+        add_options(shards, {**kind.options, **NAMESPACE})
+    budget = add_command(actions, "budget", _budget, "show or change the budget of a private data set")
+    _add_cap(budget)
+    separate = add_command(actions, "separate", _separate, "undo a budget shared by different people")
+    about = "data sets with which it shares its budget"
+    separate.add_argument("--from", nargs="+", required=True, dest="others", metavar="OTHER", help=about)
     separate.add_argument("--by", default="", help="who decides this (required)")
     separate.add_argument("--reason", default="", help="why they are different people (required)")
-    about = "delete the records; the ledger keeps what was spent on them"
-    remove = add_command(actions, "remove", _remove, about)
-    remove.add_argument("name", metavar="NAME")
+    remove = add_command(actions, "remove", _remove, "delete the records; the ledger keeps what they cost")
+    for command in (budget, separate, remove):
+        command.add_argument("name", metavar="NAME")
 
 
-def _add_author(parser: argparse.ArgumentParser) -> None:
+def _add_cap(parser: argparse.ArgumentParser) -> None:
+    """Declare a cap, and who sets it and why."""
+    add_options(parser, CAP)
     parser.add_argument("--by", help="who decides this (default: the user of this process)")
-    parser.add_argument(
-        "--reason",
-        default="",
-        help="why; required if its δ is above 1/(10·N). A larger cap, or any after a run, also requires --by",
-    )
+    about = "why; required if δ is above 1/(10·N). A larger cap, or any after a run, also requires --by"
+    parser.add_argument("--reason", default="", help=about)
 
 
 def add_file_options(parser: argparse.ArgumentParser, kind: Kind) -> None:
@@ -100,27 +92,34 @@ def add_file_options(parser: argparse.ArgumentParser, kind: Kind) -> None:
 
 def read_files(options: argparse.Namespace, kind: Kind) -> DataSet:
     """Read a file and its held-out file, under a name that suits the store."""
-    sharded = Sharded.open(options.data) if is_sharded(options.data) else None
-    if sharded is not None:
-        if sharded.kind != kind.name:
-            raise ValueError(f"{options.data} must hold {kind.name}, got {sharded.kind}")
-        options.person = sharded.person  # the shards keep rows of a person together
-    check_namespace(options)
-    about = {name: getattr(options, name) for name in kind.options}
-    path = Path(options.data)
-    if sharded is None and not path.exists():
+    path, train = Path(options.data), None
+    if is_sharded(options.data):
+        train = Sharded.open(options.data)
+        if train.kind != kind.name:
+            raise ValueError(f"{options.data} must hold {kind.name}, got {train.kind}")
+        options.person = train.person  # the shards keep rows of a person together
+    elif not path.exists():
         samples = ", ".join(samples_of(kind.name))
         raise ValueError(f"data must be {samples}, a known data set or a file, got {options.data!r}")
-    train = kind.read_file(path, about) if sharded is None else sharded
+    about = _about(options, kind)
+    if train is None:
+        train = kind.read_file(path, about)
     test = None if options.test is None else kind.read_file(Path(options.test), about)
     name = re.sub(r"[^\w .-]", "-", path.stem).lstrip(" .-")[:64] or kind.name
     return DataSet(name, train, test, private=not options.public)
 
 
+def _about(options: argparse.Namespace, kind: Kind) -> dict[str, Any]:
+    """Return what the options say about a file."""
+    if options.person_namespace is not None and options.person is None:
+        raise ValueError("--person-namespace needs --person, the column that names the person")
+    return {name: getattr(options, name) for name in kind.options}
+
+
 def register(
     store: Store, data: DataSet, options: argparse.Namespace, called: str | None = None, **declared: Any
 ) -> DataRow:
-    """Register a file's records, whose unit the steward may have `called` something."""
+    """Register a file's records; `called` is the steward's own name for the unit."""
     kind = KINDS[data.train.kind]
     people = _sources(options, kind, store, data.train)
     unit = kind.unit(options.person, people.person_namespace)
@@ -138,27 +137,19 @@ def register(
 
 def _sources(options: argparse.Namespace, kind: Kind, store: Store, train: Any) -> Sources:
     """Return what identifies the people of a file, or of shards, and of its held-out file."""
-    path, test = Path(options.data), None if options.test is None else Path(options.test)
-    person = options.person
-    held_out = Sources(
-        test_rows=() if test is None else kind.source_rows(test),
-        test_persons=() if test is None or person is None else source_persons(test, person),
-        person_namespace=options.person_namespace,
-    )
-    if not train.in_memory:
-        beside = store.people_beside(train)
-        if held_out.person_namespace not in (None, beside.person_namespace):
-            raise ValueError("shards have the --person-namespace that data shard was given: cut them again")
-        return dataclasses.replace(held_out, known=beside.known, person_namespace=beside.person_namespace)
-    return dataclasses.replace(
-        held_out,
-        rows=kind.source_rows(path),
-        persons=() if person is None else source_persons(path, person),
-    )
+    rows, persons = kind.identifying([Path(options.data)] if train.in_memory else [], options.person)
+    test = kind.identifying([] if options.test is None else [Path(options.test)], options.person)
+    people = Sources(rows, persons, *test, person_namespace=options.person_namespace)
+    if train.in_memory:
+        return people
+    beside = store.people_beside(train)
+    if people.person_namespace not in (None, beside.person_namespace):
+        raise ValueError("shards have the --person-namespace that data shard was given: cut them again")
+    return dataclasses.replace(people, known=beside.known, person_namespace=beside.person_namespace)
 
 
 def cap_from(options: argparse.Namespace) -> Cap | None:
-    """Return the cap that was given, None where none was."""
+    """Return the cap that the options give, None if they give none."""
     if (options.epsilon is None) != (options.delta is None):
         raise ValueError("a cap needs both epsilon and delta")
     if options.epsilon is None:
@@ -224,6 +215,29 @@ def _ways_on(known: KnownPeople, person: str | None) -> str:
     return f"{known.found}; {agree} they are different people, --separate REASON{study}"
 
 
+def _shard(options: argparse.Namespace) -> None:
+    kind = KINDS[options.kind]
+    about = _about(options, kind)
+    rows, persons = kind.identifying(options.files, options.person)
+    people = Sources(rows, persons, person_namespace=options.person_namespace)
+    size = sum(file.stat().st_size for file in options.files if file.is_file())
+    store = Store()
+    with store.temporary_folder() as scratch, progress_bar(size, "B", hidden=options.json) as bar:
+        data = shard(
+            kind,
+            options.files,
+            options.out,
+            about,
+            scratch=scratch,
+            records_per_shard=options.records_per_shard,
+            on_read=lambda done: bar.update(done - bar.n),
+        )
+    store.write_people(data, people)
+    content = {"folder": data.folder, "records": len(data), "shards": len(data.shards)}
+    files = "1 shard" if len(data.shards) == 1 else f"{len(data.shards):,} shards"
+    answer(options, content, f"Wrote {len(data):,} records in {files} to {data.folder}.")
+
+
 def _budget(options: argparse.Namespace) -> None:
     store, cap = Store(), cap_from(options)
     if cap is not None:
@@ -234,8 +248,7 @@ def _budget(options: argparse.Namespace) -> None:
     lines = [describe_cap(options.name, state.cap), *store.overlap_sentences(options.name)]
     lines += [] if state.cap is None else [_left(state, state.cap)]
     for row in history:
-        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(row.time))
-        lines.append(f"  cap set {when} for {row.data}: {row.describe()}")
+        lines.append(f"  cap set {when(row.time)} for {row.data}: {row.describe()}")
     lines += [f"  up to and with run {run}: {share:.2%} of today's cap" for _, run, share in state.history]
     if state.history:
         lines.append(
@@ -271,7 +284,5 @@ def _left(state: Budget, cap: Cap) -> str:
 def _described_budget(state: Budget) -> dict[str, Any]:
     described = dataclasses.asdict(state)
     del described["events"]  # the ledger shows them
-    return described | {
-        "left_epsilon": state.left_epsilon if math.isfinite(state.left_epsilon) else None,
-        "planned_epsilon": state.planned_epsilon if math.isfinite(state.planned_epsilon) else None,
-    }
+    epsilons = {name: finite(getattr(state, name)) for name in ("left_epsilon", "planned_epsilon")}
+    return described | epsilons

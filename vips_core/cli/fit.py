@@ -30,7 +30,7 @@ from vips_core.records import DataSet
 from vips_core.records.samples import samples_of
 from vips_core.rounding import brief
 from vips_core.store.pools import KnownPeople
-from vips_core.store.rows import CANCELLED
+from vips_core.store.rows import CANCELLED, DataRow
 from vips_core.store.store import Store
 from vips_core.toml import read_toml_file
 
@@ -86,8 +86,8 @@ def _fit_options(options: argparse.Namespace) -> None:
         data = read_files(options, request.task.records)
         request = dataclasses.replace(request, data=data.name)
         prepared = prepare(request, data)  # a mistake shows before anything is registered
-        _register(store, data, request, options)
-        data = dataclasses.replace(data, fingerprint=store.fingerprint(data.train))
+        row = _register(store, data, options)
+        data = dataclasses.replace(data, fingerprint=row.fingerprint)
         prepared = dataclasses.replace(prepared, data=data)
     elif options.test is not None or options.public:
         raise ValueError(f"{request.data} is known already: --test and --public belong to new files")
@@ -100,25 +100,26 @@ def _request(table: Mapping[str, Any], options: argparse.Namespace) -> Request:
     return Request.from_mapping({**table, "engine": "cluster"} if chosen_cluster(options) else table)
 
 
-def _register(store: Store, data: DataSet, request: Request, options: argparse.Namespace) -> None:
-    """Register records that are public, or private and known under another name with their cap."""
+def _register(store: Store, data: DataSet, options: argparse.Namespace) -> DataRow:
+    """Register public records, or private ones that have a cap under another name."""
     if data.private:
-        _check_known(store, data, request, options)
+        _check_known(store, data, options)
     try:
         row = register(store, data, options)
     except KnownPeople as known:
         raise ValueError(f"{known.found}; register it with vips-explorer data add first") from None
     if row.private:
         show(describe_cap(row.name, row.cap))
+    return row
 
 
-def _check_known(store: Store, data: DataSet, request: Request, options: argparse.Namespace) -> None:
-    """Refuse private records without a cap, and another unit than the cap was set for."""
+def _check_known(store: Store, data: DataSet, options: argparse.Namespace) -> None:
+    """Refuse private records that have no cap, or whose cap was set for another unit."""
     cap, declared = store.known(data.train)
     if cap is None:
         raise ValueError(
             f"{data.name} is private and has no cap yet: first register it with one, by vips-explorer "
-            f"data add {request.task.kind} {options.data} --epsilon E --delta D, or say --public"
+            f"data add {data.train.kind} {options.data} --epsilon E --delta D, or say --public"
         )
     column = declared.get("person_column")
     if column != options.person:
@@ -146,7 +147,8 @@ def _run(store: Store, prepared: Prepared, options: argparse.Namespace) -> None:
 
             def on_step(progress: Progress[Any]) -> None:
                 if bar.update(progress.step - bar.n) or progress.step == steps:
-                    bar.set_postfix_str(f"ε so far {_epsilon(request, progress)}")
+                    epsilon = execution.epsilon_so_far(request, progress) if request.private else None
+                    bar.set_postfix_str(f"ε so far {stated(epsilon)}")
 
             return on_step
 
@@ -154,12 +156,6 @@ def _run(store: Store, prepared: Prepared, options: argparse.Namespace) -> None:
     _print_outcome(store, run.id, request, options)
     if run.status == CANCELLED:
         raise KeyboardInterrupt
-
-
-def _epsilon(request: Request, progress: Progress[Any]) -> str:
-    if progress.plan.noise_multiplier == 0:
-        return "∞"
-    return stated(execution.epsilon_so_far(request, progress))
 
 
 def _print_outcome(store: Store, run_id: str, request: Request, options: argparse.Namespace) -> None:

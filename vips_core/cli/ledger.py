@@ -80,11 +80,4 @@ def _check(options: argparse.Namespace) -> None:
         for entry in ledger
     )
     content = {"ledger": described} | costs(accounts, risk, ledger.cautions())
-    answer(
-        options,
-        content,
-        heading,
-        *entries,
-        *cost_lines(accounts, risk),
-        *note_lines(ledger.cautions()),
-    )
+    answer(options, content, heading, *entries, *cost_lines(accounts, risk), *note_lines(ledger.cautions()))

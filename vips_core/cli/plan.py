@@ -2,12 +2,11 @@
 
 import argparse
 import dataclasses
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from vips_core import validate
-from vips_core.cli.terminal import add_command, answer
+from vips_core.cli.terminal import add_command, answer, finite
 from vips_core.privacy.accountants import ACCOUNTANTS, Account, stated
 from vips_core.privacy.plan import PrivacyPlan
 from vips_core.privacy.tradeoff import AttackRisk, RiskLimit
@@ -25,22 +24,13 @@ def add_plan(commands: Any) -> None:
     noise = plan.add_mutually_exclusive_group(required=True)
     noise.add_argument("--noise", type=float, help="σ, noise multiplier")
     noise.add_argument("--target-epsilon", type=float, help="find the noise multiplier for this ε")
-    noise.add_argument(
-        "--target-tpr",
-        type=float,
-        help="find the noise at which an attack detects at most this share",
-    )
+    noise.add_argument("--target-tpr", type=float, help="find the noise for this largest TPR at --at-fpr")
     noise.add_argument("--target-advantage", type=float, help="find the noise for this largest TPR − FPR")
-    noise.add_argument("--target-posterior", type=float, help="find the noise for this largest belief")
-    plan.add_argument(
-        "--at-fpr",
-        type=float,
-        default=0.01,
-        help="false alarm rate of --target-tpr and --target-posterior (default: 0.01)",
-    )
-    plan.add_argument(
-        "--prior", type=float, default=0.5, help="belief before the test of --target-posterior (default: 0.5)"
-    )
+    noise.add_argument("--target-posterior", type=float, help="find the noise for this largest posterior")
+    about = "FPR, the false alarm rate, of --target-tpr and --target-posterior (default: 0.01)"
+    plan.add_argument("--at-fpr", type=float, default=0.01, help=about)
+    about = "belief that a person took part, before the test of --target-posterior (default: 0.5)"
+    plan.add_argument("--prior", type=float, default=0.5, help=about)
     plan.add_argument("--accountant", default="pld", help="accountant for --target-epsilon (default: pld)")
     plan.add_argument("--delta", type=float, required=True, help="δ, well below 1/N")
 
@@ -58,15 +48,8 @@ def _plan(options: argparse.Namespace) -> None:
     if options.target_epsilon is not None:
         plan = plan.calibrate(options.target_epsilon, options.accountant)
     elif options.noise is None:
-        plan = plan.calibrate_to_risk(
-            RiskLimit(
-                options.target_tpr,
-                options.target_advantage,
-                options.target_posterior,
-                options.at_fpr,
-                options.prior,
-            )
-        )
+        targets = options.target_tpr, options.target_advantage, options.target_posterior
+        plan = plan.calibrate_to_risk(RiskLimit(*targets, options.at_fpr, options.prior))
     accounts, risk, efficiency = plan.accounts(), plan.risk(), plan.efficiency
     described = {**dataclasses.asdict(plan), "sampling_rate": plan.sampling_rate, "epochs": plan.epochs}
     answer(
@@ -84,12 +67,9 @@ def _plan(options: argparse.Namespace) -> None:
 
 def costs(accounts: Mapping[str, Account], risk: AttackRisk, notes: Sequence[str]) -> dict[str, Any]:
     """Return costs for JSON: ε is null where it is infinite or does not apply; `reasons` says which."""
-    finite = {
-        name: item.epsilon if item.epsilon is not None and math.isfinite(item.epsilon) else None
-        for name, item in accounts.items()
-    }
+    epsilon = {name: finite(item.epsilon) for name, item in accounts.items()}
     reasons = {name: item.note for name, item in accounts.items() if item.note}
-    return {"notes": notes, "epsilon": finite, "reasons": reasons, "risk": risk.summary()}
+    return {"notes": notes, "epsilon": epsilon, "reasons": reasons, "risk": risk.summary()}
 
 
 def cost_lines(accounts: Mapping[str, Account], risk: AttackRisk) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import time
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 from vips_core.audits import job
 from vips_core.cli.audit import verdict_lines
 from vips_core.cli.fit import result_lines
-from vips_core.cli.terminal import add_command, add_subcommands, answer
+from vips_core.cli.terminal import add_command, add_subcommands, answer, when
 from vips_core.jobs import execution, lifecycle
 from vips_core.models.task import TASKS
 from vips_core.privacy.accountants import stated
@@ -41,7 +40,7 @@ def _list(options: argparse.Namespace) -> None:
     rows = store.runs(data=options.data, model=options.model, status=options.status)
     lines = (
         f"{row.id:<10}{row.status:<11}{_progress(row):>9}  {stated(row.epsilon):>8}  "
-        f"{_when(row.started):<17} {_what(row)}"
+        f"{'–' if row.started is None else when(row.started):<17} {_what(row)}"
         for row in rows
     )
     heading = f"{'run':<10}{'state':<11}{'step':>9}  {'ε':>8}  {'started':<17} what"
@@ -93,7 +92,3 @@ def _what(row: RunRow) -> str:
 
 def _progress(row: RunRow) -> str:
     return "–" if isinstance(row.plan, PurePlan) else f"{row.step:>4}/{row.steps:<4}"
-
-
-def _when(moment: float | None) -> str:
-    return "–" if moment is None else time.strftime("%Y-%m-%d %H:%M", time.localtime(moment))

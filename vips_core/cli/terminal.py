@@ -3,7 +3,9 @@
 import argparse
 import contextlib
 import json
+import math
 import sys
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -16,7 +18,7 @@ from vips_core.options import Option
 def add_command(
     commands: Any, name: str, run: Callable[[argparse.Namespace], int | None], about: str
 ) -> argparse.ArgumentParser:
-    """Declare a command that `run` does, with `--json`."""
+    """Declare a command that calls `run`, with `--json`."""
     parser: argparse.ArgumentParser = commands.add_parser(name, help=about)
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run)
@@ -24,7 +26,7 @@ def add_command(
 
 
 def add_subcommands(parser: argparse.ArgumentParser, metavar: str, *, required: bool = True) -> Any:
-    """Let a command have subcommands, whose name is stored under the metavar in lower case."""
+    """Give a command subcommands; the chosen name is stored under the metavar in lower case."""
     return parser.add_subparsers(dest=metavar.lower(), metavar=metavar, required=required)
 
 
@@ -42,6 +44,16 @@ def answer(options: argparse.Namespace, content: Any, *lines: str) -> None:
         print("\n".join(lines))
 
 
+def finite(value: float | None) -> float | None:
+    """Return a number for JSON, which has no infinity: None stands for it."""
+    return value if value is not None and math.isfinite(value) else None
+
+
+def when(moment: float) -> str:
+    """Return a time as local date and time."""
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(moment))
+
+
 def add_cluster_options(parser: argparse.ArgumentParser) -> None:
     """Declare the address of a cluster and its TLS."""
     parser.add_argument(
@@ -49,13 +61,11 @@ def add_cluster_options(parser: argparse.ArgumentParser) -> None:
     )
     for name, what in (("ca", "authority"), ("cert", "own certificate"), ("key", "own key")):
         parser.add_argument(f"--tls-{name}", metavar="FILE", help=f"TLS of the cluster: {what}")
-    parser.add_argument(
-        "--insecure-cluster", action="store_true", help="let raw sums cross a network without TLS"
-    )
+    parser.add_argument("--insecure-cluster", action="store_true", help="send raw sums without TLS")
 
 
 def chosen_cluster(options: argparse.Namespace) -> Cluster | None:
-    """Return the cluster that the options name, which runs of this process and its children then find."""
+    """Return the cluster that the options name, and tell runs of this process and its children."""
     if options.cluster is None:
         return None
     files = (options.tls_ca, options.tls_cert, options.tls_key)

@@ -9,7 +9,7 @@ from vips_core.records.base import DataSet, check_alike
 from vips_core.records.documents import LETTERS, Documents
 from vips_core.records.images import Images
 from vips_core.records.kinds import KINDS, PERSON, Kind
-from vips_core.records.shards import Sharded, is_sharded
+from vips_core.records.shards import Sharded
 from vips_core.records.table import Table
 
 __all__ = [
@@ -23,5 +23,4 @@ __all__ = [
     "Sharded",
     "Table",
     "check_alike",
-    "is_sharded",
 ]

@@ -32,8 +32,8 @@ class Records(Sized):
     ----------
     kind
         Name of the kind.
-    matched_field
-        The public field in which training and held-out records must agree.
+    public_fields
+        Names of the public fields; training and held-out records must agree in the first.
     shard_ending
         Ending of the files of a sharded data set.
     in_memory
@@ -41,19 +41,25 @@ class Records(Sized):
     """
 
     kind: ClassVar[str]
-    matched_field: ClassVar[str]
+    public_fields: ClassVar[tuple[str, ...]]
     shard_ending: ClassVar[str] = "npz"
     in_memory: ClassVar[bool] = True
 
     @property
-    @abstractmethod
     def public(self) -> dict[str, Any]:
         """What is public about the records, ready for JSON."""
+        return {name: getattr(self, name) for name in self.public_fields}
 
     @staticmethod
     @abstractmethod
-    def read_public(public: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the constructor's arguments from `public`; `KeyError` or `TypeError` if it is malformed."""
+    def checked_public(public: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the public fields in their types; `ValueError`, `KeyError` or `TypeError` if one is wrong.
+
+        Parameters
+        ----------
+        public
+            The fields as somebody gave them, or as JSON holds them; others are ignored.
+        """
 
     @abstractmethod
     def arrays(self) -> dict[str, Any]:
@@ -61,15 +67,15 @@ class Records(Sized):
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Any], public: Mapping[str, Any]) -> Self:
-        """Return the records of `arrays()`, given the arguments of `read_public`."""
+        """Return the records of `arrays()` with these public fields."""
         return cls(**arrays, **public)
 
     def stored(self) -> dict[str, Any]:
-        """Return the arrays of which `stored_records` makes the same records."""
+        """Return the arrays from which `stored_records` restores the records."""
         return {"public": np.array(json.dumps(self.public)), **self.arrays()}
 
     def loaded(self) -> Iterator[tuple[int, Self]]:
-        """Return the records in parts, each with the number of its first record: here in a single one."""
+        """Yield the records in parts, each with the number of its first record; here all in one part."""
         yield 0, self
 
     def to_bytes(self) -> bytes:
@@ -80,7 +86,7 @@ class Records(Sized):
 
     @classmethod
     def from_bytes(cls, content: bytes, public: Mapping[str, Any]) -> Self:
-        """Return the records of a shard, given the arguments of `read_public`."""
+        """Return the records of a shard with these public fields."""
         return cls.from_arrays(plain_arrays(io.BytesIO(content)), public)
 
     @abstractmethod
@@ -138,14 +144,34 @@ class Records(Sized):
 
 
 class RowsOfPersons(Records):
-    """Rows grouped by person: a record is a person, and a mask selects all rows of each."""
+    """Rows grouped by person: a record is a person, and a mask selects all rows of each.
 
+    Attributes
+    ----------
+    row_fields
+        Names of the arrays that have an entry for each row.
+    persons
+        Number of each row's person, increasing; None if each row is a record of its own.
+    """
+
+    row_fields: ClassVar[tuple[str, ...]]
     persons: NDArray[np.int64] | None
 
     @property
-    @abstractmethod
     def row_count(self) -> int:
         """The number of rows, at least the number of persons."""
+        return int(getattr(self, self.row_fields[0]).shape[0])
+
+    def arrays(self) -> dict[str, Any]:
+        """Return the rows, and the persons if rows are grouped."""
+        rows = {name: getattr(self, name) for name in self.row_fields}
+        return rows if self.persons is None else {**rows, "persons": self.persons}
+
+    @classmethod
+    def concatenated(cls, parts: Sequence[Any], persons: Any) -> Self:
+        """Return all rows, grouped by person."""
+        rows = {name: _stacked([getattr(part, name) for part in parts]) for name in cls.row_fields}
+        return cls.from_arrays({**rows, "persons": persons}, parts[0].public)
 
     @property
     def row_weights(self) -> Array:
@@ -177,15 +203,15 @@ class RowsOfPersons(Records):
         return int(self.persons[-1]) + 1 if self.row_count else 0
 
     def _take(self, mask: NDArray[np.bool_]) -> Mapping[str, Any]:
+        rows = np.flatnonzero(mask if self.persons is None else mask[self.persons])
+        taken = {name: frozen(getattr(self, name)[rows]) for name in self.row_fields}
         if self.persons is None:
-            return self._take_rows(mask)
-        rows = mask[self.persons]
-        numbered = (np.cumsum(mask) - 1)[self.persons[rows]]
-        return {**self._take_rows(rows), "persons": frozen(numbered)}
+            return taken
+        return {**taken, "persons": frozen((np.cumsum(mask) - 1)[self.persons[rows]])}
 
-    @abstractmethod
-    def _take_rows(self, mask: NDArray[np.bool_]) -> Mapping[str, Any]:
-        """Return the fields of these rows, without their persons."""
+
+def _stacked(parts: Sequence[Any]) -> Any:
+    return sparse.vstack(parts) if sparse.issparse(parts[0]) else np.concatenate(parts)
 
 
 @dataclass(frozen=True)
@@ -224,7 +250,7 @@ def check_alike(train: Any, test: Any) -> None:
     """
     if test.kind != train.kind:
         raise ValueError(f"held-out records must be {train.kind}, like the training records, got {test.kind}")
-    name = test.matched_field
+    name = test.public_fields[0]
     if getattr(train, name) != getattr(test, name):
         raise ValueError(
             f"held-out records must have the same {name.replace('_', ' ')} as the training records"
@@ -261,14 +287,14 @@ def person_numbers(identifiers: Any, rows: int) -> NDArray[np.int64]:
 
 
 def frozen(array: Any) -> Any:
-    """Make an array (or the arrays of a CSR array) read-only and return it; nobody else may hold it."""
+    """Make an array (or those of a CSR array) read-only and return it; the caller must be its only owner."""
     for part in (array.data, array.indices, array.indptr) if sparse.issparse(array) else (array,):
         part.setflags(write=False)
     return array
 
 
 def owned(array: NDArray[Any], dtype: DTypeLike) -> Any:
-    """Return a read-only array of this type, copied unless it is one already."""
+    """Return the array in this type and read-only; a copy, unless it is both already."""
     ready = array.dtype == dtype and array.base is None and not array.flags.writeable
     return array if ready else frozen(array.astype(dtype))
 
@@ -313,32 +339,27 @@ def sparse_rows(matrix: Any) -> Any:
 
 
 def _no_number(values: Any) -> NDArray[np.bool_]:
-    def is_none(value: Any) -> bool:
+    def is_wrong(value: Any) -> bool:
         try:
             float(value)
         except (TypeError, ValueError, OverflowError):
             return isinstance(value, str | int)  # others may be missing
         return False
 
-    return np.array([is_none(value) for value in np.ravel(np.asarray(values, dtype=object))], np.bool_)
+    return np.array([is_wrong(value) for value in np.ravel(np.asarray(values, dtype=object))], np.bool_)
 
 
 def _which(wrong: NDArray[np.bool_], values: Any) -> str:
-    """Return which entry is the first wrong one, counted from 1, without its value, which may be private.
+    """Return the number of the first wrong entry, from 1, but not its value, which may be private.
 
-    The index of a frame that is read in parts tells how many rows came before.
+    Where a frame is read in parts, its index tells how many rows came before.
     """
     before = getattr(getattr(values, "index", None), "start", 0)
     return f", which entry {before + int(np.argmax(wrong)) + 1:,} is not" if wrong.any() else ""
 
 
 def whole_numbers(
-    values: ArrayLike,
-    what: str,
-    dtype: DTypeLike,
-    low: int = 0,
-    high: int | None = None,
-    given: Any = None,
+    values: ArrayLike, what: str, dtype: DTypeLike, low: int = 0, high: int | None = None, given: Any = None
 ) -> Any:
     """Return values as a read-only integer array; refuse any that is not whole or not from low to high.
 

@@ -45,7 +45,7 @@ class Documents(Records):
     """
 
     kind: ClassVar[str] = "documents"
-    matched_field: ClassVar[str] = "vocabulary"
+    public_fields: ClassVar[tuple[str, ...]] = ("vocabulary",)
 
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]
@@ -53,7 +53,8 @@ class Documents(Records):
     vocabulary: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        words = unique_names(self.vocabulary, "vocabulary")
+        public = self.checked_public(vars(self))
+        words = public["vocabulary"]
         indptr = whole_numbers(self.indptr, "indptr", np.int64)
         indices = whole_numbers(self.indices, "indices", np.int32, high=len(words) - 1)
         counts = whole_numbers(self.counts, "counts", np.int32, low=1)
@@ -65,12 +66,9 @@ class Documents(Records):
             )
         if indptr[0] != 0 or indptr[-1] != len(indices) or (indptr[1:] < indptr[:-1]).any():
             raise ValueError(f"indptr must increase from 0 to the number of entries, {len(indices)}")
-        rising = np.ones(len(indices), dtype=np.bool_)
-        rising[1:] = indices[1:] > indices[:-1]
-        rising[indptr[:-1][indptr[:-1] < len(indices)]] = True
-        if not rising.all():
+        vars(self).update(public, indptr=indptr, indices=indices, counts=counts)
+        if not self._matrix().has_canonical_format:
             raise ValueError("indices must increase within each document")
-        vars(self).update(indptr=indptr, indices=indices, counts=counts, vocabulary=words)
 
     @classmethod
     def from_counts(cls, matrix: Any, vocabulary: Iterable[str], persons: Any = None) -> Self:
@@ -101,9 +99,11 @@ class Documents(Records):
             raise ValueError(f"counts must be documents × {len(words)} words, got shape {matrix.shape}")
         # Checked and widened before duplicate entries are summed: 8-bit counts would overflow.
         matrix.data = whole_numbers(matrix.data, "counts", np.int64, high=np.iinfo(np.int32).max)
-        rows = sparse.csr_array(matrix)
         if persons is not None:
-            rows = _added_up(rows, person_numbers(persons, rows.shape[0]))
+            person_of = person_numbers(persons, matrix.shape[0])
+            entries = matrix.data, (person_of[matrix.row], matrix.col)
+            matrix = sparse.coo_array(entries, (person_of.max(initial=-1) + 1, len(words)))
+        rows = sparse.csr_array(matrix)
         rows.sum_duplicates()
         rows.eliminate_zeros()
         return cls(rows.indptr, rows.indices, rows.data, words)
@@ -151,10 +151,6 @@ class Documents(Records):
         entries = np.ones_like(rows), (rows, np.frombuffer(columns, np.int64))
         return cls.from_counts(sparse.coo_array(entries, (len(ends), len(words))), words, persons)
 
-    def _csr(self) -> Any:
-        shape = len(self), len(self.vocabulary)
-        return sparse.csr_array((self.counts, self.indices, self.indptr), shape=shape)
-
     def adversarial(self, count: int, rng: np.random.Generator) -> Self:
         """Return synthetic documents of one repeated word each: large, and as different as possible.
 
@@ -174,15 +170,10 @@ class Documents(Records):
         words = np.resize(rng.permutation(len(self.vocabulary)), count).astype(np.int32)
         return type(self)(np.arange(count + 1), words, np.full(count, 1000, np.int32), self.vocabulary)
 
-    @property
-    def public(self) -> dict[str, Any]:
-        """The vocabulary."""
-        return {"vocabulary": list(self.vocabulary)}
-
     @staticmethod
-    def read_public(public: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the vocabulary as the constructor takes it."""
-        return {"vocabulary": tuple(public["vocabulary"])}
+    def checked_public(public: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the vocabulary, which repeats no word."""
+        return {"vocabulary": unique_names(public["vocabulary"], "vocabulary")}
 
     def arrays(self) -> dict[str, Any]:
         """Return the compressed sparse rows in the smallest types that hold them."""
@@ -198,14 +189,17 @@ class Documents(Records):
     @classmethod
     def concatenated(cls, parts: Sequence[Self], persons: Any) -> Self:
         """Return one bag of words for each person."""
-        counts = sparse.vstack([part._csr() for part in parts], format="csr")
+        counts = sparse.vstack([part._matrix() for part in parts])
         return cls.from_counts(counts, parts[0].vocabulary, persons)
+
+    def _matrix(self) -> Any:
+        shape = len(self), len(self.vocabulary)
+        return sparse.csr_array((self.counts, self.indices, self.indptr), shape)
 
     @property
     def words(self) -> NDArray[np.int64]:
         """The number of words in each document."""
-        before = np.concatenate([[0], np.cumsum(self.counts, dtype=np.int64)])
-        return np.diff(before[self.indptr])
+        return np.asarray(self._matrix().sum(axis=1), np.int64)
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
@@ -217,10 +211,3 @@ class Documents(Records):
         entries += np.arange(indptr[-1])
         taken = {"indptr": indptr, "indices": self.indices[entries], "counts": self.counts[entries]}
         return {name: frozen(array) for name, array in taken.items()}
-
-
-def _added_up(rows: Any, persons: NDArray[np.int64]) -> Any:
-    """Return one row of counts for each person."""
-    ones = np.ones(len(persons), np.int64)
-    of_person = sparse.csr_array((ones, (persons, np.arange(len(persons)))))
-    return sparse.csr_array(of_person @ rows)

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from vips_core.kernels import Array
+from vips_core.records.base import frozen
 from vips_core.records.files.npz import load_arrays
 
 ENGLISH_FILE = Path(__file__).with_name("english.txt")
@@ -56,8 +57,7 @@ def word_vectors(vocabulary: tuple[str, ...]) -> Array:
     """
     places, known = _vectors()
     rows = np.array([places.get(word.lower(), len(known) - 1) for word in vocabulary], np.int64)
-    vectors = known[rows]
-    vectors.flags.writeable = False
+    vectors: Array = frozen(known[rows])
     return vectors
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _DIGITS = 40  # digits up to which an identifier is compared as a number; longer ones are text
-_GAPS = frozenset(  # what pandas takes for a missing value in a CSV
+GAPS = frozenset(  # what pandas takes for a missing value in a CSV
     ("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN")
     + ("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null")
 )
@@ -45,7 +45,7 @@ def identities(identifiers: Any) -> NDArray[np.object_]:
 def _identity(identifier: Any) -> str | None:
     if isinstance(identifier, str):
         text = unicodedata.normalize("NFC", identifier.strip())
-        return None if text in _GAPS else _plain(text)
+        return None if text in GAPS else _plain(text)
     if isinstance(identifier, numbers.Integral) and not isinstance(identifier, bool):
         return str(int(identifier))
     if isinstance(identifier, float | np.floating):

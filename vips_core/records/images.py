@@ -1,6 +1,7 @@
 """Binary images."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -8,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from vips_core import validate
-from vips_core.records.base import RowsOfPersons, frozen, owned
+from vips_core.records.base import RowsOfPersons, owned
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -33,26 +34,23 @@ class Images(RowsOfPersons):
     """
 
     kind: ClassVar[str] = "images"
-    matched_field: ClassVar[str] = "shape"
+    public_fields: ClassVar[tuple[str, ...]] = ("shape",)
+    row_fields: ClassVar[tuple[str, ...]] = ("bits",)
 
     bits: NDArray[np.uint8]
     shape: tuple[int, int]
     persons: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
-        try:
-            height, width = (validate.whole("a side", side, low=1) for side in self.shape)
-        except (TypeError, ValueError):
-            raise ValueError(f"shape must be (height, width) of at least 1 each, got {self.shape}") from None
-        shape, bits = (height, width), np.asarray(self.bits)
-        pixels = shape[0] * shape[1]
+        public, bits = self.checked_public(vars(self)), np.asarray(self.bits)
+        pixels = math.prod(public["shape"])
         row_bytes = -(-pixels // 8)
         if bits.dtype != np.uint8 or bits.ndim != 2 or len(bits) < 1 or bits.shape[1] != row_bytes:
             raise ValueError(f"bits must be uint8, one or more × {row_bytes}, got {bits.dtype} {bits.shape}")
         if pixels % 8 and (bits[:, -1] & (0xFF >> pixels % 8)).any():
             raise ValueError("bits after the last pixel must be 0")
         (bits,) = self._by_person(bits)
-        vars(self).update(bits=owned(bits, np.uint8), shape=shape)
+        vars(self).update(public, bits=owned(bits, np.uint8))
 
     @classmethod
     def from_images(cls, array: ArrayLike, threshold: float, persons: Any = None) -> Self:
@@ -127,34 +125,16 @@ class Images(RowsOfPersons):
         pixels[-2:-1], pixels[-1:] = 0, 1
         return type(self).from_images(pixels, 0.5, None if self.persons is None else np.arange(count))
 
-    @property
-    def public(self) -> dict[str, Any]:
-        """The height and width of an image."""
-        return {"shape": list(self.shape)}
-
     @staticmethod
-    def read_public(public: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the shape as the constructor takes it."""
-        height, width = public["shape"]
-        return {"shape": (int(height), int(width))}
-
-    def arrays(self) -> dict[str, Any]:
-        """Return the packed pixels, and the persons where images are grouped."""
-        return {"bits": self.bits} | ({} if self.persons is None else {"persons": self.persons})
+    def checked_public(public: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the height and width of an image."""
+        shape = public["shape"]
+        try:
+            height, width = (validate.whole("a side", side, low=1) for side in shape)
+        except (TypeError, ValueError):
+            raise ValueError(f"shape must be (height, width) of at least 1 each, got {shape}") from None
+        return {"shape": (height, width)}
 
     def row_bytes(self) -> Iterator[bytes]:
         """Return the packed pixels of each image."""
         return (row.tobytes() for row in self.bits)
-
-    @classmethod
-    def concatenated(cls, parts: Sequence[Self], persons: Any) -> Self:
-        """Return all images, grouped by person."""
-        return cls(np.concatenate([part.bits for part in parts]), parts[0].shape, persons)
-
-    @property
-    def row_count(self) -> int:
-        """The number of images, at least the number of persons."""
-        return len(self.bits)
-
-    def _take_rows(self, mask: NDArray[np.bool_]) -> Mapping[str, Any]:
-        return {"bits": frozen(self.bits[mask])}

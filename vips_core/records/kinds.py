@@ -1,7 +1,8 @@
 """The three kinds of records: names, file formats, and the options that describe a file."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from vips_core.options import Option
 from vips_core.records.base import Records
 from vips_core.records.documents import Documents
 from vips_core.records.files import documents, images, table
+from vips_core.records.files.identification import source_persons
 from vips_core.records.images import Images
 from vips_core.records.table import Table
 
@@ -37,12 +39,12 @@ class Kind:
     endings, upload_help, several_files
         What an upload accepts: file endings, a help text, and whether it may be several files.
     options
-        What the user must say about a file, because it must not be learned from private records.
-    required
-        Options that every file needs, and the sentence that asks for them.
-    chunks, source_rows
-        Functions: of a path and `options`, records with their persons and the bytes read, `whole` or some at
-        a time; and, of the path alone, bytes that identify each row.
+        What the user must state about a file, because nothing may be learned from private records.
+    chunks
+        Reads a path, given `options`: yields records, the person of each, and the bytes read so far; all
+        records at once if `whole`, otherwise in chunks.
+    source_rows
+        Reads a path: yields bytes that identify each row.
 
     Examples
     --------
@@ -64,7 +66,6 @@ class Kind:
     chunks: Callable[..., Iterator[tuple[Any, Any, int]]]
     source_rows: Callable[[Path], Iterator[bytes]]
     several_files: bool = False
-    required: tuple[tuple[str, ...], str] = ((), "")
 
     @property
     def name(self) -> str:
@@ -93,11 +94,15 @@ class Kind:
             for name, value in options.items()
             if value is not None
         }
-        names, sentence = self.required
-        if not set(names) <= set(given):
-            raise ValueError(sentence)
-        paths = {name: Path(given[name]) for name in ("vocabulary", "schema") if name in given}
-        return {name: option.default for name, option in self.options.items()} | given | paths
+        return {name: option.default for name, option in self.options.items()} | given
+
+    def identifying(
+        self, paths: Iterable[Path], person: str | None
+    ) -> tuple[Iterator[bytes], Iterator[bytes]]:
+        """Return bytes that identify each row of some files, and each person if `person` names them."""
+        rows = (self.source_rows(path) for path in paths)
+        persons = () if person is None else (source_persons(path, person) for path in paths)
+        return chain.from_iterable(rows), chain.from_iterable(persons)
 
     def read_file(self, path: Path, options: Mapping[str, Any]) -> Any:
         """Read a user's file or folder.
@@ -167,10 +172,6 @@ KINDS: Mapping[str, Kind] = {
             },
             table.chunks,
             table.source_rows,
-            required=(
-                ("target", "schema"),
-                "a CSV needs target, the column with the label, and schema, the file with the public ranges",
-            ),
         ),
         Kind(
             Images,

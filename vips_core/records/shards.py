@@ -134,7 +134,7 @@ class Sharded:
                 raise ValueError(f"its format is {validate.shown(content['format'])}, not {FORMAT!r}")
             type_ = KINDS[validate.one_of("kind", content["kind"], KINDS)].records_type
             shards = tuple(Shard(**shard) for shard in content["shards"])
-            public, person = type_.read_public(content["public"]), content["person"]
+            public, person = type_.checked_public(content["public"]), content["person"]
             if person is not None:
                 validate.text("person", person)
         except (KeyError, TypeError, AttributeError, RecursionError, ValueError) as error:
@@ -151,7 +151,7 @@ class Sharded:
         return json.dumps({**about, "shards": shards}, indent=1, ensure_ascii=False)
 
     def stored(self) -> dict[str, Any]:
-        """Return the arrays of which `stored_records` makes this data set; its files stay where they are."""
+        """Return the arrays from which `stored_records` restores this data set; its files stay in place."""
         return {"folder": np.array(self.folder), "manifest": np.array(self.manifest)}
 
     @classmethod
@@ -188,9 +188,8 @@ class Sharded:
         several = (records,) if isinstance(records, Records) else records
         data: Self | None = None
         for own in _cut(several, records_per_shard):
-            public = own.read_public(own.public)
-            data = cls(place, type(own), public, (), person) if data is None else data
-            if (type(own), public) != (data.records_type, data.public):
+            data = cls(place, type(own), own.public, (), person) if data is None else data
+            if (type(own), own.public) != (data.records_type, data.public):
                 raise ValueError("all records of a data set must have the same public description")
             data = replace(data, shards=(*data.shards, _written(place, len(data.shards), own)))
         if data is None:
@@ -221,9 +220,9 @@ class Sharded:
         return records
 
     def loaded(self) -> Iterator[tuple[int, Any]]:
-        """Return the records of one shard after the other, each with the number of its first record.
+        """Yield the records of each shard, with the number of its first record.
 
-        The next shard is read while one is used, so that two are in memory.
+        The next shard is read while one is used, so two are in memory.
         """
         starts = self.start + np.cumsum([0, *(shard.records for shard in self.shards)])
         with ThreadPoolExecutor(1) as reader:
@@ -235,7 +234,7 @@ class Sharded:
                 yield int(start), records
 
     def lots(self, number: int) -> list[Self]:
-        """Return at most so many parts of about equal size, each of whole, consecutive shards."""
+        """Return at most `number` parts of about equal size, each of consecutive whole shards."""
         ends = np.cumsum([shard.size for shard in self.shards])
         lot = np.minimum(np.arange(len(ends)), (ends - 1) * number // ends[-1])
         firsts = np.cumsum([0, *(shard.records for shard in self.shards)])
@@ -251,13 +250,17 @@ def stored_records(records_type: type[Records], arrays: Mapping[str, Any]) -> An
     if "manifest" in arrays:
         return Sharded.from_manifest(str(arrays["folder"]), str(arrays["manifest"]))
     private = {name: array for name, array in arrays.items() if name != "public"}
-    return records_type.from_arrays(private, records_type.read_public(json.loads(str(arrays["public"]))))
+    return records_type.from_arrays(private, records_type.checked_public(json.loads(str(arrays["public"]))))
 
 
 def is_sharded(folder: str | Path) -> bool:
     """Whether a folder, or any address that fsspec opens, holds a sharded data set."""
+    place = place_of(folder)
     try:
-        return is_there(place_of(folder), MANIFEST)
+        if "://" not in place:
+            return (Path(place) / MANIFEST).exists()
+        with _fsspec().open(f"{place}/{MANIFEST}", "rb") as file:
+            return bool(file.read(1))
     except (OSError, ValueError, ImportError):
         return False
 
@@ -294,16 +297,8 @@ def place_of(folder: str | Path) -> str:
     return place.rstrip("/") if "://" in place else str(Path(place).resolve())
 
 
-def is_there(folder: str, name: str) -> bool:
-    """Whether a file is in a folder, or at an address that fsspec opens."""
-    if "://" not in folder:
-        return (Path(folder) / name).exists()
-    with _fsspec().open(f"{folder}/{name}", "rb") as file:
-        return bool(file.read(1))
-
-
 def read_bytes(folder: str, name: str, most_bytes: int) -> bytes:
-    """Return the content of a regular file of at most so many bytes; `ValueError` otherwise."""
+    """Return the content of a regular file; `ValueError` if it has more than `most_bytes` bytes."""
     if "://" not in folder:
         path = Path(folder) / name
         content = path.read_bytes() if (size := regular_size(path)) <= most_bytes else b""

@@ -3,7 +3,8 @@
 import io
 import math
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
@@ -13,16 +14,11 @@ from scipy import sparse
 
 from vips_core import validate
 from vips_core.kernels.exact import lowered
-from vips_core.records.base import (
-    RowsOfPersons,
-    frozen,
-    numbers,
-    sparse_rows,
-    unique_names,
-    whole_numbers,
-)
+from vips_core.records.base import RowsOfPersons, frozen, numbers, sparse_rows, unique_names, whole_numbers
+from vips_core.records.files.identification import column_of_persons
 
 LEAST_BOUND, MOST_BOUND = 1e-100, 1e100  # norm bounds whose squares neither vanish nor overflow
+_SPARSE = ("data", "indices", "indptr")  # arrays of sparse rows
 _MISSING = " missing"  # suffix of an indicator's name, for people only
 
 MissingPairs = tuple[tuple[int, int], ...]
@@ -60,7 +56,8 @@ class Table(RowsOfPersons):
     """
 
     kind: ClassVar[str] = "table"
-    matched_field: ClassVar[str] = "feature_names"
+    public_fields: ClassVar[tuple[str, ...]] = ("feature_names", "norm_bound", "ranges", "missing_pairs")
+    row_fields: ClassVar[tuple[str, ...]] = ("x", "y")
     shard_ending: ClassVar[str] = "parquet"
 
     x: Any
@@ -72,19 +69,16 @@ class Table(RowsOfPersons):
     missing_pairs: MissingPairs = ()
 
     def __post_init__(self) -> None:
-        names = unique_names(self.feature_names, "feature_names")
-        bound = validate.number("norm_bound", self.norm_bound, low=LEAST_BOUND, high=MOST_BOUND)
-        pairs = checked_missing_pairs(self.missing_pairs, len(names))
+        public = self.checked_public(vars(self))
+        columns = len(public["feature_names"])
         x = sparse_rows(self.x) if sparse.issparse(self.x) else numbers(self.x, "x")
         y = whole_numbers(numbers(self.y, "labels"), "labels", np.uint8, high=1, given=self.y)
-        if x.ndim != 2 or x.shape[0] < 1 or x.shape[1] != len(names):
-            raise ValueError(f"x must be one or more rows × {len(names)} features, got shape {x.shape}")
+        if x.ndim != 2 or x.shape[0] < 1 or x.shape[1] != columns:
+            raise ValueError(f"x must be one or more rows × {columns} features, got shape {x.shape}")
         if y.shape != (x.shape[0],):
             raise ValueError(f"labels must have shape ({x.shape[0]},), got {y.shape}")
         x, y = self._by_person(x, y)
-        vars(self).update(
-            x=_bounded(x, bound), y=frozen(y), feature_names=names, norm_bound=bound, missing_pairs=pairs
-        )
+        vars(self).update(public, x=_bounded(x, public["norm_bound"]), y=frozen(y))
 
     @classmethod
     def from_frame(
@@ -135,21 +129,8 @@ class Table(RowsOfPersons):
             raise ValueError(f"frame must be a pandas DataFrame, got {type(frame).__name__}")
         if not len(frame):
             raise ValueError("the table has no rows")
-        roles = {"target": target} | ({} if person is None else {"person": person})
-        columns_of = {name: list(frame.columns).count(name) for name in (*roles.values(), *ranges)}
-        absent = [name for name, times in columns_of.items() if times == 0]
-        if absent:
-            raise ValueError(f"the frame lacks the columns {validate.few(absent)}")
-        repeated = [name for name, times in columns_of.items() if times > 1]
-        if repeated:
-            raise ValueError(f"the frame has more than one column {validate.shown(repeated[0])}")
-        for role, name in roles.items():
-            if name in ranges:
-                raise ValueError(
-                    f"the {role} {validate.shown(name)} is not a predictor and must not have a range"
-                )
-        if person == target:
-            raise ValueError(f"the column {target!r} cannot be both the target and the person")
+        check_columns("the frame", list(frame.columns), target, person, ranges, "it has")
+        persons = None if person is None else column_of_persons(frame, person, "the frame")
         undeclared = [name for name in may_be_missing if name not in ranges]
         if undeclared:
             raise ValueError(f"may_be_missing names columns without a range: {validate.few(undeclared)}")
@@ -168,7 +149,6 @@ class Table(RowsOfPersons):
         names, arrays = zip(*columns, strict=True)
         # A value and its missing indicator are never both non-zero.
         bound = math.sqrt(1 + len(ranges)) if norm_bound is None else norm_bound
-        persons = None if person is None else frame[person]
         return cls(np.column_stack(arrays), frame[target], names, bound, dict(ranges), persons, tuple(pairs))
 
     def adversarial(self, count: int, rng: np.random.Generator) -> Self:
@@ -197,43 +177,35 @@ class Table(RowsOfPersons):
         rows = sparse.csr_array(x) if sparse.issparse(self.x) else x
         return replace(self, x=rows, y=rng.integers(2, size=count, dtype=np.uint8), persons=persons)
 
-    @property
-    def public(self) -> dict[str, Any]:
-        """Columns, their ranges, the norm bound, and which columns may be missing."""
-        return {
-            "feature_names": list(self.feature_names),
-            "norm_bound": float(self.norm_bound),
-            "ranges": {name: [float(low), float(high)] for name, (low, high) in self.ranges.items()},
-            "missing_pairs": [list(pair) for pair in self.missing_pairs],
-        }
-
     @staticmethod
-    def read_public(public: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what is public about the columns as the constructor takes it."""
-        names = tuple(public["feature_names"])
+    def checked_public(public: Mapping[str, Any]) -> dict[str, Any]:
+        """Return columns, norm bound, ranges, and which columns may be missing."""
+        names = unique_names(public["feature_names"], "feature_names")
         return {
             "feature_names": names,
-            "norm_bound": float(public["norm_bound"]),
-            "ranges": {name: (float(low), float(high)) for name, (low, high) in public["ranges"].items()},
+            "norm_bound": validate.number(
+                "norm_bound", public["norm_bound"], low=LEAST_BOUND, high=MOST_BOUND
+            ),
+            "ranges": {name: checked_range(name, ends) for name, ends in public["ranges"].items()},
             "missing_pairs": checked_missing_pairs(public["missing_pairs"], len(names)),
         }
 
     def arrays(self) -> dict[str, Any]:
-        """Return labels, features (dense, or the arrays of sparse rows), and persons if rows are grouped."""
-        persons = {} if self.persons is None else {"persons": self.persons}
-        if not sparse.issparse(self.x):
-            return {"x": self.x, "y": self.y, **persons}
-        rows = {"data": self.x.data, "indices": self.x.indices, "indptr": self.x.indptr}
-        return {**rows, "y": self.y, **persons}
+        """Return features (dense, or the arrays of sparse rows), labels, and persons if rows are grouped."""
+        arrays = super().arrays()
+        if sparse.issparse(self.x):
+            del arrays["x"]
+            arrays |= {name: getattr(self.x, name) for name in _SPARSE}
+        return arrays
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Any], public: Mapping[str, Any]) -> Self:
-        """Return the rows of `arrays()`, given the arguments of `read_public`."""
-        x, y = arrays.get("x"), arrays["y"]
-        if x is None:
-            rows = arrays["data"], arrays["indices"], arrays["indptr"]
-            x = sparse.csr_array(rows, (len(y), len(public["feature_names"])))
-        return cls(x, y, **public, persons=arrays.get("persons"))
+        """Return the rows of `arrays()` with these public fields."""
+        rows = dict(arrays)
+        if "x" not in rows:
+            shape = len(rows["y"]), len(public["feature_names"])
+            rows["x"] = sparse.csr_array(tuple(rows.pop(name) for name in _SPARSE), shape)
+        return cls(**rows, **public)
 
     def to_bytes(self) -> bytes:
         """Return the content of a Parquet file: label, person, and features or sparse indices and values."""
@@ -262,16 +234,16 @@ class Table(RowsOfPersons):
 
         table = parquet.read_table(pa.BufferReader(content)).combine_chunks()
         columns = {name: table.column(name).chunk(0) for name in table.column_names}
-        shape = len(table), len(public["feature_names"])
+        arrays = {"y": columns["label"].to_numpy()}
+        if "person" in columns:
+            arrays["persons"] = columns["person"].to_numpy()
         if "features" in columns:
-            x: Any = columns["features"].flatten().to_numpy(zero_copy_only=False).reshape(shape)
+            arrays["x"] = columns["features"].flatten().to_numpy().reshape(len(table), -1)
         else:
-            values, indices = (
-                columns[name].flatten().to_numpy(zero_copy_only=False) for name in ("values", "indices")
-            )
-            x = sparse.csr_array((values, indices, columns["indices"].offsets.to_numpy()), shape)
-        persons = columns["person"].to_numpy() if "person" in columns else None
-        return cls(x, columns["label"].to_numpy(), **public, persons=persons)
+            values, indices = columns["values"], columns["indices"]
+            rows = values.flatten().to_numpy(), indices.flatten().to_numpy(), indices.offsets.to_numpy()
+            arrays |= zip(_SPARSE, rows, strict=True)
+        return cls.from_arrays(arrays, public)
 
     def row_bytes(self) -> Iterator[bytes]:
         """Return the label and the nonzero features of each row, in single precision."""
@@ -282,20 +254,37 @@ class Table(RowsOfPersons):
         for label, start, stop in zip(self.y, rows.indptr[:-1], rows.indptr[1:], strict=True):
             yield bytes([label]) + columns[start:stop].tobytes() + values[start:stop].tobytes()
 
-    @classmethod
-    def concatenated(cls, parts: Sequence[Self], persons: Any) -> Self:
-        """Return all rows, grouped by person."""
-        stack = sparse.vstack if sparse.issparse(parts[0].x) else np.concatenate
-        labels = np.concatenate([part.y for part in parts])
-        return replace(parts[0], x=stack([part.x for part in parts]), y=labels, persons=persons)
 
-    @property
-    def row_count(self) -> int:
-        """The number of rows, at least as many as persons."""
-        return len(self.y)
+def check_columns(
+    table: str, columns: list[Any], target: str, person: str | None, ranges: Collection[str], it_has: str
+) -> None:
+    """Refuse a table that lacks a column or repeats one, and a column with two roles.
 
-    def _take_rows(self, mask: NDArray[np.bool_]) -> Mapping[str, Any]:
-        return {"x": frozen(self.x[np.flatnonzero(mask)]), "y": frozen(self.y[mask])}
+    Parameters
+    ----------
+    table
+        Name of the table in errors.
+    columns
+        Names of its columns.
+    target, person, ranges
+        Columns that are read: the labels, the persons if a column names them, and the predictors.
+    it_has
+        What errors say before the names of the columns.
+    """
+    if person is not None and person in (target, *ranges):
+        named = validate.shown(person)
+        raise ValueError(f"the column {named} names persons: it can be neither the target nor a predictor")
+    if target in ranges:
+        raise ValueError(f"the target {validate.shown(target)} is not a predictor and must not have a range")
+    times = Counter(columns)
+    absent = [name for name in (target, *ranges) if not times[name]]
+    if absent:
+        raise ValueError(
+            f"{table} lacks the columns {validate.few(absent)}: {it_has} {validate.few(columns)}"
+        )
+    for name in (target, *ranges, person):
+        if times[name] > 1:
+            raise ValueError(f"{table} must have one column {validate.shown(name)}, got {times[name]}")
 
 
 def checked_missing_pairs(pairs: Any, columns: int) -> MissingPairs:
@@ -355,7 +344,7 @@ def checked_range(name: str, ends: Any) -> tuple[float, float]:
 
 
 def _bounded(x: Any, bound: float) -> Any:
-    """Return rows, which nobody else may hold, frozen and scaled down to the bound where longer."""
+    """Freeze rows, of which the caller must be the only owner, and scale longer ones down to the bound."""
     if sparse.issparse(x):
         x.sum_duplicates()
     with np.errstate(over="ignore", invalid="ignore"):

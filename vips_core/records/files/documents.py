@@ -24,7 +24,7 @@ TEXT_ENDINGS = ("", ".txt", ".text")
 
 
 def chunks(
-    path: Path, vocabulary: Path | None, column: str | None, person: str | None, *, whole: bool = False
+    path: Path, vocabulary: str | None, column: str | None, person: str | None, *, whole: bool = False
 ) -> Iterator[tuple[Documents, Any, int]]:
     """Read documents from `.npz` counts, or from a text or CSV file with one document per line.
 
@@ -40,7 +40,7 @@ def chunks(
         Column of a CSV, or array of an `.npz`, that names the author; None if each document is a record of
         its own.
     whole
-        Whether all documents come at once, if they fit in memory; otherwise some at a time.
+        Whether to read all documents at once, if they fit in memory; otherwise in chunks.
 
     Returns
     -------
@@ -48,11 +48,15 @@ def chunks(
         Counts of the public words, not yet summed for each person; the author of each document (None if
         nothing names authors), and the bytes of the file read so far.
     """
-    suffix = _ending(path)
+    suffix = path.suffix.lower()
+    if path.is_dir() or suffix not in (*TEXT_ENDINGS, ".csv", ".npz"):
+        raise ValueError(f"documents must be one file, .txt, .csv or .npz, got {path.name!r}")
     if suffix == ".npz":
         yield *_corpus_of_counts(path, person), path.stat().st_size
         return
-    words = _words(vocabulary)
+    words = english_words()[:COMMON_WORDS]
+    if vocabulary is not None:
+        words = tuple(read_text(Path(vocabulary), files.MOST_VOCABULARY).split())
     if suffix == ".csv":
         frames = csv_chunks(path, whole=whole, dtype=str, keep_default_na=False)
         parts = ((*_column(frame, path, column, person), position) for frame, position in frames)
@@ -86,14 +90,6 @@ def _rows_of_counts(arrays: Any) -> Iterator[bytes]:
         yield np.column_stack([words[start:stop][order], counts[start:stop][order]]).tobytes()
 
 
-def _ending(path: Path) -> str:
-    """Return the ending of a file, if it may hold documents."""
-    suffix = path.suffix.lower()
-    if path.is_dir() or suffix not in (*TEXT_ENDINGS, ".csv", ".npz"):
-        raise ValueError(f"documents must be one file, .txt, .csv or .npz, got {path.name!r}")
-    return suffix
-
-
 def _corpus_of_counts(path: Path, person: str | None) -> tuple[Documents, Any]:
     arrays = load_arrays(path)
     missing = [name for name in COUNT_ARRAYS if name not in arrays]
@@ -110,14 +106,8 @@ def _corpus_of_counts(path: Path, person: str | None) -> tuple[Documents, Any]:
     return corpus, array_of_persons(arrays, person, path)
 
 
-def _words(vocabulary: Path | None) -> tuple[str, ...]:
-    if vocabulary is None:
-        return english_words()[:COMMON_WORDS]
-    return tuple(read_text(vocabulary, files.MOST_VOCABULARY).split())
-
-
 def _column(frame: Any, path: Path, column: str | None, person: str | None) -> tuple[Iterable[str], Any]:
-    persons, others = column_of_persons(frame, person, path), [name for name in frame if name != person]
+    persons, others = column_of_persons(frame, person, path.name), [name for name in frame if name != person]
     chosen = others[0] if column is None and len(others) == 1 else column
     if chosen not in others:
         raise ValueError(

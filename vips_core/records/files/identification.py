@@ -14,33 +14,28 @@ from numpy.typing import NDArray
 from vips_core import validate
 from vips_core.records.files.npz import load_arrays
 from vips_core.records.files.text import csv_chunks
-from vips_core.records.identity import identities
+from vips_core.records.identity import GAPS, identities
 
 _TRUTHS = {"True": "1", "TRUE": "1", "true": "1", "False": "0", "FALSE": "0", "false": "0"}
-# What pandas reads as a missing value, besides nothing at all.
-_GAPS = (
-    *("NA", "<NA>", "N/A", "n/a", "#N/A", "#NA", "#N/A N/A", "NULL", "null", "None"),
-    *("nan", "-nan", "NaN", "-NaN", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"),
-)
 
 
-def column_of_persons(frame: Any, person: str | None, path: Path) -> Any:
+def column_of_persons(frame: Any, person: str | None, table: str) -> Any:
     """Return the person of each row of a table, None if no column names persons.
 
     Parameters
     ----------
     frame
-        The table, with the column of persons read as text.
+        The table; read from a file, with the column of persons as text.
     person
         The column; None if each row is a record of its own.
-    path
-        The file, for errors.
+    table
+        Name of the table in errors.
     """
     if person is None:
         return None
     if person not in frame.columns:
         raise ValueError(
-            f"{path.name} has no column {validate.shown(person)} that names the person, only "
+            f"{table} has no column {validate.shown(person)} that names the person, only "
             f"{validate.few(frame)}"
         )
     return frame[person]
@@ -78,7 +73,7 @@ def refuse_person(person: str | None, path: Path, why: str) -> None:
 
 
 def source_persons(path: Path, person: str) -> Iterator[bytes]:
-    """Return the identifier of each person in a file once, as bytes, as records are grouped by it.
+    """Return each person in a file once, as bytes, by the identity that groups records.
 
     Parameters
     ----------
@@ -96,7 +91,7 @@ def source_persons(path: Path, person: str) -> Iterator[bytes]:
         columns = iter([array_of_persons(load_arrays(path), person, path)])
     else:
         columns = (
-            column_of_persons(frame, person, path)
+            column_of_persons(frame, person, path.name)
             for frame, _ in csv_chunks(path, dtype=str, keep_default_na=False)
         )
     everyone = {who for column in columns for who in identities(column) if who is not None}
@@ -129,7 +124,7 @@ def _cells(column: Any) -> NDArray[np.uint64]:
     import pandas as pd
 
     plain = column.str.strip().replace(_TRUTHS)
-    plain = plain.mask(plain.isin(_GAPS), "")  # after stripping: pandas takes " NA" for a text
+    plain = plain.mask(plain.isin(GAPS), "")  # after stripping: pandas takes " NA" for a text
     numbers = pd.to_numeric(plain, errors="coerce").to_numpy(np.float64) + 0.0  # −0 is 0
     cells = numbers.view(np.uint64).copy()
     texts = np.isnan(numbers)

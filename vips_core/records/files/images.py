@@ -35,7 +35,7 @@ def chunks(
     person
         Array of an `.npz` that names the person; None if each image is a record of its own.
     whole
-        Whether all images of a folder come at once, if they fit in memory; otherwise some at a time.
+        Whether to read all images of a folder at once, if they fit in memory; otherwise in chunks.
 
     Returns
     -------
@@ -44,8 +44,13 @@ def chunks(
         read so far.
     """
     if not path.is_dir():
-        images, persons = _arrays(path, person)
-        rows = Images.from_images(images, threshold)
+        arrays = load_arrays(path)
+        if IMAGE_ARRAY not in arrays:
+            raise ValueError(
+                f"{path.name} must hold an array named {IMAGE_ARRAY}, got {len(arrays):,} others"
+            )
+        persons = array_of_persons(arrays, person, path)
+        rows = Images.from_images(arrays[IMAGE_ARRAY], threshold)
         if whole and not rows.bits.any():  # most likely grey values from 0 to 1
             raise ValueError(f"threshold must be below the brightest pixel of {path.name}, got {threshold:g}")
         yield rows, persons, path.stat().st_size
@@ -57,13 +62,6 @@ def chunks(
         some = files[start : start + size]
         position += sum(file.stat().st_size for file in some)
         yield Images.from_images(_read_all(some, start + 1), threshold), None, position
-
-
-def _arrays(path: Path, person: str | None) -> tuple[Any, Any]:
-    arrays = load_arrays(path)
-    if IMAGE_ARRAY not in arrays:
-        raise ValueError(f"{path.name} must hold an array named {IMAGE_ARRAY}, got {len(arrays):,} others")
-    return arrays[IMAGE_ARRAY], array_of_persons(arrays, person, path)
 
 
 def source_rows(path: Path) -> Iterator[bytes]:
@@ -118,9 +116,8 @@ def _grey(file: Path, name: str) -> Any:
                 sides = image.size  # a second header may say otherwise
                 if math.prod(sides) <= MOST_PIXELS:
                     wide = image.mode.startswith("I")
-                    return (np.asarray(image) // 257 if wide else np.asarray(image.convert("L"))).astype(
-                        np.uint8
-                    )
+                    grey = np.asarray(image) // 257 if wide else np.asarray(image.convert("L"))
+                    return grey.astype(np.uint8)
     except Exception:  # a damaged file makes Pillow raise nearly anything
         raise ValueError(f"{name} is not a readable PNG image") from None
     raise ValueError(f"{name} must have at most {MOST_PIXELS:,} pixels, got {math.prod(sides):,}")

@@ -1,8 +1,8 @@
-"""A user's files become a sharded data set, in bounded memory.
+"""Cut a user's files into a sharded data set, in bounded memory.
 
 Without a column of persons, the files are read once, in order, and every few megabytes become a shard. With
-one, rows are first distributed by a hash of their person, so that all rows of a person are in one shard; then
-a shard's rows, or those of the person with the most rows, bound the memory.
+one, rows are first distributed to buckets by a hash of their person, so that one shard holds all rows of a
+person. Memory then holds one bucket at a time: about a shard, or more where one person has more rows.
 """
 
 from collections import Counter
@@ -18,7 +18,7 @@ from vips_core.records.identity import identities
 from vips_core.records.kinds import PERSON, Kind
 from vips_core.records.shards import SHARD_BYTES, Sharded
 
-OnRead = Callable[[int], object]  # takes the number of bytes read since the last call
+OnRead = Callable[[int], object]  # takes the number of bytes read so far
 
 
 def shard(
@@ -48,7 +48,7 @@ def shard(
     records_per_shard
         By default as many as take 32 MB.
     on_read
-        Called with the number of bytes read since the last call.
+        Called with the number of bytes read so far.
 
     Returns
     -------
@@ -74,34 +74,33 @@ def shard(
         if times > 1:  # every record would count twice, and be protected half as well
             raise ValueError(f"each file must be given once, got {file.name} {times} times")
     chunks = _chunks(kind, paths, given, on_read or (lambda count: None))
-    if person is None:
-        several = (records for records, _ in chunks)
-        return Sharded.write(out, several, records_per_shard=records_per_shard)
-    hands = max(1, -(-sum(_size(path) for path in paths) // SHARD_BYTES))
-    public = _deal(chunks, hands, scratch)
-    several = (_gathered(hand, kind.records_type, public) for hand in sorted(scratch.iterdir()))
+    several: Iterator[Any] = (records for records, _ in chunks)
+    if person is not None:
+        buckets = max(1, -(-sum(map(_size, paths)) // SHARD_BYTES))
+        public = _fill_buckets(chunks, buckets, scratch)
+        several = (_read_bucket(folder, kind.records_type, public) for folder in sorted(scratch.iterdir()))
     return Sharded.write(out, several, records_per_shard=records_per_shard, person=person)
 
 
 def _chunks(
     kind: Kind, paths: Iterable[Path], given: Mapping[str, Any], on_read: OnRead
 ) -> Iterator[tuple[Any, Any]]:
-    """Return some ungrouped rows at a time with the person of each, None if no column names persons."""
+    """Yield rows in chunks, not grouped, with the person of each; None if no column names persons."""
+    done = 0
     for path in paths:
-        before = 0
         for records, persons, position in kind.chunks(path, **given):
             yield records, persons
-            on_read(max(0, position - before))
-            before = max(before, position)
-        on_read(max(0, _size(path) - before))
+            on_read(done + position)
+        done += _size(path)
+        on_read(done)
 
 
 def _size(path: Path) -> int:
     return sum(file.stat().st_size for file in (path.iterdir() if path.is_dir() else (path,)))
 
 
-def _deal(chunks: Iterable[tuple[Any, Any]], hands: int, folder: Path) -> dict[str, Any]:
-    """Distribute rows over folders, a person's all to one; return what is public about them."""
+def _fill_buckets(chunks: Iterable[tuple[Any, Any]], buckets: int, folder: Path) -> dict[str, Any]:
+    """Distribute rows over folders, all rows of a person to one; return what is public about them."""
     import pandas as pd
 
     public: dict[str, Any] = {}
@@ -111,11 +110,11 @@ def _deal(chunks: Iterable[tuple[Any, Any]], hands: int, folder: Path) -> dict[s
             raise ValueError("all records of a data set must have the same public description")
         person_numbers(persons, len(records))  # refuses a row without a person
         identifiers = identities(persons)
-        hand_of = pd.util.hash_array(identifiers) % hands
-        for hand in np.unique(hand_of):
-            place = folder / f"{hand:08}"
+        bucket_of = pd.util.hash_array(identifiers) % buckets
+        for bucket in np.unique(bucket_of):
+            place = folder / f"{bucket:08}"
             make_private_folder(place)
-            mine = hand_of == hand
+            mine = bucket_of == bucket
             with new_private_file(place / f"{number:08}.records") as file:
                 file.write(records[mine].to_bytes())
             with new_private_file(place / f"{number:08}.npy") as file:
@@ -123,9 +122,9 @@ def _deal(chunks: Iterable[tuple[Any, Any]], hands: int, folder: Path) -> dict[s
     return public
 
 
-def _gathered(hand: Path, records_type: type[Records], public: Mapping[str, Any]) -> Records:
+def _read_bucket(folder: Path, records_type: type[Records], public: Mapping[str, Any]) -> Records:
     """Return the records of the persons in a folder."""
-    described, places = records_type.read_public(public), sorted(hand.glob("*.records"))
-    parts = [records_type.from_bytes(place.read_bytes(), described) for place in places]
+    places = sorted(folder.glob("*.records"))
+    parts = [records_type.from_bytes(place.read_bytes(), public) for place in places]
     persons = np.concatenate([np.load(place.with_suffix(".npy")) for place in places])
     return records_type.concatenated(parts, persons)

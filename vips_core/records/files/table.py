@@ -1,20 +1,19 @@
 """A table from a CSV and its schema, the TOML file that says what is public about the columns."""
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from vips_core import toml, validate
 from vips_core.records.files.identification import column_of_persons, csv_rows
 from vips_core.records.files.text import csv_chunks, read_header
-from vips_core.records.table import Table, checked_range
+from vips_core.records.table import Table, check_columns, checked_range
 
 source_rows = csv_rows  # bytes that identify each row, with all of its columns
 
 
 def chunks(
-    path: Path, target: str, schema: Path, person: str | None, *, whole: bool = False
+    path: Path, target: str | None, schema: str | None, person: str | None, *, whole: bool = False
 ) -> Iterator[tuple[Table, Any, int]]:
     """Read labelled rows from a CSV with a schema of public ranges.
 
@@ -29,7 +28,7 @@ def chunks(
     person
         The column that names the person; None if each row is a record of its own.
     whole
-        Whether all rows come at once, if they fit in memory; otherwise some at a time.
+        Whether to read all rows at once, if they fit in memory; otherwise in chunks.
 
     Returns
     -------
@@ -37,28 +36,16 @@ def chunks(
         Rows, not yet grouped by person; the person of each (None if no column names persons), and the bytes
         of the file read so far.
     """
-    public = read_schema(schema)
-    if person in (target, *public["ranges"]):
-        named = validate.shown(person)
-        raise ValueError(f"the column {named} names persons: it can be neither the target nor a predictor")
-    _check_header(path, [target, *public["ranges"]], person)
-    for frame, position in csv_chunks(path, whole=whole, dtype=None if person is None else {person: str}):
-        persons = column_of_persons(frame, person, path)
-        yield Table.from_frame(frame, target, **public), persons, position
-
-
-def _check_header(path: Path, needed: Sequence[str], person: str | None) -> None:
-    """Refuse a table that lacks a column or repeats one."""
-    names = read_header(path)
-    absent = [name for name in needed if name not in names]
-    if absent:
+    if target is None or schema is None:
         raise ValueError(
-            f"{path.name} lacks the columns {validate.few(absent)}: with commas between columns, it has "
-            f"{validate.few(names)}"
+            "a CSV needs target, the column with the label, and schema, the file with the public ranges"
         )
-    for name, times in Counter(names).items():
-        if times > 1 and name in (*needed, person):
-            raise ValueError(f"{path.name} must have one column {validate.shown(name)}, got {times}")
+    public = read_schema(Path(schema))
+    it_has = "with commas between columns, it has"
+    check_columns(path.name, read_header(path), target, person, public["ranges"], it_has)
+    for frame, position in csv_chunks(path, whole=whole, dtype=None if person is None else {person: str}):
+        persons = column_of_persons(frame, person, path.name)
+        yield Table.from_frame(frame, target, **public), persons, position
 
 
 def read_schema(path: Path) -> dict[str, Any]:

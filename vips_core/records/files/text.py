@@ -1,7 +1,7 @@
 """Text and tables of a user's file, in bounded memory; `ValueError` with one sentence if they are malformed.
 
-An endless row (a file of zeros, a quote that is never closed) would fill the memory: so lines, and the bytes
-of one row, are bounded. Errors quote nothing of the file but names of columns.
+Lines and the bytes of a row are bounded: a file of zeros, or a quote that is never closed, would fill the
+memory. Errors quote nothing of the file but names of columns.
 """
 
 import csv
@@ -19,9 +19,8 @@ from vips_core import files
 
 CHUNK_BYTES = 16 << 20  # bytes of a file that are read at a time
 MOST_LINE = 16 << 20  # bytes of a line, a shelf of books: more is no text
-MOST_ROWS = (
-    20_000_000  # lines of a text or rows of a CSV in memory, where short ones take many times their bytes
-)
+# Lines of a text or rows of a CSV in memory, where short ones take many times their bytes.
+MOST_ROWS = 20_000_000
 MOST_COLUMNS = 10_000  # of a CSV; pandas takes 3 kB of memory for each
 SHARDS = "cut it into shards with vips-explorer data shard"
 _LINE_END = re.compile(r"\r?\n")  # unlike str.splitlines, which also splits at form feeds and the like
@@ -34,7 +33,7 @@ class _Refused(ValueError):
 
 
 def read_text(path: Path, most_bytes: int) -> str:
-    """Return the text of a file of at most so many bytes, with unchanged line ends."""
+    """Return the text of a file of at most `most_bytes` bytes, with unchanged line ends."""
     return _decoded(files.read_bytes(path, most_bytes), path, "utf-8-sig", 0)
 
 
@@ -48,12 +47,12 @@ def read_lines(path: Path) -> Iterator[str]:
 
 
 def lines(path: Path) -> Iterator[str]:
-    """Return the lines of a text of any size, one after the other."""
+    """Yield the lines of a text of any size."""
     return chain.from_iterable(some for some, _ in line_chunks(path))
 
 
 def line_chunks(path: Path) -> Iterator[tuple[list[str], int]]:
-    """Return the lines of a text some at a time, each time with the bytes read so far.
+    """Yield the lines of a text in chunks, each with the bytes read so far.
 
     What follows the last line end counts as a line only if it is not empty.
     """
@@ -74,18 +73,19 @@ def line_chunks(path: Path) -> Iterator[tuple[list[str], int]]:
 
 def read_header(path: Path) -> list[str]:
     """Return the names of a CSV's columns as written; pandas would rename repeated ones."""
-    return [str(name) for name in _first_lines(path, 1).iloc[0]]
+    with _opened(path) as (_, file), _one_sentence(path.name):
+        return _header(file)
 
 
 def csv_chunks(path: Path, *, whole: bool = False, **options: Any) -> Iterator[tuple[Any, int]]:
-    """Return the rows of a CSV as frames, each with the bytes of the file read so far.
+    """Yield the rows of a CSV as frames, each with the bytes of the file read so far.
 
     Parameters
     ----------
     path
         The CSV, with a header.
     whole
-        Whether all rows come in one frame, if they fit in memory; otherwise some at a time.
+        Whether to return all rows in one frame, if they fit in memory; otherwise in chunks.
     options
         Those of `pandas.read_csv`.
     """
@@ -93,22 +93,21 @@ def csv_chunks(path: Path, *, whole: bool = False, **options: Any) -> Iterator[t
 
     if whole:
         files.bounded(path, files.MOST_RECORDS, SHARDS)
-    row_bytes = 8 * _first_lines(path, 2).shape[1]  # in memory, as numbers
+    row_bytes = 8 * len(read_header(path))  # in memory, as numbers
+    with _opened(path) as (_, file), _one_sentence(path.name):
+        # Refuses a first row that is longer than the header: pandas would take its first value for a name.
+        pd.read_csv(file, header=None, nrows=2, dtype=str)
     with _opened(path) as (counted, file), _one_sentence(path.name):
-        if whole:
-            frame = pd.read_csv(file, nrows=MOST_ROWS + 1, **options)
-            if len(frame) > MOST_ROWS:
-                raise _Refused(_TOO_MANY)
-            yield frame, counted.position
-            return
         start = file.peek(_BLOCK)
         rows = CHUNK_BYTES // max(row_bytes, len(start) // max(1, start.count(b"\n")))
         with pd.read_csv(file, iterator=True, **options) as frames, suppress(StopIteration):
             while True:
-                frame = frames.get_chunk(max(1, rows))
+                frame = frames.get_chunk(MOST_ROWS + 1 if whole else max(1, rows))
+                if whole and len(frame) > MOST_ROWS:
+                    raise _Refused(_TOO_MANY)
                 rows = CHUNK_BYTES // max(row_bytes, counted.held // max(1, len(frame)))
                 counted.held = 0
-                yield frame, counted.position
+                yield frame, counted.file.tell()
 
 
 def pandas_columns(content: bytes) -> list[str]:
@@ -116,7 +115,7 @@ def pandas_columns(content: bytes) -> list[str]:
     import pandas as pd
 
     with _one_sentence("the file"):
-        _check_columns(io.BytesIO(content))
+        _header(io.BytesIO(content))
         return [str(name) for name in pd.read_csv(io.BytesIO(content), nrows=0).columns]
 
 
@@ -125,16 +124,11 @@ class _Counted(io.RawIOBase):
 
     def __init__(self, path: Path) -> None:
         files.regular_size(path)
-        self._file = path.open("rb")
+        self.file = path.open("rb")
         packed = path.suffix.lower() == ".gz"
-        self._content: io.BufferedIOBase = gzip.GzipFile(fileobj=self._file) if packed else self._file
+        self._content: io.BufferedIOBase = gzip.GzipFile(fileobj=self.file) if packed else self.file
         self._line = 0
         self.held = 0  # bytes since the last rows that were taken
-
-    @property
-    def position(self) -> int:
-        """How many bytes of the file have been read."""
-        return self._file.tell()
 
     def readable(self) -> bool:
         return True
@@ -155,7 +149,7 @@ class _Counted(io.RawIOBase):
         return len(content)
 
     def close(self) -> None:
-        self._file.close()
+        self.file.close()
         super().close()
 
 
@@ -169,41 +163,27 @@ def _opened(path: Path) -> Iterator[tuple[_Counted, io.BufferedReader]]:
         yield counted, io.BufferedReader(counted, _BLOCK)
 
 
-def _first_lines(path: Path, count: int) -> Any:
-    """Return the header and perhaps a first row, which is refused if it is longer than the header.
-
-    pandas would take the first value of each row for its name, and shift the others by a column.
-    """
-    import pandas as pd
-
-    with _opened(path) as (_, file), _one_sentence(path.name):
-        _check_columns(file)
-    with _opened(path) as (_, file), _one_sentence(path.name):
-        return pd.read_csv(file, header=None, nrows=count, dtype=str, keep_default_na=False)
-
-
-def _check_columns(file: IO[bytes]) -> None:
-    """Refuse a header of too many columns before pandas allocates memory for each."""
+def _header(file: IO[bytes]) -> list[str]:
+    """Return the first row, refused if it has too many columns: pandas would allocate memory for each."""
     text = io.TextIOWrapper(file, "utf-8-sig", newline="")
     header = next((row for row in csv.reader(text) if len(row) > 1 or "".join(row).strip()), [])
+    if not header:
+        raise _Refused("is not a readable CSV: it has no columns")
     if len(header) > MOST_COLUMNS:
         raise _Refused(f"must have at most {MOST_COLUMNS:,} columns, got {len(header):,}")
+    return header
 
 
 @contextmanager
 def _one_sentence(name: str) -> Iterator[None]:
-    import pandas as pd
-
     try:
         yield
     except _Refused as error:
         raise ValueError(f"{name} {error}") from None
     except UnicodeDecodeError as error:
         raise _not_text(name, error.reason, error.start) from None
-    except pd.errors.EmptyDataError:
-        raise ValueError(f"{name} is not a readable CSV: it has no columns") from None
     except (EOFError, zlib.error, gzip.BadGzipFile):
-        raise ValueError(f"{name} is not a readable CSV: it is not packed by gzip, or damaged") from None
+        raise ValueError(f"{name} is not a readable CSV: it is not a gzip file, or it is damaged") from None
     except (ValueError, csv.Error) as error:  # whose words may quote the file
         found = _COUNTS.search(str(error))
         why = found[0] if found else "its quotes or commas do not match"
