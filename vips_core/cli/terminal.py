@@ -61,7 +61,9 @@ def add_cluster_options(parser: argparse.ArgumentParser) -> None:
     )
     for name, what in (("ca", "authority"), ("cert", "own certificate"), ("key", "own key")):
         parser.add_argument(f"--tls-{name}", metavar="FILE", help=f"TLS of the cluster: {what}")
-    parser.add_argument("--insecure-cluster", action="store_true", help="send raw sums without TLS")
+    parser.add_argument(
+        "--insecure-cluster", action="store_true", help="send raw sums over a network without TLS"
+    )
 
 
 def chosen_cluster(options: argparse.Namespace) -> Cluster | None:
