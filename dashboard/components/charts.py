@@ -121,8 +121,8 @@ def scores_over_steps(
     return figure(traces, x, axis(score_title(score)))
 
 
-def score_by_epsilon(epsilons: Sequence[float], scores: NDArray[np.floating], score: str, alt: str) -> None:
-    """Show the median score of several runs at each ε; the last ε is training without privacy."""
+def score_by_epsilon(epsilons: Sequence[float], scores: NDArray[np.floating], score: str) -> Figure:
+    """Draw the median score of several runs at each ε; the last ε is training without privacy."""
     medians, private = np.median(scores, axis=1), epsilons[:-1]
     free = [medians[-1]] * len(private)
     traces = [
@@ -131,7 +131,7 @@ def score_by_epsilon(epsilons: Sequence[float], scores: NDArray[np.floating], sc
     ]
     ends = (math.log10(private[0]) - 0.05, math.log10(private[-1]) + 0.05)
     x, y = log_axis("ε (log scale)", *ends), axis(score_title(score))
-    plot(figure(traces, x, y, height=240), "preview", alt)
+    return figure(traces, x, y, height=240)
 
 
 def hundred_people(found: float, sentence: str) -> None:

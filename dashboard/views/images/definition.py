@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from dashboard.components.charts import score_by_epsilon
+from dashboard.components.charts import plot, score_by_epsilon
 from dashboard.model_page.definition import ModelPage, method_choice
 from dashboard.state import Number, Text
 from dashboard.views.images import pixels
@@ -24,7 +24,7 @@ def _preview() -> str:
     ]
     st.html(pixels.table(rows))
     alt = "Pixel accuracy of private image models by ε, and without privacy."
-    score_by_epsilon(lessons.EPSILONS, results.accuracy, "pixel accuracy", alt)
+    plot(score_by_epsilon(lessons.EPSILONS, results.accuracy, "pixel accuracy"), "preview", alt)
     return (
         "MNIST: ten public test digits, their reconstruction by models of 50 hidden units trained on "
         f"{lessons.TRAIN_IMAGES:,} images, and median pixel accuracy at each ε over "

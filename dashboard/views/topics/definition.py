@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from dashboard.components.charts import score_by_epsilon
+from dashboard.components.charts import plot, score_by_epsilon
 from dashboard.components.tables import text_table
 from dashboard.model_page.definition import ModelPage, method_choice
 from dashboard.state import Number, Text
@@ -19,7 +19,7 @@ def _preview() -> str:
     )
     text_table(pd.DataFrame({"At ε = 3": private, "Without privacy": free}))
     alt = "Perplexity of private topics by ε, and of topics without privacy."
-    score_by_epsilon(lessons.EPSILONS, results.perplexity, "perplexity", alt)
+    plot(score_by_epsilon(lessons.EPSILONS, results.perplexity, "perplexity"), "preview", alt)
     return (
         "State of the Union: the most likely words of four of ten topics, at ε = 3 and without privacy, and "
         f"median perplexity over {results.perplexity.shape[1]} runs at each ε."
