@@ -44,7 +44,6 @@ from vips_core.kernels.simd import (
     multiply,
     splat,
     store,
-    width_of,
     zeros,
 )
 from vips_core.kernels.special import exp_digamma
@@ -101,12 +100,12 @@ class Workspace(NamedTuple):
 @nb.njit(nogil=True, cache=True, error_model="numpy")
 def row_sums(rows: Float32) -> Float32:
     """Return Σ_k exp<ln β> of each word: its normaliser where θ is flat."""
-    width, flat, zero = rows.shape[1], rows.reshape(-1), zeros(8)
+    width, flat = rows.shape[1], rows.reshape(-1)
     sums = np.empty(rows.shape[0], np.float32)
     for v in range(rows.shape[0]):
-        total = zero
+        total = zeros(WIDTH)
         for k in range(0, width, WIDTH):
-            total = add(total, load(zero, flat, v * width + k))
+            total = add(total, load(WIDTH, flat, v * width + k))
         sums[v] = lane_sum(total) + TINY
     return sums
 
@@ -119,13 +118,13 @@ def gather(topics: Topics, used: int, work: Workspace) -> int:
     """
     word, count, local = work.word, work.counts, work.local
     total, start, small = work.total, work.start, work.small
-    width, flat, few = topics.rows.shape[1], topics.rows.reshape(-1), zeros(16)
+    width, flat = topics.rows.shape[1], topics.rows.reshape(-1)
     padded = (used + 15) // 16 * 16
     for u in range(used, padded):
         count[u] = 0
         word[u] = word[0]
     for k in range(0, width, WIDTH):
-        store(total, 2 * k, few)
+        store(total, 2 * k, zeros(SUMS))
     many, some = padded // 64 * 64, padded // 32 * 32
     for u in range(0, padded, 16):
         block = 64 if u < many else 32 if u < some else 16
@@ -133,44 +132,40 @@ def gather(topics: Topics, used: int, work: Workspace) -> int:
         for i in range(16):
             start[i] = word[u + i] * width
             small[i] = topics.row_sums[word[u + i]]
-        ratio = divide(load(few, count, u), load(few, small, 0))
+        ratio = divide(load(16, count, u), load(16, small, 0))
         for k in range(0, width, WIDTH):
             part = copy_columns(local, place + k * block, block, flat, start, k, ratio)
-            store(total, 2 * k, add(load(few, total, 2 * k), part))
+            store(total, 2 * k, add(load(16, total, 2 * k), part))
     for k in range(width - 1, -1, -1):  # backwards, because a topic's sums come after where its total is
         place = 2 * k - k % WIDTH
         first = total[place] + total[place + WIDTH]
-        store(total, k * SUMS, few)
+        store(total, k * SUMS, zeros(SUMS))
         total[k * SUMS] = first
     return padded
 
 
 @nb.njit(nogil=True, cache=True, inline="always")
-def normalisers(zero: Any, local: Float32, theta: Float32, topic: Int64, active: int, at: int) -> Any:
-    """Return Σ_k θ_k exp<ln β> of a block of words."""
-    block, even, odd = width_of(zero), splat(zero, TINY), zero
-    for k in range(0, active, 2):  # two sums, so that one does not wait for the other
-        even = fma(splat(zero, theta[k]), load(zero, local, at + topic[k] * block), even)
-        odd = fma(splat(zero, theta[k + 1]), load(zero, local, at + topic[k + 1] * block), odd)
-    return add(even, odd)
-
-
-@nb.njit(nogil=True, cache=True, inline="always")
-def last_normalisers(zero: Any, local: Float32, theta: Float32, topic: Int64, active: int, at: int) -> Any:
-    """`normalisers` of a narrow block, which needs more sums at a time to keep the processor busy."""
-    block, a, b, c, d = width_of(zero), splat(zero, TINY), zero, zero, zero
-    for k in range(0, active, 4):
-        a = fma(splat(zero, theta[k]), load(zero, local, at + topic[k] * block), a)
-        b = fma(splat(zero, theta[k + 1]), load(zero, local, at + topic[k + 1] * block), b)
-        c = fma(splat(zero, theta[k + 2]), load(zero, local, at + topic[k + 2] * block), c)
-        d = fma(splat(zero, theta[k + 3]), load(zero, local, at + topic[k + 3] * block), d)
+def normalisers(block: int, local: Float32, theta: Float32, topic: Int64, active: int, at: int) -> Any:
+    """Return Σ_k θ_k exp<ln β> of a block of words, in several sums, so that none waits for another."""
+    a, b, c, d = splat(block, TINY), zeros(block), zeros(block), zeros(block)
+    if block == 16:  # which needs more sums at a time to keep the processor busy
+        for k in range(0, active, 4):
+            a = fma(splat(block, theta[k]), load(block, local, at + topic[k] * block), a)
+            b = fma(splat(block, theta[k + 1]), load(block, local, at + topic[k + 1] * block), b)
+            c = fma(splat(block, theta[k + 2]), load(block, local, at + topic[k + 2] * block), c)
+            d = fma(splat(block, theta[k + 3]), load(block, local, at + topic[k + 3] * block), d)
+    else:
+        for k in range(0, active, 2):
+            a = fma(splat(block, theta[k]), load(block, local, at + topic[k] * block), a)
+            b = fma(splat(block, theta[k + 1]), load(block, local, at + topic[k + 1] * block), b)
     return add(add(a, b), add(c, d))
 
 
 @nb.njit(nogil=True, cache=True, inline="always")
-def add_weighted(ratio: Any, local: Float32, topic: Int64, active: int, at: int, total: Float32) -> None:
+def add_weighted(
+    block: int, ratio: Any, local: Float32, topic: Int64, active: int, at: int, total: Float32
+) -> None:
     """Add ratio · exp<ln β> of a block of words to each topic's sixteen sums."""
-    block = width_of(ratio)
     for k in range(active):
         add_products(total, k * SUMS, ratio, local, at + topic[k] * block)
 
@@ -190,34 +185,33 @@ def weighted_sums(
 
     Returns Σ_v n_v / normaliser. Called in every sweep, so it takes no workspace: passing one is slower.
     """
-    many, some, few = zeros(64), zeros(32), zeros(16)
-    to_many, to_some, size = padded // 64 * 64, padded // 32 * 32, ZERO
+    many, some, size = padded // 64 * 64, padded // 32 * 32, ZERO
     for k in range(active + -active % SUMS):
-        store(total, k * SUMS, few)
-    if to_many > 0:
-        ratio = divide(load(many, count, 0), normalisers(many, local, theta, topic, active, 0))
+        store(total, k * SUMS, zeros(SUMS))
+    if many > 0:
+        ratio = divide(load(64, count, 0), normalisers(64, local, theta, topic, active, 0))
         ratios = ratio
-        for u in range(64, to_many, 64):
+        for u in range(64, many, 64):
             # A block's sums and the next one's normalisers in one loop: while the first find their numbers in
             # the nearest cache, those of the second are fetched.
-            at, following, found = (u - 64) * width, u * width, splat(many, TINY)
+            at, following, found = (u - 64) * width, u * width, splat(64, TINY)
             for k in range(active):
-                other = load(many, local, following + topic[k] * 64)
-                found = fma(splat(many, theta[k]), other, found)
+                other = load(64, local, following + topic[k] * 64)
+                found = fma(splat(64, theta[k]), other, found)
                 add_products(total, k * SUMS, ratio, local, at + topic[k] * 64)
-            ratio = divide(load(many, count, u), found)
+            ratio = divide(load(64, count, u), found)
             ratios = add(ratios, ratio)
-        add_weighted(ratio, local, topic, active, (to_many - 64) * width, total)
+        add_weighted(64, ratio, local, topic, active, (many - 64) * width, total)
         size += lane_sum(ratios)
-    if to_some > to_many:
-        found_some = normalisers(some, local, theta, topic, active, to_many * width)
-        ratio_some = divide(load(some, count, to_many), found_some)
-        add_weighted(ratio_some, local, topic, active, to_many * width, total)
+    if some > many:
+        found_some = normalisers(32, local, theta, topic, active, many * width)
+        ratio_some = divide(load(32, count, many), found_some)
+        add_weighted(32, ratio_some, local, topic, active, many * width, total)
         size += lane_sum(ratio_some)
-    if padded > to_some:
-        found_few = last_normalisers(few, local, theta, topic, active, to_some * width)
-        ratio_few = divide(load(few, count, to_some), found_few)
-        add_weighted(ratio_few, local, topic, active, to_some * width, total)
+    if padded > some:
+        found_few = normalisers(16, local, theta, topic, active, some * width)
+        ratio_few = divide(load(16, count, some), found_few)
+        add_weighted(16, ratio_few, local, topic, active, some * width, total)
         size += lane_sum(ratio_few)
     return size
 
@@ -228,19 +222,21 @@ def all_normalisers(padded: int, width: int, active: int, work: Workspace) -> No
     local, theta, topic, found = work.local, work.theta, work.topic, work.found
     many, some = padded // 64 * 64, padded // 32 * 32
     for u in range(0, many, 64):
-        store(found, u, normalisers(zeros(64), local, theta, topic, active, u * width))
+        store(found, u, normalisers(64, local, theta, topic, active, u * width))
     if some > many:
-        store(found, many, normalisers(zeros(32), local, theta, topic, active, many * width))
+        store(found, many, normalisers(32, local, theta, topic, active, many * width))
     if padded > some:
-        store(found, some, last_normalisers(zeros(16), local, theta, topic, active, some * width))
+        store(found, some, normalisers(16, local, theta, topic, active, some * width))
 
 
 @nb.njit(nogil=True, cache=True, inline="always")
-def squares(found: Any, zero: Any, local: Float32, theta: Float32, topic: Int64, active: int, at: int) -> Any:
+def squares(
+    block: int, found: Float32, u: int, local: Float32, theta: Float32, topic: Int64, active: int, at: int
+) -> Any:
     """Return Σ_k φ_k² of a block of words whose normalisers are found."""
-    block, inverse, total = width_of(zero), divide(splat(zero, np.float32(1)), found), zero
+    inverse, total = divide(splat(block, ONE), load(block, found, u)), zeros(block)
     for k in range(active):
-        product = multiply(splat(zero, theta[k]), load(zero, local, at + topic[k] * block))
+        product = multiply(splat(block, theta[k]), load(block, local, at + topic[k] * block))
         phi = multiply(product, inverse)
         total = fma(phi, phi, total)
     return total
@@ -250,16 +246,13 @@ def squares(found: Any, zero: Any, local: Float32, theta: Float32, topic: Int64,
 def all_squares(padded: int, width: int, active: int, work: Workspace) -> None:
     """Write Σ_k φ_k² of all words to `square`, once their normalisers are in `found`."""
     local, theta, topic, found, square = work.local, work.theta, work.topic, work.found, work.square
-    many, some, few = zeros(64), zeros(32), zeros(16)
-    to_many, to_some = padded // 64 * 64, padded // 32 * 32
-    for u in range(0, to_many, 64):
-        store(square, u, squares(load(many, found, u), many, local, theta, topic, active, u * width))
-    if to_some > to_many:
-        own = squares(load(some, found, to_many), some, local, theta, topic, active, to_many * width)
-        store(square, to_many, own)
-    if padded > to_some:
-        own_few = squares(load(few, found, to_some), few, local, theta, topic, active, to_some * width)
-        store(square, to_some, own_few)
+    many, some = padded // 64 * 64, padded // 32 * 32
+    for u in range(0, many, 64):
+        store(square, u, squares(64, found, u, local, theta, topic, active, u * width))
+    if some > many:
+        store(square, many, squares(32, found, many, local, theta, topic, active, many * width))
+    if padded > some:
+        store(square, some, squares(16, found, some, local, theta, topic, active, some * width))
 
 
 @nb.njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
@@ -280,9 +273,9 @@ def update(
     Leaves in `total` what γ - α will be soon, about. Returns by how much γ changed in all, and how many
     topics will have a γ - α below `no_gain`.
     """
-    zero, padding, change, below, fall = zeros(16), -active % SUMS, ZERO, ZERO, no_gain / little
+    padding, change, below, fall = -active % SUMS, ZERO, ZERO, no_gain / little
     for k in range(active):
-        total[k] = lane_sum(load(zero, total, k * SUMS))  # in place of sums that were read
+        total[k] = lane_sum(load(SUMS, total, k * SUMS))  # in place of sums that were read
     for k in range(active, active + padding):
         total[k] = 0
     for k in range(active + padding):
