@@ -144,9 +144,7 @@ def workspace(indptr: Int64, width: int) -> Workspace:
         total=aligned(topics * SUMS),
         topic=np.zeros(topics, np.int64),
         start=np.zeros(SUMS, np.int64),
-        small=aligned(SUMS),
         found=aligned(room),
-        square=aligned(room),
     )
 
 
@@ -176,7 +174,7 @@ def add_documents(
     indptr, indices, counts = documents
     number, width, grid = indptr.size - 1, topics.rows.shape[1], limits.grid
     work = workspace(indptr, width)
-    word, count, found, square = work.word, work.counts, work.found, work.square
+    word, count, found = work.word, work.counts, work.found
     value = aligned(count.size)
     thetas, bits = aligned(number * width).reshape(number, width), value.view(np.uint32)
     room, size = indptr[number] - indptr[0], 0
@@ -203,7 +201,7 @@ def add_documents(
             all_squares(padded, width, active, work)
             norm_square = 0.0
             for u in range(used):
-                norm_square += float(count[u]) ** 2 * square[u]
+                norm_square += float(count[u]) ** 2 * found[u]
             norm_square *= 1 + topics.number * ROUNDING
             scale = min(1.0, limits.bound / math.sqrt(norm_square))
         if not (whole + 1) * (scale / grid) < LARGEST:

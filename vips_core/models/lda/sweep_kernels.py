@@ -92,9 +92,7 @@ class Workspace(NamedTuple):
     total: Float32  # sixteen sums of each topic
     topic: Int64  # numbers of the active topics
     start: Int64  # where sixteen rows start
-    small: Float32  # sixteen numbers
-    found: Float32  # Σ_k θ_k exp<ln β> of each word
-    square: Float32  # Σ_k φ_k² of each word
+    found: Float32  # Σ_k θ_k exp<ln β> of each word, then Σ_k φ_k²
 
 
 @nb.njit(nogil=True, cache=True, error_model="numpy")
@@ -117,7 +115,7 @@ def gather(topics: Topics, used: int, work: Workspace) -> int:
     Writes to `total` what `weighted_sums` does of a flat θ, whose normalisers are the words' row sums.
     """
     word, count, local = work.word, work.counts, work.local
-    total, start, small = work.total, work.start, work.small
+    total, start, found = work.total, work.start, work.found
     width, flat = topics.rows.shape[1], topics.rows.reshape(-1)
     padded = (used + 15) // 16 * 16
     for u in range(used, padded):
@@ -131,8 +129,8 @@ def gather(topics: Topics, used: int, work: Workspace) -> int:
         place = u // block * block * width + u % block
         for i in range(16):
             start[i] = word[u + i] * width
-            small[i] = topics.row_sums[word[u + i]]
-        ratio = divide(load(16, count, u), load(16, small, 0))
+            found[u + i] = topics.row_sums[word[u + i]]
+        ratio = divide(load(16, count, u), load(16, found, u))
         for k in range(0, width, WIDTH):
             part = copy_columns(local, place + k * block, block, flat, start, k, ratio)
             store(total, 2 * k, add(load(16, total, 2 * k), part))
@@ -164,27 +162,20 @@ def normalisers(block: int, local: Float32, theta: Float32, topic: Int64, active
 @nb.njit(nogil=True, cache=True, inline="always")
 def add_weighted(
     block: int, ratio: Any, local: Float32, topic: Int64, active: int, at: int, total: Float32
-) -> None:
-    """Add ratio · exp<ln β> of a block of words to each topic's sixteen sums."""
+) -> np.float32:
+    """Add ratio · exp<ln β> of a block of words to each topic's sixteen sums; return the sum of ratios."""
     for k in range(active):
         add_products(total, k * SUMS, ratio, local, at + topic[k] * block)
+    return lane_sum(ratio)
 
 
-@nb.njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
-def weighted_sums(
-    local: Float32,
-    count: Float32,
-    padded: int,
-    width: int,
-    theta: Float32,
-    topic: Int64,
-    active: int,
-    total: Float32,
-) -> np.float32:
+@nb.njit(nogil=True, cache=True, inline="always")
+def weighted_sums(padded: int, width: int, active: int, work: Workspace) -> np.float32:
     """Write Σ_v n_v exp<ln β> / normaliser of each active topic, in sixteen sums, to `total`.
 
-    Returns Σ_v n_v / normaliser. Called in every sweep, so it takes no workspace: passing one is slower.
+    Returns Σ_v n_v / normaliser.
     """
+    local, count, theta, topic, total = work.local, work.counts, work.theta, work.topic, work.total
     many, some, size = padded // 64 * 64, padded // 32 * 32, ZERO
     for k in range(active + -active % SUMS):
         store(total, k * SUMS, zeros(SUMS))
@@ -206,13 +197,11 @@ def weighted_sums(
     if some > many:
         found_some = normalisers(32, local, theta, topic, active, many * width)
         ratio_some = divide(load(32, count, many), found_some)
-        add_weighted(32, ratio_some, local, topic, active, many * width, total)
-        size += lane_sum(ratio_some)
+        size += add_weighted(32, ratio_some, local, topic, active, many * width, total)
     if padded > some:
         found_few = normalisers(16, local, theta, topic, active, some * width)
         ratio_few = divide(load(16, count, some), found_few)
-        add_weighted(16, ratio_few, local, topic, active, some * width, total)
-        size += lane_sum(ratio_few)
+        size += add_weighted(16, ratio_few, local, topic, active, some * width, total)
     return size
 
 
@@ -244,35 +233,34 @@ def squares(
 
 @nb.njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def all_squares(padded: int, width: int, active: int, work: Workspace) -> None:
-    """Write Σ_k φ_k² of all words to `square`, once their normalisers are in `found`."""
-    local, theta, topic, found, square = work.local, work.theta, work.topic, work.found, work.square
+    """Write Σ_k φ_k² of all words to `found`, in place of their normalisers."""
+    local, theta, topic, found = work.local, work.theta, work.topic, work.found
     many, some = padded // 64 * 64, padded // 32 * 32
     for u in range(0, many, 64):
-        store(square, u, squares(64, found, u, local, theta, topic, active, u * width))
+        store(found, u, squares(64, found, u, local, theta, topic, active, u * width))
     if some > many:
-        store(square, many, squares(32, found, many, local, theta, topic, active, many * width))
+        store(found, many, squares(32, found, many, local, theta, topic, active, many * width))
     if padded > some:
-        store(square, some, squares(16, found, some, local, theta, topic, active, some * width))
+        store(found, some, squares(16, found, some, local, theta, topic, active, some * width))
 
 
-@nb.njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+@nb.njit(nogil=True, cache=True, inline="always")
 def update(
     alpha: np.float32,
     scale: np.float32,
-    total: Float32,
     active: int,
-    theta: Float32,
-    gain: Float32,
     no_gain: np.float32,
     little: np.float32,
     twice: np.float32,
     momentum: np.float32,
+    work: Workspace,
 ) -> tuple[np.float32, int]:
     """Set γ - α of the active topics from their sums, and exp<ln θ> of γ and `momentum` of its change.
 
     Leaves in `total` what γ - α will be soon, about. Returns by how much γ changed in all, and how many
     topics will have a γ - α below `no_gain`.
     """
+    total, theta, gain = work.total, work.theta, work.gain
     padding, change, below, fall = -active % SUMS, ZERO, ZERO, no_gain / little
     for k in range(active):
         total[k] = lane_sum(load(SUMS, total, k * SUMS))  # in place of sums that were read
@@ -294,25 +282,21 @@ def update(
 
 
 @nb.njit(nogil=True, cache=True, inline="always")
-def without_unused(
-    gain: Float32, theta: Float32, topic: Int64, active: int, following: Float32, no_gain: np.float32
-) -> int:
+def without_unused(active: int, no_gain: np.float32, work: Workspace) -> int:
     """Move the topics that will have words of the document to the front; return their number."""
-    position = 0
+    gain, theta, topic, position = work.gain, work.theta, work.topic, 0
     for k in range(active):
         gain[position], theta[position], topic[position] = gain[k], theta[k], topic[k]
-        position += not following[k] < no_gain
+        position += not work.total[k] < no_gain
     for k in range(position, active):
         gain[k] = theta[k] = 0
     return position
 
 
 @nb.njit(nogil=True, cache=True, inline="always")
-def with_all(
-    unused: np.float32, gain: Float32, theta: Float32, topic: Int64, active: int, topics: int
-) -> int:
+def with_all(unused: np.float32, active: int, topics: int, work: Workspace) -> int:
     """Bring back all topics, in their order, those without words with θ `unused`; return their number."""
-    position = active - 1
+    gain, theta, topic, position = work.gain, work.theta, work.topic, active - 1
     for k in range(topics - 1, -1, -1):  # backwards, because a topic is never before its place of now
         if position >= 0 and topic[position] == k:
             gain[k], theta[k] = gain[position], theta[position]
@@ -342,7 +326,7 @@ def infer(topics: Topics, inference: Inference, padded: int, work: Workspace) ->
     mean change of γ is below `tolerance`. Leaves γ - α and the exp<ln θ> that belongs to it of topics that
     have words of the document, and the numbers of these topics; returns how many they are.
     """
-    theta, gain, count, total, topic = work.theta, work.gain, work.counts, work.total, work.topic
+    theta, gain, count, topic = work.theta, work.gain, work.counts, work.topic
     alpha, width = inference.alpha, topics.rows.shape[1]
     prior, words = np.float32(alpha), ZERO
     for u in range(padded):
@@ -359,16 +343,16 @@ def infer(topics: Topics, inference: Inference, padded: int, work: Workspace) ->
         left, done = left - 1, done + 1
         momentum = np.float32((done - 1) / (done + 2))
         least = little if left >= SWEEPS_TO_FALL else no_gain
-        change, unused = update(prior, scale, total, active, theta, gain, no_gain, least, twice, momentum)
+        change, unused = update(prior, scale, active, no_gain, least, twice, momentum, work)
         settled = change < inference.tolerance * width
         if complete and settled:
             left = 0
         elif not complete and (settled or left == 1):
-            active = with_all(unused_theta, gain, theta, topic, active, topics.number)
+            active = with_all(unused_theta, active, topics.number, work)
         elif unused * 16 > active and left > 1:  # fewer are not worth the moves
-            active = without_unused(gain, theta, topic, active, total, no_gain)
+            active = without_unused(active, no_gain, work)
         if left > 0:
-            size = weighted_sums(work.local, count, padded, width, theta, topic, active, total)
+            size = weighted_sums(padded, width, active, work)
             complete = bool(active == topics.number or unused_theta * size < no_gain)
     largest, padded_topics = TINY, active + -active % SUMS
     for k in range(padded_topics):
