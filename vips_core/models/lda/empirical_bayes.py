@@ -69,21 +69,20 @@ def word_shares(
     """
     words = len(counts)
     level = max(float(counts.sum()), noise * math.sqrt(words), TINY_COUNT) / words
-    grid = np.geomspace(*constants.grid)
     expected = np.full(words, level)
     estimate = counts
     if noise > 0:
         features = _word_features(vocabulary, constants)
         cells = counts[None] / level, np.full((1, words), noise / level)
-        prior = SemanticPrior.flat(1, features).fit(*cells, features, constants.word_slope_steps, constants)
-        (ratios,) = prior.ratios(features, constants)
+        semantic = SemanticPrior.flat(1, features).fit(
+            *cells, features, constants.word_slope_steps, constants
+        )
+        (ratios,) = semantic.ratios(features, constants)
         expected = level * ratios / ratios.mean()
         known = counts[None], expected[None], np.full(words, noise)
-        groups = frequency_groups(expected, constants)
-        ((estimate,), _) = shrink(
-            *known, groups, word_prior(constants), grid, constants.word_em_steps, constants
-        )
-    positive = np.maximum(estimate, grid[0] * np.minimum(expected, level))
+        groups, prior = frequency_groups(expected, constants), word_prior(constants)
+        ((estimate,), _) = shrink(*known, groups, prior, constants.word_em_steps, constants)
+    positive = np.maximum(estimate, constants.grid[0] * np.minimum(expected, level))
     return positive / positive.sum(), noise / (level * words)
 
 
@@ -288,14 +287,13 @@ def word_prior(constants: Constants) -> MixturePrior:
     An exponential distribution assumes nothing but an average of 1, so words that are all noise go to what is
     expected of them.
     """
-    exponential = _gamma(np.geomspace(*constants.grid), 1.0)
+    exponential = _gamma(constants.bumps, 1.0)
     return MixturePrior(np.tile(exponential, (1, constants.groups, 1)), np.eye(constants.groups))
 
 
 def topic_prior(topics: int, constants: Constants) -> MixturePrior:
     """Return the prior that EM starts from: gamma classes, from words of few topics to words of all alike."""
-    grid = np.geomspace(*constants.grid)
-    classes = [_gamma(grid, shape) for shape in constants.class_shapes]
+    classes = [_gamma(constants.bumps, shape) for shape in constants.class_shapes]
     shares = np.full((constants.groups, len(classes)), 1 / len(classes))
     return MixturePrior(np.tile(classes, (topics, 1, 1)), shares)
 
@@ -312,13 +310,13 @@ def shrink(
     noise_std: Array,
     groups: npt.NDArray[np.int64],
     prior: MixturePrior,
-    grid: Array,
     steps: int,
     constants: Constants,
 ) -> tuple[Array, MixturePrior]:
     """Return the cells' posterior means, rows × columns, and the prior after some steps of EM.
 
-    A cell is noisy = mean·x + noise with x ≥ 0 under the mixture prior. The estimate is in single precision.
+    A cell is noisy = mean·x + noise with x ≥ 0 under the mixture prior; a bump's width is half the gap below
+    its centre. The estimate is in single precision.
 
     Parameters
     ----------
@@ -330,14 +328,12 @@ def shrink(
         Each column's group; its columns share how common each class is.
     prior
         The prior to start from. A class that a group lacks stays lacking.
-    grid
-        Positive centres of the bumps of x, increasing; a bump's width is half the gap below it.
     steps
         Steps of EM, at least 1.
     constants
         The model's constants.
     """
-    rows, columns = noisy.shape
+    (rows, columns), grid = noisy.shape, constants.bumps
     prior_shape = rows, prior.class_shares.shape[1], len(grid)
     if prior.mixture.shape != prior_shape:  # the kernel relies on it
         raise ValueError(f"the prior's mixtures must have the shape {prior_shape}, got {prior.mixture.shape}")

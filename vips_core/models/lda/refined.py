@@ -204,9 +204,8 @@ class Refined:
         ratios = semantic.ratios(features, constants)
         expected = flat * (ratios / (ratios * params.word_shares).sum(axis=1, keepdims=True))
         groups = frequency_groups(params.word_shares, constants)
-        grid = np.geomspace(*constants.grid)
         known = average, expected, noise
-        estimate, prior = shrink(*known, groups, params.cell_prior, grid, 1, constants)  # one step of EM
+        estimate, prior = shrink(*known, groups, params.cell_prior, 1, constants)  # one step of EM
         return estimate, semantic, prior
 
     def _split(self, params: RefinedParams) -> RefinedParams:

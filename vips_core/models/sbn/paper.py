@@ -143,7 +143,7 @@ class PaperParams:
     def first_round(self) -> tuple[Array, Array]:
         """What ⟨ξ⁰⟩ of ⟨z⟩ = ½ adds to d, and its Gram matrix: all images start from these."""
         hidden = self.weights.shape[1]
-        biased, gram = _of_xi(self, _xi(self, _pairs(np.full((1, hidden), 0.5))))
+        biased, gram = _of_xi(self, _xi(self, second_moments(np.full((1, hidden), 0.5))))
         return biased, from_triangles(gram[0], hidden)
 
 
@@ -152,6 +152,13 @@ class Paper:
 
     def __init__(self, model: "SBN") -> None:
         self.pixels, self.hidden, self.prior = model.pixels, model.hidden, model.prior
+        self.shapes: dict[str, tuple[int, ...]] = {
+            "hidden": (self.hidden,),
+            "pixels": (self.pixels,),
+            "xi": (self.pixels,),
+            "cross": (self.pixels, self.hidden),
+            "gram": (self.pixels, packed_size(self.hidden)),
+        }
 
     def init(self, plan: PrivacyPlan, rng: np.random.Generator) -> PaperParams:
         """Return small white parameters without uncertainty."""
@@ -168,7 +175,7 @@ class Paper:
             logit_square=logit**2,
             shrinkage=TPBN.start(self.pixels, self.hidden),
             records=plan.records,
-            **self._zeros(),
+            **{name: np.zeros(shape) for name, shape in self.shapes.items()},
         )
 
     def blocks(self, plan: PrivacyPlan, step: int) -> Mapping[str, Block]:
@@ -181,9 +188,8 @@ class Paper:
             "cross": pixels * hidden / 2,
             "gram": pixels * hidden**2 / 4,
         }
-        shapes = {name: values.shape for name, values in self._zeros().items()}
         share = len(bounds) ** -0.5
-        return {name: Block(float(bound), share, shapes[name]) for name, bound in bounds.items()}
+        return {name: Block(float(bound), share, self.shapes[name]) for name, bound in bounds.items()}
 
     def sums(self, params: PaperParams, batch: Images, blocks: Mapping[str, Block]) -> Statistics:
         """Return the sums of Appendix B over the batch, exact on their grids; G as scaled upper triangles."""
@@ -194,7 +200,9 @@ class Paper:
 
         def chunk_sums(start: int, stop: int) -> tuple[Array, ...]:
             images, weights = batch.unpack(np.float64, slice(start, stop)), row_weights[start:stop]
-            mu, pairs, xi = _posterior(params, images)
+            mu = self.latents(params, images)
+            pairs = second_moments(mu)
+            xi = _xi(params, pairs)
             return (
                 cut(weights * (mu - 0.5), grid["hidden"]).sum(axis=0),
                 cut(weights * xi, grid["xi"]).sum(axis=0),
@@ -203,7 +211,7 @@ class Paper:
             )
 
         def zeros() -> tuple[Array, ...]:
-            return tuple(values for name, values in self._zeros().items() if name != "pixels")
+            return tuple(np.zeros(shape) for name, shape in self.shapes.items() if name != "pixels")
 
         hidden, xi, cross, gram = grouped_sums(chunk_sums, zeros, batch.row_count, CHUNK)
         pixels = centred_pixel_sums(batch, blocks["pixels"])
@@ -261,44 +269,16 @@ class Paper:
             **statistics,
         )
 
-    def _zeros(self) -> Statistics:
-        return {
-            "hidden": np.zeros(self.hidden),
-            "pixels": np.zeros(self.pixels),
-            "xi": np.zeros(self.pixels),
-            "cross": np.zeros((self.pixels, self.hidden)),
-            "gram": np.zeros((self.pixels, packed_size(self.hidden))),
-        }
-
     def latents(self, params: PaperParams, images: Array) -> Array:
-        """Return ⟨z⟩ of each image."""
-        return _settled(params, images)
-
-
-def _posterior(params: PaperParams, images: Array) -> tuple[Array, Array, Array]:
-    """⟨z⟩, ⟨zzᵀ⟩ and ⟨ξ⁰⟩ of each image, from ⟨z⟩ = ½: rounds of ξ⁰ and z, and ξ⁰ once more."""
-    mu = _settled(params, images)
-    pairs = _pairs(mu)
-    return mu, pairs, _xi(params, pairs)
-
-
-def _settled(params: PaperParams, images: Array) -> Array:
-    """⟨z⟩ of each image."""
-    mu = np.full((len(images), params.weights.shape[1]), 0.5)
-    field = (images - 0.5) @ params.image_factors + params.hidden_logit  # of `kernels`, but for ξ⁰
-    biased, gram = params.first_round
-    settle_shared(field - biased, gram, mu, SWEEPS, TOLERANCE)
-    for _ in range(1, ROUNDS):
-        biased, grams = _of_xi(params, _xi(params, _pairs(mu)))
-        settle_each(field - biased, grams, mu, SWEEPS, TOLERANCE)
-    return mu
-
-
-def _pairs(mu: Array) -> Array:
-    """⟨zzᵀ⟩ of each image."""
-    pairs = np.empty((len(mu), packed_size(mu.shape[1])))
-    second_moments(mu, pairs)
-    return pairs
+        """Return ⟨z⟩ of each image, from ½: rounds of ⟨ξ⁰⟩ and z."""
+        mu = np.full((len(images), self.hidden), 0.5)
+        field = (images - 0.5) @ params.image_factors + params.hidden_logit  # of `kernels`, but for ξ⁰
+        biased, gram = params.first_round
+        settle_shared(field - biased, gram, mu, SWEEPS, TOLERANCE)
+        for _ in range(1, ROUNDS):
+            biased, grams = _of_xi(params, _xi(params, second_moments(mu)))
+            settle_each(field - biased, grams, mu, SWEEPS, TOLERANCE)
+        return mu
 
 
 def _xi(params: PaperParams, pairs: Array) -> Array:
@@ -316,8 +296,7 @@ def _of_xi(params: PaperParams, xi: Array) -> tuple[Array, Array]:
 
 def _diagonal(hidden: int) -> npt.NDArray[np.bool_]:
     """Which cells of an upper triangle are on the diagonal."""
-    rows, columns = np.triu_indices(hidden)
-    return np.asarray(rows == columns)
+    return np.asarray(np.equal(*np.triu_indices(hidden)))
 
 
 def weight_posteriors(
