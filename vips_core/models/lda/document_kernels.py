@@ -45,6 +45,7 @@ from vips_core.models.lda.sweep_kernels import (
     spread,
 )
 
+ANY_LENGTH = 2**62  # words: no document is longer
 GROUP = 512  # documents that a thread takes at a time and adds word by word, so that sums are touched rarely
 ROUNDING = 2.0**-23  # of float32: a topic's part in the error of a sum over topics is below half of it
 UNDERFLOW = 1e-15  # more than squares that float32 takes for 0 can hide of a norm
@@ -64,6 +65,8 @@ class Limits(NamedTuple):
     """How much a document adds: it is scaled or resampled to `length` words, then clipped to `bound`."""
 
     length: int
+    resampled: bool
+    seed: int
     bound: float
     grid: float
 
@@ -148,45 +151,40 @@ def workspace(indptr: Int64, width: int) -> Workspace:
     )
 
 
-@nb.njit(nogil=True, cache=True, error_model="numpy")
-def read_scaled(words: Int32, counts: Int32, length: int, word: Int32, count: Float32) -> int:
-    """Write a document's words and counts, scaled down to `length` words; return how many differ."""
-    factor = np.float32(min(1.0, length / counts.sum()))
-    for u in range(words.size):
-        word[u], count[u] = words[u], factor * counts[u]
-    return words.size
+@nb.njit(nogil=True, cache=True, error_model="numpy", inline="always")
+def read(documents: Counts, d: int, limits: Limits, work: Workspace) -> int:
+    """Write a document's words and counts, scaled down or resampled; return how many words differ."""
+    word, count, own = work.word, work.counts, slice(documents.indptr[d], documents.indptr[d + 1])
+    words, counts = documents.indices[own], documents.counts[own]
+    used = words.size
+    if used > 0 and limits.resampled:
+        used = read_resampled(words, counts, limits.length, limits.seed, word, count)
+    elif used > 0:
+        factor = np.float32(min(1.0, limits.length / counts.sum()))
+        for u in range(used):
+            word[u], count[u] = words[u], factor * counts[u]
+    return used
 
 
 @nb.njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def add_documents(
-    documents: Counts,
-    topics: Topics,
-    inference: Inference,
-    limits: Limits,
-    resampled: bool,
-    seed: int,
-    sums: Array,
+    documents: Counts, topics: Topics, inference: Inference, limits: Limits, sums: Array
 ) -> None:
     """Add each document's clipped statistics to `sums`, words × padded topics, in grid steps.
 
     Every cell of a document is cut to a whole number of steps, so that sums are exact in any order.
     """
-    indptr, indices, counts = documents
-    number, width, grid = indptr.size - 1, topics.rows.shape[1], limits.grid
-    work = workspace(indptr, width)
+    indptr, width, grid = documents.indptr, topics.rows.shape[1], limits.grid
+    number, work = indptr.size - 1, workspace(indptr, width)
     word, count, found = work.word, work.counts, work.found
     value = aligned(count.size)
     thetas, bits = aligned(number * width).reshape(number, width), value.view(np.uint32)
     room, size = indptr[number] - indptr[0], 0
     words, entries = np.empty(room, np.int32), np.empty(room, np.int64)
     for d in range(number):
-        begin, end = indptr[d], indptr[d + 1]
-        if begin == end:
+        used = read(documents, d, limits, work)
+        if used == 0:
             continue
-        if resampled:
-            used = read_resampled(indices[begin:end], counts[begin:end], limits.length, seed, word, count)
-        else:
-            used = read_scaled(indices[begin:end], counts[begin:end], limits.length, word, count)
         padded = gather(topics, used, work)
         active = infer(topics, inference, padded, work)
         all_normalisers(padded, width, active, work)
@@ -269,17 +267,15 @@ def add_residuals(
     The norm is that of the very cells that are added, which are then cut to whole steps towards 0: whatever
     was expected, no document adds more than its bound.
     """
-    indptr, indices, counts = documents
     width, grid = topics.rows.shape[1], limits.grid
-    work = workspace(indptr, width)
+    work = workspace(documents.indptr, width)
     word, count, found = work.word, work.counts, work.found
     cells, thetas = aligned(count.size * width), aligned(width)
     flat_weighted, flat_expected, flat_sums = weighted.reshape(-1), expected.reshape(-1), sums.reshape(-1)
-    for d in range(indptr.size - 1):
-        begin, end = indptr[d], indptr[d + 1]
-        if begin == end:
+    for d in range(documents.indptr.size - 1):
+        used = read(documents, d, limits, work)
+        if used == 0:
             continue
-        used = read_scaled(indices[begin:end], counts[begin:end], limits.length, word, count)
         padded = gather(topics, used, work)
         active = infer(topics, inference, padded, work)
         all_normalisers(padded, width, active, work)
@@ -312,12 +308,8 @@ def add_residuals(
 @nb.njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def infer_documents(documents: Counts, topics: Topics, inference: Inference, gammas: Float32) -> None:
     """Write γ of each document, with its words as they are, to a row of `gammas`."""
-    indptr, indices, counts = documents
-    work = workspace(indptr, topics.rows.shape[1])
-    for d in range(indptr.size - 1):
-        used = indptr[d + 1] - indptr[d]
-        for u in range(used):
-            work.word[u] = indices[indptr[d] + u]
-            work.counts[u] = counts[indptr[d] + u]
+    work, whole = workspace(documents.indptr, topics.rows.shape[1]), Limits(ANY_LENGTH, False, 0, 1.0, 1.0)
+    for d in range(documents.indptr.size - 1):
+        used = read(documents, d, whole, work)
         active = infer(topics, inference, gather(topics, used, work), work) if used > 0 else 0
         spread(work.gain, work.topic, active, ONE, np.float32(inference.alpha), gammas[d])

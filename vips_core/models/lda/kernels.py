@@ -56,7 +56,7 @@ def topic_word_sums(
     `resampled` draws exactly the model's number of words with replacement from each document; otherwise
     longer documents are scaled down to it and shorter ones stay as they are. An empty document adds nothing.
     """
-    return _topic_sums(add_documents, (resampled, model.seed), model, corpus, rows, block)
+    return _topic_sums(add_documents, (), model, corpus, rows, block, resampled)
 
 
 def residual_sums(
@@ -77,11 +77,12 @@ def _topic_sums(
     corpus: Documents,
     rows: Float32,
     block: Block,
+    resampled: bool = False,
 ) -> Array:
     """Return what a kernel adds up of all documents, as topics × words."""
     topics = Topics(rows, row_sums(rows), block.shape[0])
     inference = Inference(model.alpha, model.sweeps, model.tolerance)
-    limits = Limits(model.words_per_document, block.bound * SLACK, block.grid)
+    limits = Limits(model.words_per_document, resampled, model.seed, block.bound * SLACK, block.grid)
 
     def add(documents: Counts, sums: Array) -> None:
         kernel(documents, topics, inference, limits, *options, sums)

@@ -119,14 +119,10 @@ class Refined:
         constants, model = self.constants, self.model
         signal = plan.signal_to_noise * plan.records * math.sqrt(model.words_per_document)
         most = constants.cell_noise * signal / len(model.vocabulary)
-        topics = model.topics
-        if most < topics:
-            topics = min(topics, max(2, round(most)))
+        topics = model.topics if most >= model.topics else max(2, round(most))
         first = step < constants.words_first + constants.forming_steps
-        splits = (
-            plan.steps >= constants.fewest_steps and signal < math.inf and topics >= constants.fewest_split
-        )
-        return -(-topics // 2) if first and splits else topics
+        many = plan.steps >= constants.fewest_steps and topics >= constants.fewest_split
+        return -(-topics // 2) if first and many and signal < math.inf else topics
 
     def sums(self, params: RefinedParams, batch: Documents, blocks: Mapping[str, Block]) -> dict[str, Array]:
         """Return the counts of words, or the counts or residuals of topics and words."""

@@ -12,16 +12,12 @@ s²      variances     (K, P) float32: of their noise
 
 import numba as nb
 import numpy as np
-import numpy.typing as npt
 
 from vips_core.kernels.special import exp_negative
+from vips_core.models.lda.sweep_kernels import FAST, HALF, ZERO, Float32
 
 LANES = 32  # columns at a time: a multiple of what registers hold, and few enough for the nearest cache
 LEAST = np.float32(1e-37)  # probability, so that nothing is divided by 0
-ZERO, ONE, HALF = np.float32(0), np.float32(1), np.float32(0.5)
-FAST = {"contract", "reassoc", "nsz", "arcp"}  # sums in any order; infinities and NaN keep their meaning
-
-Float32 = npt.NDArray[np.float32]
 
 
 @nb.njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
