@@ -5,8 +5,8 @@ sweeps and sums of latent Dirichlet allocation are the exception: with plain loo
 1.55 times as long (20 and 50 topics, documents of 50 to 500 words), because their rows are too short for
 the loops that LLVM makes, and the rows of a document have to be transposed first.
 
-`Lanes` is a value of 8, 16, 32 or 64 float32 inside numba code. `load` and `store` move it, `zeros` and
-`splat` fill it, and `add`, `multiply`, `divide` and `fma` calculate in each lane. A `width` is a literal
+`Lanes` is a value of 8, 16, 32 or 64 float32 inside numba code. `load` and `store` move it, `splat` fills
+it, and `add`, `multiply`, `divide` and `fma` calculate in each lane. A `width` is a literal
 number. LLVM lowers a value to the registers of the machine (AVX, SSE or NEON), so that the code stays
 portable. Arrays are contiguous float32, or float64 for `add_whole`; offsets count numbers, and the caller
 keeps them inside the array.
@@ -63,17 +63,6 @@ def _chosen(builder: Any, one: Any, other: Any, lanes: Iterable[int]) -> Any:
     numbers = list(lanes)
     places = ir.Constant(ir.VectorType(cgutils.int32_t, len(numbers)), numbers)
     return builder.shuffle_vector(one, other, places)
-
-
-@intrinsic(prefer_literal=True)
-def zeros(typing: Any, width: Any) -> Any:
-    """Return zeros."""
-    kind = Lanes(width.literal_value)
-
-    def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        return ir.Constant(_vector(kind), None)
-
-    return kind(width), code
 
 
 @intrinsic(prefer_literal=True)

@@ -16,18 +16,7 @@ import numba as nb
 import numpy as np
 
 from vips_core.kernels import Array
-from vips_core.kernels.simd import (
-    SUMS,
-    WIDTH,
-    add_whole,
-    fma,
-    lane_sum,
-    load,
-    multiply,
-    splat,
-    store,
-    zeros,
-)
+from vips_core.kernels.simd import SUMS, WIDTH, add_whole, fma, lane_sum, load, multiply, splat, store
 from vips_core.models.lda.sweep_kernels import (
     FAST,
     ONE,
@@ -282,7 +271,7 @@ def add_residuals(
         spread(work.theta, work.topic, active, ONE, ZERO, thetas)
         norm_square = 0.0
         for u in range(used):
-            at, square = word[u] * width, zeros(WIDTH)
+            at, square = word[u] * width, splat(WIDTH, ZERO)
             value, own = splat(WIDTH, count[u] / found[u]), splat(WIDTH, -count[u])
             for k in range(0, width, WIDTH):
                 part = multiply(value, load(WIDTH, thetas, k))

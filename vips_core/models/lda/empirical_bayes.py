@@ -209,19 +209,33 @@ class SemanticPrior:
     def _after_step(
         self, cells: Array, noise: Array, features: Array, constants: Constants
     ) -> "SemanticPrior":
-        topics, length = self.slopes.shape
-        precision = np.full(length, 1 / self.slope_variance)
-        precision[0] = INTERCEPT_PRECISION
-
         def newton(topic: int, _: int) -> tuple[Array, float, float, float]:
-            of_topic = self.slopes[topic], cells[topic], noise[topic]
-            return _newton(*of_topic, features, precision, self.cell_variance, constants)
+            return self._newton(topic, cells[topic], noise[topic], features, constants)
 
+        topics, length = self.slopes.shape
         slopes, squares, excess, scale = zip(*map_chunks(newton, topics, 1), strict=True)
         slope_variance = sum(squares) / (topics * (length - 1)) if length > 1 else self.slope_variance
         low, high = constants.cell_variance
         cell_variance = min(max(sum(excess) / sum(scale), low), high)
         return SemanticPrior(np.stack(slopes), slope_variance, cell_variance)
+
+    def _newton(
+        self, topic: int, cells: Array, noise: Array, features: Array, constants: Constants
+    ) -> tuple[Array, float, float, float]:
+        """Return one topic's slopes after a step, their expected squares, and two sums that give ω²."""
+        slopes, precision = self.slopes[topic], np.full(features.shape[1], 1 / self.slope_variance)
+        precision[0] = INTERCEPT_PRECISION
+        ratios, variance = _ratios(slopes, features, constants), noise * noise
+        weights = 1 / (variance + self.cell_variance * ratios * ratios)
+        curvature = features.T @ (features * (weights * ratios * ratios)[:, None]) + np.diag(precision)
+        covariance = np.linalg.inv(curvature)
+        step = covariance @ (features.T @ (weights * ratios * (cells - ratios)) - precision * slopes)
+        slopes = slopes + step / max(1.0, float(np.abs(features @ step).max()) / constants.longest_step)
+        squares = float(slopes[1:] @ slopes[1:] + np.trace(covariance[1:, 1:]))
+        # ω² by moments, from the cells that stand out of the noise.
+        clear = (ratios / (variance + ratios * ratios)) ** 2
+        excess = float(clear @ ((cells - ratios) ** 2 - variance))
+        return slopes, squares, excess, float(clear @ (ratios * ratios))
 
 
 @functools.lru_cache(maxsize=4)
@@ -235,29 +249,6 @@ def semantic_features(vocabulary: tuple[str, ...]) -> Array:
     )
     features.flags.writeable = False
     return features
-
-
-def _newton(
-    slopes: Array,
-    cells: Array,
-    noise: Array,
-    features: Array,
-    precision: Array,
-    cell_variance: float,
-    constants: Constants,
-) -> tuple[Array, float, float, float]:
-    """Return one topic's slopes after a step, their expected squares, and two sums that give ω²."""
-    ratios, variance = _ratios(slopes, features, constants), noise * noise
-    weights = 1 / (variance + cell_variance * ratios * ratios)
-    curvature = features.T @ (features * (weights * ratios * ratios)[:, None]) + np.diag(precision)
-    covariance = np.linalg.inv(curvature)
-    step = covariance @ (features.T @ (weights * ratios * (cells - ratios)) - precision * slopes)
-    slopes = slopes + step / max(1.0, float(np.abs(features @ step).max()) / constants.longest_step)
-    squares = float(slopes[1:] @ slopes[1:] + np.trace(covariance[1:, 1:]))
-    # ω² by moments, from the cells that stand out of the noise.
-    clear = (ratios / (variance + ratios * ratios)) ** 2
-    excess = float(clear @ ((cells - ratios) ** 2 - variance))
-    return slopes, squares, excess, float(clear @ (ratios * ratios))
 
 
 def _ratios(slopes: Array, features: Array, constants: Constants) -> Array:

@@ -59,10 +59,8 @@ def shrink_columns(
     A column that no class is possible for, such as padding, adds nothing.
     """
     rows, classes, bumps = mixture.shape
-    density, inside = (
-        np.empty((rows, bumps, LANES), np.float32),
-        np.empty((rows, bumps, LANES), np.float32),
-    )
+    shape = rows, bumps, LANES
+    density, inside = np.empty(shape, np.float32), np.empty(shape, np.float32)
     evidence, factor = np.empty((rows, classes, LANES), np.float32), np.empty((classes, LANES), np.float32)
     most = np.empty(LANES, np.float32)
     for first in range(start, stop, LANES):

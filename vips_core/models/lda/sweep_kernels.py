@@ -44,7 +44,6 @@ from vips_core.kernels.simd import (
     multiply,
     splat,
     store,
-    zeros,
 )
 from vips_core.kernels.special import exp_digamma
 
@@ -101,7 +100,7 @@ def row_sums(rows: Float32) -> Float32:
     width, flat = rows.shape[1], rows.reshape(-1)
     sums = np.empty(rows.shape[0], np.float32)
     for v in range(rows.shape[0]):
-        total = zeros(WIDTH)
+        total = splat(WIDTH, ZERO)
         for k in range(0, width, WIDTH):
             total = add(total, load(WIDTH, flat, v * width + k))
         sums[v] = lane_sum(total) + TINY
@@ -122,7 +121,7 @@ def gather(topics: Topics, used: int, work: Workspace) -> int:
         count[u] = 0
         word[u] = word[0]
     for k in range(0, width, WIDTH):
-        store(total, 2 * k, zeros(SUMS))
+        store(total, 2 * k, splat(SUMS, ZERO))
     many, some = padded // 64 * 64, padded // 32 * 32
     for u in range(0, padded, 16):
         block = 64 if u < many else 32 if u < some else 16
@@ -137,7 +136,7 @@ def gather(topics: Topics, used: int, work: Workspace) -> int:
     for k in range(width - 1, -1, -1):  # backwards, because a topic's sums come after where its total is
         place = 2 * k - k % WIDTH
         first = total[place] + total[place + WIDTH]
-        store(total, k * SUMS, zeros(SUMS))
+        store(total, k * SUMS, splat(SUMS, ZERO))
         total[k * SUMS] = first
     return padded
 
@@ -145,7 +144,7 @@ def gather(topics: Topics, used: int, work: Workspace) -> int:
 @nb.njit(nogil=True, cache=True, inline="always")
 def normalisers(block: int, local: Float32, theta: Float32, topic: Int64, active: int, at: int) -> Any:
     """Return Σ_k θ_k exp<ln β> of a block of words, in several sums, so that none waits for another."""
-    a, b, c, d = splat(block, TINY), zeros(block), zeros(block), zeros(block)
+    a, b, c, d = splat(block, TINY), splat(block, ZERO), splat(block, ZERO), splat(block, ZERO)
     if block == 16:  # which needs more sums at a time to keep the processor busy
         for k in range(0, active, 4):
             a = fma(splat(block, theta[k]), load(block, local, at + topic[k] * block), a)
@@ -178,7 +177,7 @@ def weighted_sums(padded: int, width: int, active: int, work: Workspace) -> np.f
     local, count, theta, topic, total = work.local, work.counts, work.theta, work.topic, work.total
     many, some, size = padded // 64 * 64, padded // 32 * 32, ZERO
     for k in range(active + -active % SUMS):
-        store(total, k * SUMS, zeros(SUMS))
+        store(total, k * SUMS, splat(SUMS, ZERO))
     if many > 0:
         ratio = divide(load(64, count, 0), normalisers(64, local, theta, topic, active, 0))
         ratios = ratio
@@ -223,7 +222,7 @@ def squares(
     block: int, found: Float32, u: int, local: Float32, theta: Float32, topic: Int64, active: int, at: int
 ) -> Any:
     """Return Σ_k φ_k² of a block of words whose normalisers are found."""
-    inverse, total = divide(splat(block, ONE), load(block, found, u)), zeros(block)
+    inverse, total = divide(splat(block, ONE), load(block, found, u)), splat(block, ZERO)
     for k in range(active):
         product = multiply(splat(block, theta[k]), load(block, local, at + topic[k] * block))
         phi = multiply(product, inverse)
@@ -264,8 +263,7 @@ def update(
     padding, change, below, fall = -active % SUMS, ZERO, ZERO, no_gain / little
     for k in range(active):
         total[k] = lane_sum(load(SUMS, total, k * SUMS))  # in place of sums that were read
-    for k in range(active, active + padding):
-        total[k] = 0
+    total[active : active + padding] = 0
     for k in range(active + padding):
         own = theta[k] * total[k]
         ahead = max(own + momentum * (own - gain[k]), HALF * own)
@@ -276,8 +274,7 @@ def update(
         following = theta[k] * total[k]
         total[k] = min(following, max(fall * following, twice * total[k]))
         below += ONE if total[k] < no_gain else ZERO
-    for k in range(active, active + padding):
-        theta[k] = 0
+    theta[active : active + padding] = 0
     return change, int(below) - padding  # the padding's sums are 0
 
 

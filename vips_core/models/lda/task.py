@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vips_core.models.base import Fitted
 from vips_core.models.lda.model import LDA, measured_topics, top_words, topic_shares, topic_words
@@ -118,7 +117,7 @@ class LDATask(Task):
 
     def check(self, test: Documents) -> None:
         """Refuse held-out documents if none has two words: one half has to predict the other."""
-        if not _can_be_halved(test).any():
+        if not (test.words >= 2).any():
             raise ValueError(
                 "at least one held-out document must have two words of the vocabulary, got "
                 f"{test.words.sum():,} words in {len(test):,} documents"
@@ -191,12 +190,8 @@ class LDATask(Task):
 
 @functools.lru_cache(maxsize=1)  # so that the documents scored after every step are halved once
 def _validation_sample(test: Documents) -> Documents:
-    documents: Documents = LDATask().validation_sample(test[_can_be_halved(test)])
+    documents: Documents = LDATask().validation_sample(test[test.words >= 2])
     return documents
-
-
-def _can_be_halved(documents: Documents) -> NDArray[np.bool_]:
-    return documents.words >= 2
 
 
 register(LDATask())

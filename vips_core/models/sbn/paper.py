@@ -22,9 +22,10 @@ factors rounded once per step, and everything else is computed image by image.
 """
 
 import functools
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -52,14 +53,16 @@ SWEEPS = 10
 TOLERANCE = 0.01
 START_SCALE = 0.1
 DELAY, FORGETTING = 1024, 0.7  # ρ_t = (τ₀ + t)^−κ, and 1 in the first step
-RANGES = {
-    "hidden": (-0.5, 0.5),
-    "pixels": (-0.5, 0.5),
-    "xi": (0.0, 0.25),
-    "cross": (-0.5, 0.5),
-    "gram": (0.0, 0.25),
-}
 Statistics = dict[str, Any]  # arrays by the names of the five sums, which `PaperParams` has too
+
+
+class Statistic(NamedTuple):
+    """One of the five sums: its shape, its bound for one image, and the range of its mean over records."""
+
+    shape: tuple[int, ...]
+    bound: float
+    low: float
+    high: float
 
 
 @dataclass(frozen=True)
@@ -152,12 +155,13 @@ class Paper:
 
     def __init__(self, model: "SBN") -> None:
         self.pixels, self.hidden, self.prior = model.pixels, model.hidden, model.prior
-        self.shapes: dict[str, tuple[int, ...]] = {
-            "hidden": (self.hidden,),
-            "pixels": (self.pixels,),
-            "xi": (self.pixels,),
-            "cross": (self.pixels, self.hidden),
-            "gram": (self.pixels, packed_size(self.hidden)),
+        pixels, hidden = math.sqrt(self.pixels), math.sqrt(self.hidden)
+        self.statistics = {
+            "hidden": Statistic((self.hidden,), hidden / 2, -0.5, 0.5),
+            "pixels": Statistic((self.pixels,), pixels / 2, -0.5, 0.5),
+            "xi": Statistic((self.pixels,), pixels / 4, 0.0, 0.25),
+            "cross": Statistic((self.pixels, self.hidden), pixels * hidden / 2, -0.5, 0.5),
+            "gram": Statistic((self.pixels, packed_size(self.hidden)), pixels * hidden**2 / 4, 0.0, 0.25),
         }
 
     def init(self, plan: PrivacyPlan, rng: np.random.Generator) -> PaperParams:
@@ -175,21 +179,13 @@ class Paper:
             logit_square=logit**2,
             shrinkage=TPBN.start(self.pixels, self.hidden),
             records=plan.records,
-            **{name: np.zeros(shape) for name, shape in self.shapes.items()},
+            **{name: np.zeros(one.shape) for name, one in self.statistics.items()},
         )
 
     def blocks(self, plan: PrivacyPlan, step: int) -> Mapping[str, Block]:
         """Return the worst cases for one image, with equal shares."""
-        pixels, hidden = np.sqrt(self.pixels), np.sqrt(self.hidden)
-        bounds = {
-            "hidden": hidden / 2,
-            "pixels": pixels / 2,
-            "xi": pixels / 4,
-            "cross": pixels * hidden / 2,
-            "gram": pixels * hidden**2 / 4,
-        }
-        share = len(bounds) ** -0.5
-        return {name: Block(float(bound), share, self.shapes[name]) for name, bound in bounds.items()}
+        share = len(self.statistics) ** -0.5
+        return {name: Block(one.bound, share, one.shape) for name, one in self.statistics.items()}
 
     def sums(self, params: PaperParams, batch: Images, blocks: Mapping[str, Block]) -> Statistics:
         """Return the sums of Appendix B over the batch, exact on their grids; G as scaled upper triangles."""
@@ -211,7 +207,7 @@ class Paper:
             )
 
         def zeros() -> tuple[Array, ...]:
-            return tuple(np.zeros(shape) for name, shape in self.shapes.items() if name != "pixels")
+            return tuple(np.zeros(one.shape) for name, one in self.statistics.items() if name != "pixels")
 
         hidden, xi, cross, gram = grouped_sums(chunk_sums, zeros, batch.row_count, CHUNK)
         pixels = centred_pixel_sums(batch, blocks["pixels"])
@@ -219,19 +215,18 @@ class Paper:
 
     def update(self, params: PaperParams, released: Released, step: int) -> PaperParams:
         """Clamp the noisy means to their ranges, average them over steps, and update all posteriors."""
-        new: Statistics = {
-            name: np.asarray(released.total(name) / params.records, np.float64) for name in RANGES
+        scale = {"gram": triangle_scale(self.hidden)}
+        new = {
+            name: np.clip(released.total(name) / params.records / scale.get(name, 1.0), one.low, one.high)
+            for name, one in self.statistics.items()
         }
-        new["gram"] = new["gram"] / triangle_scale(self.hidden)
         noisy = any(released.noise_std.values())
         # A noise-free full batch has nothing to average: each step is one sweep of coordinate ascent.
         exact = released.sampling_rate == 1 and not noisy
         rate = 1.0 if step == 0 or exact else float((DELAY + step) ** -FORGETTING)
-        for name, (low, high) in RANGES.items():
-            np.clip(new[name], low, high, out=new[name])
         if noisy:
             new["gram"] = floored(new["gram"], self.hidden)
-        averaged = {name: (1 - rate) * getattr(params, name) + rate * new[name] for name in RANGES}
+        averaged = {name: (1 - rate) * getattr(params, name) + rate * mean for name, mean in new.items()}
         return self._posteriors(params, averaged)
 
     def recommend(self, *, records: int, epsilon: float, delta: float, epochs: float) -> PrivacyPlan:
