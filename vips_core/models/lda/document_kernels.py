@@ -201,13 +201,6 @@ def add_documents(
     add_by_word(words[:size], entries, thetas, topics.rows, sums)
 
 
-@nb.njit(nogil=True, cache=True, inline="always")
-def low_bits(entry: int) -> np.float32:
-    """Return the float32 that is in the last 32 bits."""
-    value: np.float32 = np.int32(entry).view(np.float32)
-    return value
-
-
 @nb.njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def add_by_word(words: Int32, entries: Int64, thetas: Float32, rows: Float32, sums: Array) -> None:
     """Add value θ exp<ln β_word>, cut to whole numbers, of each word's entry to `sums`, row by row.
@@ -232,7 +225,8 @@ def add_by_word(words: Int32, entries: Int64, thetas: Float32, rows: Float32, su
         if begin == end:
             continue
         for e in range(begin, end):
-            value, at = splat(WIDTH, low_bits(by_word[e])), (by_word[e] >> 32) * width
+            value = splat(WIDTH, np.int32(by_word[e]).view(np.float32))  # from the low bits
+            at = (by_word[e] >> 32) * width
             for k in range(0, width, WIDTH):
                 part = multiply(
                     multiply(value, load(WIDTH, flat, at + k)), load(WIDTH, flat_rows, v * width + k)

@@ -7,7 +7,7 @@ other, `sweep_kernels` iterates over one.
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -49,43 +49,30 @@ def expected_rows(lam: npt.NDArray[np.floating]) -> Float32:
 
 
 def topic_word_sums(
-    model: "LDA", corpus: Documents, rows: Float32, block: Block, *, resampled: bool
-) -> Array:
-    """Return Σ over documents of n_v φ_vk (topics × words), each in the block's bound and on its grid.
-
-    `resampled` draws exactly the model's number of words with replacement from each document; otherwise
-    longer documents are scaled down to it and shorter ones stay as they are. An empty document adds nothing.
-    """
-    return _topic_sums(add_documents, (), model, corpus, rows, block, resampled)
-
-
-def residual_sums(
-    model: "LDA", corpus: Documents, rows: Float32, weighted: Float32, expected: Float32, block: Block
-) -> Array:
-    """Return Σ over documents of w_kv n_v (φ_vk - e_kv) (topics × words), each in the bound, on the grid.
-
-    `weighted` is w_kv exp<ln β> and `expected` w_kv e_kv, in the shape of `rows`. Longer documents are scaled
-    down to the model's number of words.
-    """
-    return _topic_sums(add_residuals, (weighted, expected), model, corpus, rows, block)
-
-
-def _topic_sums(
-    kernel: Callable[..., None],
-    options: tuple[Any, ...],
     model: "LDA",
     corpus: Documents,
     rows: Float32,
     block: Block,
+    *,
     resampled: bool = False,
+    residuals: tuple[Float32, Float32] | None = None,
 ) -> Array:
-    """Return what a kernel adds up of all documents, as topics × words."""
+    """Return Σ over documents of n_v φ_vk (topics × words), each in the block's bound and on its grid.
+
+    Longer documents are scaled down to the model's number of words and shorter ones stay as they are;
+    `resampled` draws exactly that many words with replacement from each. An empty document adds nothing.
+    With `residuals`, w_kv exp<ln β> and w_kv e_kv in the shape of `rows`, what is added up is w_kv n_v
+    (φ_vk - e_kv).
+    """
     topics = Topics(rows, row_sums(rows), block.shape[0])
     inference = Inference(model.alpha, model.sweeps, model.tolerance)
     limits = Limits(model.words_per_document, resampled, model.seed, block.bound * SLACK, block.grid)
 
     def add(documents: Counts, sums: Array) -> None:
-        kernel(documents, topics, inference, limits, *options, sums)
+        if residuals is None:
+            add_documents(documents, topics, inference, limits, sums)
+        else:
+            add_residuals(documents, topics, inference, limits, *residuals, sums)
 
     steps = _added(add, corpus, rows.shape)[:, : topics.number].T
     return np.multiply(steps, block.grid, order="C")

@@ -44,7 +44,7 @@ from vips_core.models.lda.empirical_bayes import (
     topic_prior,
     word_shares,
 )
-from vips_core.models.lda.kernels import expected_rows, residual_sums, topic_word_sums, word_sums
+from vips_core.models.lda.kernels import expected_rows, topic_word_sums, word_sums
 from vips_core.models.lda.sweep_kernels import Float32
 from vips_core.privacy.plan import PrivacyPlan
 from vips_core.records import Documents
@@ -131,10 +131,9 @@ class Refined:
         block, measured = blocks["topics"], len(params.average)
         if block.shape[0] != measured:  # kernels rely on it, and the steps of one run may differ
             raise ValueError(f"the step measures {block.shape[0]} topics, the parameters {measured}")
-        if self.measurement(params).expected.any():
-            rows = _measured_rows(params, self.constants)
-            return {"topics": residual_sums(self.model, batch, params.rows, *rows, block)}
-        return {"topics": topic_word_sums(self.model, batch, params.rows, block, resampled=False)}
+        expects = self.measurement(params).expected.any()
+        residuals = _measured_rows(params, self.constants) if expects else None
+        return {"topics": topic_word_sums(self.model, batch, params.rows, block, residuals=residuals)}
 
     def measurement(self, params: RefinedParams) -> Measurement:
         """Return what the next step measures of topics: with noise, the residuals of what is expected."""

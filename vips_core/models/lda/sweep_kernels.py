@@ -250,7 +250,6 @@ def update(
     active: int,
     no_gain: np.float32,
     little: np.float32,
-    twice: np.float32,
     momentum: np.float32,
     work: Workspace,
 ) -> tuple[np.float32, int]:
@@ -260,6 +259,7 @@ def update(
     topics will have a γ - α below `no_gain`.
     """
     total, theta, gain = work.total, work.theta, work.gain
+    twice = scale * exp_digamma(alpha + alpha)
     padding, change, below, fall = -active % SUMS, ZERO, ZERO, no_gain / little
     for k in range(active):
         total[k] = lane_sum(load(SUMS, total, k * SUMS))  # in place of sums that were read
@@ -309,8 +309,7 @@ def spread(
     values: Float32, topic: Int64, active: int, factor: np.float32, rest: np.float32, row: Float32
 ) -> None:
     """Write `rest` to a row of all topics, and add `factor` times what the active ones have."""
-    for k in range(row.size):
-        row[k] = rest
+    row[:] = rest
     for k in range(active):
         row[topic[k]] += values[k] * factor
 
@@ -334,13 +333,13 @@ def infer(topics: Topics, inference: Inference, padded: int, work: Workspace) ->
     little = min(prior, max(LITTLE * words, no_gain))
     # Some topic has as much as all have on average, whose θ of 1 keeps those of all inside float32.
     scale = min(np.float32(1) / exp_digamma(prior + words / np.float32(topics.number)), LARGEST_SCALE)
-    unused_theta, twice = scale * exp_digamma(prior), scale * exp_digamma(prior + prior)
+    unused_theta = scale * exp_digamma(prior)
     active, left, done, complete = topics.number, inference.sweeps, 0, True
     while left > 0:
         left, done = left - 1, done + 1
         momentum = np.float32((done - 1) / (done + 2))
         least = little if left >= SWEEPS_TO_FALL else no_gain
-        change, unused = update(prior, scale, active, no_gain, least, twice, momentum, work)
+        change, unused = update(prior, scale, active, no_gain, least, momentum, work)
         settled = change < inference.tolerance * width
         if complete and settled:
             left = 0
