@@ -103,7 +103,8 @@ def test_the_lower_bound_never_falls_in_a_non_private_batch_run():
 
 def test_the_e_step_of_the_paper_agrees_with_the_equations():
     params, images = trained("paper"), patterns(5, seed=3).unpack(np.float64)
-    mu, _, xi = sbn_paper._posterior(params, images)
+    mu = small("paper").algorithm.latents(params, images)
+    xi = sbn_paper._xi(params, second_moments(mu))
     seconds = from_triangles(params.weight_pairs, HIDDEN)
     for n, image in enumerate(images):
         expected = np.full(HIDDEN, 0.5)

@@ -41,7 +41,8 @@ import numpy.typing as npt
 from vips_core.kernels import Array
 from vips_core.kernels.pool import map_chunks
 from vips_core.models.lda.constants import Constants
-from vips_core.models.lda.shrink_kernels import LANES, Float32, shrink_columns
+from vips_core.models.lda.shrink_kernels import LANES, shrink_columns
+from vips_core.models.lda.sweep_kernels import Float32
 from vips_core.records.english import english_words, word_vectors
 
 INTERCEPT_PRECISION = 1e-6  # prior precision of an intercept, which is free: only keeps the system regular
@@ -201,28 +202,21 @@ class SemanticPrior:
         constants
             The model's constants.
         """
-        prior = self
+        prior, (topics, length) = self, self.slopes.shape
+        low, high = constants.cell_variance
         for _ in range(steps):
-            prior = prior._after_step(cells, noise, features, constants)
+            newton = functools.partial(prior._newton, cells, noise, features, constants)
+            slopes, squares, excess, scale = zip(*map_chunks(newton, topics, 1), strict=True)
+            slope_variance = sum(squares) / (topics * (length - 1)) if length > 1 else prior.slope_variance
+            cell_variance = min(max(sum(excess) / sum(scale), low), high)
+            prior = SemanticPrior(np.stack(slopes), slope_variance, cell_variance)
         return prior
 
-    def _after_step(
-        self, cells: Array, noise: Array, features: Array, constants: Constants
-    ) -> "SemanticPrior":
-        def newton(topic: int, _: int) -> tuple[Array, float, float, float]:
-            return self._newton(topic, cells[topic], noise[topic], features, constants)
-
-        topics, length = self.slopes.shape
-        slopes, squares, excess, scale = zip(*map_chunks(newton, topics, 1), strict=True)
-        slope_variance = sum(squares) / (topics * (length - 1)) if length > 1 else self.slope_variance
-        low, high = constants.cell_variance
-        cell_variance = min(max(sum(excess) / sum(scale), low), high)
-        return SemanticPrior(np.stack(slopes), slope_variance, cell_variance)
-
     def _newton(
-        self, topic: int, cells: Array, noise: Array, features: Array, constants: Constants
+        self, all_cells: Array, all_noise: Array, features: Array, constants: Constants, topic: int, _: int
     ) -> tuple[Array, float, float, float]:
         """Return one topic's slopes after a step, their expected squares, and two sums that give ω²."""
+        cells, noise = all_cells[topic], all_noise[topic]
         slopes, precision = self.slopes[topic], np.full(features.shape[1], 1 / self.slope_variance)
         precision[0] = INTERCEPT_PRECISION
         ratios, variance = _ratios(slopes, features, constants), noise * noise

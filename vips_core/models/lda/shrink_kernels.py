@@ -79,9 +79,7 @@ def shrink_columns(
                     weights[i] *= found[i]
                     most[i] = max(most[i], weights[i])
             for c in range(classes):
-                weights = class_weights[c, columns]
-                for i in range(LANES):
-                    weights[i] /= most[i]
+                class_weights[c, columns] /= most
         most[:] = LEAST
         for c in range(classes):
             most += class_weights[c, columns]

@@ -117,9 +117,7 @@ def gather(topics: Topics, used: int, work: Workspace) -> int:
     total, start, found = work.total, work.start, work.found
     width, flat = topics.rows.shape[1], topics.rows.reshape(-1)
     padded = (used + 15) // 16 * 16
-    for u in range(used, padded):
-        count[u] = 0
-        word[u] = word[0]
+    count[used:padded], word[used:padded] = 0, word[0]
     for k in range(0, width, WIDTH):
         store(total, 2 * k, splat(SUMS, ZERO))
     many, some = padded // 64 * 64, padded // 32 * 32
@@ -161,7 +159,7 @@ def normalisers(block: int, local: Float32, theta: Float32, topic: Int64, active
 @nb.njit(nogil=True, cache=True, inline="always")
 def add_weighted(
     block: int, ratio: Any, local: Float32, topic: Int64, active: int, at: int, total: Float32
-) -> np.float32:
+) -> Any:
     """Add ratio · exp<ln β> of a block of words to each topic's sixteen sums; return the sum of ratios."""
     for k in range(active):
         add_products(total, k * SUMS, ratio, local, at + topic[k] * block)
@@ -285,8 +283,7 @@ def without_unused(active: int, no_gain: np.float32, work: Workspace) -> int:
     for k in range(active):
         gain[position], theta[position], topic[position] = gain[k], theta[k], topic[k]
         position += not work.total[k] < no_gain
-    for k in range(position, active):
-        gain[k] = theta[k] = 0
+    gain[position:active] = theta[position:active] = 0
     return position
 
 

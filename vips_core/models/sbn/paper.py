@@ -170,6 +170,7 @@ class Paper:
         logit = START_SCALE * rng.standard_normal(self.hidden)
         bias = START_SCALE * rng.standard_normal(self.pixels)
         rows, columns = np.triu_indices(self.hidden)
+        nothing: Statistics = {name: np.zeros(one.shape) for name, one in self.statistics.items()}
         return PaperParams(
             weights=weights,
             weight_pairs=weights[:, rows] * weights[:, columns],
@@ -179,7 +180,7 @@ class Paper:
             logit_square=logit**2,
             shrinkage=TPBN.start(self.pixels, self.hidden),
             records=plan.records,
-            **{name: np.zeros(one.shape) for name, one in self.statistics.items()},
+            **nothing,
         )
 
     def blocks(self, plan: PrivacyPlan, step: int) -> Mapping[str, Block]:
@@ -216,7 +217,7 @@ class Paper:
     def update(self, params: PaperParams, released: Released, step: int) -> PaperParams:
         """Clamp the noisy means to their ranges, average them over steps, and update all posteriors."""
         scale = {"gram": triangle_scale(self.hidden)}
-        new = {
+        new: Statistics = {
             name: np.clip(released.total(name) / params.records / scale.get(name, 1.0), one.low, one.high)
             for name, one in self.statistics.items()
         }
