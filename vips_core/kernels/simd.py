@@ -16,15 +16,13 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from llvmlite import ir
-from numba import types
+from numba import extending, types
 from numba.core import cgutils
-from numba.extending import intrinsic as numba_intrinsic
-from numba.extending import models, register_model
 
 WIDTH = 8
 SUMS = 16  # partial sums of `add_products`
 FLAGS = ("contract", "reassoc")
-intrinsic: Any = numba_intrinsic  # its values have types of numba's own
+intrinsic: Any = extending.intrinsic  # its values have types of numba's own
 
 
 class Lanes(types.Type):
@@ -43,8 +41,8 @@ _FLOATS, _SUMS = _vector(Lanes(WIDTH)), _vector(Lanes(SUMS))
 _DOUBLES = ir.VectorType(ir.DoubleType(), WIDTH)
 
 
-@register_model(Lanes)
-class _LanesModel(models.PrimitiveModel):
+@extending.register_model(Lanes)
+class _LanesModel(extending.models.PrimitiveModel):
     def __init__(self, manager: Any, kind: Any) -> None:
         super().__init__(manager, kind, _vector(kind))  # type: ignore[no-untyped-call]
 

@@ -131,13 +131,9 @@ class Refined:
         block, measured = blocks["topics"], len(params.average)
         if block.shape[0] != measured:  # kernels rely on it, and the steps of one run may differ
             raise ValueError(f"the step measures {block.shape[0]} topics, the parameters {measured}")
-        expects = self.measurement(params).expected.any()
+        expects = measurement_of(params, self.constants).expected.any()
         residuals = _measured_rows(params, self.constants) if expects else None
         return {"topics": topic_word_sums(self.model, batch, params.rows, block, residuals=residuals)}
-
-    def measurement(self, params: RefinedParams) -> Measurement:
-        """Return what the next step measures of topics: with noise, the residuals of what is expected."""
-        return _measurement(params, self.constants)
 
     def update(self, params: RefinedParams, released: Released, step: int) -> RefinedParams:
         """Return the parameters after a release of word counts, or of topic–word sums."""
@@ -160,7 +156,7 @@ class Refined:
     ) -> RefinedParams:
         """Estimate topics from the average of all sums so far."""
         constants, topics = self.constants, len(total)
-        measurement = self.measurement(params)
+        measurement = measurement_of(params, self.constants)
         counts, noise, scale = measurement.to_word_counts(total, std, params.word_shares, params.corpus_words)
         noise_ratio = _noise_ratio(noise, sampling_rate, params.corpus_words)
         rate = (params.topic_steps + 1) ** (-noise_ratio / (noise_ratio + constants.usual_noise))
@@ -252,7 +248,8 @@ def _noise_ratio(noise: Array, sampling_rate: float, corpus_words: float) -> flo
 
 
 @functools.lru_cache(maxsize=2)  # once a step, for all shards
-def _measurement(params: RefinedParams, constants: Constants) -> Measurement:
+def measurement_of(params: RefinedParams, constants: Constants) -> Measurement:
+    """Return what the next step measures of topics: with noise, the residuals of what is expected."""
     topics, words = params.average.shape
     if params.topic_steps == 0 or params.share_std == 0:
         return Measurement.of_counts(topics, words)
@@ -261,4 +258,4 @@ def _measurement(params: RefinedParams, constants: Constants) -> Measurement:
 
 @functools.lru_cache(maxsize=2)
 def _measured_rows(params: RefinedParams, constants: Constants) -> tuple[Float32, Float32]:
-    return _measurement(params, constants).of_rows(params.rows)
+    return measurement_of(params, constants).of_rows(params.rows)

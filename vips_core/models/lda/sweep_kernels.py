@@ -143,16 +143,12 @@ def gather(topics: Topics, used: int, work: Workspace) -> int:
 def normalisers(block: int, local: Float32, theta: Float32, topic: Int64, active: int, at: int) -> Any:
     """Return Σ_k θ_k exp<ln β> of a block of words, in several sums, so that none waits for another."""
     a, b, c, d = splat(block, TINY), splat(block, ZERO), splat(block, ZERO), splat(block, ZERO)
-    if block == 16:  # which needs more sums at a time to keep the processor busy
-        for k in range(0, active, 4):
-            a = fma(splat(block, theta[k]), load(block, local, at + topic[k] * block), a)
-            b = fma(splat(block, theta[k + 1]), load(block, local, at + topic[k + 1] * block), b)
+    for k in range(0, active, 4 if block == 16 else 2):
+        a = fma(splat(block, theta[k]), load(block, local, at + topic[k] * block), a)
+        b = fma(splat(block, theta[k + 1]), load(block, local, at + topic[k + 1] * block), b)
+        if block == 16:  # which needs more sums at a time to keep the processor busy
             c = fma(splat(block, theta[k + 2]), load(block, local, at + topic[k + 2] * block), c)
             d = fma(splat(block, theta[k + 3]), load(block, local, at + topic[k + 3] * block), d)
-    else:
-        for k in range(0, active, 2):
-            a = fma(splat(block, theta[k]), load(block, local, at + topic[k] * block), a)
-            b = fma(splat(block, theta[k + 1]), load(block, local, at + topic[k + 1] * block), b)
     return add(add(a, b), add(c, d))
 
 
