@@ -57,7 +57,7 @@ def _product_added(builder: Any, a: Any, b: Any, c: Any) -> Any:
 
 
 def _chosen(builder: Any, one: Any, other: Any, lanes: Iterable[int]) -> Any:
-    """Return chosen lanes of two values; those of the second are counted on from the first."""
+    """Return some lanes of two values; lanes of the second are numbered after those of the first."""
     numbers = list(lanes)
     places = ir.Constant(ir.VectorType(cgutils.int32_t, len(numbers)), numbers)
     return builder.shuffle_vector(one, other, places)
@@ -122,10 +122,11 @@ def add_products(typing: Any, sums: Any, place: Any, value: Any, array: Any, off
 def copy_columns(
     typing: Any, array: Any, offset: Any, stride: Any, source: Any, starts: Any, place: Any, factor: Any
 ) -> Any:
-    """Write number i of sixteen rows of `source` side by side from offset + i·stride, for 8 i from `place`.
+    """Transpose eight columns of sixteen rows of `source` into `array`.
 
-    The rows start at the sixteen places in `starts`. Returns the sums of these numbers, weighted by `factor`:
-    in the first eight lanes those of the first eight rows, in the others those of the others.
+    The rows start at the sixteen places in `starts`, the columns at `place` in each row. Column i is written
+    from offset + i·stride. Returns each column's sum, its rows weighted by `factor`: over the first eight
+    rows in the first eight lanes, over the other eight rows in the other lanes.
     """
 
     def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:

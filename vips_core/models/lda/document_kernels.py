@@ -36,9 +36,9 @@ from vips_core.models.lda.sweep_kernels import (
 
 ANY_LENGTH = 2**62  # words: no document is longer
 GROUP = 512  # documents that a thread takes at a time and adds word by word, so that sums are touched rarely
-ROUNDING = 2.0**-23  # of float32: a topic's part in the error of a sum over topics is below half of it
-UNDERFLOW = 1e-15  # more than squares that float32 takes for 0 can hide of a norm
-LARGEST = 1e38  # below which float32 holds all numbers
+ROUNDING = 2.0**-23  # float32's relative step: each topic adds less than half of it to the error of a sum
+UNDERFLOW = 1e-15  # norm; exceeds what is lost where squares underflow to 0 in float32
+LARGEST = 1e38  # numbers below it fit float32
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -183,7 +183,7 @@ def add_documents(
             value[u] = count[u] / found[u]
             whole += value[u]
         scale = 1.0  # clip: scale the document's matrix to the bound in L2 norm
-        # If it is within the bound even where each word has one topic, it is not computed.
+        # The norm is largest where each word has one topic; if even that fits the bound, none is computed.
         if most_square * (1 + topics.number * ROUNDING) > limits.bound * limits.bound:
             all_squares(padded, width, active, work)
             norm_square = 0.0
@@ -192,7 +192,7 @@ def add_documents(
             norm_square *= 1 + topics.number * ROUNDING
             scale = min(1.0, limits.bound / math.sqrt(norm_square))
         if not (whole + 1) * (scale / grid) < LARGEST:
-            continue  # beyond float32, or NaN: such a document would take the cells of all others with it
+            continue  # beyond float32, or NaN: such a document would spoil the sums of all others
         spread(work.theta, work.topic, active, np.float32(scale / grid), ZERO, thetas[d])
         for u in range(used):
             words[size + u] = word[u]
@@ -280,7 +280,7 @@ def add_residuals(
         norm = math.sqrt(norm_square * (1 + topics.number * ROUNDING)) + UNDERFLOW
         scale = min(1.0, limits.bound / norm)
         if not (norm + 1) * (scale / grid) < LARGEST:
-            continue  # beyond float32, or NaN: such a document would take the cells of all others with it
+            continue  # beyond float32, or NaN: such a document would spoil the sums of all others
         in_steps = splat(WIDTH, np.float32(scale / grid))
         for u in range(used):
             at = word[u] * width

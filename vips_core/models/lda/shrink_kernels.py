@@ -4,10 +4,10 @@ symbol  code          shape
 ------  ------------  -----------------------------------------------------------------------------------
 x       cells         (K, P) float32: noisy cells over their means; P = columns padded to LANES
 s²      variances     (K, P) float32: of their noise
-        class_weights (C, P) float32: how likely each column is of a class, beforehand and afterwards
+        class_weights (C, P) float32: probability of each class for a column, first prior, then posterior
         mixture       (K, C, G) float32: of each row and class, over the bumps
         grid, spread  (G,) float32: the bumps' centres and variances
-        bump_cells    (K, C, G) float32: how many cells each bump has of a row and class
+        bump_cells    (K, C, G) float32: expected number of a row and class's cells under each bump
 """
 
 import numba as nb
@@ -24,7 +24,7 @@ LEAST = np.float32(1e-37)  # probability, so that nothing is divided by 0
 def bump_densities(
     x: Float32, variance: Float32, grid: Float32, spread: Float32, density: Float32, inside: Float32
 ) -> None:
-    """Write how likely x is of each bump, up to a factor, and the mean of what it is then."""
+    """Write the likelihood of x under each bump, up to a common factor, and the posterior mean under it."""
     best = np.full(LANES, np.float32(-1e30))
     for g in range(grid.size):
         exponents, means = density[g], inside[g]
@@ -54,9 +54,9 @@ def shrink_columns(
     estimate: Float32,
     bump_cells: Float32,
 ) -> None:
-    """Write the posterior means of columns `start` to `stop` and their classes; count the bumps' cells.
+    """Write posterior means and class probabilities of columns `start` to `stop`; count cells for each bump.
 
-    A column that no class is possible for, such as padding, adds nothing.
+    A column without any possible class, such as padding, adds nothing.
     """
     rows, classes, bumps = mixture.shape
     shape = rows, bumps, LANES

@@ -54,10 +54,10 @@ FAST = {"contract", "reassoc", "nsz", "arcp"}  # infinities and NaN keep their m
 Float32 = npt.NDArray[np.float32]
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
-NO_GAIN = 1e-3  # relative change of θ through γ - α, about, below which a topic has no words of the document
-LITTLE = np.float32(1e-4)  # of a document's words: a topic with less may be left out before it has none,
-SWEEPS_TO_FALL = 4  # if that many sweeps are left for it to fall further
-LARGEST_SCALE = np.float32(1e19)  # whose square float32 holds
+NO_GAIN = 1e-3  # relative effect of γ - α on θ below which a topic counts as without words of the document
+LITTLE = np.float32(1e-4)  # share of a document's words below which a topic may be left out early
+SWEEPS_TO_FALL = 4  # sweeps that must remain for that: they would take the topic down to no words
+LARGEST_SCALE = np.float32(1e19)  # its square still fits float32
 HALF, ONE = np.float32(0.5), np.float32(1)
 
 
@@ -249,8 +249,8 @@ def update(
 ) -> tuple[np.float32, int]:
     """Set γ - α of the active topics from their sums, and exp<ln θ> of γ and `momentum` of its change.
 
-    Leaves in `total` what γ - α will be soon, about. Returns by how much γ changed in all, and how many
-    topics will have a γ - α below `no_gain`.
+    Leaves a forecast of the next γ - α in `total`. Returns the sum of all changes of γ, and the number of
+    topics whose forecast is below `no_gain`.
     """
     total, theta, gain = work.total, work.theta, work.gain
     twice = scale * exp_digamma(alpha + alpha)
