@@ -183,8 +183,8 @@ def npmi_coherence(
     top = validate.whole("top", top, low=2, high=topics.shape[1])
     best = np.argsort(-topics, axis=1, kind="stable")[:, :top]
     words, columns = np.unique(best, return_inverse=True)
-    counted = reference.counts >= 1, reference.indices, reference.indptr
-    present = sparse.csr_array(counted, shape=(len(reference), topics.shape[1]), dtype=np.float64)[:, words]
+    once = np.ones(len(reference.indices)), reference.indices, reference.indptr
+    present = sparse.csr_array(once, shape=(len(reference), topics.shape[1]))[:, words]
     together = (present.T @ present).toarray()
     size = len(reference)
     single = np.maximum(np.diag(together), smoothing / size) / size

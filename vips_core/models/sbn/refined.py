@@ -166,9 +166,8 @@ class Refined:
             roots = cut(residuals, square_step(block.grid))
             return (roots.T @ roots,)
 
-        return {
-            "second": grouped_sums(chunk_sums, lambda: (np.zeros(block.shape),), batch.row_count, CHUNK)[0]
-        }
+        (second,) = grouped_sums(chunk_sums, lambda: (np.zeros(block.shape),), batch.row_count, CHUNK)
+        return {"second": second}
 
     def update(self, params: RefinedParams, released: Released, step: int) -> RefinedParams:
         """Take the mean image, or average the moments; fit the network in steps 1, 3, 7 … and the last."""
