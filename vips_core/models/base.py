@@ -104,15 +104,14 @@ class VariantModel(Generic[Params, DataIn]):
     seeded run must have the same bits on any machine.
     """
 
-    VARIANTS: ClassVar[Mapping[str, Callable[[Any], Any]]]
+    VARIANTS: ClassVar[Mapping[str, Callable[[Any], Algorithm[Any, Any]]]]
     variant: Variant
 
     @functools.cached_property
     def algorithm(self) -> Algorithm[Params, DataIn]:
         """The algorithm of the variant, made from the model's settings."""
         with one_blas_thread():
-            chosen: Algorithm[Params, DataIn] = self.VARIANTS[self.variant](self)
-        return chosen
+            return self.VARIANTS[self.variant](self)
 
     def check(self, data: DataIn) -> None:
         """Refuse data whose shape differs from the model's."""

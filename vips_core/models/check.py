@@ -103,7 +103,7 @@ def _two_parts(records: int, rng: np.random.Generator) -> tuple[Mask, Mask]:
 def _check_independent_of_records(
     made: Any, model: Any, data: Any, plan: PrivacyPlan, parts: Sequence[Mask]
 ) -> None:
-    """Whatever is known before the first step must be the same for all parts of the records."""
+    """Check that model, blocks and start are the same for any part of the records."""
     if _holds(model, data):
         raise ValueError("a model must not hold the records that it is trained on, but this one does")
 
@@ -156,7 +156,7 @@ def _checked_blocks(model: Any, plan: PrivacyPlan, step: int) -> Mapping[str, Bl
 
 
 def _check_repeatable(model: Any, params: Any, data: Any, blocks: Mapping[str, Block]) -> None:
-    """The same bits again, after another batch, without a draw and without a change of the parameters."""
+    """A batch must give the same bits again, without random draws, and leave the parameters unchanged."""
     half = np.arange(len(data)) % 2 == 0
     before, drawn = copy.deepcopy(params), _random_states()
     first = _sums(model, params, data[half], blocks)
@@ -174,7 +174,7 @@ def _check_repeatable(model: Any, params: Any, data: Any, blocks: Mapping[str, B
 def _check_sums(
     model: Any, params: Any, data: Any, blocks: Mapping[str, Block], parts: Sequence[Mask]
 ) -> None:
-    """Nobody adds nothing, sums are on the grid, and the sum over everyone is that of any two parts."""
+    """An empty batch sums to zero, sums lie on the grid, and any two parts add up to the whole."""
     whole, nobody = (_sums(model, params, data[np.full(len(data), all_)], blocks) for all_ in (True, False))
     for name, block in blocks.items():
         if nobody[name].shape != block.shape or np.any(nobody[name]):
@@ -268,6 +268,6 @@ def _equal(one: Any, two: Any) -> bool:
 
 
 def _random_states() -> tuple[Any, ...]:
-    """Of the generators that code without one of its own draws from."""
+    """Return the states of the global random generators."""
     numpy_state = np.random.get_state(legacy=False)  # noqa: NPY002 (looked at, never drawn from)
     return random.getstate(), repr(numpy_state)

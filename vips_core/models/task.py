@@ -32,7 +32,7 @@ class Method:
     label
         What people call it.
     variant
-        Of the model.
+        Variant of the model that it trains.
     accountant
         The accountant it always uses; None where the request chooses.
     refused_options
@@ -110,12 +110,12 @@ class PaperSettings:
 
 @dataclass(frozen=True)
 class Chart:
-    """A table that shows something about fits; reports draw it.
+    """A table about one or more fits, which reports draw.
 
     Attributes
     ----------
     name
-        For files.
+        Start of its files' names.
     title, caption
         Above and below it.
     table
@@ -142,7 +142,7 @@ class Report:
 
 @dataclass(frozen=True)
 class PureTraining:
-    """How a method trains that answers once, outside the wall.
+    """How a method trains in one release outside the wall.
 
     Attributes
     ----------

@@ -20,7 +20,6 @@ from vips_core.models.lda.empirical_bayes import (
 )
 from vips_core.records.english import english_words, word_vectors
 
-GRID = np.geomspace(*CONSTANTS.grid)
 WORDS = 4_000
 NOISE = 60.0
 VOCABULARY = english_words()[:1_500]
@@ -197,12 +196,12 @@ def test_vectors_of_words_that_occur_together_are_alike():
 @pytest.mark.parametrize("noisy", [0.5, 4.0, 9.0])
 def test_shrinkage_is_the_posterior_mean(noisy, noise_std):
     # At grid points far from 0 the bumps' truncation at 0 does not matter.
-    grid, mixture = np.array([2.0, 3.0, 5.0]), np.array([0.5, 0.3, 0.2])
+    constants, mixture = replace(CONSTANTS, grid=(2.0, 5.0, 3)), np.array([0.5, 0.3, 0.2])
     arguments = (np.array([[noisy]]), np.array([[1.5]]), np.array([noise_std]), np.zeros(1, np.int64))
-    estimate, updated = shrink(
-        *arguments, MixturePrior(mixture[None, None], np.ones((1, 1))), grid, 1, CONSTANTS
+    estimate, updated = shrink(*arguments, MixturePrior(mixture[None, None], np.ones((1, 1))), 1, constants)
+    assert estimate[0, 0] == pytest.approx(
+        reference.shrunk(noisy, 1.5, noise_std, mixture, constants.bumps), rel=0.02
     )
-    assert estimate[0, 0] == pytest.approx(reference.shrunk(noisy, 1.5, noise_std, mixture, grid), rel=0.02)
     assert updated.mixture.sum() == pytest.approx(1)
     assert updated.class_shares == pytest.approx(1)
 
@@ -213,9 +212,9 @@ def test_shrinkage_learns_sparsity_and_keeps_exact_cells():
     groups, mean = np.zeros(500, np.int64), np.ones((20, 500))
     flat = MixturePrior(np.full((20, 1, 18), 1 / 18), np.ones((1, 1)))
     noisy = truth + rng.normal(size=truth.shape)
-    estimate, _ = shrink(noisy, mean, np.ones(500), groups, flat, GRID, 20, CONSTANTS)
+    estimate, _ = shrink(noisy, mean, np.ones(500), groups, flat, 20, CONSTANTS)
     assert ((estimate - truth) ** 2).mean() < 0.4 * ((noisy - truth) ** 2).mean()
-    exact, _ = shrink(truth, mean, np.zeros(500), groups, flat, GRID, 1, CONSTANTS)
+    exact, _ = shrink(truth, mean, np.zeros(500), groups, flat, 1, CONSTANTS)
     np.testing.assert_allclose(exact, truth, rtol=1e-5)
 
 
@@ -228,8 +227,8 @@ def test_any_number_of_columns_is_shrunk_alike(columns):
         rng.integers(8, size=columns),
         topic_prior(3, CONSTANTS),
     )
-    estimate, learned = shrink(noisy, mean, noise, groups, prior, GRID, 1, CONSTANTS)
-    truth, cells, classes = reference.shrunk_cells(noisy, mean, noise, groups, prior, GRID)
+    estimate, learned = shrink(noisy, mean, noise, groups, prior, 1, CONSTANTS)
+    truth, cells, classes = reference.shrunk_cells(noisy, mean, noise, groups, prior, CONSTANTS.bumps)
     np.testing.assert_allclose(estimate, truth, rtol=2e-5, atol=1e-9)
     cells += 1e-3
     classes += 1
@@ -240,7 +239,7 @@ def test_any_number_of_columns_is_shrunk_alike(columns):
 def test_a_prior_of_another_shape_is_refused():
     ones = np.ones((3, 40))
     with pytest.raises(ValueError, match=r"must have the shape \(3, 4, 18\), got \(2, 4, 18\)"):
-        shrink(ones, ones, ones, np.zeros(40, np.int64), topic_prior(2, CONSTANTS), GRID, 1, CONSTANTS)
+        shrink(ones, ones, ones, np.zeros(40, np.int64), topic_prior(2, CONSTANTS), 1, CONSTANTS)
 
 
 def test_shrinkage_tells_classes_of_columns_separated():
@@ -252,7 +251,7 @@ def test_shrinkage_tells_classes_of_columns_separated():
     alike = MixturePrior(start.mixture.mean(axis=1, keepdims=True), np.ones((2, 1)))
 
     def error(prior):
-        estimate, learned = shrink(noisy, mean, noise, groups, prior, GRID, 20, CONSTANTS)
+        estimate, learned = shrink(noisy, mean, noise, groups, prior, 20, CONSTANTS)
         return ((estimate - truth) ** 2).mean(), learned
 
     separated, learned = error(replace(start, class_shares=start.class_shares[:2]))
@@ -264,7 +263,5 @@ def test_shrinkage_tells_classes_of_columns_separated():
 def test_a_class_that_a_group_lacks_stays_lacking():
     rng = np.random.default_rng(0)
     noisy, groups = rng.gamma(1, 1, (1, 800)), np.arange(800) // 100
-    _, learned = shrink(
-        noisy, np.ones_like(noisy), np.ones(800), groups, word_prior(CONSTANTS), GRID, 3, CONSTANTS
-    )
+    _, learned = shrink(noisy, np.ones_like(noisy), np.ones(800), groups, word_prior(CONSTANTS), 3, CONSTANTS)
     assert (learned.class_shares == np.eye(8)).all()

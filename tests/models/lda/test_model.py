@@ -9,6 +9,7 @@ import pytest
 import vips_core as vips
 from tests.models.lda.documents import VOCABULARY, corpus_of, generated, random_counts
 from vips_core.models.base import Block
+from vips_core.models.lda.constants import CONSTANTS
 from vips_core.models.lda.model import (
     LDA,
     infer_topics,
@@ -17,7 +18,7 @@ from vips_core.models.lda.model import (
     topic_shares,
     topic_words,
 )
-from vips_core.models.lda.refined import jitter, split_topics
+from vips_core.models.lda.refined import jitter, measurement_of, split_topics
 from vips_core.models.lda.scores import match_topics, perplexity, unigram_perplexity
 from vips_core.records import Documents
 
@@ -257,12 +258,12 @@ def test_noisy_steps_measure_residuals_and_exact_ones_counts(documents):
     block = model.blocks(noisy.plan, 4)
     counts, residuals = (model.e_step(fit.params, corpus, block).sums["topics"] for fit in (exact, noisy))
     assert counts.min() >= 0
-    assert not model.algorithm.measurement(exact.params).expected.any()
+    assert not measurement_of(exact.params, CONSTANTS).expected.any()
     assert residuals.min() < 0
     # A document counts as much as its bound allows, and what is left of it is larger than it was.
     counted = model.e_step(replace(noisy.params, share_std=0.0), corpus, block).sums["topics"]
     counted_in_words, residuals_in_words = (
-        model.algorithm.measurement(params).to_word_counts(
+        measurement_of(params, CONSTANTS).to_word_counts(
             sums, 1.0, noisy.params.word_shares, noisy.params.corpus_words
         )
         for params, sums in ((replace(noisy.params, share_std=0.0), counted), (noisy.params, residuals))

@@ -9,7 +9,7 @@ from tests import reference
 from tests.models.lda.documents import ALPHA, TOPICS, WORDS, corpus_of, random_counts, random_lam
 from vips_core.models.lda.constants import CONSTANTS
 from vips_core.models.lda.empirical_bayes import Measurement
-from vips_core.models.lda.kernels import expected_rows, residual_sums
+from vips_core.models.lda.kernels import expected_rows, topic_word_sums
 from vips_core.models.lda.model import LDA
 from vips_core.privacy.blocks import Block
 from vips_core.privacy.noise import grid_step
@@ -20,7 +20,7 @@ GRID = 2.0**-30
 def residuals_of(corpus, lam, measurement, bound=1e9, grid=GRID, words=10**6, sweeps=12):
     model = LDA(len(lam), corpus.vocabulary, words, alpha=ALPHA, sweeps=sweeps, tolerance=0.0)
     rows, block = expected_rows(lam), Block(bound, shape=lam.shape, grid=grid)
-    return residual_sums(model, corpus, rows, *measurement.of_rows(rows), block)
+    return topic_word_sums(model, corpus, rows, block, residuals=measurement.of_rows(rows))
 
 
 def random_measurement(seed, shape=(TOPICS, WORDS)):

@@ -58,8 +58,7 @@ def test_a_shared_gram_matrix_is_the_special_case_of_equal_ones():
 
 def test_triangles_keep_norm_and_matrix():
     mu = np.random.default_rng(0).random((2, HIDDEN))
-    pairs = np.empty((2, HIDDEN * (HIDDEN + 1) // 2))
-    second_moments(mu, pairs)
+    pairs = second_moments(mu)
     full = mu[:, :, None] * mu[:, None, :] + np.array([np.diag(row * (1 - row)) for row in mu])
     np.testing.assert_allclose(from_triangles(pairs, HIDDEN), full)
     np.testing.assert_allclose(np.linalg.norm(pairs[0] * triangle_scale(HIDDEN)), np.linalg.norm(full[0]))
@@ -75,10 +74,9 @@ def test_the_lower_bound_never_falls_within_an_e_step():
     """From round to round: a round puts ⟨ξ⟩ at its optimum and then sweeps over z."""
     params, images = trained("paper", steps=2, prior="isotropic"), patterns().unpack(np.float64)
     mu = np.full((len(images), HIDDEN), 0.5)
-    pairs = np.empty((len(images), params.weight_pairs.shape[1]))
     bounds = [bound_of(params, images, mu)]
     for _ in range(5):
-        second_moments(mu, pairs)
+        pairs = second_moments(mu)
         both = params.weight_pairs * triangle_scale(HIDDEN) ** 2
         square = pairs @ both.T + 2 * params.pixel_bias * (mu @ params.weights.T) + params.bias_square
         xi = np.vectorize(reference.sbn_pg_mean)(square)
@@ -96,7 +94,7 @@ def test_the_lower_bound_never_falls_in_a_non_private_batch_run():
     vips.fit(model, data, plan_for(data, 10), seed=0, on_step=lambda progress: seen.append(progress.params))
     ends = []
     for before, after in zip(seen[:-1], seen[1:], strict=True):
-        mus = sbn_paper._posterior(before, images)[0]
+        mus = model.algorithm.latents(before, images)
         assert bound_of(after, images, mus) >= bound_of(before, images, mus) - 1e-9
         ends.append(bound_of(before, images, mus))
     assert ends[-1] > ends[0] + 10
@@ -105,7 +103,8 @@ def test_the_lower_bound_never_falls_in_a_non_private_batch_run():
 
 def test_the_e_step_of_the_paper_agrees_with_the_equations():
     params, images = trained("paper"), patterns(5, seed=3).unpack(np.float64)
-    mu, _, xi = sbn_paper._posterior(params, images)
+    mu = small("paper").algorithm.latents(params, images)
+    xi = sbn_paper._xi(params, second_moments(mu))
     seconds = from_triangles(params.weight_pairs, HIDDEN)
     for n, image in enumerate(images):
         expected = np.full(HIDDEN, 0.5)

@@ -84,7 +84,8 @@ def test_simulated_statistics_are_those_of_drawn_gaussian_images():
     root, mean = 0.3 * rng.standard_normal((PIXELS, PIXELS)), rng.random(PIXELS)
     images = mean + rng.standard_normal((100_000, PIXELS)) @ root.T
     mu = np.full((len(images), HIDDEN), 0.5)
-    field = refined._field(params, images)
+    shifted = images - 0.5 - refined.CURVATURE * params.pixel_bias
+    field = shifted @ params.weights + params.hidden_logit
     settle_shared(field, 0.25 * params.weights.T @ params.weights, mu, CONSTANTS.sweeps, CONSTANTS.tolerance)
     units, cross, second = refined._simulated(
         params, mean, root @ root.T, refined._draws(100_000, HIDDEN), CONSTANTS

@@ -7,6 +7,10 @@ docstrings, package descriptions and generated ones), unless derived as stated. 
 
 from dataclasses import dataclass
 
+import numpy as np
+
+from vips_core.kernels import Array
+
 
 @dataclass(frozen=True)
 class Constants:
@@ -54,6 +58,11 @@ class Constants:
     grid: tuple[float, float, int] = (0.02, 50, 18)  # first, last and number of bumps: count / expected
     bump_cells: float = 1e-3  # cells that each bump has beforehand, so that none is lost for good
     class_columns: float = 1.0  # words that each class has beforehand, likewise
+
+    @property
+    def bumps(self) -> Array:
+        """Centres of the bumps: a geometric grid."""
+        return np.geomspace(*self.grid)
 
 
 CONSTANTS = Constants()

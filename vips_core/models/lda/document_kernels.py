@@ -16,18 +16,7 @@ import numba as nb
 import numpy as np
 
 from vips_core.kernels import Array
-from vips_core.kernels.simd import (
-    SUMS,
-    WIDTH,
-    add_whole,
-    fma,
-    lane_sum,
-    load,
-    multiply,
-    splat,
-    store,
-    zeros,
-)
+from vips_core.kernels.simd import SUMS, WIDTH, add_whole, fma, lane_sum, load, multiply, splat, store
 from vips_core.models.lda.sweep_kernels import (
     FAST,
     ONE,
@@ -45,10 +34,11 @@ from vips_core.models.lda.sweep_kernels import (
     spread,
 )
 
-TOGETHER = 512  # documents whose statistics are added word by word, so that sums are touched rarely
-ROUNDING = 2.0**-23  # of float32: a topic's part in the error of a sum over topics is below half of it
-UNDERFLOW = 1e-15  # more than squares that float32 takes for 0 can hide of a norm
-LARGEST = 1e38  # below which float32 holds all numbers
+ANY_LENGTH = 2**62  # words: no document is longer
+GROUP = 512  # documents that a thread takes at a time and adds word by word, so that sums are touched rarely
+ROUNDING = 2.0**-23  # float32's relative step: each topic adds less than half of it to the error of a sum
+UNDERFLOW = 1e-15  # norm; exceeds what is lost where squares underflow to 0 in float32
+LARGEST = 1e38  # numbers below it fit float32
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -64,6 +54,8 @@ class Limits(NamedTuple):
     """How much a document adds: it is scaled or resampled to `length` words, then clipped to `bound`."""
 
     length: int
+    resampled: bool
+    seed: int
     bound: float
     grid: float
 
@@ -77,8 +69,8 @@ def mix(x: np.uint64) -> np.uint64:
 
 
 @nb.njit(nogil=True, cache=True, error_model="numpy")
-def resample(words: Int32, counts: Int32, draws: int, seed: int, count: Float32) -> None:
-    """Fill `count` with `draws` words drawn with replacement from one document that is not empty.
+def read_resampled(words: Int32, counts: Int32, draws: int, seed: int, word: Int32, count: Float32) -> int:
+    """Write `draws` words drawn with replacement from a document that is not empty; return how many differ.
 
     The draws are a hash of the document's own words and a public seed, so that they depend on no other
     document and stay the same in every batch.
@@ -111,15 +103,12 @@ def resample(words: Int32, counts: Int32, draws: int, seed: int, count: Float32)
         while ends[u] <= token:
             u += 1
         count[u] += 1
-
-
-@nb.njit(nogil=True, cache=True, inline="always")
-def room_for(indptr: Int64) -> int:
-    """Entries of the longest document, padded to 32s: with 16s sweeps took 20 % longer where measured."""
-    longest = 0
-    for d in range(indptr.size - 1):
-        longest = max(longest, indptr[d + 1] - indptr[d])
-    return (longest + 31) // 32 * 32
+    used = 0
+    for u in range(differ):
+        if count[u] > 0:
+            word[used], count[used] = words[u], count[u]
+            used += 1
+    return used
 
 
 @nb.njit(nogil=True, cache=True)
@@ -136,7 +125,8 @@ def aligned(size: int) -> Float32:
 @nb.njit(nogil=True, cache=True)
 def workspace(indptr: Int64, width: int) -> Workspace:
     """Return room for any of these documents."""
-    room, topics = room_for(indptr), width + -width % SUMS
+    longest, topics = np.diff(indptr).max(), width + -width % SUMS
+    room = (longest + 31) // 32 * 32  # with 16s, sweeps took 20 % longer where measured
     return Workspace(
         word=np.zeros(room, np.int32),
         counts=aligned(room),
@@ -146,100 +136,69 @@ def workspace(indptr: Int64, width: int) -> Workspace:
         total=aligned(topics * SUMS),
         topic=np.zeros(topics, np.int64),
         start=np.zeros(SUMS, np.int64),
-        small=aligned(SUMS),
         found=aligned(room),
-        square=aligned(room),
     )
 
 
-@nb.njit(nogil=True, cache=True, error_model="numpy")
-def read_scaled(words: Int32, counts: Int32, length: int, word: Int32, count: Float32) -> int:
-    """Write a document's words and counts, scaled down to `length` words; return how many differ."""
-    factor = np.float32(min(1.0, length / counts.sum()))
-    for u in range(words.size):
-        word[u], count[u] = words[u], factor * counts[u]
-    return words.size
-
-
-@nb.njit(nogil=True, cache=True, error_model="numpy")
-def read_resampled(words: Int32, counts: Int32, length: int, seed: int, word: Int32, count: Float32) -> int:
-    """Write the words and counts of `length` draws from a document; return how many differ."""
-    resample(words, counts, length, seed, count)
-    used = 0
-    for u in range(words.size):
-        if count[u] > 0:
-            count[used] = count[u]
-            word[used] = words[u]
-            used += 1
+@nb.njit(nogil=True, cache=True, error_model="numpy", inline="always")
+def read(documents: Counts, d: int, limits: Limits, work: Workspace) -> int:
+    """Write a document's words and counts, scaled down or resampled; return how many words differ."""
+    word, count, own = work.word, work.counts, slice(documents.indptr[d], documents.indptr[d + 1])
+    words, counts = documents.indices[own], documents.counts[own]
+    used = words.size
+    if used > 0 and limits.resampled:
+        used = read_resampled(words, counts, limits.length, limits.seed, word, count)
+    elif used > 0:
+        factor = np.float32(min(1.0, limits.length / counts.sum()))
+        for u in range(used):
+            word[u], count[u] = words[u], factor * counts[u]
     return used
 
 
 @nb.njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def add_documents(
-    documents: Counts,
-    topics: Topics,
-    inference: Inference,
-    limits: Limits,
-    resampled: bool,
-    seed: int,
-    sums: Array,
+    documents: Counts, topics: Topics, inference: Inference, limits: Limits, sums: Array
 ) -> None:
     """Add each document's clipped statistics to `sums`, words × padded topics, in grid steps.
 
     Every cell of a document is cut to a whole number of steps, so that sums are exact in any order.
     """
-    indptr, indices, counts = documents
-    number, width, grid = indptr.size - 1, topics.rows.shape[1], limits.grid
-    work = workspace(indptr, width)
-    word, count, found, square = work.word, work.counts, work.found, work.square
+    indptr, width, grid = documents.indptr, topics.rows.shape[1], limits.grid
+    number, work = indptr.size - 1, workspace(indptr, width)
+    word, count, found = work.word, work.counts, work.found
     value = aligned(count.size)
-    most = 0
-    for first in range(0, number, TOGETHER):
-        most = max(most, indptr[min(first + TOGETHER, number)] - indptr[first])
-    thetas = aligned(TOGETHER * width).reshape(TOGETHER, width)
-    words, entries, bits = np.empty(most, np.int32), np.empty(most, np.int64), value.view(np.uint32)
-    for first in range(0, number, TOGETHER):
-        size = 0
-        for d in range(first, min(first + TOGETHER, number)):
-            begin, end = indptr[d], indptr[d + 1]
-            if begin == end:
-                continue
-            if resampled:
-                used = read_resampled(indices[begin:end], counts[begin:end], limits.length, seed, word, count)
-            else:
-                used = read_scaled(indices[begin:end], counts[begin:end], limits.length, word, count)
-            padded = gather(topics, used, work)
-            active = infer(topics, inference, padded, work)
-            all_normalisers(padded, width, active, work)
-            most_square, whole = 0.0, 0.0
+    thetas, bits = aligned(number * width).reshape(number, width), value.view(np.uint32)
+    room, size = indptr[number] - indptr[0], 0
+    words, entries = np.empty(room, np.int32), np.empty(room, np.int64)
+    for d in range(number):
+        used = read(documents, d, limits, work)
+        if used == 0:
+            continue
+        padded = gather(topics, used, work)
+        active = infer(topics, inference, padded, work)
+        all_normalisers(padded, width, active, work)
+        most_square, whole = 0.0, 0.0
+        for u in range(used):
+            most_square += count[u] * count[u]
+            value[u] = count[u] / found[u]
+            whole += value[u]
+        scale = 1.0  # clip: scale the document's matrix to the bound in L2 norm
+        # The norm is largest where each word has one topic; if even that fits the bound, none is computed.
+        if most_square * (1 + topics.number * ROUNDING) > limits.bound * limits.bound:
+            all_squares(padded, width, active, work)
+            norm_square = 0.0
             for u in range(used):
-                most_square += count[u] * count[u]
-                value[u] = count[u] / found[u]
-                whole += value[u]
-            scale = 1.0  # clip: scale the document's matrix to the bound in L2 norm
-            # If it is within the bound even where each word has one topic, it is not computed.
-            if most_square * (1 + topics.number * ROUNDING) > limits.bound * limits.bound:
-                all_squares(padded, width, active, work)
-                norm_square = 0.0
-                for u in range(used):
-                    norm_square += float(count[u]) ** 2 * square[u]
-                norm_square *= 1 + topics.number * ROUNDING
-                scale = min(1.0, limits.bound / math.sqrt(norm_square))
-            if not (whole + 1) * (scale / grid) < LARGEST:
-                continue  # beyond float32, or NaN: such a document would take the cells of all others with it
-            spread(work.theta, work.topic, active, np.float32(scale / grid), ZERO, thetas[d - first])
-            for u in range(used):
-                words[size + u] = word[u]
-                entries[size + u] = np.int64(d - first) << 32 | np.int64(bits[u])
-            size += used
-        add_by_word(words[:size], entries, thetas, topics.rows, sums)
-
-
-@nb.njit(nogil=True, cache=True, inline="always")
-def low_bits(entry: int) -> np.float32:
-    """Return the float32 that is in the last 32 bits."""
-    value: np.float32 = np.int32(entry).view(np.float32)
-    return value
+                norm_square += float(count[u]) ** 2 * found[u]
+            norm_square *= 1 + topics.number * ROUNDING
+            scale = min(1.0, limits.bound / math.sqrt(norm_square))
+        if not (whole + 1) * (scale / grid) < LARGEST:
+            continue  # beyond float32, or NaN: such a document would spoil the sums of all others
+        spread(work.theta, work.topic, active, np.float32(scale / grid), ZERO, thetas[d])
+        for u in range(used):
+            words[size + u] = word[u]
+            entries[size + u] = np.int64(d) << 32 | np.int64(bits[u])
+        size += used
+    add_by_word(words[:size], entries, thetas, topics.rows, sums)
 
 
 @nb.njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
@@ -260,16 +219,17 @@ def add_by_word(words: Int32, entries: Int64, thetas: Float32, rows: Float32, su
         by_word[at] = entries[e]
         stop[words[e]] = at + 1
     flat, flat_rows, flat_sums = thetas.reshape(-1), rows.reshape(-1), sums.reshape(-1)
-    begin, zero = 0, zeros(8)
+    begin = 0
     for v in range(vocabulary):
         end = stop[v]
         if begin == end:
             continue
         for e in range(begin, end):
-            value, at = splat(zero, low_bits(by_word[e])), (by_word[e] >> 32) * width
+            value = splat(WIDTH, np.int32(by_word[e]).view(np.float32))  # from the low bits
+            at = (by_word[e] >> 32) * width
             for k in range(0, width, WIDTH):
                 part = multiply(
-                    multiply(value, load(zero, flat, at + k)), load(zero, flat_rows, v * width + k)
+                    multiply(value, load(WIDTH, flat, at + k)), load(WIDTH, flat_rows, v * width + k)
                 )
                 add_whole(flat_sums, v * width + k, part)
         begin = end
@@ -279,10 +239,10 @@ def add_by_word(words: Int32, entries: Int64, thetas: Float32, rows: Float32, su
 def add_residuals(
     documents: Counts,
     topics: Topics,
-    weighted: Float32,
-    expected: Float32,
     inference: Inference,
     limits: Limits,
+    weighted: Float32,
+    expected: Float32,
     sums: Array,
 ) -> None:
     """Add each document's clipped residuals to `sums`, words × padded topics, in grid steps.
@@ -290,29 +250,29 @@ def add_residuals(
     The norm is that of the very cells that are added, which are then cut to whole steps towards 0: whatever
     was expected, no document adds more than its bound.
     """
-    indptr, indices, counts = documents
     width, grid = topics.rows.shape[1], limits.grid
-    work = workspace(indptr, width)
+    work = workspace(documents.indptr, width)
     word, count, found = work.word, work.counts, work.found
-    cells, thetas, zero = aligned(count.size * width), aligned(width), zeros(8)
+    cells, thetas = aligned(count.size * width), aligned(width)
     flat_weighted, flat_expected, flat_sums = weighted.reshape(-1), expected.reshape(-1), sums.reshape(-1)
-    for d in range(indptr.size - 1):
-        begin, end = indptr[d], indptr[d + 1]
-        if begin == end:
+    for d in range(documents.indptr.size - 1):
+        used = read(documents, d, limits, work)
+        if used == 0:
             continue
-        used = read_scaled(indices[begin:end], counts[begin:end], limits.length, word, count)
         padded = gather(topics, used, work)
         active = infer(topics, inference, padded, work)
         all_normalisers(padded, width, active, work)
         spread(work.theta, work.topic, active, ONE, ZERO, thetas)
         norm_square = 0.0
         for u in range(used):
-            at, square = word[u] * width, zero
-            value, own = splat(zero, count[u] / found[u]), splat(zero, -count[u])
+            at, square = word[u] * width, splat(WIDTH, ZERO)
+            value, own = splat(WIDTH, count[u] / found[u]), splat(WIDTH, -count[u])
             for k in range(0, width, WIDTH):
-                part = multiply(value, load(zero, thetas, k))
+                part = multiply(value, load(WIDTH, thetas, k))
                 cell = fma(
-                    own, load(zero, flat_expected, at + k), multiply(part, load(zero, flat_weighted, at + k))
+                    own,
+                    load(WIDTH, flat_expected, at + k),
+                    multiply(part, load(WIDTH, flat_weighted, at + k)),
                 )
                 store(cells, u * width + k, cell)
                 square = fma(cell, cell, square)
@@ -320,39 +280,19 @@ def add_residuals(
         norm = math.sqrt(norm_square * (1 + topics.number * ROUNDING)) + UNDERFLOW
         scale = min(1.0, limits.bound / norm)
         if not (norm + 1) * (scale / grid) < LARGEST:
-            continue  # beyond float32, or NaN: such a document would take the cells of all others with it
-        in_steps = splat(zero, np.float32(scale / grid))
+            continue  # beyond float32, or NaN: such a document would spoil the sums of all others
+        in_steps = splat(WIDTH, np.float32(scale / grid))
         for u in range(used):
             at = word[u] * width
             for k in range(0, width, WIDTH):
-                add_whole(flat_sums, at + k, multiply(in_steps, load(zero, cells, u * width + k)))
-
-
-@nb.njit(nogil=True, cache=True, error_model="numpy")
-def add_counts(documents: Counts, limits: Limits, sums: Array) -> None:
-    """Add each document's scaled and clipped word counts to `sums`, cut to whole steps of the grid."""
-    indptr, indices, counts = documents
-    for d in range(indptr.size - 1):
-        size, square = 0.0, 0.0
-        for i in range(indptr[d], indptr[d + 1]):
-            size += counts[i]
-            square += float(counts[i]) ** 2
-        if size > 0:
-            factor = min(1.0, limits.length / size)
-            factor *= min(1.0, limits.bound / (factor * math.sqrt(square))) / limits.grid
-            for i in range(indptr[d], indptr[d + 1]):
-                sums[indices[i]] += np.trunc(factor * counts[i])
+                add_whole(flat_sums, at + k, multiply(in_steps, load(WIDTH, cells, u * width + k)))
 
 
 @nb.njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def infer_documents(documents: Counts, topics: Topics, inference: Inference, gammas: Float32) -> None:
     """Write γ of each document, with its words as they are, to a row of `gammas`."""
-    indptr, indices, counts = documents
-    work = workspace(indptr, topics.rows.shape[1])
-    for d in range(indptr.size - 1):
-        used = indptr[d + 1] - indptr[d]
-        for u in range(used):
-            work.word[u] = indices[indptr[d] + u]
-            work.counts[u] = counts[indptr[d] + u]
+    work, whole = workspace(documents.indptr, topics.rows.shape[1]), Limits(ANY_LENGTH, False, 0, 1.0, 1.0)
+    for d in range(documents.indptr.size - 1):
+        used = read(documents, d, whole, work)
         active = infer(topics, inference, gather(topics, used, work), work) if used > 0 else 0
         spread(work.gain, work.topic, active, ONE, np.float32(inference.alpha), gammas[d])

@@ -41,7 +41,8 @@ import numpy.typing as npt
 from vips_core.kernels import Array
 from vips_core.kernels.pool import map_chunks
 from vips_core.models.lda.constants import Constants
-from vips_core.models.lda.shrink_kernels import LANES, Float32, shrink_columns
+from vips_core.models.lda.shrink_kernels import LANES, shrink_columns
+from vips_core.models.lda.sweep_kernels import Float32
 from vips_core.records.english import english_words, word_vectors
 
 INTERCEPT_PRECISION = 1e-6  # prior precision of an intercept, which is free: only keeps the system regular
@@ -69,21 +70,20 @@ def word_shares(
     """
     words = len(counts)
     level = max(float(counts.sum()), noise * math.sqrt(words), TINY_COUNT) / words
-    grid = np.geomspace(*constants.grid)
     expected = np.full(words, level)
     estimate = counts
     if noise > 0:
         features = _word_features(vocabulary, constants)
         cells = counts[None] / level, np.full((1, words), noise / level)
-        prior = SemanticPrior.flat(1, features).fit(*cells, features, constants.word_slope_steps, constants)
-        (ratios,) = prior.ratios(features, constants)
+        semantic = SemanticPrior.flat(1, features).fit(
+            *cells, features, constants.word_slope_steps, constants
+        )
+        (ratios,) = semantic.ratios(features, constants)
         expected = level * ratios / ratios.mean()
         known = counts[None], expected[None], np.full(words, noise)
-        groups = frequency_groups(expected, constants)
-        ((estimate,), _) = shrink(
-            *known, groups, word_prior(constants), grid, constants.word_em_steps, constants
-        )
-    positive = np.maximum(estimate, grid[0] * np.minimum(expected, level))
+        groups, prior = frequency_groups(expected, constants), word_prior(constants)
+        ((estimate,), _) = shrink(*known, groups, prior, constants.word_em_steps, constants)
+    positive = np.maximum(estimate, constants.grid[0] * np.minimum(expected, level))
     return positive / positive.sum(), noise / (level * words)
 
 
@@ -202,27 +202,34 @@ class SemanticPrior:
         constants
             The model's constants.
         """
-        prior = self
+        prior, (topics, length) = self, self.slopes.shape
+        low, high = constants.cell_variance
         for _ in range(steps):
-            prior = prior._after_step(cells, noise, features, constants)
+            newton = functools.partial(prior._newton, cells, noise, features, constants)
+            slopes, squares, excess, scale = zip(*map_chunks(newton, topics, 1), strict=True)
+            slope_variance = sum(squares) / (topics * (length - 1)) if length > 1 else prior.slope_variance
+            cell_variance = min(max(sum(excess) / sum(scale), low), high)
+            prior = SemanticPrior(np.stack(slopes), slope_variance, cell_variance)
         return prior
 
-    def _after_step(
-        self, cells: Array, noise: Array, features: Array, constants: Constants
-    ) -> "SemanticPrior":
-        topics, length = self.slopes.shape
-        precision = np.full(length, 1 / self.slope_variance)
+    def _newton(
+        self, all_cells: Array, all_noise: Array, features: Array, constants: Constants, topic: int, _: int
+    ) -> tuple[Array, float, float, float]:
+        """Return one topic's slopes after a step, their expected squares, and two sums that give ω²."""
+        cells, noise = all_cells[topic], all_noise[topic]
+        slopes, precision = self.slopes[topic], np.full(features.shape[1], 1 / self.slope_variance)
         precision[0] = INTERCEPT_PRECISION
-
-        def newton(topic: int, _: int) -> tuple[Array, float, float, float]:
-            of_topic = self.slopes[topic], cells[topic], noise[topic]
-            return _newton(*of_topic, features, precision, self.cell_variance, constants)
-
-        slopes, squares, excess, scale = zip(*map_chunks(newton, topics, 1), strict=True)
-        slope_variance = sum(squares) / (topics * (length - 1)) if length > 1 else self.slope_variance
-        low, high = constants.cell_variance
-        cell_variance = min(max(sum(excess) / sum(scale), low), high)
-        return SemanticPrior(np.stack(slopes), slope_variance, cell_variance)
+        ratios, variance = _ratios(slopes, features, constants), noise * noise
+        weights = 1 / (variance + self.cell_variance * ratios * ratios)
+        curvature = features.T @ (features * (weights * ratios * ratios)[:, None]) + np.diag(precision)
+        covariance = np.linalg.inv(curvature)
+        step = covariance @ (features.T @ (weights * ratios * (cells - ratios)) - precision * slopes)
+        slopes = slopes + step / max(1.0, float(np.abs(features @ step).max()) / constants.longest_step)
+        squares = float(slopes[1:] @ slopes[1:] + np.trace(covariance[1:, 1:]))
+        # ω² by moments, from the cells that stand out of the noise.
+        clear = (ratios / (variance + ratios * ratios)) ** 2
+        excess = float(clear @ ((cells - ratios) ** 2 - variance))
+        return slopes, squares, excess, float(clear @ (ratios * ratios))
 
 
 @functools.lru_cache(maxsize=4)
@@ -236,29 +243,6 @@ def semantic_features(vocabulary: tuple[str, ...]) -> Array:
     )
     features.flags.writeable = False
     return features
-
-
-def _newton(
-    slopes: Array,
-    cells: Array,
-    noise: Array,
-    features: Array,
-    precision: Array,
-    cell_variance: float,
-    constants: Constants,
-) -> tuple[Array, float, float, float]:
-    """Return one topic's slopes after a step, their expected squares, and two sums that give ω²."""
-    ratios, variance = _ratios(slopes, features, constants), noise * noise
-    weights = 1 / (variance + cell_variance * ratios * ratios)
-    curvature = features.T @ (features * (weights * ratios * ratios)[:, None]) + np.diag(precision)
-    covariance = np.linalg.inv(curvature)
-    step = covariance @ (features.T @ (weights * ratios * (cells - ratios)) - precision * slopes)
-    slopes = slopes + step / max(1.0, float(np.abs(features @ step).max()) / constants.longest_step)
-    squares = float(slopes[1:] @ slopes[1:] + np.trace(covariance[1:, 1:]))
-    # ω² by moments, from the cells that stand out of the noise.
-    clear = (ratios / (variance + ratios * ratios)) ** 2
-    excess = float(clear @ ((cells - ratios) ** 2 - variance))
-    return slopes, squares, excess, float(clear @ (ratios * ratios))
 
 
 def _ratios(slopes: Array, features: Array, constants: Constants) -> Array:
@@ -288,14 +272,13 @@ def word_prior(constants: Constants) -> MixturePrior:
     An exponential distribution assumes nothing but an average of 1, so words that are all noise go to what is
     expected of them.
     """
-    exponential = _gamma(np.geomspace(*constants.grid), 1.0)
+    exponential = _gamma(constants.bumps, 1.0)
     return MixturePrior(np.tile(exponential, (1, constants.groups, 1)), np.eye(constants.groups))
 
 
 def topic_prior(topics: int, constants: Constants) -> MixturePrior:
     """Return the prior that EM starts from: gamma classes, from words of few topics to words of all alike."""
-    grid = np.geomspace(*constants.grid)
-    classes = [_gamma(grid, shape) for shape in constants.class_shapes]
+    classes = [_gamma(constants.bumps, shape) for shape in constants.class_shapes]
     shares = np.full((constants.groups, len(classes)), 1 / len(classes))
     return MixturePrior(np.tile(classes, (topics, 1, 1)), shares)
 
@@ -312,13 +295,13 @@ def shrink(
     noise_std: Array,
     groups: npt.NDArray[np.int64],
     prior: MixturePrior,
-    grid: Array,
     steps: int,
     constants: Constants,
 ) -> tuple[Array, MixturePrior]:
     """Return the cells' posterior means, rows × columns, and the prior after some steps of EM.
 
-    A cell is noisy = mean·x + noise with x ≥ 0 under the mixture prior. The estimate is in single precision.
+    A cell is noisy = mean·x + noise with x ≥ 0 under the mixture prior; a bump's width is half the gap below
+    its centre. The estimate is in single precision.
 
     Parameters
     ----------
@@ -330,14 +313,12 @@ def shrink(
         Each column's group; its columns share how common each class is.
     prior
         The prior to start from. A class that a group lacks stays lacking.
-    grid
-        Positive centres of the bumps of x, increasing; a bump's width is half the gap below it.
     steps
         Steps of EM, at least 1.
     constants
         The model's constants.
     """
-    rows, columns = noisy.shape
+    (rows, columns), grid = noisy.shape, constants.bumps
     prior_shape = rows, prior.class_shares.shape[1], len(grid)
     if prior.mixture.shape != prior_shape:  # the kernel relies on it
         raise ValueError(f"the prior's mixtures must have the shape {prior_shape}, got {prior.mixture.shape}")

@@ -5,8 +5,9 @@ documents, number of threads and split into shards. `document_kernels` treats on
 other, `sweep_kernels` iterates over one.
 """
 
+import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -16,11 +17,12 @@ from vips_core.kernels import Array
 from vips_core.kernels.pool import map_chunks, thread_count
 from vips_core.kernels.simd import WIDTH
 from vips_core.models.lda.document_kernels import (
+    GROUP,
     Counts,
     Limits,
-    add_counts,
     add_documents,
     add_residuals,
+    aligned,
     infer_documents,
 )
 from vips_core.models.lda.sweep_kernels import Float32, Inference, Topics, row_sums
@@ -30,19 +32,8 @@ from vips_core.records import Documents
 if TYPE_CHECKING:
     from vips_core.models.lda.model import LDA
 
-LINE = 64  # bytes in a cache line
-GROUP = 512  # documents that a thread takes at a time
 LOG_FLOOR = -60.0
 SLACK = 1 - 1e-5  # float32 rounding of a norm must not lift a record above its bound
-
-
-def cache_lines(shape: tuple[int, ...], dtype: Any) -> npt.NDArray[Any]:
-    """Return zeros that start a cache line, so that what a kernel loads at a time does not cross one."""
-    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
-    room = np.zeros(size + LINE, np.uint8)
-    start = -room.ctypes.data % LINE
-    lines: npt.NDArray[Any] = room[start : start + size].view(dtype).reshape(shape)
-    return lines
 
 
 def expected_rows(lam: npt.NDArray[np.floating]) -> Float32:
@@ -51,43 +42,37 @@ def expected_rows(lam: npt.NDArray[np.floating]) -> Float32:
     logs = np.asarray(digamma(lam))
     logs -= digamma(lam.sum(axis=1, keepdims=True))
     logs -= logs.max(axis=0)
-    rows = cache_lines((words, -(-topics // WIDTH) * WIDTH), np.float32)
+    padded = -(-topics // WIDTH) * WIDTH
+    rows = aligned(words * padded).reshape(words, padded)
     rows[:, :topics] = np.exp(np.maximum(logs, LOG_FLOOR, out=logs), out=logs).T
     return rows
 
 
 def topic_word_sums(
-    model: "LDA", corpus: Documents, rows: Float32, block: Block, *, resampled: bool
+    model: "LDA",
+    corpus: Documents,
+    rows: Float32,
+    block: Block,
+    *,
+    resampled: bool = False,
+    residuals: tuple[Float32, Float32] | None = None,
 ) -> Array:
     """Return Σ over documents of n_v φ_vk (topics × words), each in the block's bound and on its grid.
 
-    `resampled` draws exactly the model's number of words with replacement from each document; otherwise
-    longer documents are scaled down to it and shorter ones stay as they are. An empty document adds nothing.
+    Longer documents are scaled down to the model's number of words and shorter ones stay as they are;
+    `resampled` draws exactly that many words with replacement from each. An empty document adds nothing.
+    With `residuals`, w_kv exp<ln β> and w_kv e_kv in the shape of `rows`, what is added up is w_kv n_v
+    (φ_vk - e_kv).
     """
     topics = Topics(rows, row_sums(rows), block.shape[0])
-    limits = _limits(model.words_per_document, block)
+    inference = Inference(model.alpha, model.sweeps, model.tolerance)
+    limits = Limits(model.words_per_document, resampled, model.seed, block.bound * SLACK, block.grid)
 
     def add(documents: Counts, sums: Array) -> None:
-        how = _inference(model), limits, resampled, model.seed
-        add_documents(documents, topics, *how, sums)
-
-    steps = _added(add, corpus, rows.shape)[:, : topics.number].T
-    return np.multiply(steps, block.grid, order="C")
-
-
-def residual_sums(
-    model: "LDA", corpus: Documents, rows: Float32, weighted: Float32, expected: Float32, block: Block
-) -> Array:
-    """Return Σ over documents of w_kv n_v (φ_vk - e_kv) (topics × words), each in the bound, on the grid.
-
-    `weighted` is w_kv exp<ln β> and `expected` w_kv e_kv, in the shape of `rows`. Longer documents are scaled
-    down to the model's number of words.
-    """
-    topics = Topics(rows, row_sums(rows), block.shape[0])
-    limits = _limits(model.words_per_document, block)
-
-    def add(documents: Counts, sums: Array) -> None:
-        add_residuals(documents, topics, weighted, expected, _inference(model), limits, sums)
+        if residuals is None:
+            add_documents(documents, topics, inference, limits, sums)
+        else:
+            add_residuals(documents, topics, inference, limits, *residuals, sums)
 
     steps = _added(add, corpus, rows.shape)[:, : topics.number].T
     return np.multiply(steps, block.grid, order="C")
@@ -97,7 +82,14 @@ def word_sums(corpus: Documents, *, words: int, block: Block) -> Array:
     """Return Σ over documents of counts, of at most `words` words and within the block's bound each."""
 
     def add(documents: Counts, sums: Array) -> None:
-        add_counts(documents, _limits(words, block), sums)
+        indptr, indices, counts = documents
+        entries = slice(indptr[0], indptr[-1])
+        own, lengths = counts[entries].astype(np.float64), np.diff(indptr)
+        document = np.repeat(np.arange(len(lengths)), lengths)
+        factor = np.minimum(1, words / np.maximum(np.bincount(document, own, len(lengths)), 1))
+        norm = factor * np.sqrt(np.maximum(np.bincount(document, own**2, len(lengths)), 1))
+        factor *= np.minimum(1, block.bound * SLACK / norm) / block.grid
+        sums += np.bincount(indices[entries], np.trunc(factor[document] * own), len(sums))
 
     return _added(add, corpus, (len(corpus.vocabulary),)) * block.grid
 
@@ -120,20 +112,12 @@ def _counts(corpus: Documents, start: int, stop: int) -> Counts:
     return Counts(corpus.indptr[start : stop + 1], corpus.indices, corpus.counts)
 
 
-def _inference(model: "LDA") -> Inference:
-    return Inference(model.alpha, model.sweeps, model.tolerance)
-
-
-def _limits(words: int, block: Block) -> Limits:
-    return Limits(words, block.bound * SLACK, block.grid)
-
-
 def _added(add: Callable[[Counts, Array], None], corpus: Documents, shape: tuple[int, ...]) -> Array:
     """Add up all documents in threads, each with its own sums, which are exact in any order."""
     starts = iter(range(0, len(corpus), GROUP))  # shared: a free thread takes the next group
 
     def thread_sums(*_: int) -> Array:
-        sums = cache_lines(shape, np.float64)
+        sums = aligned(2 * math.prod(shape)).view(np.float64).reshape(shape)
         for start in starts:
             add(_counts(corpus, start, min(start + GROUP, len(corpus))), sums)
         return sums

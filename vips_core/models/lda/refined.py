@@ -44,7 +44,7 @@ from vips_core.models.lda.empirical_bayes import (
     topic_prior,
     word_shares,
 )
-from vips_core.models.lda.kernels import expected_rows, residual_sums, topic_word_sums, word_sums
+from vips_core.models.lda.kernels import expected_rows, topic_word_sums, word_sums
 from vips_core.models.lda.sweep_kernels import Float32
 from vips_core.privacy.plan import PrivacyPlan
 from vips_core.records import Documents
@@ -119,14 +119,10 @@ class Refined:
         constants, model = self.constants, self.model
         signal = plan.signal_to_noise * plan.records * math.sqrt(model.words_per_document)
         most = constants.cell_noise * signal / len(model.vocabulary)
-        topics = model.topics
-        if most < topics:
-            topics = min(topics, max(2, round(most)))
+        topics = model.topics if most >= model.topics else max(2, round(most))
         first = step < constants.words_first + constants.forming_steps
-        splits = (
-            plan.steps >= constants.fewest_steps and signal < math.inf and topics >= constants.fewest_split
-        )
-        return -(-topics // 2) if first and splits else topics
+        many = plan.steps >= constants.fewest_steps and topics >= constants.fewest_split
+        return -(-topics // 2) if first and many and signal < math.inf else topics
 
     def sums(self, params: RefinedParams, batch: Documents, blocks: Mapping[str, Block]) -> dict[str, Array]:
         """Return the counts of words, or the counts or residuals of topics and words."""
@@ -135,14 +131,9 @@ class Refined:
         block, measured = blocks["topics"], len(params.average)
         if block.shape[0] != measured:  # kernels rely on it, and the steps of one run may differ
             raise ValueError(f"the step measures {block.shape[0]} topics, the parameters {measured}")
-        if self.measurement(params).expected.any():
-            rows = _measured_rows(params, self.constants)
-            return {"topics": residual_sums(self.model, batch, params.rows, *rows, block)}
-        return {"topics": topic_word_sums(self.model, batch, params.rows, block, resampled=False)}
-
-    def measurement(self, params: RefinedParams) -> Measurement:
-        """Return what the next step measures of topics: with noise, the residuals of what is expected."""
-        return _measurement(params, self.constants)
+        expects = measurement_of(params, self.constants).expected.any()
+        residuals = _measured_rows(params, self.constants) if expects else None
+        return {"topics": topic_word_sums(self.model, batch, params.rows, block, residuals=residuals)}
 
     def update(self, params: RefinedParams, released: Released, step: int) -> RefinedParams:
         """Return the parameters after a release of word counts, or of topic–word sums."""
@@ -165,7 +156,7 @@ class Refined:
     ) -> RefinedParams:
         """Estimate topics from the average of all sums so far."""
         constants, topics = self.constants, len(total)
-        measurement = self.measurement(params)
+        measurement = measurement_of(params, self.constants)
         counts, noise, scale = measurement.to_word_counts(total, std, params.word_shares, params.corpus_words)
         noise_ratio = _noise_ratio(noise, sampling_rate, params.corpus_words)
         rate = (params.topic_steps + 1) ** (-noise_ratio / (noise_ratio + constants.usual_noise))
@@ -204,9 +195,8 @@ class Refined:
         ratios = semantic.ratios(features, constants)
         expected = flat * (ratios / (ratios * params.word_shares).sum(axis=1, keepdims=True))
         groups = frequency_groups(params.word_shares, constants)
-        grid = np.geomspace(*constants.grid)
         known = average, expected, noise
-        estimate, prior = shrink(*known, groups, params.cell_prior, grid, 1, constants)  # one step of EM
+        estimate, prior = shrink(*known, groups, params.cell_prior, 1, constants)  # one step of EM
         return estimate, semantic, prior
 
     def _split(self, params: RefinedParams) -> RefinedParams:
@@ -258,7 +248,8 @@ def _noise_ratio(noise: Array, sampling_rate: float, corpus_words: float) -> flo
 
 
 @functools.lru_cache(maxsize=2)  # once a step, for all shards
-def _measurement(params: RefinedParams, constants: Constants) -> Measurement:
+def measurement_of(params: RefinedParams, constants: Constants) -> Measurement:
+    """Return what the next step measures of topics: with noise, the residuals of what is expected."""
     topics, words = params.average.shape
     if params.topic_steps == 0 or params.share_std == 0:
         return Measurement.of_counts(topics, words)
@@ -267,4 +258,4 @@ def _measurement(params: RefinedParams, constants: Constants) -> Measurement:
 
 @functools.lru_cache(maxsize=2)
 def _measured_rows(params: RefinedParams, constants: Constants) -> tuple[Float32, Float32]:
-    return _measurement(params, constants).of_rows(params.rows)
+    return measurement_of(params, constants).of_rows(params.rows)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from scipy.special import digamma, gammaln
 
 from vips_core import validate
@@ -78,7 +79,14 @@ def topic_perplexity(
     """
     validate.one_of("kind", kind, KINDS)
     _check_words(corpus, lam.shape[1])
-    return _bound(lam, alpha, corpus) if kind == "bound" else _completion(lam, alpha, corpus, seed)
+    seen, scored = (corpus, corpus) if kind == "bound" else halves(corpus, seed)
+    gammas = infer_gammas(seen, expected_rows(lam), len(lam), alpha)
+    if kind == "bound":
+        score = evidence_bound(lam, alpha, corpus, gammas)
+    else:
+        theta = gammas / gammas.sum(axis=1, keepdims=True)
+        score = _mixture(theta, lam / lam.sum(axis=1, keepdims=True), scored)
+    return math.exp(-score / _words(scored))
 
 
 def unigram_perplexity(
@@ -175,13 +183,9 @@ def npmi_coherence(
     top = validate.whole("top", top, low=2, high=topics.shape[1])
     best = np.argsort(-topics, axis=1, kind="stable")[:, :top]
     words, columns = np.unique(best, return_inverse=True)
-    place = np.full(topics.shape[1], -1)
-    place[words] = np.arange(len(words))
-    kept = place[reference.indices] >= 0
-    documents = np.repeat(np.arange(len(reference)), np.diff(reference.indptr))[kept]
-    present = np.zeros((len(reference), len(words)), np.float32)
-    present[documents, place[reference.indices[kept]]] = 1
-    together = (present.T @ present).astype(np.float64)
+    once = np.ones(len(reference.indices)), reference.indices, reference.indptr
+    present = sparse.csr_array(once, shape=(len(reference), topics.shape[1]))[:, words]
+    together = (present.T @ present).toarray()
     size = len(reference)
     single = np.maximum(np.diag(together), smoothing / size) / size
     # Smoothed or not, a pair is in no more documents than either word.
@@ -226,12 +230,6 @@ def match_topics(
     return partner, shared[rows, partner]
 
 
-def _bound(lam: NDArray[np.floating], alpha: float, corpus: Documents) -> float:
-    """Return exp of minus the documents' evidence bound per word."""
-    gammas = infer_gammas(corpus, expected_rows(lam), lam.shape[0], alpha)
-    return math.exp(-evidence_bound(lam, alpha, corpus, gammas) / _words(corpus))
-
-
 def evidence_bound(
     lam: NDArray[np.floating], alpha: float, corpus: Documents, gammas: NDArray[np.floating]
 ) -> float:
@@ -244,13 +242,6 @@ def evidence_bound(
     score += float(((alpha - gammas) * log_theta + gammaln(gammas)).sum() - gammaln(gammas.sum(axis=1)).sum())
     score += len(corpus) * (math.lgamma(topics * alpha) - topics * math.lgamma(alpha))
     return score
-
-
-def _completion(lam: NDArray[np.floating], alpha: float, corpus: Documents, seed: int) -> float:
-    seen, scored = halves(corpus, seed)
-    gammas = infer_gammas(seen, expected_rows(lam), lam.shape[0], alpha)
-    theta = gammas / gammas.sum(axis=1, keepdims=True)
-    return math.exp(-_mixture(theta, lam / lam.sum(axis=1, keepdims=True), scored) / _words(scored))
 
 
 def _mixture(theta: NDArray[np.floating], beta: NDArray[np.floating], corpus: Documents) -> float:

@@ -4,31 +4,27 @@ symbol  code          shape
 ------  ------------  -----------------------------------------------------------------------------------
 x       cells         (K, P) float32: noisy cells over their means; P = columns padded to LANES
 s²      variances     (K, P) float32: of their noise
-        class_weights (C, P) float32: how likely each column is of a class, beforehand and afterwards
+        class_weights (C, P) float32: probability of each class for a column, first prior, then posterior
         mixture       (K, C, G) float32: of each row and class, over the bumps
         grid, spread  (G,) float32: the bumps' centres and variances
-        bump_cells    (K, C, G) float32: how many cells each bump has of a row and class
+        bump_cells    (K, C, G) float32: expected number of a row and class's cells under each bump
 """
 
 import numba as nb
 import numpy as np
-import numpy.typing as npt
 
 from vips_core.kernels.special import exp_negative
+from vips_core.models.lda.sweep_kernels import FAST, HALF, ZERO, Float32
 
 LANES = 32  # columns at a time: a multiple of what registers hold, and few enough for the nearest cache
 LEAST = np.float32(1e-37)  # probability, so that nothing is divided by 0
-ZERO, ONE, HALF = np.float32(0), np.float32(1), np.float32(0.5)
-FAST = {"contract", "reassoc", "nsz", "arcp"}  # sums in any order; infinities and NaN keep their meaning
-
-Float32 = npt.NDArray[np.float32]
 
 
 @nb.njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def bump_densities(
     x: Float32, variance: Float32, grid: Float32, spread: Float32, density: Float32, inside: Float32
 ) -> None:
-    """Write how likely x is of each bump, up to a factor, and the mean of what it is then."""
+    """Write the likelihood of x under each bump, up to a common factor, and the posterior mean under it."""
     best = np.full(LANES, np.float32(-1e30))
     for g in range(grid.size):
         exponents, means = density[g], inside[g]
@@ -58,15 +54,13 @@ def shrink_columns(
     estimate: Float32,
     bump_cells: Float32,
 ) -> None:
-    """Write the posterior means of columns `start` to `stop` and their classes; count the bumps' cells.
+    """Write posterior means and class probabilities of columns `start` to `stop`; count cells for each bump.
 
-    A column that no class is possible for, such as padding, adds nothing.
+    A column without any possible class, such as padding, adds nothing.
     """
     rows, classes, bumps = mixture.shape
-    density, inside = (
-        np.empty((rows, bumps, LANES), np.float32),
-        np.empty((rows, bumps, LANES), np.float32),
-    )
+    shape = rows, bumps, LANES
+    density, inside = np.empty(shape, np.float32), np.empty(shape, np.float32)
     evidence, factor = np.empty((rows, classes, LANES), np.float32), np.empty((classes, LANES), np.float32)
     most = np.empty(LANES, np.float32)
     for first in range(start, stop, LANES):
@@ -85,9 +79,7 @@ def shrink_columns(
                     weights[i] *= found[i]
                     most[i] = max(most[i], weights[i])
             for c in range(classes):
-                weights = class_weights[c, columns]
-                for i in range(LANES):
-                    weights[i] /= most[i]
+                class_weights[c, columns] /= most
         most[:] = LEAST
         for c in range(classes):
             most += class_weights[c, columns]

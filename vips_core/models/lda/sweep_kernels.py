@@ -44,8 +44,6 @@ from vips_core.kernels.simd import (
     multiply,
     splat,
     store,
-    width_of,
-    zeros,
 )
 from vips_core.kernels.special import exp_digamma
 
@@ -56,10 +54,10 @@ FAST = {"contract", "reassoc", "nsz", "arcp"}  # infinities and NaN keep their m
 Float32 = npt.NDArray[np.float32]
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
-NO_GAIN = 1e-3  # relative change of θ through γ - α, about, below which a topic has no words of the document
-LITTLE = np.float32(1e-4)  # of a document's words: a topic with less may be left out before it has none,
-SWEEPS_TO_FALL = 4  # if that many sweeps are left for it to fall further
-LARGEST_SCALE = np.float32(1e19)  # whose square float32 holds
+NO_GAIN = 1e-3  # relative effect of γ - α on θ below which a topic counts as without words of the document
+LITTLE = np.float32(1e-4)  # share of a document's words below which a topic may be left out early
+SWEEPS_TO_FALL = 4  # sweeps that must remain for that: they would take the topic down to no words
+LARGEST_SCALE = np.float32(1e19)  # its square still fits float32
 HALF, ONE = np.float32(0.5), np.float32(1)
 
 
@@ -82,7 +80,8 @@ class Inference(NamedTuple):
 class Workspace(NamedTuple):
     """Arrays of one document at a time.
 
-    What takes it in every document is inlined by LLVM: passing all of it cost a short document up to a tenth.
+    What takes it in every document is inlined: passing all of it cost a short document up to a tenth. What
+    runs on each block of words takes arrays: reading them from here there, an E-step took 15 % longer.
     """
 
     word: Int32
@@ -93,20 +92,18 @@ class Workspace(NamedTuple):
     total: Float32  # sixteen sums of each topic
     topic: Int64  # numbers of the active topics
     start: Int64  # where sixteen rows start
-    small: Float32  # sixteen numbers
-    found: Float32  # Σ_k θ_k exp<ln β> of each word
-    square: Float32  # Σ_k φ_k² of each word
+    found: Float32  # Σ_k θ_k exp<ln β> of each word, then Σ_k φ_k²
 
 
 @nb.njit(nogil=True, cache=True, error_model="numpy")
 def row_sums(rows: Float32) -> Float32:
     """Return Σ_k exp<ln β> of each word: its normaliser where θ is flat."""
-    width, flat, zero = rows.shape[1], rows.reshape(-1), zeros(8)
+    width, flat = rows.shape[1], rows.reshape(-1)
     sums = np.empty(rows.shape[0], np.float32)
     for v in range(rows.shape[0]):
-        total = zero
+        total = splat(WIDTH, ZERO)
         for k in range(0, width, WIDTH):
-            total = add(total, load(zero, flat, v * width + k))
+            total = add(total, load(WIDTH, flat, v * width + k))
         sums[v] = lane_sum(total) + TINY
     return sums
 
@@ -118,107 +115,87 @@ def gather(topics: Topics, used: int, work: Workspace) -> int:
     Writes to `total` what `weighted_sums` does of a flat θ, whose normalisers are the words' row sums.
     """
     word, count, local = work.word, work.counts, work.local
-    total, start, small = work.total, work.start, work.small
-    width, flat, few = topics.rows.shape[1], topics.rows.reshape(-1), zeros(16)
+    total, start, found = work.total, work.start, work.found
+    width, flat = topics.rows.shape[1], topics.rows.reshape(-1)
     padded = (used + 15) // 16 * 16
-    for u in range(used, padded):
-        count[u] = 0
-        word[u] = word[0]
+    count[used:padded], word[used:padded] = 0, word[0]
     for k in range(0, width, WIDTH):
-        store(total, 2 * k, few)
+        store(total, 2 * k, splat(SUMS, ZERO))
     many, some = padded // 64 * 64, padded // 32 * 32
     for u in range(0, padded, 16):
         block = 64 if u < many else 32 if u < some else 16
         place = u // block * block * width + u % block
         for i in range(16):
             start[i] = word[u + i] * width
-            small[i] = topics.row_sums[word[u + i]]
-        ratio = divide(load(few, count, u), load(few, small, 0))
+            found[u + i] = topics.row_sums[word[u + i]]
+        ratio = divide(load(16, count, u), load(16, found, u))
         for k in range(0, width, WIDTH):
             part = copy_columns(local, place + k * block, block, flat, start, k, ratio)
-            store(total, 2 * k, add(load(few, total, 2 * k), part))
+            store(total, 2 * k, add(load(16, total, 2 * k), part))
     for k in range(width - 1, -1, -1):  # backwards, because a topic's sums come after where its total is
         place = 2 * k - k % WIDTH
         first = total[place] + total[place + WIDTH]
-        store(total, k * SUMS, few)
+        store(total, k * SUMS, splat(SUMS, ZERO))
         total[k * SUMS] = first
     return padded
 
 
 @nb.njit(nogil=True, cache=True, inline="always")
-def normalisers(zero: Any, local: Float32, theta: Float32, topic: Int64, active: int, at: int) -> Any:
-    """Return Σ_k θ_k exp<ln β> of a block of words."""
-    block, even, odd = width_of(zero), splat(zero, TINY), zero
-    for k in range(0, active, 2):  # two sums, so that one does not wait for the other
-        even = fma(splat(zero, theta[k]), load(zero, local, at + topic[k] * block), even)
-        odd = fma(splat(zero, theta[k + 1]), load(zero, local, at + topic[k + 1] * block), odd)
-    return add(even, odd)
-
-
-@nb.njit(nogil=True, cache=True, inline="always")
-def last_normalisers(zero: Any, local: Float32, theta: Float32, topic: Int64, active: int, at: int) -> Any:
-    """`normalisers` of a narrow block, which needs more sums at a time to keep the processor busy."""
-    block, a, b, c, d = width_of(zero), splat(zero, TINY), zero, zero, zero
-    for k in range(0, active, 4):
-        a = fma(splat(zero, theta[k]), load(zero, local, at + topic[k] * block), a)
-        b = fma(splat(zero, theta[k + 1]), load(zero, local, at + topic[k + 1] * block), b)
-        c = fma(splat(zero, theta[k + 2]), load(zero, local, at + topic[k + 2] * block), c)
-        d = fma(splat(zero, theta[k + 3]), load(zero, local, at + topic[k + 3] * block), d)
+def normalisers(block: int, local: Float32, theta: Float32, topic: Int64, active: int, at: int) -> Any:
+    """Return Σ_k θ_k exp<ln β> of a block of words, in several sums, so that none waits for another."""
+    a, b, c, d = splat(block, TINY), splat(block, ZERO), splat(block, ZERO), splat(block, ZERO)
+    for k in range(0, active, 4 if block == 16 else 2):
+        a = fma(splat(block, theta[k]), load(block, local, at + topic[k] * block), a)
+        b = fma(splat(block, theta[k + 1]), load(block, local, at + topic[k + 1] * block), b)
+        if block == 16:  # which needs more sums at a time to keep the processor busy
+            c = fma(splat(block, theta[k + 2]), load(block, local, at + topic[k + 2] * block), c)
+            d = fma(splat(block, theta[k + 3]), load(block, local, at + topic[k + 3] * block), d)
     return add(add(a, b), add(c, d))
 
 
 @nb.njit(nogil=True, cache=True, inline="always")
-def add_weighted(ratio: Any, local: Float32, topic: Int64, active: int, at: int, total: Float32) -> None:
-    """Add ratio · exp<ln β> of a block of words to each topic's sixteen sums."""
-    block = width_of(ratio)
+def add_weighted(
+    block: int, ratio: Any, local: Float32, topic: Int64, active: int, at: int, total: Float32
+) -> Any:
+    """Add ratio · exp<ln β> of a block of words to each topic's sixteen sums; return the sum of ratios."""
     for k in range(active):
         add_products(total, k * SUMS, ratio, local, at + topic[k] * block)
+    return lane_sum(ratio)
 
 
-@nb.njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
-def weighted_sums(
-    local: Float32,
-    count: Float32,
-    padded: int,
-    width: int,
-    theta: Float32,
-    topic: Int64,
-    active: int,
-    total: Float32,
-) -> np.float32:
+@nb.njit(nogil=True, cache=True, inline="always")
+def weighted_sums(padded: int, width: int, active: int, work: Workspace) -> np.float32:
     """Write Σ_v n_v exp<ln β> / normaliser of each active topic, in sixteen sums, to `total`.
 
-    Returns Σ_v n_v / normaliser. Called in every sweep, so it takes no workspace: passing one is slower.
+    Returns Σ_v n_v / normaliser.
     """
-    many, some, few = zeros(64), zeros(32), zeros(16)
-    to_many, to_some, size = padded // 64 * 64, padded // 32 * 32, ZERO
+    local, count, theta, topic, total = work.local, work.counts, work.theta, work.topic, work.total
+    many, some, size = padded // 64 * 64, padded // 32 * 32, ZERO
     for k in range(active + -active % SUMS):
-        store(total, k * SUMS, few)
-    if to_many > 0:
-        ratio = divide(load(many, count, 0), normalisers(many, local, theta, topic, active, 0))
+        store(total, k * SUMS, splat(SUMS, ZERO))
+    if many > 0:
+        ratio = divide(load(64, count, 0), normalisers(64, local, theta, topic, active, 0))
         ratios = ratio
-        for u in range(64, to_many, 64):
+        for u in range(64, many, 64):
             # A block's sums and the next one's normalisers in one loop: while the first find their numbers in
             # the nearest cache, those of the second are fetched.
-            at, following, found = (u - 64) * width, u * width, splat(many, TINY)
+            at, following, found = (u - 64) * width, u * width, splat(64, TINY)
             for k in range(active):
-                other = load(many, local, following + topic[k] * 64)
-                found = fma(splat(many, theta[k]), other, found)
+                other = load(64, local, following + topic[k] * 64)
+                found = fma(splat(64, theta[k]), other, found)
                 add_products(total, k * SUMS, ratio, local, at + topic[k] * 64)
-            ratio = divide(load(many, count, u), found)
+            ratio = divide(load(64, count, u), found)
             ratios = add(ratios, ratio)
-        add_weighted(ratio, local, topic, active, (to_many - 64) * width, total)
+        add_weighted(64, ratio, local, topic, active, (many - 64) * width, total)
         size += lane_sum(ratios)
-    if to_some > to_many:
-        found_some = normalisers(some, local, theta, topic, active, to_many * width)
-        ratio_some = divide(load(some, count, to_many), found_some)
-        add_weighted(ratio_some, local, topic, active, to_many * width, total)
-        size += lane_sum(ratio_some)
-    if padded > to_some:
-        found_few = last_normalisers(few, local, theta, topic, active, to_some * width)
-        ratio_few = divide(load(few, count, to_some), found_few)
-        add_weighted(ratio_few, local, topic, active, to_some * width, total)
-        size += lane_sum(ratio_few)
+    if some > many:
+        found_some = normalisers(32, local, theta, topic, active, many * width)
+        ratio_some = divide(load(32, count, many), found_some)
+        size += add_weighted(32, ratio_some, local, topic, active, many * width, total)
+    if padded > some:
+        found_few = normalisers(16, local, theta, topic, active, some * width)
+        ratio_few = divide(load(16, count, some), found_few)
+        size += add_weighted(16, ratio_few, local, topic, active, some * width, total)
     return size
 
 
@@ -228,19 +205,21 @@ def all_normalisers(padded: int, width: int, active: int, work: Workspace) -> No
     local, theta, topic, found = work.local, work.theta, work.topic, work.found
     many, some = padded // 64 * 64, padded // 32 * 32
     for u in range(0, many, 64):
-        store(found, u, normalisers(zeros(64), local, theta, topic, active, u * width))
+        store(found, u, normalisers(64, local, theta, topic, active, u * width))
     if some > many:
-        store(found, many, normalisers(zeros(32), local, theta, topic, active, many * width))
+        store(found, many, normalisers(32, local, theta, topic, active, many * width))
     if padded > some:
-        store(found, some, last_normalisers(zeros(16), local, theta, topic, active, some * width))
+        store(found, some, normalisers(16, local, theta, topic, active, some * width))
 
 
 @nb.njit(nogil=True, cache=True, inline="always")
-def squares(found: Any, zero: Any, local: Float32, theta: Float32, topic: Int64, active: int, at: int) -> Any:
+def squares(
+    block: int, found: Float32, u: int, local: Float32, theta: Float32, topic: Int64, active: int, at: int
+) -> Any:
     """Return Σ_k φ_k² of a block of words whose normalisers are found."""
-    block, inverse, total = width_of(zero), divide(splat(zero, np.float32(1)), found), zero
+    inverse, total = divide(splat(block, ONE), load(block, found, u)), splat(block, ZERO)
     for k in range(active):
-        product = multiply(splat(zero, theta[k]), load(zero, local, at + topic[k] * block))
+        product = multiply(splat(block, theta[k]), load(block, local, at + topic[k] * block))
         phi = multiply(product, inverse)
         total = fma(phi, phi, total)
     return total
@@ -248,43 +227,38 @@ def squares(found: Any, zero: Any, local: Float32, theta: Float32, topic: Int64,
 
 @nb.njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def all_squares(padded: int, width: int, active: int, work: Workspace) -> None:
-    """Write Σ_k φ_k² of all words to `square`, once their normalisers are in `found`."""
-    local, theta, topic, found, square = work.local, work.theta, work.topic, work.found, work.square
-    many, some, few = zeros(64), zeros(32), zeros(16)
-    to_many, to_some = padded // 64 * 64, padded // 32 * 32
-    for u in range(0, to_many, 64):
-        store(square, u, squares(load(many, found, u), many, local, theta, topic, active, u * width))
-    if to_some > to_many:
-        own = squares(load(some, found, to_many), some, local, theta, topic, active, to_many * width)
-        store(square, to_many, own)
-    if padded > to_some:
-        own_few = squares(load(few, found, to_some), few, local, theta, topic, active, to_some * width)
-        store(square, to_some, own_few)
+    """Write Σ_k φ_k² of all words to `found`, in place of their normalisers."""
+    local, theta, topic, found = work.local, work.theta, work.topic, work.found
+    many, some = padded // 64 * 64, padded // 32 * 32
+    for u in range(0, many, 64):
+        store(found, u, squares(64, found, u, local, theta, topic, active, u * width))
+    if some > many:
+        store(found, many, squares(32, found, many, local, theta, topic, active, many * width))
+    if padded > some:
+        store(found, some, squares(16, found, some, local, theta, topic, active, some * width))
 
 
-@nb.njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+@nb.njit(nogil=True, cache=True, inline="always")
 def update(
     alpha: np.float32,
     scale: np.float32,
-    total: Float32,
     active: int,
-    theta: Float32,
-    gain: Float32,
     no_gain: np.float32,
     little: np.float32,
-    twice: np.float32,
     momentum: np.float32,
+    work: Workspace,
 ) -> tuple[np.float32, int]:
     """Set γ - α of the active topics from their sums, and exp<ln θ> of γ and `momentum` of its change.
 
-    Leaves in `total` what γ - α will be soon, about. Returns by how much γ changed in all, and how many
-    topics will have a γ - α below `no_gain`.
+    Leaves a forecast of the next γ - α in `total`. Returns the sum of all changes of γ, and the number of
+    topics whose forecast is below `no_gain`.
     """
-    zero, padding, change, below, fall = zeros(16), -active % SUMS, ZERO, ZERO, no_gain / little
+    total, theta, gain = work.total, work.theta, work.gain
+    twice = scale * exp_digamma(alpha + alpha)
+    padding, change, below, fall = -active % SUMS, ZERO, ZERO, no_gain / little
     for k in range(active):
-        total[k] = lane_sum(load(zero, total, k * SUMS))  # in place of sums that were read
-    for k in range(active, active + padding):
-        total[k] = 0
+        total[k] = lane_sum(load(SUMS, total, k * SUMS))  # in place of sums that were read
+    total[active : active + padding] = 0
     for k in range(active + padding):
         own = theta[k] * total[k]
         ahead = max(own + momentum * (own - gain[k]), HALF * own)
@@ -295,31 +269,25 @@ def update(
         following = theta[k] * total[k]
         total[k] = min(following, max(fall * following, twice * total[k]))
         below += ONE if total[k] < no_gain else ZERO
-    for k in range(active, active + padding):
-        theta[k] = 0
+    theta[active : active + padding] = 0
     return change, int(below) - padding  # the padding's sums are 0
 
 
 @nb.njit(nogil=True, cache=True, inline="always")
-def without_unused(
-    gain: Float32, theta: Float32, topic: Int64, active: int, following: Float32, no_gain: np.float32
-) -> int:
+def without_unused(active: int, no_gain: np.float32, work: Workspace) -> int:
     """Move the topics that will have words of the document to the front; return their number."""
-    position = 0
+    gain, theta, topic, position = work.gain, work.theta, work.topic, 0
     for k in range(active):
         gain[position], theta[position], topic[position] = gain[k], theta[k], topic[k]
-        position += not following[k] < no_gain
-    for k in range(position, active):
-        gain[k] = theta[k] = 0
+        position += not work.total[k] < no_gain
+    gain[position:active] = theta[position:active] = 0
     return position
 
 
 @nb.njit(nogil=True, cache=True, inline="always")
-def with_all(
-    unused: np.float32, gain: Float32, theta: Float32, topic: Int64, active: int, topics: int
-) -> int:
+def with_all(unused: np.float32, active: int, topics: int, work: Workspace) -> int:
     """Bring back all topics, in their order, those without words with θ `unused`; return their number."""
-    position = active - 1
+    gain, theta, topic, position = work.gain, work.theta, work.topic, active - 1
     for k in range(topics - 1, -1, -1):  # backwards, because a topic is never before its place of now
         if position >= 0 and topic[position] == k:
             gain[k], theta[k] = gain[position], theta[position]
@@ -335,8 +303,7 @@ def spread(
     values: Float32, topic: Int64, active: int, factor: np.float32, rest: np.float32, row: Float32
 ) -> None:
     """Write `rest` to a row of all topics, and add `factor` times what the active ones have."""
-    for k in range(row.size):
-        row[k] = rest
+    row[:] = rest
     for k in range(active):
         row[topic[k]] += values[k] * factor
 
@@ -349,7 +316,7 @@ def infer(topics: Topics, inference: Inference, padded: int, work: Workspace) ->
     mean change of γ is below `tolerance`. Leaves γ - α and the exp<ln θ> that belongs to it of topics that
     have words of the document, and the numbers of these topics; returns how many they are.
     """
-    theta, gain, count, total, topic = work.theta, work.gain, work.counts, work.total, work.topic
+    theta, gain, count, topic = work.theta, work.gain, work.counts, work.topic
     alpha, width = inference.alpha, topics.rows.shape[1]
     prior, words = np.float32(alpha), ZERO
     for u in range(padded):
@@ -360,22 +327,22 @@ def infer(topics: Topics, inference: Inference, padded: int, work: Workspace) ->
     little = min(prior, max(LITTLE * words, no_gain))
     # Some topic has as much as all have on average, whose θ of 1 keeps those of all inside float32.
     scale = min(np.float32(1) / exp_digamma(prior + words / np.float32(topics.number)), LARGEST_SCALE)
-    unused_theta, twice = scale * exp_digamma(prior), scale * exp_digamma(prior + prior)
+    unused_theta = scale * exp_digamma(prior)
     active, left, done, complete = topics.number, inference.sweeps, 0, True
     while left > 0:
         left, done = left - 1, done + 1
         momentum = np.float32((done - 1) / (done + 2))
         least = little if left >= SWEEPS_TO_FALL else no_gain
-        change, unused = update(prior, scale, total, active, theta, gain, no_gain, least, twice, momentum)
+        change, unused = update(prior, scale, active, no_gain, least, momentum, work)
         settled = change < inference.tolerance * width
         if complete and settled:
             left = 0
         elif not complete and (settled or left == 1):
-            active = with_all(unused_theta, gain, theta, topic, active, topics.number)
+            active = with_all(unused_theta, active, topics.number, work)
         elif unused * 16 > active and left > 1:  # fewer are not worth the moves
-            active = without_unused(gain, theta, topic, active, total, no_gain)
+            active = without_unused(active, no_gain, work)
         if left > 0:
-            size = weighted_sums(work.local, count, padded, width, theta, topic, active, total)
+            size = weighted_sums(padded, width, active, work)
             complete = bool(active == topics.number or unused_theta * size < no_gain)
     largest, padded_topics = TINY, active + -active % SUMS
     for k in range(padded_topics):

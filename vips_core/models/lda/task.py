@@ -1,11 +1,11 @@
 """Topics of documents: latent Dirichlet allocation."""
 
 import functools
+import json
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vips_core.models.base import Fitted
 from vips_core.models.lda.model import LDA, measured_topics, top_words, topic_shares, topic_words
@@ -101,22 +101,23 @@ class LDATask(Task):
 
     def model(self, method: str, values: Mapping[str, Any], train: Documents) -> LDA:
         """Return the topic model for the corpus's public vocabulary."""
-        topics, words = values["topics"], values["words"]
-        if method == NON_PRIVATE:  # nothing to bound: no document is clipped or scaled down
-            return LDA(topics, train.vocabulary, max(words, UNCUT_WORDS), clip=1.0)
-        return LDA(topics, train.vocabulary, words, variant=self.methods[method].variant)
+        words, settings = self._settings(method, values)
+        return LDA(values["topics"], train.vocabulary, words, **settings)
 
     def model_code(self, method: str, values: Mapping[str, Any]) -> str:
         """Return the expression that makes this model."""
-        topics, words = values["topics"], values["words"]
-        if method == NON_PRIVATE:
-            return f"vips.LDA({topics}, data.train.vocabulary, {max(words, UNCUT_WORDS)}, clip=1.0)"
-        variant = self.methods[method].variant
-        return f'vips.LDA({topics}, data.train.vocabulary, {words}, variant="{variant}")'
+        words, settings = self._settings(method, values)
+        (name, value), *_ = settings.items()
+        return f"vips.LDA({values['topics']}, data.train.vocabulary, {words}, {name}={json.dumps(value)})"
+
+    def _settings(self, method: str, values: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
+        if method == NON_PRIVATE:  # nothing to bound: no document is clipped or scaled down
+            return max(values["words"], UNCUT_WORDS), {"clip": 1.0}
+        return values["words"], {"variant": self.methods[method].variant}
 
     def check(self, test: Documents) -> None:
         """Refuse held-out documents if none has two words: one half has to predict the other."""
-        if not _can_be_halved(test).any():
+        if not (test.words >= 2).any():
             raise ValueError(
                 "at least one held-out document must have two words of the vocabulary, got "
                 f"{test.words.sum():,} words in {len(test):,} documents"
@@ -136,9 +137,9 @@ class LDATask(Task):
         words = np.array(train.vocabulary)
         (first, reference), *_ = topics.items()
         largest = np.argsort(-reference.sum(axis=1), kind="stable")[:EXAMPLES]
-        columns: dict[str, list[Any]] = {
-            "topic": [int(topic) for topic in largest for _ in range(TOP)],
-            "rank": [rank for _ in largest for rank in range(1, TOP + 1)],
+        columns: dict[str, Any] = {
+            "topic": np.repeat(largest, TOP),
+            "rank": np.tile(np.arange(1, TOP + 1), len(largest)),
         }
         shared = []
         for label, lam in topics.items():
@@ -146,9 +147,7 @@ class LDATask(Task):
             probabilities = lam[partner[largest]] / lam[partner[largest]].sum(axis=1, keepdims=True)
             best = np.argsort(-probabilities, axis=1, kind="stable")[:, :TOP]
             columns[label] = words[best].ravel().tolist()
-            columns[f"{label}, probability"] = (
-                np.take_along_axis(probabilities, best, axis=1).ravel().tolist()
-            )
+            columns[f"{label}, probability"] = np.take_along_axis(probabilities, best, axis=1).ravel()
             if label != first:
                 shared.append(f"{label} {overlap.mean():.2f}")
         caption = (
@@ -165,19 +164,12 @@ class LDATask(Task):
         top = min(TOP, len(fit.model.vocabulary))
         best = top_words(fit, top)
         shares = topic_shares(fit)
-        table = pd.DataFrame(
-            [
-                {
-                    "topic": topic,
-                    "share": shares[topic],
-                    "rank": rank,
-                    "word": word,
-                    "probability": probability,
-                }
-                for topic, words in enumerate(best)
-                for rank, (word, probability) in enumerate(words, 1)
-            ]
-        )
+        rows = [
+            (topic, shares[topic], rank, word, probability)
+            for topic, words in enumerate(best)
+            for rank, (word, probability) in enumerate(words, 1)
+        ]
+        table = pd.DataFrame(rows, columns=["topic", "share", "rank", "word", "probability"])
         lines = [
             f"topic {topic:>3} ({shares[topic]:5.1%})  " + " ".join(word for word, _ in words)
             for topic, words in enumerate(best[: measured_topics(fit)])
@@ -198,12 +190,8 @@ class LDATask(Task):
 
 @functools.lru_cache(maxsize=1)  # so that the documents scored after every step are halved once
 def _validation_sample(test: Documents) -> Documents:
-    documents: Documents = LDATask().validation_sample(test[_can_be_halved(test)])
+    documents: Documents = LDATask().validation_sample(test[test.words >= 2])
     return documents
-
-
-def _can_be_halved(documents: Documents) -> NDArray[np.bool_]:
-    return documents.words >= 2
 
 
 register(LDATask())

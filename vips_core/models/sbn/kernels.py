@@ -85,17 +85,19 @@ def weighted_products(left: Array, factors: Array, right: Array) -> Array:
 
 
 @njit(nogil=True, cache=True)
-def second_moments(mu: Array, out: Array) -> None:
-    """Fill `out` with the upper triangles of ⟨zzᵀ⟩ = μμᵀ + diag(μ(1 − μ)), whose diagonal is μ (z² = z)."""
+def second_moments(mu: Array) -> Array:
+    """Return the upper triangles of ⟨zzᵀ⟩ = μμᵀ + diag(μ(1 − μ)), whose diagonal is μ (z² = z)."""
     images, units = mu.shape
+    pairs = np.empty((images, units * (units + 1) // 2))
     for n in range(images):
         index = 0
         for k in range(units):
-            out[n, index] = mu[n, k]
+            pairs[n, index] = mu[n, k]
             index += 1
             for other in range(k + 1, units):
-                out[n, index] = mu[n, k] * mu[n, other]
+                pairs[n, index] = mu[n, k] * mu[n, other]
                 index += 1
+    return pairs
 
 
 def centred_pixel_sums(batch: Images, block: Block) -> Array:

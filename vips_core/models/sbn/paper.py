@@ -22,9 +22,10 @@ factors rounded once per step, and everything else is computed image by image.
 """
 
 import functools
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -52,14 +53,16 @@ SWEEPS = 10
 TOLERANCE = 0.01
 START_SCALE = 0.1
 DELAY, FORGETTING = 1024, 0.7  # ρ_t = (τ₀ + t)^−κ, and 1 in the first step
-RANGES = {
-    "hidden": (-0.5, 0.5),
-    "pixels": (-0.5, 0.5),
-    "xi": (0.0, 0.25),
-    "cross": (-0.5, 0.5),
-    "gram": (0.0, 0.25),
-}
 Statistics = dict[str, Any]  # arrays by the names of the five sums, which `PaperParams` has too
+
+
+class Statistic(NamedTuple):
+    """One of the five sums: its shape, its bound for one image, and the range of its mean over records."""
+
+    shape: tuple[int, ...]
+    bound: float
+    low: float
+    high: float
 
 
 @dataclass(frozen=True)
@@ -143,7 +146,7 @@ class PaperParams:
     def first_round(self) -> tuple[Array, Array]:
         """What ⟨ξ⁰⟩ of ⟨z⟩ = ½ adds to d, and its Gram matrix: all images start from these."""
         hidden = self.weights.shape[1]
-        biased, gram = _of_xi(self, _xi(self, _pairs(np.full((1, hidden), 0.5))))
+        biased, gram = _of_xi(self, _xi(self, second_moments(np.full((1, hidden), 0.5))))
         return biased, from_triangles(gram[0], hidden)
 
 
@@ -152,6 +155,14 @@ class Paper:
 
     def __init__(self, model: "SBN") -> None:
         self.pixels, self.hidden, self.prior = model.pixels, model.hidden, model.prior
+        pixels, hidden = math.sqrt(self.pixels), math.sqrt(self.hidden)
+        self.statistics = {
+            "hidden": Statistic((self.hidden,), hidden / 2, -0.5, 0.5),
+            "pixels": Statistic((self.pixels,), pixels / 2, -0.5, 0.5),
+            "xi": Statistic((self.pixels,), pixels / 4, 0.0, 0.25),
+            "cross": Statistic((self.pixels, self.hidden), pixels * hidden / 2, -0.5, 0.5),
+            "gram": Statistic((self.pixels, packed_size(self.hidden)), pixels * hidden**2 / 4, 0.0, 0.25),
+        }
 
     def init(self, plan: PrivacyPlan, rng: np.random.Generator) -> PaperParams:
         """Return small white parameters without uncertainty."""
@@ -159,6 +170,7 @@ class Paper:
         logit = START_SCALE * rng.standard_normal(self.hidden)
         bias = START_SCALE * rng.standard_normal(self.pixels)
         rows, columns = np.triu_indices(self.hidden)
+        nothing: Statistics = {name: np.zeros(one.shape) for name, one in self.statistics.items()}
         return PaperParams(
             weights=weights,
             weight_pairs=weights[:, rows] * weights[:, columns],
@@ -168,22 +180,13 @@ class Paper:
             logit_square=logit**2,
             shrinkage=TPBN.start(self.pixels, self.hidden),
             records=plan.records,
-            **self._zeros(),
+            **nothing,
         )
 
     def blocks(self, plan: PrivacyPlan, step: int) -> Mapping[str, Block]:
         """Return the worst cases for one image, with equal shares."""
-        pixels, hidden = np.sqrt(self.pixels), np.sqrt(self.hidden)
-        bounds = {
-            "hidden": hidden / 2,
-            "pixels": pixels / 2,
-            "xi": pixels / 4,
-            "cross": pixels * hidden / 2,
-            "gram": pixels * hidden**2 / 4,
-        }
-        shapes = {name: values.shape for name, values in self._zeros().items()}
-        share = len(bounds) ** -0.5
-        return {name: Block(float(bound), share, shapes[name]) for name, bound in bounds.items()}
+        share = len(self.statistics) ** -0.5
+        return {name: Block(one.bound, share, one.shape) for name, one in self.statistics.items()}
 
     def sums(self, params: PaperParams, batch: Images, blocks: Mapping[str, Block]) -> Statistics:
         """Return the sums of Appendix B over the batch, exact on their grids; G as scaled upper triangles."""
@@ -194,7 +197,9 @@ class Paper:
 
         def chunk_sums(start: int, stop: int) -> tuple[Array, ...]:
             images, weights = batch.unpack(np.float64, slice(start, stop)), row_weights[start:stop]
-            mu, pairs, xi = _posterior(params, images)
+            mu = self.latents(params, images)
+            pairs = second_moments(mu)
+            xi = _xi(params, pairs)
             return (
                 cut(weights * (mu - 0.5), grid["hidden"]).sum(axis=0),
                 cut(weights * xi, grid["xi"]).sum(axis=0),
@@ -203,7 +208,7 @@ class Paper:
             )
 
         def zeros() -> tuple[Array, ...]:
-            return tuple(values for name, values in self._zeros().items() if name != "pixels")
+            return tuple(np.zeros(one.shape) for name, one in self.statistics.items() if name != "pixels")
 
         hidden, xi, cross, gram = grouped_sums(chunk_sums, zeros, batch.row_count, CHUNK)
         pixels = centred_pixel_sums(batch, blocks["pixels"])
@@ -211,19 +216,18 @@ class Paper:
 
     def update(self, params: PaperParams, released: Released, step: int) -> PaperParams:
         """Clamp the noisy means to their ranges, average them over steps, and update all posteriors."""
+        scale = {"gram": triangle_scale(self.hidden)}
         new: Statistics = {
-            name: np.asarray(released.total(name) / params.records, np.float64) for name in RANGES
+            name: np.clip(released.total(name) / params.records / scale.get(name, 1.0), one.low, one.high)
+            for name, one in self.statistics.items()
         }
-        new["gram"] = new["gram"] / triangle_scale(self.hidden)
         noisy = any(released.noise_std.values())
         # A noise-free full batch has nothing to average: each step is one sweep of coordinate ascent.
         exact = released.sampling_rate == 1 and not noisy
         rate = 1.0 if step == 0 or exact else float((DELAY + step) ** -FORGETTING)
-        for name, (low, high) in RANGES.items():
-            np.clip(new[name], low, high, out=new[name])
         if noisy:
             new["gram"] = floored(new["gram"], self.hidden)
-        averaged = {name: (1 - rate) * getattr(params, name) + rate * new[name] for name in RANGES}
+        averaged = {name: (1 - rate) * getattr(params, name) + rate * mean for name, mean in new.items()}
         return self._posteriors(params, averaged)
 
     def recommend(self, *, records: int, epsilon: float, delta: float, epochs: float) -> PrivacyPlan:
@@ -261,44 +265,16 @@ class Paper:
             **statistics,
         )
 
-    def _zeros(self) -> Statistics:
-        return {
-            "hidden": np.zeros(self.hidden),
-            "pixels": np.zeros(self.pixels),
-            "xi": np.zeros(self.pixels),
-            "cross": np.zeros((self.pixels, self.hidden)),
-            "gram": np.zeros((self.pixels, packed_size(self.hidden))),
-        }
-
     def latents(self, params: PaperParams, images: Array) -> Array:
-        """Return ⟨z⟩ of each image."""
-        return _settled(params, images)
-
-
-def _posterior(params: PaperParams, images: Array) -> tuple[Array, Array, Array]:
-    """⟨z⟩, ⟨zzᵀ⟩ and ⟨ξ⁰⟩ of each image, from ⟨z⟩ = ½: rounds of ξ⁰ and z, and ξ⁰ once more."""
-    mu = _settled(params, images)
-    pairs = _pairs(mu)
-    return mu, pairs, _xi(params, pairs)
-
-
-def _settled(params: PaperParams, images: Array) -> Array:
-    """⟨z⟩ of each image."""
-    mu = np.full((len(images), params.weights.shape[1]), 0.5)
-    field = (images - 0.5) @ params.image_factors + params.hidden_logit  # of `kernels`, but for ξ⁰
-    biased, gram = params.first_round
-    settle_shared(field - biased, gram, mu, SWEEPS, TOLERANCE)
-    for _ in range(1, ROUNDS):
-        biased, grams = _of_xi(params, _xi(params, _pairs(mu)))
-        settle_each(field - biased, grams, mu, SWEEPS, TOLERANCE)
-    return mu
-
-
-def _pairs(mu: Array) -> Array:
-    """⟨zzᵀ⟩ of each image."""
-    pairs = np.empty((len(mu), packed_size(mu.shape[1])))
-    second_moments(mu, pairs)
-    return pairs
+        """Return ⟨z⟩ of each image, from ½: rounds of ⟨ξ⁰⟩ and z."""
+        mu = np.full((len(images), self.hidden), 0.5)
+        field = (images - 0.5) @ params.image_factors + params.hidden_logit  # of `kernels`, but for ξ⁰
+        biased, gram = params.first_round
+        settle_shared(field - biased, gram, mu, SWEEPS, TOLERANCE)
+        for _ in range(1, ROUNDS):
+            biased, grams = _of_xi(params, _xi(params, second_moments(mu)))
+            settle_each(field - biased, grams, mu, SWEEPS, TOLERANCE)
+        return mu
 
 
 def _xi(params: PaperParams, pairs: Array) -> Array:
@@ -316,8 +292,7 @@ def _of_xi(params: PaperParams, xi: Array) -> tuple[Array, Array]:
 
 def _diagonal(hidden: int) -> npt.NDArray[np.bool_]:
     """Which cells of an upper triangle are on the diagonal."""
-    rows, columns = np.triu_indices(hidden)
-    return np.asarray(rows == columns)
+    return np.asarray(np.equal(*np.triu_indices(hidden)))
 
 
 def weight_posteriors(

@@ -166,10 +166,8 @@ class Refined:
             roots = cut(residuals, square_step(block.grid))
             return (roots.T @ roots,)
 
-        def zeros() -> tuple[Array]:
-            return (np.zeros((self.pixels + 1, self.pixels + 1)),)
-
-        return {"second": grouped_sums(chunk_sums, zeros, batch.row_count, CHUNK)[0]}
+        (second,) = grouped_sums(chunk_sums, lambda: (np.zeros(block.shape),), batch.row_count, CHUNK)
+        return {"second": second}
 
     def update(self, params: RefinedParams, released: Released, step: int) -> RefinedParams:
         """Take the mean image, or average the moments; fit the network in steps 1, 3, 7 … and the last."""
@@ -321,7 +319,8 @@ def _simulated(
     image_field = covariance @ weights
     spread, axes = np.linalg.eigh(weights.T @ image_field)
     spread = np.maximum(spread, 1e-9 * max(spread[-1], 1e-9))
-    field = draws @ (axes * np.sqrt(spread)).T + _field(params, mean)
+    centre = (mean - 0.5 - CURVATURE * params.pixel_bias) @ weights + params.hidden_logit
+    field = draws @ (axes * np.sqrt(spread)).T + centre
     mu = np.full_like(field, 0.5)
     settle_shared(field, CURVATURE * weights.T @ weights, mu, constants.sweeps, constants.tolerance)
     units, count = mu.mean(axis=0), len(mu)
@@ -329,10 +328,6 @@ def _simulated(
     second = mu.T @ mu / count
     second[np.diag_indices(len(second))] += (mu * (1 - mu)).mean(axis=0)
     return units, cross, second
-
-
-def _field(params: RefinedParams, image: Array) -> Array:
-    return np.asarray((image - 0.5 - CURVATURE * params.pixel_bias) @ params.weights + params.hidden_logit)
 
 
 def _draws(count: int, hidden: int) -> Array:

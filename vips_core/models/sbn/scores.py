@@ -14,7 +14,7 @@ CHUNK = 256
 
 
 def reconstruct(model: SBN, params: Params, rows: Images) -> Array:
-    """Return p(y = 1) of every pixel given the image's own hidden units; a binary reconstruction is 1 from ½.
+    """Return p(y = 1) of every pixel given the image's own hidden units; cut at ½ for a binary image.
 
     Parameters
     ----------

@@ -6,14 +6,7 @@ from typing import Any
 from vips_core.models.base import Fitted
 from vips_core.models.sbn.model import SBN
 from vips_core.models.sbn.scores import pixel_accuracy, scores
-from vips_core.models.task import (
-    PaperSettings,
-    Report,
-    Score,
-    Task,
-    by_name,
-    register,
-)
+from vips_core.models.task import PaperSettings, Report, Score, Task, by_name, register
 from vips_core.options import Option
 from vips_core.records import Images
 
