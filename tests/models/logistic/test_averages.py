@@ -21,8 +21,8 @@ def test_averages_are_over_all_steps_and_late_ones_weigh_more():
 
     vips.fit(model, rows, plan_for(rows, 200.0, steps=9), seed=0, on_step=remember)
     iterates = np.array(points[-last[0].schedule.gradients :])
-    weights = step_weights(len(iterates) - 1)
-    assert weights[-1] == pytest.approx(len(iterates) * weights[0])
+    weights = step_weights(len(iterates) - 1, DEFAULT.averaging)
+    assert weights[-1] == pytest.approx(len(iterates) ** DEFAULT.averaging * weights[0])
     np.testing.assert_allclose(last[0].mean_point, weights @ iterates, atol=1e-12)
 
 

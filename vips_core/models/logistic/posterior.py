@@ -51,21 +51,21 @@ class Schedule:
 class OptimiserState:
     """What noisy gradient descent remembers between steps; nobody needs it to predict.
 
-    | symbol | code            | shape                                                       |
-    |--------|-----------------|-------------------------------------------------------------|
-    | θ      | `point`         | (d+1,), the iterate in coordinates, the level first         |
-    | g      | `last_gradient` | (d+1,), at `last_point`                                     |
-    |        | `mean_point`, `mean_gradient` | (d+1,), averages over steps                   |
-    |        | `mean_measured` | (d+2,), average of what measures the diagonal: squares, totals |
-    |        | `mean_spread`   | average variance of log odds over records                   |
-    |        | `power`         | of `coordinates.spread_power`                               |
-    |        | `moments`       | (2d+2,), average of their releases                          |
-    |        | `positive`      | share of positive labels                                    |
-    |        | `diagonal`      | (d+1,), curvature along the axes                            |
-    |        | `matrix`        | (d+1, d+1), average of released curvatures, or (0, 0)       |
-    |        | `released`      | its eigenvectors, relative to the diagonal's mean           |
-    |        | `learned`       | directions that columns share, relative to the diagonal's sum |
-    |        | `minority`      | mean of min(p, 1−p)                                         |
+    | symbol | code                          | what                                             |
+    |--------|-------------------------------|--------------------------------------------------|
+    | θ      | `point`                       | (d+1,), the iterate in coordinates, level first  |
+    | g      | `last_gradient`               | (d+1,), at `last_point`                          |
+    |        | `mean_point`, `mean_gradient` | (d+1,), averages over steps                      |
+    |        | `mean_measured`               | (d+2,), average of squares and totals            |
+    |        | `mean_spread`                 | average variance of log odds over records        |
+    |        | `power`                       | of `coordinates.spread_power`                    |
+    |        | `moments`                     | (2d+2,), average of their releases               |
+    |        | `positive`                    | share of positive labels                         |
+    |        | `minority`                    | mean of min(p, 1−p)                              |
+    |        | `diagonal`                    | (d+1,), curvature along the axes                 |
+    |        | `matrix`                      | (d+1, d+1), average of releases, or (0, 0)       |
+    |        | `released`                    | its eigenvectors, in units of the diagonal's mean |
+    |        | `learned`                     | shared directions, in units of the diagonal's sum |
     """
 
     schedule: Schedule

@@ -5,7 +5,7 @@ so the gradient is followed for many cheap steps. A step of constant size leaves
 their average has only the noise of the average gradient: what one exact Newton step at the optimum would
 have, without a curvature of d² noisy cells. Noise also limits how far a direction is followed. With prior
 variance τ², curvature λ and noise V of the average gradient, s = λτ/√(V + λ) is its signal over noise, and
-the steps add up to a total s²/(1+s): the Wiener filter where s is small, a ridge of 1/s where it is large.
+the steps add up to s²/(1+s) Newton steps: a Wiener filter for small s, a ridge of 1/s for large s.
 
 1. The first releases are moments; they fix `coordinates`.
 2. Gradient steps. With m = min(p, 1−p), a record's share of a release is (y−p)·(κ, vwz) and
@@ -17,13 +17,14 @@ the steps add up to a total s²/(1+s): the Wiener filter where s is small, a rid
 3. If d × d cells can be seen, Σ 4w²p(1−p)zzᵀ is released too: late for honest intervals, and where it is
    clear of noise also early, to guide steps.
 4. What correlated columns share is learned from changes of the gradient as well (`curvature`).
-5. The estimate comes from averages over late steps, and over nearly all steps where these agree.
+5. In averages over steps (points, gradients, what measures the curvature), the k-th step weighs √k. The
+   estimate is the average point after what is left of a Newton step at the average gradient.
 
 | symbol | code            | shape                                       |
 |--------|-----------------|---------------------------------------------|
 | θ, g   | `point`, `gradient` | (d+1,), in coordinates, the level first |
-| λ      | `Directions`    | eigenvalues and vectors, or the axes        |
-| V      | `noise_std`², over steps | scalar                             |
+| λ      | `Directions`    | curvature along the axes and shared directions |
+| V      | `noise_std`² over the number of steps | scalar                |
 | τ      | `prior_slope`, `prior_level` of `Constants` | scalars         |
 
 What did not help: one release at m = 0 with ⟨ξ⟩ = ¼ (the class imbalance hides the signal), the majoriser
@@ -229,7 +230,7 @@ class Refined:
 
     def _moved(self, params: Posterior, total: Array, noise_std: float, taken: int) -> Posterior:
         """Take one gradient step, then solve for the posterior from the averages so far."""
-        constant, weights = params.coordinates.constant, step_weights(taken)
+        constant, weights = params.coordinates.constant, step_weights(taken, self.constants.averaging)
         gradient, measured = total[: self.d + 1], total[self.d + 1 :]
         state = self._with_diagonal(params, measured, noise_std, weights)
         known = state.released.values.size > 0
@@ -271,7 +272,7 @@ class Refined:
         mean = state.mean_measured + (measured - state.mean_measured) * weights[-1]
         largest = state.records * min(state.positive, 1 - state.positive)
         least = self.constants.least_minority * largest
-        level, everything = np.clip(mean[-2:] / kernels.TOTALS, least, largest)
+        level, everything = np.clip(mean[-2:] / kernels.TOTALS, least, state.records / 2)
         minority = float(level / state.records)
         own = level * (1 - minority) * found.constant**2  # p(1−p) = m(1−m)
         everything *= math.sqrt(1 - (kernels.CURVATURE_NORM * minority) ** 2)
@@ -319,10 +320,7 @@ class Refined:
         return Pace(prior, sampling, total_step, np.minimum(c.largest_step, total_step / steps))
 
 
-def step_weights(taken: int) -> Array:
-    """Return the weights of the steps so far in an average: the k-th step weighs k.
-
-    The late steps are nearer the optimum. (Polynomial-decay averaging of Shamir and Zhang 2013, with η = 1.)
-    """
-    weights = np.arange(1.0, taken + 2)
+def step_weights(taken: int, power: float) -> Array:
+    """Return the weights of steps in an average after `taken` others: late steps are nearer the optimum."""
+    weights = np.arange(1.0, taken + 2) ** power
     return weights / weights.sum()
