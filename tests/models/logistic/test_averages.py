@@ -6,7 +6,7 @@ import pytest
 import vips_core as vips
 from tests.models.logistic.people import cohort, plan_for
 from tests.models.logistic.ways import model_for
-from vips_core.models.logistic.refined import CURVATURE, DEFAULT, step_weights
+from vips_core.models.logistic.refined import CURVATURE, DEFAULT
 
 VISIBLE, CLEAR = DEFAULT.visible_matrix, DEFAULT.clear_matrix
 
@@ -21,9 +21,16 @@ def test_averages_are_over_all_steps_and_late_ones_weigh_more():
 
     vips.fit(model, rows, plan_for(rows, 200.0, steps=9), seed=0, on_step=remember)
     iterates = np.array(points[-last[0].schedule.gradients :])
-    weights = step_weights(len(iterates) - 1, DEFAULT.averaging)
-    assert weights[-1] == pytest.approx(len(iterates) ** DEFAULT.averaging * weights[0])
+    weights = last[0].schedule.step_weights(len(iterates) - 1)
+    assert weights[-1] == pytest.approx(len(iterates) ** last[0].schedule.averaging * weights[0])
     np.testing.assert_allclose(last[0].mean_point, weights @ iterates, atol=1e-12)
+
+
+def test_late_steps_weigh_the_more_the_less_noise_there_is():
+    rows, _ = cohort(n=500, d=6)
+    powers = [model_for(rows).algorithm.schedule(plan_for(rows, noise)).averaging for noise in (1e6, 10, 0.1)]
+    assert powers == sorted(set(powers))
+    assert (powers[0], powers[-1]) == (pytest.approx(DEFAULT.averaging), 2 * DEFAULT.averaging)
 
 
 @pytest.mark.parametrize(

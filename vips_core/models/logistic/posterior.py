@@ -34,6 +34,7 @@ class Schedule:
     early: int
     late: int
     gradients: int  # number of all other steps
+    averaging: float  # power of a gradient step's number in its weight in averages
 
     def matrix_number(self, step: int) -> int | None:
         """Return a step's place among those that release one matrix together; None for other steps."""
@@ -45,6 +46,11 @@ class Schedule:
     def gradients_before(self, step: int) -> int:
         """Return the number of gradients before a step."""
         return sum(self.matrix_number(other) is None for other in range(self.moments, step))
+
+    def step_weights(self, taken: int) -> Array:
+        """Return the weights of gradient steps in an average after `taken` others."""
+        weights = np.arange(1.0, taken + 2) ** self.averaging
+        return np.asarray(weights / weights.sum())
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,9 @@ the steps add up to s²/(1+s) Newton steps: a Wiener filter for small s, a ridge
 3. If d × d cells can be seen, Σ 4w²p(1−p)zzᵀ is released too: late for honest intervals, and where it is
    clear of noise also early, to guide steps.
 4. What correlated columns share is learned from changes of the gradient as well (`curvature`).
-5. In averages over steps (points, gradients, what measures the curvature), the k-th step weighs √k. The
-   estimate is the average point after what is left of a Newton step at the average gradient.
+5. In averages over steps (points, gradients, what measures the curvature), the k-th step weighs √k where
+   noise is large, and up to k where it is small. The estimate is the average point after what is left of a
+   Newton step at the average gradient.
 
 | symbol | code            | shape                                       |
 |--------|-----------------|---------------------------------------------|
@@ -101,7 +102,10 @@ class Refined:
         if visibility < c.clear_matrix:
             early = late
         matrices = matrix * (1 if early == late else 2)
-        return Schedule(moments, matrix, early, late, plan.steps - moments - matrices)
+        gradients = plan.steps - moments - matrices
+        signal = expected_signal(plan, self.d)
+        averaging = c.averaging * (1 + min(signal**2 / (1 + signal) / gradients, 1.0))
+        return Schedule(moments, matrix, early, late, gradients, averaging)
 
     def blocks(self, plan: PrivacyPlan, step: int) -> Mapping[str, Block]:
         """Return moments first, then gradients, and curvature matrices among these."""
@@ -230,7 +234,7 @@ class Refined:
 
     def _moved(self, params: Posterior, total: Array, noise_std: float, taken: int) -> Posterior:
         """Take one gradient step, then solve for the posterior from the averages so far."""
-        constant, weights = params.coordinates.constant, step_weights(taken, self.constants.averaging)
+        constant, weights = params.coordinates.constant, params.state.schedule.step_weights(taken)
         gradient, measured = total[: self.d + 1], total[self.d + 1 :]
         state = self._with_diagonal(params, measured, noise_std, weights)
         known = state.released.values.size > 0
@@ -259,7 +263,7 @@ class Refined:
         directions = self._directions(state, known)
         pace, variance = (
             self._pace(state, constant, directions, noise_std),
-            noise_std**2 * (weights @ weights),
+            noise_std**2 * float(weights @ weights),
         )
         params = replace(params, state=state)
         return posterior.laplace(params, estimate, directions, pace, variance, self.constants)
@@ -318,9 +322,3 @@ class Refined:
         signal = values * np.sqrt(prior / (noise_std**2 / steps + sampling))
         total_step = signal**2 / (1 + signal)
         return Pace(prior, sampling, total_step, np.minimum(c.largest_step, total_step / steps))
-
-
-def step_weights(taken: int, power: float) -> Array:
-    """Return the weights of steps in an average after `taken` others: late steps are nearer the optimum."""
-    weights = np.arange(1.0, taken + 2) ** power
-    return weights / weights.sum()
