@@ -47,7 +47,8 @@ class Constants:
     # Steps
     largest_step: float = 0.9  # part of Newton's step: the curvature changes on the way; tuned
     least_curvature: float = 0.02  # part of an average axis' curvature that predictions take as the least
-    least_minority: float = 0.1  # part of the rarer label's share that min(p, 1−p) has at least on average
+    minority_mean: float = 0.75  # mean of min(p, 1−p) a priori, as a part of the rarer label's share
+    minority_std: float = 0.5  # its standard deviation a priori; ∞: as measured
 
     # Power of a step's number in its weight in averages where noise is large; up to twice that where it is
     # small. At ½ the noise's variance is 9/8 of that with equal weights, at 1 it is 4/3; tuned.

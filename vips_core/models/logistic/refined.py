@@ -58,8 +58,7 @@ if TYPE_CHECKING:
 
 MOMENTS, SHARES, CURVATURE = "moments", "gradient and curvature's diagonal", "curvature"
 DEFAULT = Constants()
-LEAST_CURVATURE = 1e-9  # of an eigenvector, in those of an average axis: noise takes some below 0
-TYPICAL_MINORITY = 0.375  # mean of min(p, 1−p) of balanced classes
+LEAST = 1e-9  # of what is positive, as a part of its unit: noise takes some below 0
 
 
 def expected_signal(plan: PrivacyPlan, features: int) -> float:
@@ -73,7 +72,7 @@ def expected_signal(plan: PrivacyPlan, features: int) -> float:
     >>> round(expected_signal(plan, 32), 1)
     0.6
     """
-    slope = plan.records * TYPICAL_MINORITY / (DEFAULT.full_weight**2 * (features + 1))
+    slope = plan.records * DEFAULT.minority_mean / 2 / (DEFAULT.full_weight**2 * (features + 1))
     return float(slope * DEFAULT.prior_slope / math.sqrt(plan.signal_to_noise**-2 + slope))
 
 
@@ -261,10 +260,8 @@ class Refined:
         estimate = state.mean_point + directions.apply(newton, state.mean_gradient)
         # The posterior: with all that is known of the curvature, even if it does not guide steps.
         directions = self._directions(state, known)
-        pace, variance = (
-            self._pace(state, constant, directions, noise_std),
-            noise_std**2 * float(weights @ weights),
-        )
+        pace = self._pace(state, constant, directions, noise_std)
+        variance = noise_std**2 * float(weights @ weights)  # of the average gradient
         params = replace(params, state=state)
         return posterior.laplace(params, estimate, directions, pace, variance, self.constants)
 
@@ -274,9 +271,11 @@ class Refined:
         """Average the curvature's measured totals, and share them out over the columns by their squares."""
         state, found = params.state, params.coordinates
         mean = state.mean_measured + (measured - state.mean_measured) * weights[-1]
-        largest = state.records * min(state.positive, 1 - state.positive)
-        least = self.constants.least_minority * largest
-        level, everything = np.clip(mean[-2:] / kernels.TOTALS, least, state.records / 2)
+        noise = (noise_std / kernels.TOTALS) ** 2 * (weights @ weights)
+        rarer = state.records * min(state.positive, 1 - state.positive)
+        prior, spread = self.constants.minority_mean * rarer, (self.constants.minority_std * rarer) ** 2
+        totals = (mean[-2:] / kernels.TOTALS * spread + prior * noise) / (spread + noise)
+        level, everything = np.clip(totals, LEAST * state.records, state.records / 2)  # m ≤ ½
         minority = float(level / state.records)
         own = level * (1 - minority) * found.constant**2  # p(1−p) = m(1−m)
         everything *= math.sqrt(1 - (kernels.CURVATURE_NORM * minority) ** 2)
@@ -307,7 +306,7 @@ class Refined:
         """Return the known curvature: the matrix's eigenvectors, or the axes and shared directions."""
         diagonal, (released, learned) = state.diagonal, (state.released, state.learned)
         if with_matrix:
-            values = np.maximum(released.values, LEAST_CURVATURE) * diagonal[1:].mean()
+            values = np.maximum(released.values, LEAST) * diagonal[1:].mean()
             return Directions(np.append(diagonal, values), released.vectors)
         values = diagonal @ learned.vectors**2 + learned.values * diagonal[1:].sum()
         return Directions(np.append(diagonal, values), learned.vectors)
