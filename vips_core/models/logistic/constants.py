@@ -20,7 +20,7 @@ class Constants:
     moment_radius: float = 0.5
     # Mean²/second moment above which a column is centred, ∞ for none: sparse rows stay so
     common_mean: float = 0.1
-    min_z_moment: float = 2.0  # z-score above which a column's moment differs from another value
+    min_z_moment: float = 2.0  # z-score up to which noise explains a column's mean or variance
     constant_variance: float = 1e-3  # variance of a column in [0, 1] up to which it may be the constant
     # Power of a column's variance to which its share of the signal is proportional, with much signal and with
     # little, and N·μ/d halfway between them; tuned by AUC on generated cohorts. Equal powers: no dependence.

@@ -129,9 +129,9 @@ def positive_share(sums: Array, noise_std: float) -> float:
 
 
 def _constant(first: Array, second: Array, noise: float, constants: Constants) -> tuple[int, float]:
-    """Return the column of the largest mean among those that may not vary, as far as noise shows.
+    """Return the column with the largest mean among those whose variance noise may explain, and its value.
 
-    With much noise that can be a column which hardly varies; predictions do not depend on it.
+    With much noise, that column may vary a little; predictions do not depend on the choice.
     """
     certain = constants.min_z_moment * noise
     steady = second - first**2 <= certain * np.sqrt(1 + 4 * first**2) + constants.constant_variance

@@ -24,8 +24,8 @@ from vips_core.kernels import Array
 class Directions:
     """Directions and the curvature along each: the axes, then orthonormal shared directions.
 
-    Along the axes, a matrix acts on what the shared directions leave of a vector: nothing where they are
-    all eigenvectors of a released matrix.
+    Along the axes, a matrix acts on the part of a vector outside the span of the shared directions. There
+    is no such part if these are all eigenvectors of a released matrix.
     """
 
     curvature: Array
@@ -80,14 +80,14 @@ class LowRankCurvature:
 
 
 def no_directions(size: int) -> LowRankCurvature:
-    """Return what is known before the first step."""
+    """Return an empty set of directions."""
     return LowRankCurvature(np.zeros((size, 0)), np.zeros(0))
 
 
 def rank_one_update(
     known: Array, move: Array, change: Array, noise_std: float, min_z: float
 ) -> tuple[Array, float] | None:
-    """Return a direction and the curvature along it beyond the known one; None if none is clear of noise.
+    """Return a direction and its excess over the known curvature, or None if noise may explain it.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def rank_one_update(
 
 
 def add_direction(low_rank: LowRankCurvature, direction: Array, value: float, most: int) -> LowRankCurvature:
-    """Return the directions with one more, orthogonal again, the `most` largest of them."""
+    """Add a direction, make all orthonormal again, and keep the `most` largest."""
     basis, triangle = np.linalg.qr(np.column_stack([low_rank.vectors, direction]))
     values, vectors = np.linalg.eigh((triangle * np.append(low_rank.values, value)) @ triangle.T)
     return LowRankCurvature(basis @ vectors[:, -most:], values[-most:])

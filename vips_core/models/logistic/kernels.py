@@ -14,7 +14,7 @@ from vips_core.kernels import Array
 from vips_core.kernels.special import logistic_tail
 
 Indices = npt.NDArray[np.integer]
-LARGEST = 1e300  # of log odds and squared norms: of rows beyond, nothing counts
+LARGEST = 1e300  # log odds and squared norm up to which a row counts at all
 SQUARES, TOTALS = 0.72, 0.37  # scales of the two curvature measurements in a record's share; tuned
 CURVATURE_NORM = 0.9  # at least √(SQUARES² + 2·TOTALS²): the most that they take of a record's norm, over m
 

@@ -82,7 +82,7 @@ class PolyaGammaPosterior:
 
 
 class PolyaGamma:
-    """What both trainers share."""
+    """The statistics, bounds and prior of both Pólya–Gamma variants."""
 
     def __init__(self, model: "BayesianLogistic") -> None:
         self.model, self.d = model, len(model.features)

@@ -202,10 +202,10 @@ def to_column_units(
     `bias` is what shrinkage may have taken from slopes. It widens intervals, but predictions do not
     integrate it out: that would pull them to one half, where shrinkage has already pulled them.
 
-    The steps find a level that suits the spread of log odds along the way. The estimate's log odds spread
-    less or more, and predictions integrate the posterior out: the level moves to keep predictions right on
-    average, and its uncertainty grows by the move. It is found with the predictions' own integral, which is
-    above the exact one where outcomes are rare.
+    The steps find a level for the average spread of log odds along the way. The estimate's spread differs,
+    and predictions integrate the posterior out. So the level moves until predictions are right on average,
+    and its uncertainty grows by the move. The move is computed with the predictions' own integral, which
+    exceeds the exact one if outcomes are rare.
     """
     state, found = params.state, params.coordinates
     scale = np.append(found.constant, found.scale)
@@ -243,7 +243,7 @@ def to_column_units(
 def over_records(
     state: OptimiserState, constant: float, directions: Directions, point: Array, constants: Constants
 ) -> tuple[float, float]:
-    """Return mean and variance over records of slopes' log odds: centres are not quite the means."""
+    """Return mean and variance of the slopes' log odds over records; noisy centres make the mean nonzero."""
     slopes = np.append(0.0, point[1:])
     curved, own = directions.apply(directions.curvature, slopes), state.diagonal[0]
     variance = (slopes @ curved - curved[0] ** 2 / own) / unit_curvature(state, constant, constants)

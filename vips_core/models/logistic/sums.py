@@ -73,7 +73,7 @@ def gradient_and_diagonal(batch: Table, coordinates: Coordinates, point: Array, 
     x, y, row_weights, d = batch.x, batch.y.astype(np.float64), batch.row_weights, batch.x.shape[1]
     centre, scale, constant, slopes = coordinates.centre, coordinates.scale, coordinates.constant, point[1:]
     per_reach, bound = 1 / coordinates.reach, lowered(block.bound, cells=len(point))
-    # A centred column has no zeros: those of a CSR matrix are made dense, a chunk at a time.
+    # Centring leaves no zeros in a column, so centred columns of a CSR matrix become dense, chunk by chunk.
     dense = np.flatnonzero(centre) if sparse.issparse(x) else np.arange(d)
     columns, place = (centre[dense], scale[dense]), np.full(d, -1)
     place[dense] = np.arange(len(dense))
@@ -83,10 +83,8 @@ def gradient_and_diagonal(batch: Table, coordinates: Coordinates, point: Array, 
         square, psi = np.zeros(stop - start), np.full(stop - start, constant * point[0])
         cells, of_dense = np.zeros((2, d)), np.zeros((2, len(dense)))
         if sparse.issparse(x):
-            rows, csr = (
-                np.zeros((stop - start, len(dense))),
-                (filled.data, filled.indices, filled.indptr[start : stop + 1], place, scale),
-            )
+            rows = np.zeros((stop - start, len(dense)))
+            csr = filled.data, filled.indices, filled.indptr[start : stop + 1], place, scale
             kernels.split_sparse_rows(*csr, slopes, rows, square, psi)
         else:
             rows = coordinates.filled(x[start:stop])
