@@ -53,6 +53,14 @@ def fill_missing(x: Array, missing: Indices, centre: Array, out: Array) -> None:
 
 
 @njit(nogil=True, cache=True)
+def write_rows(x: Array, factors: Array, out: Array) -> None:
+    """Write each row times its factor, cut to whole numbers."""
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            out[i, j] = np.trunc(factors[i] * x[i, j])
+
+
+@njit(nogil=True, cache=True)
 def add_rows(x: Array, factors: Array, steps: Array) -> None:
     """Add each row times its factor, cut to whole numbers, to `steps`."""
     for i in range(x.shape[0]):

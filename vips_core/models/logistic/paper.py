@@ -194,8 +194,8 @@ def polya_gamma_sums(
         xi = weights * pg_means(np.sqrt(np.maximum(form, 0.0)))
         roots = np.sqrt(xi * bounds[1] / np.maximum(0.25 * norm * norm, bounds[1]))
         kernels.add_rows(rows, np.where(finite, factors / linear.grid, 0.0), steps)
-        np.multiply(rows, np.where(finite, roots / step, 0.0)[:, None], out=left)
-        return steps, sums.products(np.trunc(left, out=left))
+        kernels.write_rows(rows, np.where(finite, roots / step, 0.0), left)
+        return steps, sums.products(left)
 
     steps, total = grouped_sums(chunk_sums, lambda: (np.zeros(d), np.zeros((d, d))), len(y), sums.ROWS)
     return {"linear": steps * linear.grid, "curvature": sums.mirrored(total) * step**2}
