@@ -1,57 +1,36 @@
-"""Which averages over steps the estimate trusts, and when a curvature's matrix guides the steps."""
+"""How steps are averaged, and when a curvature's matrix guides the steps."""
 
 import numpy as np
 import pytest
 
 import vips_core as vips
-from tests.models.logistic.people import cohort
+from tests.models.logistic.people import cohort, plan_for
 from tests.models.logistic.ways import model_for
-from vips_core.models.logistic.curvature import Directions
-from vips_core.models.logistic.refined import CURVATURE, DEFAULT, trust_in_late
+from vips_core.models.logistic.refined import CURVATURE, DEFAULT
 
-D = 40
 VISIBLE, CLEAR = DEFAULT.visible_matrix, DEFAULT.clear_matrix
 
 
-def directions(vectors=None):
-    curvature = np.linspace(50, 150, D)
-    return Directions(curvature, curvature, vectors, np.zeros((D, 0)))
+def test_averages_are_over_all_steps_and_late_ones_weigh_more():
+    rows, _ = cohort(n=500, d=6)
+    model, points, last = model_for(rows), [], []
+
+    def remember(progress):
+        last[:] = [progress.params.state]
+        points.append(progress.params.state.last_point)
+
+    vips.fit(model, rows, plan_for(rows, 200.0, steps=9), seed=0, on_step=remember)
+    iterates = np.array(points[-last[0].schedule.gradients :])
+    weights = last[0].schedule.step_weights(len(iterates) - 1)
+    assert weights[-1] == pytest.approx(len(iterates) ** last[0].schedule.averaging * weights[0])
+    np.testing.assert_allclose(last[0].mean_point, weights @ iterates, atol=1e-12)
 
 
-def trust_of(way, late, saved):
-    return trust_in_late(way, late, saved, DEFAULT.path_error)
-
-
-def turned():
-    return np.linalg.qr(np.random.default_rng(3).normal(size=(D, D)))[0]
-
-
-@pytest.mark.parametrize("vectors", [None, turned()])
-def test_a_small_estimate_trusts_the_longer_average(vectors):
-    way, rng = directions(vectors), np.random.default_rng(0)
-    noise = rng.normal(size=D) * 30 / way.for_steps
-    late = noise if vectors is None else vectors @ noise
-    assert trust_of(way, late, 30.0**2).mean() < 0.3
-
-
-@pytest.mark.parametrize("vectors", [None, turned()])
-def test_a_large_estimate_trusts_the_late_average(vectors):
-    """The way to the optimum is then in the longer one."""
-    late = np.full(D, 50.0)
-    along = late if vectors is None else vectors @ late
-    assert trust_of(directions(vectors), along, 30.0**2).min() > 0.95
-
-
-def test_a_large_estimate_trusts_the_late_average_along_its_own_direction_only():
-    way, late = directions(), np.zeros(D)
-    late[7] = 10.0
-    trust = trust_of(way, late, 30.0**2)
-    assert trust[7] > 0.9
-    assert np.delete(trust, 7).max() == 0
-
-
-def test_without_a_longer_average_the_late_one_is_all():
-    assert (trust_of(directions(), np.ones(D), 0.0) == 1).all()
+def test_late_steps_weigh_the_more_the_less_noise_there_is():
+    rows, _ = cohort(n=500, d=6)
+    powers = [model_for(rows).algorithm.schedule(plan_for(rows, noise)).averaging for noise in (1e6, 50, 0.1)]
+    assert powers == sorted(set(powers))
+    assert (powers[0], powers[-1]) == (pytest.approx(DEFAULT.averaging), 2 * DEFAULT.averaging)
 
 
 @pytest.mark.parametrize(
@@ -67,4 +46,5 @@ def test_a_matrix_is_released_where_it_can_be_seen_and_early_too_where_it_is_cle
     assert len(released) == matrices
     fit = vips.fit(model, rows, plan, seed=0)
     assert np.isfinite(fit.params.mean).all()
-    assert fit.params.state.schedule.guided == (matrices == 2)
+    schedule = fit.params.state.schedule
+    assert (schedule.matrix and schedule.early < schedule.late) == (matrices == 2)

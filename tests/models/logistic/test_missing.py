@@ -116,7 +116,8 @@ def test_variances_of_weights_are_those_of_their_moves(constant):
     centre, scale = np.array([1.0, 0.5, 0.0, 0.2]), rng.random(4) + 0.5
     coordinates = Coordinates(centre, scale, np.ones(4), 0.3, constant, 1.0, missing=np.array([[1, 2]]))
     values, vectors = rng.random(5) + 0.1, np.linalg.qr(rng.normal(size=(5, 5)))[0]
-    directions, scales = Directions(values, values, vectors, np.zeros((5, 0))), np.append(0.3, scale)
+    values = np.append(np.ones(5), values)  # of the axes, which the eigenvectors leave nothing of
+    directions, scales = Directions(values, vectors), np.append(0.3, scale)
     moves = np.array(
         [posterior.weights(level, np.array(slopes), coordinates) for level, *slopes in np.eye(5)]
     )

@@ -20,8 +20,7 @@ class Constants:
     moment_radius: float = 0.5
     # Mean²/second moment above which a column is centred, ∞ for none: sparse rows stay so
     common_mean: float = 0.1
-    min_z_mean: float = 2.0  # z-score above which a column's mean counts as nonzero
-    max_z_constant: float = 3.0  # z-score below which a column may be the constant, or its mean may be 1
+    min_z_moment: float = 2.0  # z-score up to which noise explains a column's mean or variance
     constant_variance: float = 1e-3  # variance of a column in [0, 1] up to which it may be the constant
     # Power of a column's variance to which its share of the signal is proportional, with much signal and with
     # little, and N·μ/d halfway between them; tuned by AUC on generated cohorts. Equal powers: no dependence.
@@ -31,9 +30,8 @@ class Constants:
 
     # Schedule
     most_steps: int = 16  # full batches: more neither helped nor hurt
-    moment_every: int = 12  # one release in this many finds coordinates
+    release_every: int = 16  # one release in this many finds coordinates, and as many each curvature matrix
     moments_from: int = 4  # steps below which none is spent on coordinates
-    matrix_every: int = 16  # one release in this many for each of the two curvature matrices
     matrix_late: float = 0.4  # part of the steps before the later matrix: p is near its last value then
     warm_steps: int = 1  # steps before the early matrix
     # N·μ/d^1.5 from which a matrix makes intervals honest, and from which another one guides steps. A Wigner
@@ -41,8 +39,6 @@ class Constants:
     # matrix. Without one, 90 % intervals of four tables held 79 % of weights instead of 89 %.
     visible_matrix: float = 3.0
     clear_matrix: float = 7.0
-    # Edge of a noise matrix's spectrum in ν√d, Wigner's law; 0: eigenvalues as measured
-    noise_edge: float = 2.0
 
     # Prior
     prior_log_odds: float = 1.5  # standard deviation of a typical record's log odds; chosen leave-one-out
@@ -50,26 +46,17 @@ class Constants:
 
     # Steps
     largest_step: float = 0.9  # part of Newton's step: the curvature changes on the way; tuned
-    largest_move: float = 1.0  # standard deviation of log odds over records that one step may add; ∞ for none
-    least_curvature: float = 0.02  # share of the average direction's curvature that steps assume at least
-
-    # Curvature's diagonal
+    least_curvature: float = 0.02  # part of an average axis' curvature that predictions take as the least
     minority_mean: float = 0.75  # mean of min(p, 1−p) a priori, as a part of the rarer label's share
     minority_std: float = 0.5  # its standard deviation a priori; ∞: as measured
-    least_minority: float = 0.1  # smallest value of the same, since measured totals may be negative
-    total_memory: int = 3  # steps over which totals are averaged: p changes
+
+    # Power of a step's number in its weight in averages where noise is large; up to twice that where it is
+    # small. At ½ the noise's variance is 9/8 of that with equal weights, at 1 it is 4/3; tuned.
+    averaging: float = 0.5
 
     # Shared directions (`curvature`)
     min_z_direction: float = 3.0  # z-score required to accept a direction; ∞ for none
-    harmless_excess: float = 1.0  # excess over the known curvature that is left alone, as a part of it
-    # Curvature of a direction, as a part of the diagonal's sum, which bounds it; ∞ for no cap
-    largest_excess: float = 1.0
     most_directions: int = 8  # directions kept: more cost time
-
-    # Averages
-    skipped_start: float = 0.1  # part of the steps that no average holds: the level is not yet found
-    skipped_late: float = 0.5  # further part left out of the late average where noise is small
-    path_error: float = 0.2  # assumed relative error of the trajectory; ∞: the late average alone
 
     @property
     def prior_slope(self) -> float:

@@ -109,7 +109,7 @@ def from_moments(
     known = np.ones(d)  # share of values; none is above 1, so it is at least their sum's
     least_known = np.maximum(first[columns], constants.common_mean)
     known[columns] = np.clip(1 - first[indicators] * size, least_known, 1.0)
-    clear = (np.abs(first) > constants.min_z_mean * noise) & (first**2 > constants.common_mean * second)
+    clear = (np.abs(first) > constants.min_z_moment * noise) & (first**2 > constants.common_mean * second)
     centre = np.where(clear, first / known * (1 - (noise / np.where(clear, first, 1.0)) ** 2), 0.0)
     steepness = np.sqrt(1 + 4 * centre**2)  # of the variance's noise, by the delta method
     variance = nonnegative_shrinkage((second - known * centre**2) / steepness, noise, 1.0) * steepness
@@ -129,11 +129,11 @@ def positive_share(sums: Array, noise_std: float) -> float:
 
 
 def _constant(first: Array, second: Array, noise: float, constants: Constants) -> tuple[int, float]:
-    """Return the column of the largest mean among those that may not vary, as far as noise shows.
+    """Return the column with the largest mean among those whose variance noise may explain, and its value.
 
-    With much noise that can be a column which hardly varies; predictions do not depend on it.
+    With much noise, that column may vary a little; predictions do not depend on the choice.
     """
-    certain = constants.max_z_constant * noise
+    certain = constants.min_z_moment * noise
     steady = second - first**2 <= certain * np.sqrt(1 + 4 * first**2) + constants.constant_variance
     steady &= first > certain
     if not steady.any():

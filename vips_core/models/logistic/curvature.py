@@ -8,11 +8,8 @@ rank-one update rrᵀ/(rᵀs). It is accepted if it is clear of its known noise.
 
 | symbol | code          | shape                                                             |
 |--------|---------------|-------------------------------------------------------------------|
-| λ      | `for_steps`   | (d+1,) or (d+1+k,), at least what keeps steps stable              |
-| λ      | `measured`    | the same, at least 0                                              |
-|        | `vectors`     | (d+1, d+1), or None where directions are the axes                 |
-| U      | `shared`      | (d+1, k), orthonormal directions beside the axes                  |
-|        | `excess`      | (k,), curvature beyond the diagonal's, as a part of its sum       |
+| λ      | `curvature`   | (d+1+k,)                                                          |
+| U      | `shared`      | (d+1, k), orthonormal directions beside the axes; k = d+1 for all |
 """
 
 import math
@@ -25,65 +22,50 @@ from vips_core.kernels import Array
 
 @dataclass(frozen=True)
 class Directions:
-    """Directions and the curvature along each: eigenvectors, or the axes followed by shared directions."""
+    """Directions and the curvature along each: the axes, then orthonormal shared directions.
 
-    for_steps: Array
-    measured: Array
-    vectors: Array | None
+    Along the axes, a matrix acts on the part of a vector outside the span of the shared directions. There
+    is no such part if these are all eigenvectors of a released matrix.
+    """
+
+    curvature: Array
     shared: Array
 
     def apply(self, values: Array, vector: Array) -> Array:
         """Return the product of the matrix with these eigenvalues and a vector."""
-        if self.vectors is not None:
-            return np.asarray(self.vectors @ (values * (self.vectors.T @ vector)))
         of_axes, of_shared = self._parted(values)
         along = self.shared.T @ vector
         rest = of_axes * (vector - self.shared @ along)
         return np.asarray(rest + self.shared @ (of_shared * along - self.shared.T @ rest))
 
-    def components(self, vector: Array) -> Array:
-        """Return a vector's component along every direction."""
-        if self.vectors is not None:
-            return np.asarray(self.vectors.T @ vector)
-        return np.append(vector, self.shared.T @ vector)
-
     def along(self, diagonal: Array) -> Array:
         """Return a diagonal matrix's quadratic form along every direction."""
-        if self.vectors is not None:
-            return np.asarray(diagonal @ self.vectors**2)
         return np.append(diagonal, diagonal @ self.shared**2)
 
     def matrix(self, values: Array, scale: Array) -> Array:
-        """Return the matrix with these eigenvalues in scaled axes; only its diagonal if they are axes."""
-        if self.vectors is None:
+        """Return the matrix with these eigenvalues in scaled axes; its diagonal if axes are directions."""
+        if self.shared.shape[1] < len(self.shared):
             return self.diagonal(values) * scale**2
-        turned = self.vectors * scale[:, None]
-        return np.asarray((turned * values) @ turned.T)
+        turned = self.shared * scale[:, None]
+        return np.asarray((turned * self._parted(values)[1]) @ turned.T)
 
     def diagonal(self, values: Array) -> Array:
         """Return the diagonal of the matrix with these eigenvalues, as a new array."""
-        if self.vectors is not None:
-            return np.asarray(self.vectors**2 @ values)
         of_axes, of_shared = self._parted(values)
         return np.asarray(of_axes * (1 - (self.shared**2).sum(axis=1)) + self.shared**2 @ of_shared)
 
-    def form(self, values: Array, vector: Array) -> float:
-        """Return vᵀAv of the matrix A with these eigenvalues."""
-        return float(vector @ self.apply(values, vector))
-
     def forms(self, values: Array, rows: Array) -> Array:
         """Return vᵀAv of the matrix A with these eigenvalues, for every row v."""
-        if self.vectors is not None:
-            return np.asarray((rows @ self.vectors) ** 2 @ values)
         of_axes, of_shared = self._parted(values)
         along = rows @ self.shared
         return np.asarray((rows - along @ self.shared.T) ** 2 @ of_axes + along**2 @ of_shared)
 
     def trace_over_slopes(self, values: Array) -> float:
-        """Return Σ AᵢⱼHᵢⱼ over slopes, for A with these eigenvalues and the measured curvature H."""
+        """Return Σ AᵢⱼHᵢⱼ over slopes, for A with these eigenvalues and the curvature H."""
         first = np.eye(1, len(self.shared))[0]
-        ours, measured = self.apply(values, first), self.apply(self.measured, first)
-        return max(float(values @ self.measured - 2 * ours @ measured + ours[0] * measured[0]), 0.0)
+        ours, curvature = self.apply(values, first), self.apply(self.curvature, first)
+        trace = float(self.diagonal(values * self.curvature).sum())
+        return max(trace - float(2 * ours @ curvature - ours[0] * curvature[0]), 0.0)
 
     def _parted(self, values: Array) -> tuple[Array, Array]:
         return values[: len(self.shared)], values[len(self.shared) :]
@@ -91,21 +73,21 @@ class Directions:
 
 @dataclass(frozen=True)
 class LowRankCurvature:
-    """Orthonormal directions, and the curvature along each beyond the diagonal's."""
+    """Orthonormal directions, and the curvature along each."""
 
     vectors: Array
-    excess: Array
+    values: Array
 
 
 def no_directions(size: int) -> LowRankCurvature:
-    """Return what is known before the first step."""
+    """Return an empty set of directions."""
     return LowRankCurvature(np.zeros((size, 0)), np.zeros(0))
 
 
 def rank_one_update(
-    known: Array, move: Array, change: Array, noise_std: float, min_z: float, harmless: float
+    known: Array, move: Array, change: Array, noise_std: float, min_z: float
 ) -> tuple[Array, float] | None:
-    """Return a direction and the curvature along it beyond the known one; None if none is clear of noise.
+    """Return a direction and its excess over the known curvature, or None if noise may explain it.
 
     Parameters
     ----------
@@ -117,19 +99,16 @@ def rank_one_update(
         Standard deviation of a gradient's noise.
     min_z
         z-score required to accept an update.
-    harmless
-        Excess over the known curvature, as a part of it, that is left alone.
     """
     rest, noise = change - known, 2 * noise_std**2
     left, along = float(rest @ rest) - noise * len(rest), float(rest @ move)
-    least = max(harmless * float(known @ move), min_z * math.sqrt(noise * float(move @ move)))
-    if left < min_z * noise * math.sqrt(2 * len(rest)) or along <= least:
+    if left < min_z * noise * math.sqrt(2 * len(rest)) or along <= min_z * math.sqrt(noise * move @ move):
         return None
     return rest / np.linalg.norm(rest), left / along
 
 
-def add_direction(low_rank: LowRankCurvature, direction: Array, excess: float, most: int) -> LowRankCurvature:
-    """Return the directions with one more, orthogonal again, the `most` largest of them."""
+def add_direction(low_rank: LowRankCurvature, direction: Array, value: float, most: int) -> LowRankCurvature:
+    """Add a direction, make all orthonormal again, and keep the `most` largest."""
     basis, triangle = np.linalg.qr(np.column_stack([low_rank.vectors, direction]))
-    values, vectors = np.linalg.eigh((triangle * np.append(low_rank.excess, excess)) @ triangle.T)
+    values, vectors = np.linalg.eigh((triangle * np.append(low_rank.values, value)) @ triangle.T)
     return LowRankCurvature(basis @ vectors[:, -most:], values[-most:])

@@ -1,41 +1,22 @@
-"""Compiled passes over rows; w = min(1, bound/‖x‖).
+"""Compiled passes over rows.
 
 Sums are whole multiples of a grid, and therefore exact: each record's cells are cut towards 0. What a record
-adds depends on that record alone. A record whose log odds are not finite adds nothing.
-`row_weights` are one over the number of rows of a row's person.
-
-Two passes write weighted rows, which BLAS then multiplies to sums of xxᵀ. They read rows twice: norms and
-weights first, then the output in whole steps.
+adds depends on that record alone.
 """
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 
 from vips_core.kernels import Array
-from vips_core.kernels.special import logistic_tail, pg_mean
+from vips_core.kernels.special import logistic_tail
 
 Indices = npt.NDArray[np.integer]
-LARGEST = 1e300  # of log odds and squared norms
-LANES = 32  # rows of a block
+LARGEST = 1e300  # log odds and squared norm up to which a row counts at all
 SQUARES, TOTALS = 0.72, 0.37  # scales of the two curvature measurements in a record's share; tuned
 CURVATURE_NORM = 0.9  # at least √(SQUARES² + 2·TOTALS²): the most that they take of a record's norm, over m
-
-
-class Lens(NamedTuple):
-    """How a step looks at rows: their coordinates, the point, and the limits of a share."""
-
-    missing: Indices
-    centre: Array
-    scale: Array
-    per_reach: Array
-    constant: float
-    point: Array
-    bound: float
-    grid: float
 
 
 @njit(nogil=True, cache=True, fastmath={"contract", "reassoc"})
@@ -72,6 +53,14 @@ def fill_missing(x: Array, missing: Indices, centre: Array, out: Array) -> None:
 
 
 @njit(nogil=True, cache=True)
+def write_rows(x: Array, factors: Array, out: Array) -> None:
+    """Write each row times its factor, cut to whole numbers."""
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            out[i, j] = np.trunc(factors[i] * x[i, j])
+
+
+@njit(nogil=True, cache=True)
 def add_rows(x: Array, factors: Array, steps: Array) -> None:
     """Add each row times its factor, cut to whole numbers, to `steps`."""
     for i in range(x.shape[0]):
@@ -94,159 +83,102 @@ def add_clipped_gradients(
             steps[j] += np.trunc(factor * x[i, j])
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
-def add_shares(x: Array, y: Array, row_weights: Array, lens: Lens, steps: Array) -> None:
-    """Add to `steps` what each dense row contributes at the lens's point; `refined` has the formula.
+@njit(nogil=True, cache=True, fastmath={"contract", "reassoc"})
+def add_squares_and_products(
+    x: Array, centre: Array, scale: Array, slopes: Array, square: Array, psi: Array
+) -> None:
+    """Add ‖z‖² and zᵀslopes of each dense row."""
+    for i in range(x.shape[0]):
+        row_square = 0.0
+        product = 0.0
+        for j in range(x.shape[1]):
+            z = scale[j] * (x[i, j] - centre[j])
+            row_square += z * z
+            product += z * slopes[j]
+        square[i] += row_square
+        psi[i] += product
 
-    Rows are taken `LANES` at a time and turned, so that every loop is over rows, which LLVM vectorises.
+
+@njit(nogil=True, cache=True)
+def add_cells(x: Array, centre: Array, scale: Array, per_reach: Array, factors: Array, cells: Array) -> None:
+    """Add the columns' cells of each dense row's share, cut to whole numbers.
+
+    `factors` (2, n) multiply z, and |z|·min(1, |z|/reach).
     """
-    n, d = x.shape
-    missing, centre, scale, per_reach, constant, point, bound, grid = lens
-    z = np.zeros((d, LANES))
-    square, psi = np.empty(LANES), np.empty(LANES)
-    gradients, curvatures = np.empty(LANES), np.empty(LANES)
-    for start in range(0, n, LANES):
-        count = min(LANES, n - start)
-        _turn(x[start : start + count], centre, scale, z)
-        for k in range(missing.shape[0]):
-            column, indicator = missing[k]
-            _fill(x[start : start + count, indicator], scale[column] * centre[column], z[column])
-        square[:] = gradients[:] = curvatures[:] = 0.0
-        psi[:] = constant * point[0]
-        _add_norms_and_products(z, point[1:], square, psi)
-        for i in range(count):
-            if not (abs(psi[i]) < LARGEST and square[i] < LARGEST):
-                z[:, i] = 0.0
-                continue
-            step = grid / row_weights[start + i]
-            norm = math.sqrt(square[i])
-            residual, gradients[i], curvature, weight = _weights(
-                y[start + i], psi[i], norm, bound, constant, step
-            )
-            curvatures[i] = weight * curvature
-            _add_rest(residual * constant, curvature, weight * weight * square[i], d, steps)
-        for j in range(d):
-            gradient, squares = _cell_sums(z[j], gradients, curvatures, per_reach[j])
-            steps[1 + j] += gradient
-            steps[1 + d + j] += squares
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            z = scale[j] * (x[i, j] - centre[j])
+            cells[0, j] += np.trunc(factors[0, i] * z)
+            cells[1, j] += np.trunc(factors[1, i] * abs(z) * min(1.0, abs(z) * per_reach[j]))
 
 
 @njit(nogil=True, cache=True)
-def _turn(rows: Array, centre: Array, scale: Array, z: Array) -> None:
-    for i in range(rows.shape[0]):
-        for j in range(rows.shape[1]):
-            z[j, i] = scale[j] * (rows[i, j] - centre[j])
-
-
-@njit(nogil=True, cache=True)
-def _fill(indicator: Array, shift: float, z: Array) -> None:
-    for i in range(indicator.size):
-        z[i] += shift * indicator[i]
-
-
-@njit(nogil=True, cache=True)
-def _add_norms_and_products(z: Array, slopes: Array, square: Array, psi: Array) -> None:
-    for j in range(z.shape[0]):
-        slope = slopes[j]
-        for i in range(LANES):
-            square[i] += z[j, i] * z[j, i]
-            psi[i] += z[j, i] * slope
-
-
-@njit(nogil=True, cache=True, fastmath={"reassoc"})  # whole numbers add up to the same in any order
-def _cell_sums(z: Array, gradients: Array, curvatures: Array, per_reach: float) -> tuple[float, float]:
-    gradient = squares = 0.0
-    for i in range(LANES):
-        gradient += np.trunc(gradients[i] * z[i])
-        squares += _square_cell(z[i], curvatures[i], per_reach)
-    return gradient, squares
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
-def add_sparse_shares(
+def split_sparse_rows(
     data: Array,
     indices: Indices,
     indptr: Indices,
-    y: Array,
-    row_weights: Array,
-    common: Indices,
     place: Indices,
-    lens: Lens,
-    steps: Array,
+    scale: Array,
+    slopes: Array,
+    dense: Array,
+    square: Array,
+    psi: Array,
 ) -> None:
-    """As `add_shares`, for a CSR matrix; only `common` columns are centred, `place` finds them.
-
-    Cells of a column are summed side by side, and those of common columns apart, where LLVM vectorises.
-    """
-    _, centre, scale, per_reach, constant, point, bound, grid = lens
-    d, n, level = scale.size, y.size, constant * point[0]
-    z, slopes, common_slopes = np.empty(common.size), point[1:], point[1:][common]
-    common_centre, common_scale, common_per_reach = centre[common], scale[common], per_reach[common]
-    cells, common_cells = np.zeros((d, 2)), np.zeros((2, common.size))
-    longest = 0
-    for i in range(n):
-        longest = max(longest, indptr[i + 1] - indptr[i])
-    rare, columns = np.empty(longest), np.empty(longest, np.uint32)  # unsigned: no index counts from the end
-    for i in range(n):
-        square, psi, count = 0.0, level, 0
-        z[:] = -common_centre
+    """Write the columns with a `place` to `dense`, and add ‖z‖² and zᵀslopes of the others."""
+    for i in range(square.size):
         for a in range(indptr[i], indptr[i + 1]):
-            j = np.uint32(indices[a])
+            j = indices[a]
             if place[j] >= 0:
-                z[place[j]] += data[a]
+                dense[i, place[j]] += data[a]
             else:
-                value = scale[j] * data[a]
-                square += value * value
-                psi += value * slopes[j]
-                rare[count], columns[count] = value, j
-                count += 1
-        for k in range(common.size):
-            z[k] *= common_scale[k]
-            square += z[k] * z[k]
-            psi += z[k] * common_slopes[k]
-        if not (abs(psi) < LARGEST and square < LARGEST):
-            continue
-        step = grid / row_weights[i]
-        residual, gradient, curvature, weight = _weights(y[i], psi, math.sqrt(square), bound, constant, step)
-        for c in range(count):
-            j = columns[c]
-            cells[j, 0] += np.trunc(gradient * rare[c])
-            cells[j, 1] += _square_cell(rare[c], weight * curvature, per_reach[j])
-        for k in range(common.size):
-            common_cells[0, k] += np.trunc(gradient * z[k])
-            common_cells[1, k] += _square_cell(z[k], weight * curvature, common_per_reach[k])
-        _add_rest(residual * constant, curvature, weight * weight * square, d, steps)
-    for k in range(common.size):
-        cells[common[k]] += common_cells[:, k]
-    steps[1 : 1 + d] += cells[:, 0]
-    steps[1 + d : 1 + 2 * d] += cells[:, 1]
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
-def _weights(
-    y: float, psi: float, norm: float, bound: float, constant: float, grid: float
-) -> tuple[float, float, float, float]:
-    """Return y − p, vw(y − p) and m = min(p, 1−p) in grid steps, and w; v = √(1 − (0.9m)²)/(1 − m)."""
-    rarer = logistic_tail(abs(psi))
-    p = rarer if psi < 0.0 else 1.0 - rarer
-    longest = bound * math.sqrt(1.0 - constant * constant)
-    weight = longest / max(norm, longest)
-    left = math.sqrt(1.0 - (CURVATURE_NORM * rarer) ** 2)
-    residual = bound * (y - p) / grid
-    return residual, weight * residual * left / (1.0 - rarer), bound * rarer / grid, weight
+                z = scale[j] * data[a]
+                square[i] += z * z
+                psi[i] += z * slopes[j]
 
 
 @njit(nogil=True, cache=True)
-def _square_cell(z: float, curvature: float, per_reach: float) -> float:
-    size = abs(z)
-    return float(np.trunc(SQUARES * curvature * size * min(1.0, size * per_reach)))
+def add_sparse_cells(
+    data: Array,
+    indices: Indices,
+    indptr: Indices,
+    place: Indices,
+    scale: Array,
+    per_reach: Array,
+    factors: Array,
+    cells: Array,
+) -> None:
+    """As `add_cells`, for the columns of a CSR matrix that have no `place`."""
+    for i in range(factors.shape[1]):
+        for a in range(indptr[i], indptr[i + 1]):
+            j = indices[a]
+            if place[j] < 0:
+                z = scale[j] * data[a]
+                cells[0, j] += np.trunc(factors[0, i] * z)
+                cells[1, j] += np.trunc(factors[1, i] * abs(z) * min(1.0, abs(z) * per_reach[j]))
 
 
-@njit(nogil=True, cache=True)
-def _add_rest(level: float, curvature: float, square: float, d: int, steps: Array) -> None:
-    steps[0] += np.trunc(level)
-    steps[2 * d + 1] += np.trunc(TOTALS * curvature)
-    steps[2 * d + 2] += np.trunc(TOTALS * curvature * square)
+@njit(nogil=True, cache=True, error_model="numpy")  # no branches: LLVM vectorises it
+def row_factors(
+    y: Array, row_weights: Array, square: Array, psi: Array, constant: float, bound: float, grid: float
+) -> Array:
+    """Return (5, n) factors in grid steps; `refined` has the formulas, with v = √(1 − (0.9m)²)/(1 − m).
+
+    They are κ(y − p), vw(y − p), m·(SQUARES·w, TOTALS, TOTALS·w²‖z‖²), with 1 for κ and z.
+    """
+    factors, longest = np.empty((5, y.size)), bound * math.sqrt(1.0 - constant * constant)
+    for i in range(y.size):
+        finite = abs(psi[i]) < LARGEST and square[i] < LARGEST
+        step = row_weights[i] * bound / grid if finite else 0.0
+        norm = math.sqrt(square[i]) if finite else 0.0
+        rarer = logistic_tail(abs(psi[i])) if finite else 0.5
+        residual = step * (y[i] - (rarer if psi[i] < 0.0 else 1.0 - rarer))
+        weight = longest / max(norm, longest)
+        factors[0, i] = constant * residual
+        factors[1, i] = weight * residual * math.sqrt(1.0 - (CURVATURE_NORM * rarer) ** 2) / (1.0 - rarer)
+        factors[2, i] = SQUARES * weight * step * rarer
+        factors[3, i] = TOTALS * step * rarer
+        factors[4, i] = TOTALS * step * rarer * (weight * norm) ** 2
+    return factors
 
 
 @njit(nogil=True, cache=True)
@@ -263,96 +195,22 @@ def sparse_quadratic_forms(data: Array, indices: Indices, indptr: Indices, matri
 
 
 @njit(nogil=True, cache=True)
-def write_weighted_rows(x: Array, row_weights: Array, lens: Lens, out: Array) -> None:
-    """Write 2w√(p(1−p))·(constant, z) of each row in whole steps: their products add up to the curvature."""
-    n, slopes, constant, centre, scale = x.shape[0], lens.point[1:], lens.constant, lens.centre, lens.scale
-    square, psi, factors = np.empty(n), np.empty(n), np.empty(n)
-    for i in range(n):
-        square[i], psi[i] = _centred_square_and_product(x[i], centre, scale, slopes)
-    _fill_curvature_factors(square, psi, row_weights, lens, factors)
-    for i in range(n):
-        out[i, 0] = np.trunc(factors[i] * constant)
-        _write_centred(x[i], centre, scale, factors[i], out[i, 1:])
-
-
-@njit(nogil=True, cache=True, fastmath={"contract", "reassoc"})
-def _centred_square_and_product(
-    row: Array, centre: Array, scale: Array, slopes: Array
-) -> tuple[float, float]:
-    square = product = 0.0
-    for j in range(row.size):
-        z = scale[j] * (row[j] - centre[j])
-        square += z * z
-        product += z * slopes[j]
-    return square, product
-
-
-@njit(nogil=True, cache=True, error_model="numpy")  # no branches: LLVM vectorises it
-def _fill_curvature_factors(
-    square: Array, psi: Array, row_weights: Array, lens: Lens, factors: Array
-) -> None:
-    bound, step = lens.bound, lens.grid
-    own_square, own_psi = lens.constant * lens.constant, lens.constant * lens.point[0]
-    for i in range(factors.size):
-        rarer, length = logistic_tail(abs(psi[i] + own_psi)), max(square[i] + own_square, bound * bound)
-        factor = 2.0 * bound / step * math.sqrt(row_weights[i] * rarer * (1.0 - rarer) / length)
-        factors[i] = factor if length < LARGEST and abs(psi[i]) < LARGEST else 0.0
-
-
-@njit(nogil=True, cache=True)
-def _write_centred(row: Array, centre: Array, scale: Array, factor: float, out: Array) -> None:
-    for j in range(row.size):
-        out[j] = np.trunc(factor * (scale[j] * (row[j] - centre[j]))) if factor != 0.0 else 0.0
-
-
-@njit(nogil=True, cache=True)
-def write_polya_gamma_rows(
-    x: Array,
-    products: Array,
-    mean: Array,
-    y: Array,
-    row_weights: Array,
-    bounds: tuple[float, float],
-    steps: tuple[float, float],
-    linear: Array,
-    out: Array,
-) -> None:
-    """Add (y − ½)x to `linear` and write √⟨ξ⟩·x, both in whole steps; c² = xᵀ`products` + (xᵀ`mean`)².
-
-    `bounds` and `steps` are those of the two shares.
-    """
-    n = x.shape[0]
-    norm, form, factors, roots = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
-    for i in range(n):
+def norms_and_forms(x: Array, products: Array, mean: Array) -> tuple[Array, Array]:
+    """Return ‖x‖ and c² = xᵀ`products` + (xᵀ`mean`)² of each row."""
+    norm, form = np.empty(x.shape[0]), np.empty(x.shape[0])
+    for i in range(x.shape[0]):
         norm[i], spread = norm_and_product(x[i], products[i])
         psi = norm_and_product(x[i], mean)[1]
         form[i] = spread + psi * psi
-    _fill_polya_gamma_factors(norm, form, y, row_weights, bounds, steps, factors, roots)
-    for i in range(n):
-        _add_and_write(x[i], factors[i], roots[i], linear, out[i])
-
-
-@njit(nogil=True, cache=True, error_model="numpy")  # no branches
-def _fill_polya_gamma_factors(
-    norm: Array,
-    form: Array,
-    y: Array,
-    row_weights: Array,
-    bounds: tuple[float, float],
-    steps: tuple[float, float],
-    factors: Array,
-    roots: Array,
-) -> None:
-    for i in range(norm.size):
-        factor = row_weights[i] * (y[i] - 0.5) * bounds[0] / max(0.5 * norm[i], bounds[0])
-        coefficient = row_weights[i] * pg_mean(math.sqrt(max(form[i], 0.0)))
-        root = math.sqrt(coefficient * bounds[1] / max(0.25 * norm[i] * norm[i], bounds[1]))
-        finite = norm[i] < LARGEST and form[i] < LARGEST
-        factors[i], roots[i] = factor / steps[0] if finite else 0.0, root / steps[1] if finite else 0.0
+    return norm, form
 
 
 @njit(nogil=True, cache=True)
-def _add_and_write(row: Array, factor: float, root: float, linear: Array, out: Array) -> None:
-    for j in range(row.size):
-        linear[j] += np.trunc(factor * row[j]) if root != 0.0 else 0.0
-        out[j] = np.trunc(root * row[j]) if root != 0.0 else 0.0
+def weighted_rows(x: Array, centre: Array, scale: Array, constant: float, factors: Array) -> Array:
+    """Return (constant, z) of each row times its factor, cut to whole numbers."""
+    rows = np.empty((x.shape[0], 1 + x.shape[1]))
+    for i in range(x.shape[0]):
+        rows[i, 0] = np.trunc(factors[i] * constant)
+        for j in range(x.shape[1]):
+            rows[i, 1 + j] = np.trunc(factors[i] * (scale[j] * (x[i, j] - centre[j])))
+    return rows

@@ -86,7 +86,7 @@ class BayesianLogistic(VariantModel[LogisticState, Table]):
         """Return the model with the records' public missing pairs, unless it was given some."""
         if self.missing_pairs is not None:
             return self
-        return replace(self, missing_pairs=getattr(data, "missing_pairs", ()))  # of what is no table, too
+        return replace(self, missing_pairs=getattr(data, "missing_pairs", ()))  # () for what is no table
 
     def check(self, data: Table) -> None:
         """Refuse rows whose features are not the model's, in the model's order."""

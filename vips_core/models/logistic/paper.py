@@ -23,7 +23,7 @@ from scipy import linalg, sparse
 
 from vips_core.kernels import Array
 from vips_core.kernels.exact import cut, left_bits, lowered, right_factor, square_step
-from vips_core.kernels.pool import map_chunks
+from vips_core.kernels.pool import grouped_sums
 from vips_core.kernels.special import pg_means
 from vips_core.kernels.symmetric import symmetrised
 from vips_core.models.base import Block, Released, most_efficient
@@ -82,7 +82,7 @@ class PolyaGammaPosterior:
 
 
 class PolyaGamma:
-    """What both trainers share."""
+    """The statistics, bounds and prior of both Pólya–Gamma variants."""
 
     def __init__(self, model: "BayesianLogistic") -> None:
         self.model, self.d = model, len(model.features)
@@ -184,23 +184,20 @@ def polya_gamma_sums(
     factor = right_factor(covariance, bits)
 
     def chunk_sums(start: int, stop: int) -> tuple[Array, Array]:
-        steps, total, out = np.zeros(d), np.zeros((d, d), order="F"), np.empty((sums.ROWS, d))
-        rounded = np.empty((sums.ROWS, d))
-        for first in range(start, stop, sums.ROWS):
-            last = min(first + sums.ROWS, stop)
-            rows, written, left = x[first:last], out[: last - first], rounded[: last - first]
-            kernels.write_left_factor(rows, bits, left)
-            people = y[first:last], row_weights[first:last]
-            kernels.write_polya_gamma_rows(
-                rows, left @ factor, mean, *people, bounds, (linear.grid, step), steps, written
-            )
-            sums.add_products(written, total)
-        return steps, total
+        rows, weights, steps = x[start:stop], row_weights[start:stop], np.zeros(d)
+        left = np.empty(rows.shape)
+        kernels.write_left_factor(rows, bits, left)
+        norm, form = kernels.norms_and_forms(rows, left @ factor, mean)
+        finite = (norm < kernels.LARGEST) & (form < kernels.LARGEST)
+        norm, form = np.where(finite, norm, 0.0), np.where(finite, form, 0.0)
+        factors = weights * (y[start:stop] - 0.5) * bounds[0] / np.maximum(0.5 * norm, bounds[0])
+        xi = weights * pg_means(np.sqrt(np.maximum(form, 0.0)))
+        roots = np.sqrt(xi * bounds[1] / np.maximum(0.25 * norm * norm, bounds[1]))
+        kernels.add_rows(rows, np.where(finite, factors / linear.grid, 0.0), steps)
+        kernels.write_rows(rows, np.where(finite, roots / step, 0.0), left)
+        return steps, sums.products(left)
 
-    steps, total = np.zeros(d), np.zeros((d, d))
-    for more_steps, more in map_chunks(chunk_sums, len(y), sums.CHUNK):
-        steps += more_steps
-        total += more
+    steps, total = grouped_sums(chunk_sums, lambda: (np.zeros(d), np.zeros((d, d))), len(y), sums.ROWS)
     return {"linear": steps * linear.grid, "curvature": sums.mirrored(total) * step**2}
 
 

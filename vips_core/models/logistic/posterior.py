@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import scipy  # its parts load when they are used
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit
 
@@ -35,11 +34,7 @@ class Schedule:
     early: int
     late: int
     gradients: int  # number of all other steps
-
-    @property
-    def guided(self) -> bool:
-        """Whether a curvature matrix is released early too, for steps to follow."""
-        return self.matrix > 0 and self.early < self.late
+    averaging: float  # power of a gradient step's number in its weight in averages
 
     def matrix_number(self, step: int) -> int | None:
         """Return a step's place among those that release one matrix together; None for other steps."""
@@ -52,40 +47,31 @@ class Schedule:
         """Return the number of gradients before a step."""
         return sum(self.matrix_number(other) is None for other in range(self.moments, step))
 
-
-@dataclass(frozen=True)
-class Averages:
-    """Averages of points and gradients over steps, in coordinates."""
-
-    point: Array
-    gradient: Array
-
-    def moved(self, point: Array, gradient: Array, rate: float) -> "Averages":
-        """Return the averages after one more step."""
-        return Averages(
-            self.point + (point - self.point) * rate, self.gradient + (gradient - self.gradient) * rate
-        )
+    def step_weights(self, taken: int) -> Array:
+        """Return the weights of gradient steps in an average after `taken` others."""
+        weights = np.arange(1.0, taken + 2) ** self.averaging
+        return np.asarray(weights / weights.sum())
 
 
 @dataclass(frozen=True)
 class OptimiserState:
     """What noisy gradient descent remembers between steps; nobody needs it to predict.
 
-    | symbol | code            | shape                                                       |
-    |--------|-----------------|-------------------------------------------------------------|
-    | θ      | `point`         | (d+1,), the iterate in coordinates, the level first         |
-    | g      | `last_gradient` | (d+1,), at `last_point`                                     |
-    |        | `late`, `longer`| averages over the late steps, and over nearly all           |
-    |        | `spread`        | variance of log odds over records, over the late steps      |
-    |        | `power`         | of `coordinates.spread_power`                               |
-    |        | `moments`       | (2d+2,), average of their releases                          |
-    |        | `positive`      | share of positive labels                                    |
-    |        | `squares`, `totals` | (d,), (2,), averages of what measures the diagonal      |
-    |        | `diagonal`      | (d+1,), curvature along the axes                            |
-    |        | `matrix`        | (d+1, d+1), average of released curvatures, or (0, 0)       |
-    |        | `values`, `vectors` | what shrinkage leaves of it, relative to the diagonal's mean |
-    |        | `low_rank`      | directions that columns share                               |
-    |        | `minority`      | mean of min(p, 1−p)                                         |
+    | symbol | code                          | what                                             |
+    |--------|-------------------------------|--------------------------------------------------|
+    | θ      | `point`                       | (d+1,), the iterate in coordinates, level first  |
+    | g      | `last_gradient`               | (d+1,), at `last_point`                          |
+    |        | `mean_point`, `mean_gradient` | (d+1,), averages over steps                      |
+    |        | `mean_measured`               | (d+2,), average of squares and totals            |
+    |        | `mean_spread`                 | average variance of log odds over records        |
+    |        | `power`                       | of `coordinates.spread_power`                    |
+    |        | `moments`                     | (2d+2,), average of their releases               |
+    |        | `positive`                    | share of positive labels                         |
+    |        | `minority`                    | mean of min(p, 1−p)                              |
+    |        | `diagonal`                    | (d+1,), curvature along the axes                 |
+    |        | `matrix`                      | (d+1, d+1), average of releases, or (0, 0)       |
+    |        | `released`                    | its eigenvectors, in units of the diagonal's mean |
+    |        | `learned`                     | shared directions, in units of the diagonal's sum |
     """
 
     schedule: Schedule
@@ -96,16 +82,14 @@ class OptimiserState:
     point: Array
     last_point: Array
     last_gradient: Array
-    late: Averages
-    longer: Averages
-    spread: float
-    squares: Array
-    totals: Array
+    mean_point: Array
+    mean_gradient: Array
+    mean_measured: Array
+    mean_spread: float
     diagonal: Array
     matrix: Array
-    values: Array
-    vectors: Array
-    low_rank: LowRankCurvature
+    released: LowRankCurvature
+    learned: LowRankCurvature
     minority: float
 
 
@@ -160,8 +144,7 @@ def laplace(
     estimate: Array,
     directions: Directions,
     pace: Pace,
-    variance: Array,
-    averaged: NDArray[np.integer],
+    variance: float,
     constants: Constants,
 ) -> Posterior:
     """Return the Laplace posterior around an estimate.
@@ -175,24 +158,22 @@ def laplace(
     directions, pace
         All that is known of the curvature, and how far steps went along it.
     variance
-        Privacy noise of the averaged gradient, along each direction.
-    averaged
-        Numbers of the steps in the late average.
+        Privacy noise of the averaged gradient, along any direction.
     constants
         For the prior and the units.
     """
-    values = directions.for_steps
+    values = np.maximum(directions.curvature, constants.least_curvature * params.state.diagonal[1:].mean())
     information, measured = (
-        known**2 / (pace.sampling + variance) + 1 / pace.prior for known in (values, directions.measured)
+        curvature**2 / (pace.sampling + variance) + 1 / pace.prior
+        for curvature in (values, directions.curvature)
     )
     without_noise = values**2 / variance + 1 / (pace.prior + 1 / values)
-    # If slopes are larger than a priori, what shrinkage took from them is uncertainty, and so is what the
-    # steps had no time for. (The square of shrinkage would be right were the curvature known exactly.)
+    # If slopes are larger than a priori, what shrinkage took from them is uncertainty.
+    # (The square of shrinkage would be right were the curvature known exactly.)
     shrinkage = 1 / (pace.prior * information)
     prior = constants.prior_slope**2
     beyond = _beyond_prior(directions, estimate, 1 / information, prior)
-    away = np.mean((1 - pace.step[:, None]) ** averaged, axis=1) * 2 / (2 + pace.total_step)
-    bias = shrinkage * beyond + np.maximum(away - shrinkage, 0.0) ** 2 * (prior + beyond)
+    bias = shrinkage * beyond
     excess = shrinkage / 2 * beyond  # the estimate without noise is not shrunk at all
     # A direction without measured curvature keeps the prior's width: predictions do not need to know.
     unseen = (1 / measured - 1 / information) * (1 + beyond / pace.prior)
@@ -221,10 +202,10 @@ def to_column_units(
     `bias` is what shrinkage may have taken from slopes. It widens intervals, but predictions do not
     integrate it out: that would pull them to one half, where shrinkage has already pulled them.
 
-    The steps find a level that suits the spread of log odds along the way. The estimate's log odds spread
-    less or more, and predictions integrate the posterior out: the level moves to keep predictions right on
-    average, and its uncertainty grows by the move. It is found with the predictions' own integral, which is
-    above the exact one where outcomes are rare.
+    The steps find a level for the average spread of log odds along the way. The estimate's spread differs,
+    and predictions integrate the posterior out. So the level moves until predictions are right on average,
+    and its uncertainty grows by the move. The move is computed with the predictions' own integral, which
+    exceeds the exact one if outcomes are rare.
     """
     state, found = params.state, params.coordinates
     scale = np.append(found.constant, found.scale)
@@ -237,7 +218,7 @@ def to_column_units(
         for each in (variance, variance + bias)
     )
     offset, spread = over_records(state, found.constant, directions, estimate, constants)
-    probability = mean_probability(found_level + offset, state.spread)
+    probability = mean_probability(found_level + offset, state.mean_spread)
     flatter = flattening(unknown)
     level = float(flatter * level_of(probability, spread / flatter**2)) - offset
     coefficient_variance = weight_variances(directions, variance + bias + unseen, scale, found)
@@ -262,9 +243,9 @@ def to_column_units(
 def over_records(
     state: OptimiserState, constant: float, directions: Directions, point: Array, constants: Constants
 ) -> tuple[float, float]:
-    """Return mean and variance over records of slopes' log odds: centres are not quite the means."""
+    """Return mean and variance of the slopes' log odds over records; noisy centres make the mean nonzero."""
     slopes = np.append(0.0, point[1:])
-    curved, own = directions.apply(directions.measured, slopes), state.diagonal[0]
+    curved, own = directions.apply(directions.curvature, slopes), state.diagonal[0]
     variance = (slopes @ curved - curved[0] ** 2 / own) / unit_curvature(state, constant, constants)
     return float(curved[0] / own * constant), max(float(variance), 0.0)
 
@@ -312,5 +293,5 @@ def weight_variances(directions: Directions, values: Array, scale: Array, coordi
     if coordinates.column != NO_CONSTANT:
         moves = np.append(1.0, -coordinates.centre) / coordinates.value
         moves[1 + coordinates.column] += 1
-        variances[coordinates.column] = directions.form(values, moves * scale)
+        variances[coordinates.column] = directions.forms(values, moves * scale)
     return variances

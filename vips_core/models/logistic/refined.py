@@ -5,7 +5,7 @@ so the gradient is followed for many cheap steps. A step of constant size leaves
 their average has only the noise of the average gradient: what one exact Newton step at the optimum would
 have, without a curvature of d² noisy cells. Noise also limits how far a direction is followed. With prior
 variance τ², curvature λ and noise V of the average gradient, s = λτ/√(V + λ) is its signal over noise, and
-the steps add up to a total s²/(1+s): the Wiener filter where s is small, a ridge of 1/s where it is large.
+the steps add up to s²/(1+s) Newton steps: a Wiener filter for small s, a ridge of 1/s for large s.
 
 1. The first releases are moments; they fix `coordinates`.
 2. Gradient steps. With m = min(p, 1−p), a record's share of a release is (y−p)·(κ, vwz) and
@@ -17,13 +17,15 @@ the steps add up to a total s²/(1+s): the Wiener filter where s is small, a rid
 3. If d × d cells can be seen, Σ 4w²p(1−p)zzᵀ is released too: late for honest intervals, and where it is
    clear of noise also early, to guide steps.
 4. What correlated columns share is learned from changes of the gradient as well (`curvature`).
-5. The estimate comes from averages over late steps, and over nearly all steps where these agree.
+5. In averages over steps (points, gradients, what measures the curvature), the k-th step weighs √k where
+   noise is large, and up to k where it is small. The estimate is the average point after what is left of a
+   Newton step at the average gradient.
 
 | symbol | code            | shape                                       |
 |--------|-----------------|---------------------------------------------|
 | θ, g   | `point`, `gradient` | (d+1,), in coordinates, the level first |
-| λ      | `Directions`    | eigenvalues and vectors, or the axes        |
-| V      | `noise_std`², over steps | scalar                             |
+| λ      | `Directions`    | curvature along the axes and shared directions |
+| V      | `noise_std`² over the number of steps | scalar                |
 | τ      | `prior_slope`, `prior_level` of `Constants` | scalars         |
 
 What did not help: one release at m = 0 with ⟨ξ⟩ = ¼ (the class imbalance hides the signal), the majoriser
@@ -45,9 +47,9 @@ from vips_core.models.base import Block, Released, most_efficient
 from vips_core.models.logistic import coordinates, curvature, kernels, posterior, sums
 from vips_core.models.logistic.constants import Constants
 from vips_core.models.logistic.coordinates import nonnegative_shrinkage
-from vips_core.models.logistic.curvature import Directions
+from vips_core.models.logistic.curvature import Directions, LowRankCurvature
 from vips_core.models.logistic.paper import NoiseFree, PolyaGammaPosterior
-from vips_core.models.logistic.posterior import Averages, OptimiserState, Pace, Posterior, Schedule
+from vips_core.models.logistic.posterior import OptimiserState, Pace, Posterior, Schedule
 from vips_core.privacy.plan import PrivacyPlan
 from vips_core.records import Table
 
@@ -56,6 +58,7 @@ if TYPE_CHECKING:
 
 MOMENTS, SHARES, CURVATURE = "moments", "gradient and curvature's diagonal", "curvature"
 DEFAULT = Constants()
+LEAST = 1e-9  # of what is positive, as a part of its unit: noise takes some below 0
 
 
 def expected_signal(plan: PrivacyPlan, features: int) -> float:
@@ -90,15 +93,18 @@ class Refined:
     def schedule(self, plan: PrivacyPlan) -> Schedule:
         """Return which steps release what; d × d cells only where they can be seen."""
         c = self.constants
-        moments = max(1, round(plan.steps / c.moment_every)) if plan.steps >= c.moments_from else 0
+        each = max(1, round(plan.steps / c.release_every))
+        moments = each if plan.steps >= c.moments_from else 0
         visibility = plan.records * plan.signal_to_noise / (self.d + 1) ** 1.5
-        each = max(1, round(plan.steps / c.matrix_every))
         early, late = moments + c.warm_steps, round(plan.steps * c.matrix_late)
         matrix = each if visibility >= c.visible_matrix and early + each < late else 0
         if visibility < c.clear_matrix:
             early = late
         matrices = matrix * (1 if early == late else 2)
-        return Schedule(moments, matrix, early, late, plan.steps - moments - matrices)
+        gradients = plan.steps - moments - matrices
+        signal = expected_signal(plan, self.d)
+        averaging = c.averaging * (1 + min(signal**2 / (1 + signal) / gradients, 1.0))
+        return Schedule(moments, matrix, early, late, gradients, averaging)
 
     def blocks(self, plan: PrivacyPlan, step: int) -> Mapping[str, Block]:
         """Return moments first, then gradients, and curvature matrices among these."""
@@ -113,9 +119,7 @@ class Refined:
 
     @property
     def _moment_block(self) -> Block:
-        radius = self.model.radius
-        if radius is None:
-            radius = self.model.norm_bound * self.constants.moment_radius
+        radius = self.model.radius or self.model.norm_bound * self.constants.moment_radius
         return sums.moment_block(self.model.norm_bound, radius, self.d)
 
     # --- E-step --------------------------------------------------------------------------------------------
@@ -151,16 +155,14 @@ class Refined:
             point=zeros,
             last_point=zeros,
             last_gradient=zeros,
-            late=Averages(zeros, zeros),
-            longer=Averages(zeros, zeros),
-            spread=0.0,
-            squares=np.zeros(d),
-            totals=np.zeros(2),
+            mean_point=zeros,
+            mean_gradient=zeros,
+            mean_measured=np.zeros(d + 2),
+            mean_spread=0.0,
             diagonal=np.ones(d + 1),
             matrix=matrix,
-            values=np.ones(d + 1),
-            vectors=matrix,
-            low_rank=curvature.no_directions(d + 1),
+            released=curvature.no_directions(d + 1),
+            learned=curvature.no_directions(d + 1),
             minority=0.5,
         )
         return Posterior(
@@ -223,125 +225,95 @@ class Refined:
         matrix, average = state.matrix + (total / scale - state.matrix) / releases, state.diagonal[1:].mean()
         noise = noise_std / scale / math.sqrt(2 * releases)
         values, vectors = np.linalg.eigh(symmetrised(matrix) - np.diag(state.diagonal))
-        edge = self.constants.noise_edge**2 * noise**2 * len(values)
+        edge = 4 * noise**2 * len(values)
         left = np.sign(values) * np.sqrt(np.maximum(values**2 - edge, 0.0))
         shrunk = np.diag(state.diagonal) + (vectors * left) @ vectors.T
         values, vectors = np.linalg.eigh(shrunk)
-        return replace(state, matrix=matrix, values=np.maximum(values / average, 0.0), vectors=vectors)
+        return replace(state, matrix=matrix, released=LowRankCurvature(vectors, values / average))
 
     def _moved(self, params: Posterior, total: Array, noise_std: float, taken: int) -> Posterior:
         """Take one gradient step, then solve for the posterior from the averages so far."""
-        c, constant, steps = self.constants, params.coordinates.constant, params.state.schedule.gradients
+        constant, weights = params.coordinates.constant, params.state.schedule.step_weights(taken)
         gradient, measured = total[: self.d + 1], total[self.d + 1 :]
-        state = self._with_diagonal(params, measured, noise_std, taken)
-        guided = state.schedule.guided and bool(state.matrix.any())
+        state = self._with_diagonal(params, measured, noise_std, weights)
+        known = state.released.values.size > 0
+        guided = known and state.schedule.early < state.schedule.late
         if taken:
             state = self._with_change(state, gradient, noise_std, guided)
-        # The step: along each direction a part of Newton's, and no longer than `largest_move`.
+        # The step: along each direction a part of Newton's.
         directions = self._directions(state, guided)
         pace = self._pace(state, constant, directions, noise_std)
-        move: Array = directions.apply(pace.step / directions.for_steps, gradient)
-        slopes = np.append(0.0, move[1:])
-        size = math.sqrt(
-            directions.form(directions.for_steps, slopes) / posterior.unit_curvature(state, constant, c)
-        )
-        if directions.vectors is None:
-            # All curvature might be along the move, until gradients show that it is not.
-            size = max(size, float(np.linalg.norm(move[1:])) / c.full_weight / 2.0**taken)
-        move *= min(1.0, c.largest_move / max(size, 1e-9))
-        # The averages: both skip the way to the optimum, the late one all the more if there is little noise.
-        skipped_late = c.skipped_start + c.skipped_late * min(1.0, float(pace.total_step.mean()) / steps)
-        late, longer = (
-            1 / max(taken - round(steps * part) + 1, 1) for part in (skipped_late, c.skipped_start)
-        )
-        spread = posterior.over_records(state, constant, directions, state.point, c)[1]
+        move = directions.apply(pace.step / directions.curvature, gradient)
+        spread = posterior.over_records(state, constant, directions, state.point, self.constants)[1]
+        rate = weights[-1]
         state = replace(
             state,
             last_point=state.point,
             last_gradient=gradient,
             point=state.point + move,
-            spread=state.spread + (spread - state.spread) * late,
-            late=state.late.moved(state.point, gradient, late),
-            longer=state.longer.moved(state.point, gradient, longer),
+            mean_point=state.mean_point + (state.point - state.mean_point) * rate,
+            mean_gradient=state.mean_gradient + (gradient - state.mean_gradient) * rate,
+            mean_spread=state.mean_spread + (spread - state.mean_spread) * rate,
         )
-        # The estimate: the longer average, and along each direction the late one as far as it is trusted.
-        saved = noise_std**2 * (late - longer)  # variance of the average gradient that the longer one saves
-        points = self._average_points(state, directions, pace)
-        trust = trust_in_late(directions, points[0], saved, c.path_error)
-        estimate = points[1] + directions.apply(trust, points[0] - points[1])
+        # The estimate: the average point, after what is left of a Newton step at the average gradient.
+        newton = pace.total_step / (2 + pace.total_step) / directions.curvature
+        estimate = state.mean_point + directions.apply(newton, state.mean_gradient)
         # The posterior: with all that is known of the curvature, even if it does not guide steps.
-        known = self._directions(state, bool(state.matrix.any()))
-        pace = self._pace(state, constant, known, noise_std)
-        trust = trust_in_late(known, self._average_points(state, known, pace)[0], saved, c.path_error)
-        variance = noise_std**2 * (longer + trust**2 * (late - longer))
-        first = min(taken + 1 - round(1 / late), taken)
-        return posterior.laplace(
-            replace(params, state=state), estimate, known, pace, variance, np.arange(first, taken + 1), c
-        )
+        directions = self._directions(state, known)
+        pace = self._pace(state, constant, directions, noise_std)
+        variance = noise_std**2 * float(weights @ weights)  # of the average gradient
+        params = replace(params, state=state)
+        return posterior.laplace(params, estimate, directions, pace, variance, self.constants)
 
     def _with_diagonal(
-        self, params: Posterior, measured: Array, noise_std: float, taken: int
+        self, params: Posterior, measured: Array, noise_std: float, weights: Array
     ) -> OptimiserState:
         """Average the curvature's measured totals, and share them out over the columns by their squares."""
-        c, d, state, found = self.constants, self.d, params.state, params.coordinates
-        remembered = min(taken + 1, c.total_memory)
-        totals = state.totals + (measured[d:] - state.totals) / remembered
-        squares = state.squares + (measured[:d] - state.squares) / (taken + 1)
-        noise = (noise_std / kernels.TOTALS) ** 2 / remembered
-        largest = state.records * min(state.positive, 1 - state.positive)
-        mean, spread = largest * c.minority_mean, (largest * c.minority_std) ** 2
-        weighed = (totals / kernels.TOTALS * spread + mean * noise) / (spread + noise)
-        level, everything = np.maximum(weighed, c.least_minority * largest)
+        state, found = params.state, params.coordinates
+        mean = state.mean_measured + (measured - state.mean_measured) * weights[-1]
+        noise = (noise_std / kernels.TOTALS) ** 2 * (weights @ weights)
+        rarer = state.records * min(state.positive, 1 - state.positive)
+        prior, spread = self.constants.minority_mean * rarer, (self.constants.minority_std * rarer) ** 2
+        totals = (mean[-2:] / kernels.TOTALS * spread + prior * noise) / (spread + noise)
+        level, everything = np.clip(totals, LEAST * state.records, state.records / 2)  # m ≤ ½
         minority = float(level / state.records)
         own = level * (1 - minority) * found.constant**2  # p(1−p) = m(1−m)
         everything *= math.sqrt(1 - (kernels.CURVATURE_NORM * minority) ** 2)
-        relative = state.diagonal[1:] / state.diagonal[1:].sum()
-        power_of_two = (taken + 1) & taken == 0
-        if power_of_two or taken + 1 == state.schedule.gradients:  # shrinkage takes a while
-            std = noise_std / math.sqrt(taken + 1)
-            mass = nonnegative_shrinkage(squares, std, kernels.SQUARES / 2 * state.records) * found.reach
-            relative = mass / mass.sum()
-        diagonal = np.append(own, everything * relative)
-        return replace(state, totals=totals, squares=squares, diagonal=diagonal, minority=minority)
+        std = noise_std * float(np.linalg.norm(weights))
+        mass = nonnegative_shrinkage(mean[:-2], std, kernels.SQUARES / 2 * state.records) * found.reach
+        diagonal = np.append(own, everything * mass / mass.sum())
+        return replace(state, mean_measured=mean, diagonal=diagonal, minority=minority)
 
     def _with_change(
         self, state: OptimiserState, gradient: Array, noise_std: float, guided: bool
     ) -> OptimiserState:
         """Learn a direction from how the gradient has changed since the last step."""
-        c, directions, total = (
-            self.constants,
-            self._directions(state, guided),
-            float(state.diagonal[1:].sum()),
-        )
+        c, directions = self.constants, self._directions(state, guided)
         move, change = state.point - state.last_point, state.last_gradient - gradient
-        known = directions.apply(directions.for_steps, move)
-        found = curvature.rank_one_update(
-            known, move, change, noise_std, c.min_z_direction, c.harmless_excess
-        )
+        known = directions.apply(directions.curvature, move)
+        found = curvature.rank_one_update(known, move, change, noise_std, c.min_z_direction)
         if found is None:
             return state
-        direction, excess = found[0], min(found[1] / total, c.largest_excess)
-        if directions.vectors is None:
-            low_rank = curvature.add_direction(state.low_rank, direction, excess, c.most_directions)
-            return replace(state, low_rank=low_rank)
-        matrix = (state.vectors * state.values) @ state.vectors.T
-        values, vectors = np.linalg.eigh(matrix + excess * self.d * np.outer(direction, direction))
-        return replace(state, values=np.maximum(values, 0.0), vectors=vectors)
+        direction, excess = found
+        excess = min(excess / state.diagonal[1:].sum(), 1.0)  # the diagonal's sum bounds a curvature
+        if guided:
+            more = curvature.add_direction(state.released, direction, excess * self.d, self.d + 1)
+            return replace(state, released=more)
+        more = curvature.add_direction(state.learned, direction, excess, c.most_directions)
+        return replace(state, learned=more)
 
     def _directions(self, state: OptimiserState, with_matrix: bool) -> Directions:
         """Return the known curvature: the matrix's eigenvectors, or the axes and shared directions."""
-        diagonal, shared, average = state.diagonal, state.low_rank, state.diagonal[1:].mean()
+        diagonal, (released, learned) = state.diagonal, (state.released, state.learned)
         if with_matrix:
-            measured = state.values * average
-            least = self.constants.least_curvature * average
-            return Directions(np.maximum(measured, least), measured, state.vectors, shared.vectors)
-        along = diagonal @ shared.vectors**2 + shared.excess * diagonal[1:].sum()
-        measured = np.append(diagonal, along)
-        return Directions(measured, measured, None, shared.vectors)
+            values = np.maximum(released.values, LEAST) * diagonal[1:].mean()
+            return Directions(np.append(diagonal, values), released.vectors)
+        values = diagonal @ learned.vectors**2 + learned.values * diagonal[1:].sum()
+        return Directions(np.append(diagonal, values), learned.vectors)
 
     def _pace(self, state: OptimiserState, constant: float, directions: Directions, noise_std: float) -> Pace:
         """Return the pace along directions, for gradients with noise of this standard deviation."""
-        c, steps, values = self.constants, state.schedule.gradients, directions.for_steps
+        c, steps, values = self.constants, state.schedule.gradients, directions.curvature
         axes = np.append((c.prior_level / constant) ** 2, np.full(self.d, c.prior_slope**2))
         prior = directions.along(axes)
         # Variance of the weighted residuals, Σ v²p(1−p)z², with Σm²/Σm as of m = ½ and of uniform m.
@@ -349,26 +321,3 @@ class Refined:
         signal = values * np.sqrt(prior / (noise_std**2 / steps + sampling))
         total_step = signal**2 / (1 + signal)
         return Pace(prior, sampling, total_step, np.minimum(c.largest_step, total_step / steps))
-
-    def _average_points(
-        self, state: OptimiserState, directions: Directions, pace: Pace
-    ) -> tuple[Array, Array]:
-        """Return the average points, late and longer, after what is left of a Newton step."""
-        newton = pace.total_step / (2 + pace.total_step) / directions.for_steps
-        late, longer = (
-            average.point + directions.apply(newton, average.gradient)
-            for average in (state.late, state.longer)
-        )
-        return late, longer
-
-
-def trust_in_late(directions: Directions, late: Array, saved: float, path_error: float) -> Array:
-    """Return the late average's weight along each direction.
-
-    A late average has more noise, by `saved`. A longer one holds more of the way to the optimum, and what a
-    wrong curvature makes of it: a part of the estimate. Each direction weighs noise against that.
-    """
-    if saved == 0:
-        return np.ones(len(directions.for_steps))
-    bias = (path_error * directions.for_steps * directions.components(late)) ** 2
-    return np.asarray(bias / (bias + saved))

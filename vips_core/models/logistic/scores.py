@@ -346,7 +346,7 @@ def calibration(fit: Fitted[Any], rows: Table, groups: int = 10) -> Calibration:
 
 
 def _risks(fit: Fitted[Any], rows: Table) -> NDArray[np.floating]:
-    """Return predicted risks; rows whose columns are in another order would get a score, too."""
+    """Return predicted risks; refuse columns in another order, which would get a wrong score."""
     validate.same_order("features", getattr(fit.model, "features", ()), rows.feature_names)
     risks: NDArray[np.floating] = fit.model.predict_probability(fit, rows)
     return risks

@@ -23,10 +23,11 @@ from typing import Any
 import numpy as np
 import scipy  # its parts load when they are used
 from scipy import sparse
+from scipy.special import expit
 
 from vips_core.kernels import Array
 from vips_core.kernels.exact import cut, lowered, row_sums, square_step
-from vips_core.kernels.pool import map_chunks
+from vips_core.kernels.pool import grouped_sums, map_chunks
 from vips_core.models.base import Block
 from vips_core.models.logistic import kernels
 from vips_core.models.logistic.coordinates import Coordinates, unit
@@ -67,62 +68,66 @@ def moments(batch: Table, norm_bound: float, block: Block) -> Array:
     return np.asarray(sum(map_chunks(chunk_sums, len(y), chunk), np.zeros(block.shape)))
 
 
-def lens_of(coordinates: Coordinates, point: Array, bound: float, grid: float) -> kernels.Lens:
-    """Return what kernels need of coordinates, with the bound lowered by the rounding error of a norm."""
-    missing = np.zeros((0, 2), np.int64) if coordinates.missing is None else coordinates.missing
-    columns = missing, coordinates.centre, coordinates.scale, 1 / coordinates.reach
-    return kernels.Lens(*columns, coordinates.constant, point, lowered(bound, cells=len(point)), grid)
-
-
 def gradient_and_diagonal(batch: Table, coordinates: Coordinates, point: Array, block: Block) -> Array:
     """Return the gradient, the squares of columns and the two totals; `refined` has the formulas."""
-    x, y, row_weights = batch.x, batch.y.astype(np.float64), batch.row_weights
-    if sparse.issparse(x):
-        x = coordinates.filled(x)
-    lens = lens_of(coordinates, point, block.bound, block.grid)
-    common = np.flatnonzero(coordinates.centre)
-    place = np.full(x.shape[1], -1)
-    place[common] = np.arange(len(common))
+    x, y, row_weights, d = batch.x, batch.y.astype(np.float64), batch.row_weights, batch.x.shape[1]
+    centre, scale, constant, slopes = coordinates.centre, coordinates.scale, coordinates.constant, point[1:]
+    per_reach, bound = 1 / coordinates.reach, lowered(block.bound, cells=len(point))
+    # Centring leaves no zeros in a column, so centred columns of a CSR matrix become dense, chunk by chunk.
+    dense = np.flatnonzero(centre) if sparse.issparse(x) else np.arange(d)
+    columns, place = (centre[dense], scale[dense]), np.full(d, -1)
+    place[dense] = np.arange(len(dense))
+    filled = coordinates.filled(x) if sparse.issparse(x) else x
 
     def chunk_sums(start: int, stop: int) -> Array:
-        steps, labels = np.zeros(block.shape), (y[start:stop], row_weights[start:stop])
+        square, psi = np.zeros(stop - start), np.full(stop - start, constant * point[0])
+        cells, of_dense = np.zeros((2, d)), np.zeros((2, len(dense)))
         if sparse.issparse(x):
-            cells = x.data, x.indices, x.indptr[start : stop + 1]
-            kernels.add_sparse_shares(*cells, *labels, common, place, lens, steps)
+            rows = np.zeros((stop - start, len(dense)))
+            csr = filled.data, filled.indices, filled.indptr[start : stop + 1], place, scale
+            kernels.split_sparse_rows(*csr, slopes, rows, square, psi)
         else:
-            kernels.add_shares(x[start:stop], *labels, lens, steps)
-        return steps
+            rows = coordinates.filled(x[start:stop])
+        kernels.add_squares_and_products(rows, *columns, slopes[dense], square, psi)
+        people = y[start:stop], row_weights[start:stop]
+        factors = kernels.row_factors(*people, square, psi, constant, bound, block.grid)
+        if sparse.issparse(x):
+            kernels.add_sparse_cells(*csr, per_reach, factors[1:3], cells)
+        kernels.add_cells(rows, *columns, per_reach[dense], factors[1:3], of_dense)
+        cells[:, dense] += of_dense
+        level, _, _, *totals = np.trunc(factors).sum(axis=1)
+        return np.concatenate([[level], *cells, totals])
 
     steps = sum(map_chunks(chunk_sums, len(y), CHUNK), np.zeros(block.shape))
     return np.asarray(steps * block.grid)
 
 
 def curvature(batch: Table, coordinates: Coordinates, point: Array, block: Block) -> Array:
-    """Return Σ 4w²p(1−p)zzᵀ over records."""
+    """Return Σ 4w²p(1−p)zzᵀ over records, with the constant as the first of z."""
     x, row_weights, step = batch.x, batch.row_weights, square_step(block.grid)
-    lens = lens_of(coordinates, point, block.bound, step)
+    columns, constant = (coordinates.centre, coordinates.scale), coordinates.constant
+    bound = lowered(block.bound, cells=len(point))
 
-    def chunk_sums(start: int, stop: int) -> Array:
-        total, out = np.zeros(block.shape, order="F"), np.empty((ROWS, len(point)))
-        for first in range(start, stop, ROWS):
-            last = min(first + ROWS, stop)
-            rows, written = x[first:last], out[: last - first]
-            dense = coordinates.filled(rows.toarray() if sparse.issparse(x) else rows)
-            kernels.write_weighted_rows(dense, row_weights[first:last], lens, written)
-            add_products(written, total)
-        return total
+    def chunk_sums(start: int, stop: int) -> tuple[Array]:
+        rows = coordinates.filled(x[start:stop].toarray() if sparse.issparse(x) else x[start:stop])
+        square, psi = np.full(len(rows), constant**2), np.full(len(rows), constant * point[0])
+        kernels.add_squares_and_products(rows, *columns, point[1:], square, psi)
+        finite = (square < kernels.LARGEST) & (np.abs(psi) < kernels.LARGEST)
+        variance = row_weights[start:stop] * expit(psi) * expit(-psi)
+        factors = 2 * bound / step * np.sqrt(variance / np.maximum(square, bound**2))
+        weighted = kernels.weighted_rows(rows, *columns, constant, np.where(finite, factors, 0.0))
+        return (products(weighted),)
 
-    total = sum(map_chunks(chunk_sums, batch.row_count, CHUNK), np.zeros(block.shape))
+    (total,) = grouped_sums(chunk_sums, lambda: (np.zeros(block.shape),), batch.row_count, ROWS)
     return mirrored(total) * step**2
 
 
-def add_products(weighted_rows: Array, total: Array) -> None:
-    """Add Σ xxᵀ over rows to `total`, which is in Fortran's order; below its diagonal maybe not."""
-    blas, columns = scipy.linalg.blas, weighted_rows.T
+def products(weighted_rows: Array) -> Array:
+    """Return Σ xxᵀ over rows of whole numbers; below its diagonal maybe nothing."""
+    columns = weighted_rows.T
     if len(columns) <= NARROW:
-        blas.dgemm(1.0, columns, columns, 1.0, total, trans_b=True, overwrite_c=True)
-    else:
-        blas.dsyrk(1.0, columns, 1.0, total, overwrite_c=True)
+        return np.asarray(scipy.linalg.blas.dgemm(1.0, columns, columns, trans_b=True))
+    return np.asarray(scipy.linalg.blas.dsyrk(1.0, columns))
 
 
 def mirrored(total: Array) -> Array:

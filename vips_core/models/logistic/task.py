@@ -163,30 +163,20 @@ class LogisticTask(Task):
 
         risks = fit.model.predict_probability(fit, test)
         curve, groups = roc_of(test.y, risks), calibration_of(test.y, risks)
+        rates = {
+            name.replace("_", " "): column for name, column in asdict(curve).items() if name != "threshold"
+        }
         baseline, loss = constant_log_loss(test.y), scores[_LOG_LOSS]
         verdict = "beats" if loss < baseline else "does not beat"
+        caption = (
+            f"Held-out records in {len(groups.records)} groups by predicted risk. "
+            f"Cases predicted: {risks.sum():,.0f}, observed: {test.y.sum():,}. Log loss {loss:.3f}: the "
+            f"model {verdict} a constant prediction ({baseline:.3f})."
+        )
+        observed = pd.DataFrame(asdict(groups))
         return [
-            Chart(
-                "roc",
-                "ROC curve",
-                "On held-out records, which are public.",
-                pd.DataFrame(
-                    {
-                        "false positive rate": curve.false_positive_rate,
-                        "true positive rate": curve.true_positive_rate,
-                    }
-                ),
-                "roc",
-            ),
-            Chart(
-                "calibration",
-                "Predicted and observed risk",
-                f"Held-out records in {len(groups.records)} groups by predicted risk. "
-                f"Cases predicted: {risks.sum():,.0f}, observed: {test.y.sum():,}. Log loss {loss:.3f}: the "
-                f"model {verdict} a constant prediction ({baseline:.3f}).",
-                pd.DataFrame(asdict(groups)),
-                "calibration",
-            ),
+            Chart("roc", "ROC curve", "On held-out records, which are public.", pd.DataFrame(rates), "roc"),
+            Chart("calibration", "Predicted and observed risk", caption, observed, "calibration"),
         ]
 
     def cautions(self, model: Any, plan: PrivacyPlan) -> list[str]:
