@@ -47,7 +47,6 @@ class Engine(Protocol):
 
     def sums(self, data: Any, step: StepSums) -> Sums:
         """Return the sums of a step over a data set, in memory or sharded: the same bits for any engine."""
-        ...
 
 
 class Threads:

@@ -2,7 +2,7 @@
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import scipy  # its parts load when they are used
 
@@ -30,8 +30,7 @@ def noise_multiplier(
 
     def above(noise: float) -> float:
         events = [SampledGaussian(sampling_rate, noise, steps)]
-        accountants.epsilon(events, delta, accountant)  # says why, where it does not apply
-        return excess(events, epsilon, delta, accountant)
+        return excess(accountants.epsilon(events, delta, accountant), epsilon)
 
     start = 1.0  # PLD's answer lies just below RDP's, which costs little
     if accountant == "pld":
@@ -59,10 +58,9 @@ def noise_multiplier_for_risk(sampling_rate: float, steps: int, limit: RiskLimit
     return noise
 
 
-def excess(events: Sequence[SampledGaussian], epsilon: float, delta: float, accountant: str) -> float:
-    """Return log(ε/`epsilon`) of the events, within ±700; large where the accountant does not apply."""
-    value = accountants.account(events, delta, accountant).epsilon
-    return math.log(min(max(math.inf if value is None else value, 1e-300), 1e300)) - math.log(epsilon)
+def excess(value: float | None, target: float) -> float:
+    """Return log(value/target) of two ε, within about ±700; large for None, which no accountant gave."""
+    return math.log(min(max(math.inf if value is None else value, 1e-300), 1e300)) - math.log(target)
 
 
 def largest(excess: Callable[[int], float], most: int, start: int = 1) -> int:

@@ -154,17 +154,13 @@ class Sum:
     steps: Sequence[Side]
     counts: Sequence[int]
 
-    @functools.cached_property
-    def _columns(self) -> tuple[Array, Array, npt.NDArray[np.int64], Array]:
-        """Losses and logs of mass of all steps in a row, where each step ends, and the counts."""
-        losses = np.concatenate([step.losses for step in self.steps])
-        log_mass = np.concatenate([step.log_mass for step in self.steps])
-        ends = np.cumsum([step.losses.size for step in self.steps])
-        return losses, log_mass, ends, np.array(self.counts, float)
-
-    def cumulant(self, theta: float) -> float:
-        """log E e^{θ·loss}."""
-        return float(_cumulant(*self._columns, theta)[0])
+    def cumulant(self, theta: float) -> tuple[float, float]:
+        """Return K(θ) = log E e^{θ·loss}, and K′(θ)."""
+        value, slope = 0.0, 0.0
+        for step, count in zip(self.steps, self.counts, strict=True):
+            of_steps = _cumulant(step.losses, step.log_mass, float(count), theta)
+            value, slope = value + of_steps[0], slope + of_steps[1]
+        return value, slope
 
     @functools.cached_property
     def scale(self) -> float:
@@ -176,14 +172,22 @@ class Sum:
         return float(abs(mean) + math.sqrt(square)) or 1.0
 
     def quantile(self, log_inverse: float, tilt: float = 0.0, sign: int = 1) -> tuple[float, float]:
-        """Return Chernoff's bound of a quantile of sign·loss under a tilt, with its exponent t.
+        """Return the exponent t of Chernoff's bound of a quantile of sign·loss under a tilt, and the bound.
 
-        It is the least (K(t) + log 1/p)/t.
-
-        t is limited so that K, a difference of numbers of size t·scale, keeps ten digits.
+        With K of the tilted loss, the bound is the least (K(t) + log 1/p)/t. There t·K′(t) − K(t), which
+        rises, is log 1/p. t is limited so that K, a difference of numbers of size t·scale, keeps ten digits.
         """
-        t, bound = _quantile(*self._columns, log_inverse, tilt, sign, 1e-9 / self.scale, 1e6 / self.scale)
-        return float(t), float(bound)
+        least, most = 1e-9 / self.scale, 1e6 / self.scale
+        untilted, _ = self.cumulant(tilt)
+        t = math.sqrt(least * most)
+        for _ in range(_HALVINGS):
+            value, slope = self.cumulant(tilt + sign * t)
+            if t * sign * slope - (value - untilted) < log_inverse:
+                least = t
+            else:
+                most = t
+            t = math.sqrt(least * most)
+        return t, (self.cumulant(tilt + sign * t)[0] - untilted + log_inverse) / t
 
     def window(self, delta: float, theta: float) -> tuple[float, float, float]:
         """Return the ends of a window that is precise where δ(ε) is about `delta`, and its upper exponent.
@@ -194,56 +198,23 @@ class Sum:
         small = OUTSIDE - math.log(delta)
         low = -self.quantile(OUTSIDE, theta, -1)[1]
         least = max(0.0, low)
-        width = self.quantile(small + self.cumulant(theta) - theta * least, theta)[1] - least
+        width = self.quantile(small + self.cumulant(theta)[0] - theta * least, theta)[1] - least
         far, high = self.quantile(small)
         return low, max(high, low + width), far
 
 
 @njit(nogil=True, cache=True)
-def _cumulant(
-    losses: Array, log_mass: Array, ends: npt.NDArray[np.int64], counts: Array, theta: float
-) -> tuple[float, float]:
-    """K(θ) = log E e^{θ·loss} of the sum, and K′(θ)."""
-    total, slope, start = 0.0, 0.0, 0
-    for step in range(counts.size):
-        peak = -math.inf
-        for i in range(start, ends[step]):
-            peak = max(peak, log_mass[i] + theta * losses[i])
-        mass, moment = 0.0, 0.0
-        for i in range(start, ends[step]):
-            weight = math.exp(log_mass[i] + theta * losses[i] - peak)
-            mass += weight
-            moment += weight * losses[i]
-        total += counts[step] * (peak + math.log(mass))
-        slope += counts[step] * moment / mass
-        start = ends[step]
-    return total, slope
-
-
-@njit(nogil=True, cache=True)
-def _quantile(
-    losses: Array,
-    log_mass: Array,
-    ends: npt.NDArray[np.int64],
-    counts: Array,
-    log_inverse: float,
-    tilt: float,
-    sign: int,
-    least: float,
-    most: float,
-) -> tuple[float, float]:
-    """The t where (K(t) + log 1/p)/t is least: there t·K′(t) − K(t), which rises, is log 1/p."""
-    untilted = _cumulant(losses, log_mass, ends, counts, tilt)[0]
-    t = math.sqrt(least * most)
-    for _ in range(_HALVINGS):
-        value, slope = _cumulant(losses, log_mass, ends, counts, tilt + sign * t)
-        if t * sign * slope - (value - untilted) < log_inverse:
-            least = t
-        else:
-            most = t
-        t = math.sqrt(least * most)
-    value = _cumulant(losses, log_mass, ends, counts, tilt + sign * t)[0]
-    return t, (value - untilted + log_inverse) / t
+def _cumulant(losses: Array, log_mass: Array, count: float, theta: float) -> tuple[float, float]:
+    """K(θ) of the sum of `count` equal steps, and K′(θ)."""
+    peak = -math.inf
+    for i in range(losses.size):
+        peak = max(peak, log_mass[i] + theta * losses[i])
+    mass, moment = 0.0, 0.0
+    for i in range(losses.size):
+        weight = math.exp(log_mass[i] + theta * losses[i] - peak)
+        mass += weight
+        moment += weight * losses[i]
+    return count * (peak + math.log(mass)), count * moment / mass
 
 
 Complex = npt.NDArray[np.complex128]

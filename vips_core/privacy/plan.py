@@ -160,8 +160,8 @@ class PrivacyPlan:
         most, what = (MOST_STEPS, "step") if solve == "steps" else (self.records, "record in a batch")
 
         def excess(number: int, accountant: str = accountant) -> float:
-            events = self.replace(**{solve: number}).events()
-            return calibration.excess(events, epsilon, self.delta, accountant)
+            spent = accountants.account(self.replace(**{solve: number}).events(), self.delta, accountant)
+            return calibration.excess(spent.epsilon, epsilon)
 
         def cheap_excess(number: int) -> float:
             drawn = chance_to_be_drawn(self.replace(**{solve: number}).events())

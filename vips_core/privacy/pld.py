@@ -81,7 +81,7 @@ def _tight_epsilon(events: tuple[SampledGaussian, ...], delta: float) -> float:
     """
     steps = sum(event.count for event in events)
     if steps > _MOST_STEPS:
-        return moments.rdp_epsilon(events, delta)[0]
+        return moments.rdp_epsilon(events, delta)
     present, absent = _sketches(events, delta)
     whole = _compose(events, present, delta, _TOLERANCE, _SPACING)
     worse, coarse = whole.epsilon(delta), whole.coarse
@@ -90,7 +90,7 @@ def _tight_epsilon(events: tuple[SampledGaussian, ...], delta: float) -> float:
             whole = _compose(events, absent, delta, _TOLERANCE, _SPACING)
             worse, coarse = max(worse, whole.epsilon(delta)), coarse or whole.coarse
     if coarse or steps > _MANY_STEPS or math.isinf(worse):
-        return min(worse, moments.rdp_epsilon(events, delta)[0])
+        return min(worse, moments.rdp_epsilon(events, delta))
     return worse
 
 
@@ -221,14 +221,14 @@ def _compose(
     finest = max(1e-9 * max(abs(low), abs(high)), 1e-12 * largest)
     spacing = max((high - low) / (cells - 2), finest)
     total = _on_grid(events, sketch, order, spacing)
-    if spacing > ideal or total.cumulant(far) - far * high > math.log(delta) - OUTSIDE / 2:
+    if spacing > ideal or total.cumulant(far)[0] - far * high > math.log(delta) - OUTSIDE / 2:
         theta = tilt * total.quantile(-math.log(delta))[0]  # the grid moved the losses: where are they?
         low, high, far = total.window(delta, theta)
         cells = _cells((high - low) / spacing + 2, 2 * most)
     first = max(math.floor(low / spacing), math.ceil(high / spacing) - cells)
     tilted = [Side(s.losses, s.log_mass + theta * s.losses, s.infinite) for s in total.steps]
     law = convolve(tilted, total.counts, spacing, first, cells)
-    log_tail = total.cumulant(far) - far * (first + cells) * spacing  # Chernoff
+    log_tail = total.cumulant(far)[0] - far * (first + cells) * spacing  # Chernoff
     infinite = sum(count * step.infinite for count, step in zip(total.counts, total.steps, strict=True))
     return _Whole(law, theta, first, spacing, math.exp(min(log_tail, 0.0)) + infinite, spacing > ideal)
 

@@ -49,7 +49,7 @@ class AttackRisk:
     @functools.cached_property
     def _profile(self) -> tuple[Array, Array]:
         """ε ≥ 0 and δ(ε): one line of the trade-off curve's envelope for each."""
-        top = min(max(moments.rdp_epsilon(self._events, 1e-12)[0], 1e-3), _LARGEST_EPSILON)
+        top = min(max(moments.rdp_epsilon(self._events, 1e-12), 1e-3), _LARGEST_EPSILON)
         epsilons = np.linspace(0, top, _PROFILE_POINTS)
         return epsilons, pld.deltas(self._events, epsilons)
 
@@ -99,10 +99,8 @@ class AttackRisk:
 
     def posterior(self, prior: float, false_positive_rate: float = 0.01) -> float:
         """Return the attacker's belief that a person took part after a positive test, from a prior belief."""
-        if not 0 < prior < 1:
-            raise ValueError(f"prior must be in (0, 1), got {prior}")
-        if not 0 < false_positive_rate <= 1:
-            raise ValueError(f"false_positive_rate must be in (0, 1], got {false_positive_rate}")
+        validate.share("prior", prior)
+        validate.number("false_positive_rate", false_positive_rate, above=0, high=1)
         hits = prior * float(self.true_positive_rate(false_positive_rate))
         return hits / (hits + (1 - prior) * false_positive_rate)
 

@@ -98,11 +98,7 @@ def _noisy(sums: Array, block: Block, records: int, noise_std: float, stream: Ra
 
 def _entry(blocks: Mapping[str, Block], noise_std: Mapping[str, float], plan: PrivacyPlan) -> LedgerEntry:
     recorded = {
-        name: LedgerBlock(float(block.bound), float(noise_std[name]), _cells(block), block.grid)
+        name: LedgerBlock(float(block.bound), float(noise_std[name]), int(math.prod(block.shape)), block.grid)
         for name, block in blocks.items()
     }
     return LedgerEntry(plan.sampling_rate, recorded, plan.sampling if plan.sampling_rate < 1 else "poisson")
-
-
-def _cells(block: Block) -> int:
-    return int(np.prod(block.shape, dtype=np.int64))
