@@ -34,34 +34,34 @@ class Rates:
     alarms: int
     absent: int
 
-    def least_found(self, confidence: float) -> float:
-        """Return a lower bound on the true positive rate (Clopper and Pearson 1934)."""
-        return float(clopper_pearson(self.found, self.present, 1 - confidence)[0])
+    def bounds(self, confidence: float) -> tuple[float, float]:
+        """Return a lower bound on the true positive rate and an upper one on the false positive rate.
 
-    def most_alarms(self, confidence: float) -> float:
-        """Return an upper bound on the false positive rate."""
-        return float(clopper_pearson(self.alarms, self.absent, 1 - confidence)[1])
+        Each gets half of the allowed error (Clopper and Pearson 1934), so that both hold together.
+        """
+        tail = 1 - (1 + confidence) / 2
+        found, _ = clopper_pearson(self.found, self.present, tail)
+        _, alarms = clopper_pearson(self.alarms, self.absent, tail)
+        return float(found), float(alarms)
 
     def epsilon(self, delta: float, confidence: float) -> float:
         """Return the least ε, at `delta`, that a true claim can have; 0 where the attack shows nothing.
 
-        (ε, δ)-DP requires TPR ≤ e^ε·FPR + δ and, for the complements, 1 − FPR ≤ e^ε·(1 − TPR) + δ. Each rate
-        gets half of the allowed error.
+        (ε, δ)-DP requires TPR ≤ e^ε·FPR + δ and, for the complements, 1 − FPR ≤ e^ε·(1 − TPR) + δ.
 
         Examples
         --------
         >>> Rates(700, 1000, 100, 1000).epsilon(1e-5, 0.95) > 1.5
         True
         """
-        each = (1 + confidence) / 2
-        found, alarms = self.least_found(each), self.most_alarms(each)
+        found, alarms = self.bounds(confidence)
         quotients = [(found - delta) / alarms, (1 - alarms - delta) / max(1 - found, 1e-300)]
         return max(0.0, *(math.log(quotient) for quotient in quotients if quotient > 0), 0.0)
 
     def gaussian_epsilon(self, delta: float, confidence: float) -> float:
         """Return the tighter bound that holds for a Gaussian release: μ ≥ Φ⁻¹(TPR) − Φ⁻¹(FPR)."""
-        each = (1 + confidence) / 2
-        mu = float(ndtri(self.least_found(each)) - ndtri(self.most_alarms(each)))
+        found, alarms = self.bounds(confidence)
+        mu = float(ndtri(found) - ndtri(alarms))
         return float(gaussian.epsilon(mu, delta)) if 0 < mu < math.inf else 0.0
 
 

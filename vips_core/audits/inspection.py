@@ -61,12 +61,6 @@ def possible_without_the_person(released: Array, noise_std: float) -> npt.NDArra
     return possible.reshape(np.shape(released))
 
 
-def on_the_grid(released: npt.NDArray[np.floating], step: float) -> npt.NDArray[np.bool_]:
-    """Return for each cell whether it is a multiple of the public step."""
-    scaled = np.asarray(released, np.float64) / step
-    return np.asarray(scaled == np.rint(scaled))
-
-
 @functools.cache
 def _strip_widths() -> Array:
     """Widths of the strips of NumPy's ziggurat, read off its own draws.
@@ -160,7 +154,7 @@ def rehearse(
     params, witness = model.init(plan, randomness.derive("start").generator()), _Witness()
     for step in range(plan.steps):
         released = release(model, params, data, plan, step, randomness, ledger, witness)
-        yield WatchedStep(step, params, released, witness.exact, witness.took_part, list(ledger)[-1])
+        yield WatchedStep(step, params, released, witness.exact, witness.took_part, ledger.entries[-1])
         params = model.m_step(params, released, step)
 
 
@@ -180,9 +174,9 @@ def share_of(model: Any, params: Any, records: Any, plan: PrivacyPlan, step: int
 
 def multiples(released: Released, ledger: Ledger) -> npt.NDArray[np.bool_]:
     """Return for each number of the last release whether it is a multiple of the ledger's grid step."""
-    blocks = list(ledger)[-1].blocks
-    cells = [on_the_grid(released.sums[name], block.grid).reshape(-1) for name, block in blocks.items()]
-    return np.concatenate(cells)
+    blocks = ledger.entries[-1].blocks
+    steps = np.concatenate([np.ravel(released.sums[name]) / block.grid for name, block in blocks.items()])
+    return np.asarray(steps == np.rint(steps))
 
 
 class _Witness:

@@ -205,22 +205,16 @@ def attack_step(
         raise ValueError(f"person must be a data set of one record, got {len(person)} records")
     nobody = person[np.zeros(1, np.bool_)]
     share = share_of(model, params, person, plan, step)
-    scores: dict[bool, list[float]] = {True: [], False: []}
-    on_grid = {True: 0, False: 0}
-    cells, ledger = 0, Ledger(plan.records)
-    for attack in range(releases):
-        there = attack % 2 == 0
-        ledger, records = Ledger(plan.records, seeded=seeded), person if there else nobody
+    scores, on_grid = list[float](), list[float]()
+    for attack in range(releases):  # with the person in turn with without
+        ledger, records = Ledger(plan.records, seeded=seeded), nobody if attack % 2 else person
         released = release(model, params, records, plan, step, randomness.derive("attack", attack), ledger)
-        scores[there].append(_log_likelihood_ratio(released, share))
-        is_multiple = multiples(released, ledger)
-        on_grid[there] += int(is_multiple.sum())
-        cells = is_multiple.size
+        scores.append(_log_likelihood_ratio(released, share))
+        on_grid.append(float(multiples(released, ledger).mean()))
         if on_attack is not None and on_attack(attack + 1) is True and attack >= 3:
             break
-    present, absent = (np.array(scores[there]) for there in (True, False))
-    shares = tuple(on_grid[there] / (cells * len(scores[there])) for there in (True, False))
-    return StepAttack(step, ledger, present, absent, (shares[0], shares[1]))
+    multiple = (float(np.mean(on_grid[::2])), float(np.mean(on_grid[1::2])))
+    return StepAttack(step, ledger, np.array(scores[::2]), np.array(scores[1::2]), multiple)
 
 
 def _first_and_last(model: Any, plan: PrivacyPlan) -> set[int]:

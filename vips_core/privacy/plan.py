@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any, ClassVar, get_args
 
 from vips_core import rounding, validate
 from vips_core.privacy import accountants, calibration, gaussian
@@ -243,16 +243,8 @@ class PurePlan:
 
     records: int
     epsilon: float
-
-    @property
-    def steps(self) -> int:
-        """It answers once."""
-        return 1
-
-    @property
-    def is_private(self) -> bool:
-        """Whether its ε is finite: it always is."""
-        return True
+    steps: ClassVar[int] = 1  # it answers once
+    is_private: ClassVar[bool] = True  # its ε is finite
 
 
 def _steps_within(epochs: float, records: int, expected_batch: int) -> int:
