@@ -1,4 +1,4 @@
-"""CSV in which spreadsheets take no cell for a formula."""
+"""CSV whose cells no spreadsheet runs as formulas."""
 
 import re
 from collections.abc import Callable

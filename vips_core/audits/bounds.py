@@ -14,7 +14,7 @@ from vips_core.kernels import Array
 from vips_core.privacy import gaussian
 
 _LARGEST_EPSILON = 50.0  # ends the search for ε: e^50 odds are beyond what any number of canaries shows
-_LEAST_MU, _LARGEST_MU = 1e-4, 20.0  # ends of the search for μ: no attack tells less, or needs more
+_LEAST_MU, _LARGEST_MU = 1e-4, 20.0  # ends of the search for μ: no attack resolves less or shows more
 
 
 @dataclass(frozen=True)
@@ -80,19 +80,16 @@ def best_rates(present: Array, absent: Array, delta: float, confidence: float) -
     Rates
         On the half that the threshold does not depend on, so the choice needs no correction.
     """
-    thresholds = np.quantile(np.concatenate([present[::2], absent[::2]]), np.linspace(0.005, 0.995, 200))
-    best = max(
-        thresholds,
-        key=lambda threshold: rates_at(threshold, present[::2], absent[::2]).epsilon(delta, confidence),
-    )
+    half = present[::2], absent[::2]
+    thresholds = np.quantile(np.concatenate(half), np.linspace(0.005, 0.995, 200))
+    best = max(thresholds, key=lambda threshold: rates_at(threshold, *half).epsilon(delta, confidence))
     return rates_at(best, present[1::2], absent[1::2])
 
 
 def rates_at(threshold: float, present: Array, absent: Array) -> Rates:
     """Return how often scores with and without the person reach a threshold."""
-    return Rates(
-        int((present >= threshold).sum()), present.size, int((absent >= threshold).sum()), absent.size
-    )
+    found, alarms = (int((scores >= threshold).sum()) for scores in (present, absent))
+    return Rates(found, present.size, alarms, absent.size)
 
 
 def one_run_epsilon(guesses: int, right: int, canaries: int, delta: float, confidence: float) -> float:

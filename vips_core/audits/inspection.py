@@ -1,9 +1,9 @@
-"""A run on public records watched from inside the wall, and tests of whether it did what its ledger says.
+"""A run on public records watched from inside the wall, and tests of that run against its ledger.
 
-Nobody may watch a run on private records like this. Audits have to: without the exact sums nobody can tell
-how large the noise was. A likelihood ratio at one release cannot see noise or coins that are repeated in
-another step. Each test here has a known distribution if the wall is sound; all of them together raise a false
-alarm in one of a million inspections.
+A run on private records must never be watched like this. An audit has to: the size of the noise shows only
+against the exact sums, and a likelihood ratio at one release misses noise or coins that another step repeats.
+Each test has a known distribution if the wall is sound; together they raise a false alarm in one of a million
+inspections.
 """
 
 import functools
@@ -97,9 +97,8 @@ class Parts:
 
     def __getitem__(self, mask: npt.NDArray[np.bool_]) -> "Parts":
         ends = np.cumsum([len(piece) for piece in self.pieces])[:-1]
-        return Parts(
-            tuple(piece[part] for piece, part in zip(self.pieces, np.split(mask, ends), strict=True))
-        )
+        masks = np.split(mask, ends)
+        return Parts(tuple(piece[part] for piece, part in zip(self.pieces, masks, strict=True)))
 
 
 @dataclass(frozen=True)
@@ -153,7 +152,7 @@ def rehearse(
     """
     params, witness = model.init(plan, randomness.derive("start").generator()), _Witness()
     for step in range(plan.steps):
-        released = release(model, params, data, plan, step, randomness, ledger, witness)
+        released = release(model, params, data, plan, step, randomness, ledger, witness.sums)
         yield WatchedStep(step, params, released, witness.exact, witness.took_part, ledger.entries[-1])
         params = model.m_step(params, released, step)
 

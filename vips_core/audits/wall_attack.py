@@ -4,7 +4,7 @@ It needs raw statistics of the records, so it runs on public or generated record
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -144,9 +144,11 @@ def attack_the_wall(
         stopped = stopped or (on_attack is not None and on_attack(done) is True)
         return stopped
 
+    made_up = data.adversarial(ADVERSARIAL, np.random.default_rng(0))
+    candidates = [*singles(made_up), *singles(data, MOST_RECORDS)]
     ends = np.linspace(0, releases, len(steps) + 1).astype(int)
     for watched, of_step in zip(steps, np.diff(ends), strict=True):
-        step, candidates = watched.number, list(_tried(data))
+        step = watched.number
         shares = (share_of(model, watched.params, person, plan, step) for person in candidates)
         norms = [{name: float(np.linalg.norm(own)) for name, own in share.items()} for share in shares]
         findings += bound_findings(watched.entry, step, norms)
@@ -224,12 +226,6 @@ def _first_and_last(model: Any, plan: PrivacyPlan) -> set[int]:
         kind = tuple((name, block.shape) for name, block in model.blocks(plan, step).items())
         steps.setdefault(kind, []).append(step)
     return {step for of_kind in steps.values() for step in (of_kind[0], of_kind[-1])}
-
-
-def _tried(data: Any) -> Iterator[Any]:
-    """Yield the records to try, one at a time: made-up ones, then the data's own, evenly spread."""
-    yield from singles(data.adversarial(ADVERSARIAL, np.random.default_rng(0)))
-    yield from singles(data, MOST_RECORDS)
 
 
 def _strongest(norms: Sequence[Mapping[str, float]], model: Any, plan: PrivacyPlan, step: int) -> int:

@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from vips_core import validate
-from vips_core.engines.base import Engine, Threads
+from vips_core.engines.base import Engine, sums_here
 from vips_core.files import MOST_KEY, bounded
 from vips_core.kernels.pool import THREAD_VARIABLES
 
@@ -76,9 +76,9 @@ class Cluster:
             allowed = "tls://host:port, tcp://host:port or local[N]"
             raise ValueError(f"cluster must be {allowed}, got {self.address!r}")
         require_private(self.address, self.insecure)
-        files = {"tls_ca": self.tls_ca, "tls_cert": self.tls_cert, "tls_key": self.tls_key}
         if self.address.startswith("tls://"):
-            for name, file in files.items():
+            for name in ("tls_ca", "tls_cert", "tls_key"):
+                file = getattr(self, name)
                 if file is None or not os.path.isfile(file):
                     got = validate.shown(file)
                     raise ValueError(f"a tls:// address needs {name}, a readable file, got {got}")
@@ -109,12 +109,12 @@ def engine_of(cluster: Any) -> Iterator[Engine]:
         None for this process; an address, a `Cluster` or a `distributed.Client`.
     """
     if cluster is None:
-        yield Threads()
+        yield sums_here
         return
     with client_of(cluster) as client:
         from vips_core.engines.dask import Dask
 
-        yield Dask(client, insecure=isinstance(cluster, Cluster) and cluster.insecure)
+        yield Dask(client, insecure=isinstance(cluster, Cluster) and cluster.insecure).sums
 
 
 @contextlib.contextmanager

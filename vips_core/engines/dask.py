@@ -8,6 +8,7 @@ import asyncio
 import functools
 import hashlib
 import importlib.metadata
+import itertools
 import math
 import platform
 import secrets
@@ -81,8 +82,7 @@ class Dask:
             ]
             for place, own in enumerate(self._lots)
         ]
-        level = 0
-        while True:  # sums on the same worker are added first
+        for level in itertools.count():  # sums on the same worker are added first
             totals = [
                 submit(added, group, key=f"vips-add-{mark}-{level}-{place}", workers=workers)
                 for place, group in enumerate(sums)
@@ -90,7 +90,6 @@ class Dask:
             if len(totals) == 1:
                 return self._awaited(totals[0], set(workers))
             sums = [totals[start : start + FAN] for start in range(0, len(totals), FAN)]
-            level += 1
 
     def _awaited(self, total: Any, workers: set[str]) -> Sums:
         """Return the sum when it is ready; raise `_LostError` when no worker is left to compute it."""
@@ -132,15 +131,15 @@ class Dask:
             time.sleep(0.1)
 
     def _placed(self, data: Any, workers: list[str]) -> list[list[Any]]:
-        """Return lots of the data by worker; a lot stays with its worker while that lives."""
+        """Return the lots of the data for each worker; a lot stays with its worker as long as that lives."""
         # Several lots for each worker, to even out; one each where many would burden the scheduler.
         number = max(len(workers), min(4 * len(workers), MANY_LOTS))
         mark = secrets.token_hex(8)
         if isinstance(data, Sharded):
             lots = [
                 self._client.submit(
-                    _same,
-                    Lot(part),
+                    Lot,
+                    part,
                     key=f"vips-lot-{mark}-{place}",
                     workers=workers[place % len(workers)],
                     allow_other_workers=True,
@@ -207,10 +206,6 @@ def _lot_sums(lot: Lot | Part, step: StepSums) -> Sums:
     raise RuntimeError(f"the E-step failed on a worker with {kind}")
 
 
-def _same(lot: Lot) -> Lot:
-    return lot
-
-
 _cache: OrderedDict[tuple[str, str], Any] = OrderedDict()
 _cache_lock = threading.Lock()
 
@@ -226,7 +221,7 @@ def _kept(data: Sharded, shard: Shard) -> Any:
     most = (get_worker().memory_manager.memory_limit or math.inf) / 2
     with _cache_lock:
         if bytes_of(records) + sum(map(bytes_of, _cache.values())) <= most:
-            _cache[key] = records  # first come, first kept: replacing them would never hit in repeated passes
+            _cache[key] = records  # the first stay: in repeated passes, replacing the oldest would never hit
     return records
 
 

@@ -93,8 +93,8 @@ def largest_batch(excess: Callable[[int], float], work: float, records: int) -> 
 
     ε rises with S as long as T = ⌊work/S⌋ stays the same, and falls a little where T does, so it is no
     monotone function of S. But of all S with the same T the smallest decides whether any fits. Those are
-    looked at from the largest S down, at most a tenth apart, and then by halving between the last that failed
-    and the first that fits.
+    tried from the largest S down, at most a tenth apart; bisection between the last that failed and the first
+    that fits finds the answer.
     """
 
     def smallest(batch: int) -> int:
@@ -123,7 +123,7 @@ def largest_batch(excess: Callable[[int], float], work: float, records: int) -> 
 
 
 def _least_noise(above: Callable[[float], float], start: float, target: str) -> float:
-    """Return the smallest noise multiplier that is not `above` the target; `above` falls with the noise."""
+    """Return the smallest noise multiplier at which `above`, which falls with the noise, is at most 0."""
 
     def at(log_noise: float) -> float:
         return above(_within_reach(log_noise))

@@ -1,7 +1,7 @@
 """The privacy loss of one step on dots, and its sum over many steps: quantiles, and the whole law by FFT.
 
-A step is told apart from one without the person by the pair P = (1 − q)·N(0, σ²) + q·N(1, σ²) and
-Q = N(0, σ²). The loss at z is x = log dP/dQ = log(1 − q + q·e^w) with w = (z − ½)/σ², which rises in z.
+A step releases a draw from P = (1 − q)·N(0, σ²) + q·N(1, σ²) with the person, and from Q = N(0, σ²) without.
+The loss at z is x = log dP/dQ = log(1 − q + q·e^w) with w = (z − ½)/σ², which rises in z.
 The mass between two dots is divided between them so that its P-mass *and* its Q-mass stay ("connect the
 dots": Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022). The likelihood ratio is spread with its mean
 kept, so the pair on the dots dominates (Blackwell), in both directions and under any composition.
@@ -149,7 +149,7 @@ _HALVINGS = 13  # bisections of the log of Chernoff's exponent, to 0.5 %; any ex
 
 @dataclass(frozen=True)
 class Sum:
-    """The loss of the whole as a sum of `counts` of each step, in one direction."""
+    """The loss of the whole composition in one direction: that of each step, `counts` times."""
 
     steps: Sequence[Side]
     counts: Sequence[int]
@@ -164,7 +164,7 @@ class Sum:
 
     @functools.cached_property
     def scale(self) -> float:
-        """Mean and standard deviation, by size: the unit of what may be expected of the loss."""
+        """Return |mean| plus the root of the summed second moments: a scale on which to search exponents."""
         shares = [np.exp(step.log_mass) * step.losses for step in self.steps]
         means = [float(share.sum()) for share in shares]
         squares = [float((share * step.losses).sum()) for share, step in zip(shares, self.steps, strict=True)]
@@ -192,8 +192,8 @@ class Sum:
     def window(self, delta: float, theta: float) -> tuple[float, float, float]:
         """Return the ends of a window that is precise where δ(ε) is about `delta`, and its upper exponent.
 
-        A loss x beyond the upper end comes in again at x − width, enlarged by e^{θ·width}: even so, what
-        comes in above ε ≥ max(0, low) has to be small.
+        A loss x beyond the upper end wraps around to x − width, enlarged by e^{θ·width}. The window is so
+        wide that little wraps around to losses above ε ≥ max(0, low).
         """
         small = OUTSIDE - math.log(delta)
         low = -self.quantile(OUTSIDE, theta, -1)[1]
@@ -232,8 +232,8 @@ class Law:
     The spectrum of many steps is narrow: a few hundred frequencies may say all about 10⁵ cells. With X the
     transform of a step's law f and e its error, |(X + e)ᵀ − Xᵀ| ≤ T·|e|·(|X| + |e|)ᵀ⁻¹, and
     ‖e‖₂ ≤ 8u·log₂n·√n·‖f‖₂ for n cells and unit rounding u (Higham 2002, Theorem 24.2). The power itself,
-    exp(T·log X), errs by less than 20u·T. Mass that leaves the cells on one side comes in again on the other:
-    it is never lost.
+    exp(T·log X), errs by less than 20u·T. Mass that leaves the cells on one side wraps around to the
+    other: none is lost.
 
     Attributes
     ----------
@@ -265,8 +265,7 @@ class Law:
         spectrum[self.frequency] = self.value
         backwards = 8 * _UNIT * math.log2(self.cells) * math.sqrt(2 * self.cells * _square(self.value))
         rounding = (self._doubt(np.ones(self.value.size)) + backwards) / self.cells + math.exp(_NOTHING)
-        mass: Array = np.maximum(scipy.fft.irfft(spectrum, self.cells) + rounding, 0.0)
-        return mass
+        return np.asarray(np.maximum(scipy.fft.irfft(spectrum, self.cells) + rounding, 0.0))
 
     def excess(self, decay: float, step: float) -> Callable[[int], float]:
         """Σ mass·e^{−decay·k}·(1 − e^{−step·k}) over the cells from some start on, k = 0, 1, …, from above.
@@ -287,8 +286,8 @@ class Law:
             left = self.cells - start
             begun = float((np.exp(turn * (self.frequency * start % self.cells)) * begin).real.sum())
             ended = ends[0] - ends[1] * math.exp(-step * left)
-            total: float = begun + begin_doubt + (end_doubt - ended) * math.exp(-decay * left)
-            return max(total, 0.0) / self.cells
+            total = begun + begin_doubt + (end_doubt - ended) * math.exp(-decay * left)
+            return float(max(total, 0.0) / self.cells)
 
         return above
 

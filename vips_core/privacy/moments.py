@@ -69,7 +69,10 @@ def log_moment(q: float, noise_multiplier: float, lam: int) -> float:
 
 @njit(nogil=True, cache=True)
 def _log_large_excess(log_growth: float, order: float) -> float:
-    """The same from g = log(1 + u): (1 + u)^order·(1 − r), r = (1 + λ(1 − e^−g))·e^{−λg}, λ = order − 1."""
+    """`_log_excess` of a large u from g = log(1 + u).
+
+    It is the log of (1 + u)^order·(1 − r) with r = (1 + λ(1 − e^−g))·e^{−λg} and λ = order − 1.
+    """
     lam = order - 1.0
     log_rest = math.log1p(-lam * math.expm1(-log_growth)) - lam * log_growth
     return order * log_growth + math.log(-math.expm1(log_rest)) if log_rest < 0.0 else -math.inf
@@ -96,9 +99,9 @@ def _log_excess(log_ratio: float, q: float, order: float) -> float:
 def renyi(q: float, noise_multiplier: float, order: float) -> float:
     """Rényi divergence of real `order` > 1 between mixture and noise, from above.
 
-    Add and remove agree in the worse direction (Mironov, Talwar and Zhang 2019), which is this one. By the
-    trapezoid rule where that is cheap; otherwise by convexity, from integer orders. Never above q = 1, since
-    the divergence is quasi-convex in the mixture.
+    This is the worse of the two directions (Mironov, Talwar and Zhang 2019). It is computed by the trapezoid
+    rule where that is cheap, and otherwise by convexity, from integer orders. It is never above that of
+    q = 1, since the divergence is quasi-convex in the mixture.
     """
     full = 0.5 * order / (noise_multiplier * noise_multiplier)
     if q == 1.0:
@@ -204,8 +207,8 @@ def renyi_divergence(events: Sequence[SampledGaussian], order: float) -> float:
 def conversion(order: float, delta: float) -> float:
     """ε − ρ(α) of the improved conversion (Canonne, Kamath and Steinke 2020, Proposition 12), from above.
 
-    It is below 0 for a large δ. Its terms nearly cancel where ε is small, as it is with a small sampling
-    rate: what rounding may take from each of them is added.
+    It is below 0 for a large δ. Where ε is small, its terms nearly cancel: what rounding may have taken from
+    each of them is added.
     """
     first, second = math.log1p(-1 / order), -math.log(delta * order) / (order - 1)
     return first + second + _ROUNDING * (abs(first) + abs(second) + 1 / (order - 1))

@@ -33,7 +33,7 @@ class PrivacyPlan:
     epochs, steps
         Give one: T steps, or passes over the data, of which the largest T within the compute follows.
     noise_multiplier
-        σ, the noise over what one record can move. 0 is a non-private plan (ε = ∞); None is yet to calibrate.
+        σ, the noise over what one record can move. 0 is a non-private plan (ε = ∞); None is for `calibrate`.
     delta
         δ, which should be well below 1/N.
     sampling
@@ -231,7 +231,7 @@ class PrivacyPlan:
 
 @dataclass(frozen=True)
 class PurePlan:
-    """What a run costs that is proved as a whole: ε alone, without sampling, noise multiplier, steps or δ.
+    """The cost of a run that is proved as a whole: ε alone, without sampling, noise multiplier or δ.
 
     Attributes
     ----------

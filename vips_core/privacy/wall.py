@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from vips_core.engines.base import Engine, StepSums, Threads
+from vips_core.engines.base import Engine, StepSums, sums_here
 from vips_core.kernels import Array
 from vips_core.privacy.blocks import Block, Data, Measured, ParamsIn, Released
 from vips_core.privacy.ledger import Ledger, LedgerBlock, LedgerEntry
@@ -28,7 +28,7 @@ def release(
     step: int,
     randomness: Randomness,
     ledger: Ledger,
-    engine: Engine | None = None,
+    engine: Engine = sums_here,
 ) -> Released:
     """Record, sample a batch, sum its statistics, add noise: one joint Gaussian release.
 
@@ -58,7 +58,7 @@ def release(
     ledger.record(_entry(blocks, noise_std, plan))
     stream = randomness.derive("step", step)
     batch = Batch(len(data), plan, stream.derive("batch"))
-    sums = (engine or Threads()).sums(data, StepSums(model, params, blocks, batch))
+    sums = engine(data, StepSums(model, params, blocks, batch))
     noisy = {
         name: _noisy(sums[name], block, plan.records, noise_std[name], stream.derive("noise", name))
         for name, block in blocks.items()
