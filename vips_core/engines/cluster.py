@@ -18,7 +18,6 @@ from urllib.parse import urlsplit
 from vips_core import validate
 from vips_core.engines.base import Engine, sums_here
 from vips_core.files import MOST_KEY, bounded
-from vips_core.kernels.pool import THREAD_VARIABLES
 
 SECONDS_TO_CONNECT = 10.0
 LOCAL = re.compile(r"local\[(\d{1,4})\]")
@@ -33,7 +32,11 @@ WORKERS = {
     "distributed.scheduler.work-stealing-interval": "1s",
     "distributed.admin.system-monitor.interval": "5s",
     "distributed.admin.tick.interval": "500ms",
-    "distributed.nanny.pre-spawn-environ": dict.fromkeys(THREAD_VARIABLES, 1),
+    "distributed.nanny.pre-spawn-environ": {
+        "OMP_NUM_THREADS": 1,
+        "OPENBLAS_NUM_THREADS": 1,
+        "MKL_NUM_THREADS": 1,
+    },
 }
 # Environment variables, by which background jobs find the cluster too.
 ADDRESS, INSECURE = "VIPS_CLUSTER", "VIPS_CLUSTER_INSECURE"
