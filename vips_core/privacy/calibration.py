@@ -59,7 +59,7 @@ def noise_multiplier_for_risk(sampling_rate: float, steps: int, limit: RiskLimit
 
 
 def excess(value: float | None, target: float) -> float:
-    """Return log(value/target) of two ε, within about ±700; large for None, which no accountant gave."""
+    """Return log(value/target) of two ε, within about ±700; large where the accountant gave none."""
     return math.log(min(max(math.inf if value is None else value, 1e-300), 1e300)) - math.log(target)
 
 

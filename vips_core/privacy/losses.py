@@ -164,7 +164,7 @@ class Sum:
 
     @functools.cached_property
     def scale(self) -> float:
-        """Return |mean| plus the root of the summed second moments: a scale on which to search exponents."""
+        """|Mean| plus the root of the summed second moments: the scale on which exponents are searched."""
         shares = [np.exp(step.log_mass) * step.losses for step in self.steps]
         means = [float(share.sum()) for share in shares]
         squares = [float((share * step.losses).sum()) for share, step in zip(shares, self.steps, strict=True)]
