@@ -88,8 +88,9 @@ class Dask:
                 for place, group in enumerate(sums)
             ]
             if len(totals) == 1:
-                return self._awaited(totals[0], set(workers))
+                break
             sums = [totals[start : start + FAN] for start in range(0, len(totals), FAN)]
+        return self._awaited(totals[0], set(workers))
 
     def _awaited(self, total: Any, workers: set[str]) -> Sums:
         """Return the sum when it is ready; raise `_LostError` when no worker is left to compute it."""
