@@ -1,4 +1,4 @@
-"""`python -m vips_core worker [RUN]` and `python -m vips_core supervisor`: the processes that do runs.
+"""`python -m vips_core worker [RUN]` and `python -m vips_core supervisor`: the processes behind runs.
 
 `vips_core.jobs.supervisor` starts them; here, above all layers, every kind of run is known. The command is
 `vips-explorer`, or without an installation `python -m vips_core.cli`.
@@ -18,7 +18,7 @@ JOBS: dict[str, worker.Job] = {FIT: worker.train, SWEEP: run_sweep, AUDIT: run_a
 
 
 def main() -> int:
-    """Be the process that is asked for."""
+    """Run a worker or the supervisor; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m vips_core", description=__doc__)
     parser.add_argument("process", choices=("worker", "supervisor"))
     parser.add_argument("run_id", metavar="RUN", nargs="?", help="a worker without one waits for orders")

@@ -1,6 +1,7 @@
-"""CSV in which spreadsheets take no cell for a formula."""
+"""CSV whose cells no spreadsheet runs as formulas."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,25 +24,25 @@ def to_csv(table: "pd.DataFrame") -> bytes:
     >>> to_csv(pd.DataFrame({"name": ["=1+1", "age"], "value": [-1.5, 2.0]})).splitlines()
     [b'name,value', b"'=1+1,-1.5", b'age,2.0']
     """
-    shown = table.copy()
-    for place, (_, column) in enumerate(table.items()):
-        if column.dtype.kind not in _NUMBERS:
-            shown.isetitem(place, column.astype(object).map(_as_data))
-    shown.columns = [_as_data(name) for name in table.columns]
     # With this line end, of RFC 4180, both of its characters are quoted inside a cell.
-    return str(shown.to_csv(index=False, lineterminator="\r\n")).encode()
+    return str(_with_texts(table, _as_data).to_csv(index=False, lineterminator="\r\n")).encode()
 
 
 def from_csv(file: Path) -> "pd.DataFrame":
     """Return a table that `to_csv` wrote; words such as "null" and "nan" stay words."""
     import pandas as pd
 
-    table = pd.read_csv(file, keep_default_na=False, na_values=[""])
+    return _with_texts(pd.read_csv(file, keep_default_na=False, na_values=[""]), _as_given)
+
+
+def _with_texts(table: "pd.DataFrame", change: Callable[[Any], Any]) -> "pd.DataFrame":
+    """Return the table with a change to its texts and to the names of its columns."""
+    changed = table.copy()
     for place, (_, column) in enumerate(table.items()):
         if column.dtype.kind not in _NUMBERS:
-            table.isetitem(place, column.map(_as_given))
-    table.columns = [_as_given(name) for name in table.columns]
-    return table
+            changed.isetitem(place, column.astype(object).map(change))
+    changed.columns = [change(name) for name in table.columns]
+    return changed
 
 
 def _as_data(cell: Any) -> Any:

@@ -42,7 +42,7 @@ def regular_size(path: Path) -> int:
 
 
 def bounded(path: Path, most_bytes: int, otherwise: str = "") -> Path:
-    """Return the path, if it is a regular file of at most so many bytes.
+    """Return the path; `ValueError` unless it is a regular file of at most `most_bytes`.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def bounded(path: Path, most_bytes: int, otherwise: str = "") -> Path:
 
 
 def read_bytes(path: Path, most_bytes: int) -> bytes:
-    """Return the content of a regular file of at most so many bytes."""
+    """Return the content of a regular file of at most `most_bytes`."""
     return bounded(path, most_bytes).read_bytes()
 
 

@@ -14,8 +14,6 @@ from vips_core.privacy.plan import PrivacyPlan
 from vips_core.privacy.wall import release
 from vips_core.records import Sharded
 
-__all__ = ["Fit", "Progress", "fit", "load", "recommend"]
-
 
 @dataclass(frozen=True)
 class Progress(Generic[Params]):

@@ -5,7 +5,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 
 
 def up(value: float, digits: int = 4) -> float:
-    """Return an upper bound with so many digits: a stated ε is never below the true one.
+    """Round up to significant digits: a stated ε is never below the true one.
 
     Examples
     --------
@@ -27,7 +27,7 @@ def each_up(values: Iterable[float]) -> list[float]:
 
 
 def down(value: float, digits: int = 4) -> float:
-    """Return a lower bound with so many digits: a stated remaining budget is never above the true one.
+    """Round down to significant digits: a stated remaining budget is never above the true one.
 
     Examples
     --------

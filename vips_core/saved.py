@@ -28,12 +28,12 @@ def write_params(path: Path, params: Any) -> None:
 
 
 def read_params(path: Path, like: Any) -> Any:
-    """Undo `write_params`, with the types that `like` has; `ValueError` where the file does not hold them."""
+    """Read what `write_params` wrote, in the types of `like`; `ValueError` where an array is missing."""
     return _params_like(like, load_arrays(path))
 
 
 def write_settings(path: Path, model: Any, plan: PrivacyPlan) -> None:
-    """Write a model's public settings and the plan as JSON; of a user's own model its name only."""
+    """Write a model's public settings and the plan as JSON; a user's own model is stored by name only."""
     registered = model_types().get(type(model).__name__) is type(model)
     fields = dataclasses.fields(model) if registered else ()
     settings = {field.name: getattr(model, field.name) for field in fields}
@@ -46,7 +46,7 @@ def write_settings(path: Path, model: Any, plan: PrivacyPlan) -> None:
 
 
 def read_settings(path: Path, model: Any = None) -> tuple[Any, PrivacyPlan]:
-    """Return model and plan of a file of `write_settings`, with a user's own `model` where one is given."""
+    """Return model and plan from a file of `write_settings`; a given `model` replaces the stored one."""
     try:
         content = json.loads(files.read_bytes(path, files.MOST_DESCRIPTION))
         if content["format"] != FORMAT:

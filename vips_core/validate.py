@@ -81,12 +81,8 @@ def from_environment(variable: str, default: int, low: int) -> int:
     >>> from_environment("NO_SUCH_VARIABLE", default=2, low=1)
     2
     """
-    text = os.environ.get(variable, "")
-    if not text:
-        return default
-    if not text.isdecimal() or int(text) < low:
-        raise ValueError(f"{variable} must be a whole number of at least {low}, got {text!r}")
-    return int(text)
+    text = os.environ.get(variable)
+    return whole(variable, int(text) if text.isdecimal() else text, low) if text else default
 
 
 def positive(name: str, value: Any, high: float = math.inf) -> float:

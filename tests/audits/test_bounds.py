@@ -15,11 +15,8 @@ from vips_core.privacy import gaussian
 
 def test_clopper_pearson_is_that_of_scipy():
     exact = stats.binomtest(37, 120).proportion_ci(0.9, method="exact")
-    rates = Rates(37, 120, 37, 120)
-    assert rates.least_found(0.95) == pytest.approx(exact.low)
-    assert rates.most_alarms(0.95) == pytest.approx(exact.high)
-    assert Rates(0, 50, 50, 50).least_found(0.95) == 0
-    assert Rates(0, 50, 50, 50).most_alarms(0.95) == 1
+    assert Rates(37, 120, 37, 120).bounds(0.9) == pytest.approx((exact.low, exact.high))
+    assert Rates(0, 50, 50, 50).bounds(0.9) == (0, 1)
 
 
 @pytest.mark.parametrize("mu", [0.2, 0.6, 1.5])

@@ -21,7 +21,7 @@ import numpy as np
 import sample_data
 import vips_core as vips
 from sample_data.generate import stroke_cohort
-from vips_core.engines.base import StepSums, Threads
+from vips_core.engines.base import StepSums, sums_here
 from vips_core.models.logistic.model import BayesianLogistic
 from vips_core.privacy.noise import Randomness
 from vips_core.privacy.sampling import Batch
@@ -94,11 +94,11 @@ def engine_seconds(columns):
         _, blocks = blocks_with_noise(model.blocks(plan, step), plan)
         params = model.init(plan, np.random.default_rng(0))
         work = StepSums(model, params, blocks, Batch(len(rows), plan, Randomness.of(0)))
-        Threads().sums(rows, work)
+        sums_here(rows, work)
         best = np.inf
         for _ in range(4):
             start = time.perf_counter()
-            Threads().sums(rows, work)
+            sums_here(rows, work)
             best = min(best, time.perf_counter() - start)
         seconds[name] = best / len(rows)
     return seconds

@@ -58,7 +58,7 @@ def test_no_noise_no_release_and_bad_values():
     assert nothing.true_positive_rate(0.01) == 0.01
     assert nothing.advantage == 0
     assert (nothing.gaussian_mu, nothing.gaussian_regret) == (0, 0)
-    with pytest.raises(ValueError, match=r"prior must be in \(0, 1\), got 1"):
+    with pytest.raises(ValueError, match="prior must be a number above 0 and below 1, got 1"):
         nothing.posterior(1)
     with pytest.raises(ValueError, match=r"false_positive_rate must be in \[0, 1\], got 2"):
         nothing.true_positive_rate(2)

@@ -14,7 +14,7 @@ from vips_core.kernels import Array
 from vips_core.privacy import gaussian
 
 _LARGEST_EPSILON = 50.0  # ends the search for ε: e^50 odds are beyond what any number of canaries shows
-_LEAST_MU, _LARGEST_MU = 1e-4, 20.0  # ends of the search for μ: no attack tells less, or needs more
+_LEAST_MU, _LARGEST_MU = 1e-4, 20.0  # ends of the search for μ: no attack resolves less or shows more
 
 
 @dataclass(frozen=True)
@@ -34,34 +34,34 @@ class Rates:
     alarms: int
     absent: int
 
-    def least_found(self, confidence: float) -> float:
-        """Return a lower bound on the true positive rate (Clopper and Pearson 1934)."""
-        return float(clopper_pearson(self.found, self.present, 1 - confidence)[0])
+    def bounds(self, confidence: float) -> tuple[float, float]:
+        """Return a lower bound on the true positive rate and an upper one on the false positive rate.
 
-    def most_alarms(self, confidence: float) -> float:
-        """Return an upper bound on the false positive rate."""
-        return float(clopper_pearson(self.alarms, self.absent, 1 - confidence)[1])
+        Each gets half of the allowed error (Clopper and Pearson 1934), so that both hold together.
+        """
+        tail = 1 - (1 + confidence) / 2
+        found, _ = clopper_pearson(self.found, self.present, tail)
+        _, alarms = clopper_pearson(self.alarms, self.absent, tail)
+        return float(found), float(alarms)
 
     def epsilon(self, delta: float, confidence: float) -> float:
         """Return the least ε, at `delta`, that a true claim can have; 0 where the attack shows nothing.
 
-        (ε, δ)-DP requires TPR ≤ e^ε·FPR + δ and, for the complements, 1 − FPR ≤ e^ε·(1 − TPR) + δ. Each rate
-        gets half of the allowed error.
+        (ε, δ)-DP requires TPR ≤ e^ε·FPR + δ and, for the complements, 1 − FPR ≤ e^ε·(1 − TPR) + δ.
 
         Examples
         --------
         >>> Rates(700, 1000, 100, 1000).epsilon(1e-5, 0.95) > 1.5
         True
         """
-        each = (1 + confidence) / 2
-        found, alarms = self.least_found(each), self.most_alarms(each)
+        found, alarms = self.bounds(confidence)
         quotients = [(found - delta) / alarms, (1 - alarms - delta) / max(1 - found, 1e-300)]
         return max(0.0, *(math.log(quotient) for quotient in quotients if quotient > 0), 0.0)
 
     def gaussian_epsilon(self, delta: float, confidence: float) -> float:
         """Return the tighter bound that holds for a Gaussian release: μ ≥ Φ⁻¹(TPR) − Φ⁻¹(FPR)."""
-        each = (1 + confidence) / 2
-        mu = float(ndtri(self.least_found(each)) - ndtri(self.most_alarms(each)))
+        found, alarms = self.bounds(confidence)
+        mu = float(ndtri(found) - ndtri(alarms))
         return float(gaussian.epsilon(mu, delta)) if 0 < mu < math.inf else 0.0
 
 
@@ -80,19 +80,16 @@ def best_rates(present: Array, absent: Array, delta: float, confidence: float) -
     Rates
         On the half that the threshold does not depend on, so the choice needs no correction.
     """
-    thresholds = np.quantile(np.concatenate([present[::2], absent[::2]]), np.linspace(0.005, 0.995, 200))
-    best = max(
-        thresholds,
-        key=lambda threshold: rates_at(threshold, present[::2], absent[::2]).epsilon(delta, confidence),
-    )
+    half = present[::2], absent[::2]
+    thresholds = np.quantile(np.concatenate(half), np.linspace(0.005, 0.995, 200))
+    best = max(thresholds, key=lambda threshold: rates_at(threshold, *half).epsilon(delta, confidence))
     return rates_at(best, present[1::2], absent[1::2])
 
 
 def rates_at(threshold: float, present: Array, absent: Array) -> Rates:
     """Return how often scores with and without the person reach a threshold."""
-    return Rates(
-        int((present >= threshold).sum()), present.size, int((absent >= threshold).sum()), absent.size
-    )
+    found, alarms = (int((scores >= threshold).sum()) for scores in (present, absent))
+    return Rates(found, present.size, alarms, absent.size)
 
 
 def one_run_epsilon(guesses: int, right: int, canaries: int, delta: float, confidence: float) -> float:

@@ -1,9 +1,9 @@
-"""A run on public records watched from inside the wall, and tests of whether it did what its ledger says.
+"""A run on public records watched from inside the wall, and tests of that run against its ledger.
 
-Nobody may watch a run on private records like this. Audits have to: without the exact sums nobody can tell
-how large the noise was. A likelihood ratio at one release cannot see noise or coins that are repeated in
-another step. Each test here has a known distribution if the wall is sound; all of them together raise a false
-alarm in one of a million inspections.
+A run on private records must never be watched like this. An audit has to: the size of the noise shows only
+against the exact sums, and a likelihood ratio at one release misses noise or coins that another step repeats.
+Each test has a known distribution if the wall is sound; together they raise a false alarm in one of a million
+inspections.
 """
 
 import functools
@@ -61,12 +61,6 @@ def possible_without_the_person(released: Array, noise_std: float) -> npt.NDArra
     return possible.reshape(np.shape(released))
 
 
-def on_the_grid(released: npt.NDArray[np.floating], step: float) -> npt.NDArray[np.bool_]:
-    """Return for each cell whether it is a multiple of the public step."""
-    scaled = np.asarray(released, np.float64) / step
-    return np.asarray(scaled == np.rint(scaled))
-
-
 @functools.cache
 def _strip_widths() -> Array:
     """Widths of the strips of NumPy's ziggurat, read off its own draws.
@@ -103,9 +97,8 @@ class Parts:
 
     def __getitem__(self, mask: npt.NDArray[np.bool_]) -> "Parts":
         ends = np.cumsum([len(piece) for piece in self.pieces])[:-1]
-        return Parts(
-            tuple(piece[part] for piece, part in zip(self.pieces, np.split(mask, ends), strict=True))
-        )
+        masks = np.split(mask, ends)
+        return Parts(tuple(piece[part] for piece, part in zip(self.pieces, masks, strict=True)))
 
 
 @dataclass(frozen=True)
@@ -159,8 +152,8 @@ def rehearse(
     """
     params, witness = model.init(plan, randomness.derive("start").generator()), _Witness()
     for step in range(plan.steps):
-        released = release(model, params, data, plan, step, randomness, ledger, witness)
-        yield WatchedStep(step, params, released, witness.exact, witness.took_part, list(ledger)[-1])
+        released = release(model, params, data, plan, step, randomness, ledger, witness.sums)
+        yield WatchedStep(step, params, released, witness.exact, witness.took_part, ledger.entries[-1])
         params = model.m_step(params, released, step)
 
 
@@ -180,9 +173,9 @@ def share_of(model: Any, params: Any, records: Any, plan: PrivacyPlan, step: int
 
 def multiples(released: Released, ledger: Ledger) -> npt.NDArray[np.bool_]:
     """Return for each number of the last release whether it is a multiple of the ledger's grid step."""
-    blocks = list(ledger)[-1].blocks
-    cells = [on_the_grid(released.sums[name], block.grid).reshape(-1) for name, block in blocks.items()]
-    return np.concatenate(cells)
+    blocks = ledger.entries[-1].blocks
+    steps = np.concatenate([np.ravel(released.sums[name]) / block.grid for name, block in blocks.items()])
+    return np.asarray(steps == np.rint(steps))
 
 
 class _Witness:

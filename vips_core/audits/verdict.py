@@ -92,12 +92,6 @@ class Verdict:
         """The unit of `attempts`."""
         return "releases, half of them with the person" if self.attack == WALL else "canaries"
 
-    @property
-    def assumes_gaussian(self) -> bool:
-        """Whether the bound assumes Gaussian noise, as on full batches; counts alone give a weaker bound."""
-        records = self.plan.get("records")
-        return self.attack == WALL and records is not None and self.plan["expected_batch"] == records
-
     def sentence(self) -> str:
         """Return whether the claim was refuted, as a sentence; that it holds can never be shown."""
         if self.findings:
@@ -105,7 +99,9 @@ class Verdict:
             return f"The inspection refuted the claim: {self.findings[0]}{more}"
         claim = "no bound" if self.claimed is None else f"ε = {stated(self.claimed)}"
         verb = "refuted" if self.refuted else "did not refute"
-        assumed = " and assuming Gaussian noise" if self.assumes_gaussian else ""
+        # On full batches the bound assumes Gaussian noise; counts alone would give a weaker one.
+        full = self.plan.get("expected_batch", 0) == self.plan.get("records")
+        assumed = " and assuming Gaussian noise" if self.attack == WALL and full else ""
         return (
             f"The attack {verb} the claim: at {self.confidence * 100:g}% confidence{assumed} it shows "
             f"ε ≥ {rounding.down(self.measured):g}; the claim is {claim}."

@@ -4,7 +4,7 @@ It needs raw statistics of the records, so it runs on public or generated record
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -144,9 +144,11 @@ def attack_the_wall(
         stopped = stopped or (on_attack is not None and on_attack(done) is True)
         return stopped
 
+    made_up = data.adversarial(ADVERSARIAL, np.random.default_rng(0))
+    candidates = [*singles(made_up), *singles(data, MOST_RECORDS)]
     ends = np.linspace(0, releases, len(steps) + 1).astype(int)
     for watched, of_step in zip(steps, np.diff(ends), strict=True):
-        step, candidates = watched.number, list(_tried(data))
+        step = watched.number
         shares = (share_of(model, watched.params, person, plan, step) for person in candidates)
         norms = [{name: float(np.linalg.norm(own)) for name, own in share.items()} for share in shares]
         findings += bound_findings(watched.entry, step, norms)
@@ -205,22 +207,16 @@ def attack_step(
         raise ValueError(f"person must be a data set of one record, got {len(person)} records")
     nobody = person[np.zeros(1, np.bool_)]
     share = share_of(model, params, person, plan, step)
-    scores: dict[bool, list[float]] = {True: [], False: []}
-    on_grid = {True: 0, False: 0}
-    cells, ledger = 0, Ledger(plan.records)
-    for attack in range(releases):
-        there = attack % 2 == 0
-        ledger, records = Ledger(plan.records, seeded=seeded), person if there else nobody
+    scores, on_grid = list[float](), list[float]()
+    for attack in range(releases):  # with the person in turn with without
+        ledger, records = Ledger(plan.records, seeded=seeded), nobody if attack % 2 else person
         released = release(model, params, records, plan, step, randomness.derive("attack", attack), ledger)
-        scores[there].append(_log_likelihood_ratio(released, share))
-        is_multiple = multiples(released, ledger)
-        on_grid[there] += int(is_multiple.sum())
-        cells = is_multiple.size
+        scores.append(_log_likelihood_ratio(released, share))
+        on_grid.append(float(multiples(released, ledger).mean()))
         if on_attack is not None and on_attack(attack + 1) is True and attack >= 3:
             break
-    present, absent = (np.array(scores[there]) for there in (True, False))
-    shares = tuple(on_grid[there] / (cells * len(scores[there])) for there in (True, False))
-    return StepAttack(step, ledger, present, absent, (shares[0], shares[1]))
+    multiple = (float(np.mean(on_grid[::2])), float(np.mean(on_grid[1::2])))
+    return StepAttack(step, ledger, np.array(scores[::2]), np.array(scores[1::2]), multiple)
 
 
 def _first_and_last(model: Any, plan: PrivacyPlan) -> set[int]:
@@ -230,12 +226,6 @@ def _first_and_last(model: Any, plan: PrivacyPlan) -> set[int]:
         kind = tuple((name, block.shape) for name, block in model.blocks(plan, step).items())
         steps.setdefault(kind, []).append(step)
     return {step for of_kind in steps.values() for step in (of_kind[0], of_kind[-1])}
-
-
-def _tried(data: Any) -> Iterator[Any]:
-    """Yield the records to try, one at a time: made-up ones, then the data's own, evenly spread."""
-    yield from singles(data.adversarial(ADVERSARIAL, np.random.default_rng(0)))
-    yield from singles(data, MOST_RECORDS)
 
 
 def _strongest(norms: Sequence[Mapping[str, float]], model: Any, plan: PrivacyPlan, step: int) -> int:

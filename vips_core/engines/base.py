@@ -1,8 +1,8 @@
-"""The engine's interface, the default engine, and the only place where a model's E-step is called."""
+"""What an engine is, the default engine, and the only place where a model's E-step is called."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -37,46 +37,36 @@ class StepSums:
         chosen = records[self.batch.mask(start, start + len(records))]
         with one_blas_thread():  # models sum in threads of their own, so BLAS threads would wait for a core
             raw = self.model.e_step(self.params, chosen, self.blocks)
-        _check_raw(raw, self.blocks)
-        sums: Sums = raw.sums
-        return sums
+        return _checked_sums(raw, self.blocks)
 
 
-class Engine(Protocol):
-    """Computes sums. Wall, noise and ledger stay in the process that trains."""
-
-    def sums(self, data: Any, step: StepSums) -> Sums:
-        """Return the sums of a step over a data set, in memory or sharded: the same bits for any engine."""
-        ...
+# Returns the sums of a step over a data set, in memory or sharded: the same bits for any engine. Wall, noise
+# and ledger stay in the process that trains.
+Engine = Callable[[Any, StepSums], Sums]
 
 
-class Threads:
-    """Sums in this process by the models' own threads, out of core where the data are sharded."""
-
-    def sums(self, data: Any, step: StepSums) -> Sums:
-        """Return the sums of a step; at most two shards are in memory at a time."""
-        if isinstance(data, Sharded):
-            return added(step.over(records, start) for start, records in data.loaded())
-        return step.over(data)
+def sums_here(data: Any, step: StepSums) -> Sums:
+    """Return the sums of a step by the model's own threads; at most two shards are in memory at a time."""
+    if isinstance(data, Sharded):
+        return added(step.over(records, start) for start, records in data.loaded())
+    return step.over(data)
 
 
 def added(several: Iterable[Sums]) -> Sums:
     """Return the total of sums, block by block, in any order: all are multiples of a grid."""
     total: dict[str, Array] = {}
     for sums in several:
-        if not total:
-            total = {name: np.array(values, np.float64) for name, values in sums.items()}
-            continue
         for name, values in sums.items():
-            total[name] += values
+            total[name] = np.asarray(values, np.float64) + total.get(name, 0.0)
     return total
 
 
-def _check_raw(raw: Any, blocks: Mapping[str, Block]) -> None:
-    """Refuse sums of the wrong blocks or shapes; this does not depend on the records."""
+def _checked_sums(raw: Any, blocks: Mapping[str, Block]) -> Sums:
+    """Return the sums; refuse those of the wrong blocks or shapes, which does not depend on the records."""
     if not isinstance(raw, Raw) or set(raw.sums) != set(blocks):
         raise TypeError(f"e_step must return Raw with exactly the blocks {sorted(blocks)}")
     for name, block in blocks.items():
         shape = np.shape(raw.sums[name])
         if shape != block.shape:
             raise TypeError(f"e_step must return block {name!r} in the shape {block.shape}, got {shape}")
+    return raw.sums

@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from vips_core import validate
-from vips_core.engines.base import Engine, Threads
+from vips_core.engines.base import Engine, sums_here
 from vips_core.files import MOST_KEY, bounded
 
 SECONDS_TO_CONNECT = 10.0
@@ -39,13 +39,8 @@ WORKERS = {
     },
 }
 # Environment variables, by which background jobs find the cluster too.
-ADDRESS, CA, CERT, KEY, INSECURE = (
-    "VIPS_CLUSTER",
-    "VIPS_CLUSTER_TLS_CA",
-    "VIPS_CLUSTER_TLS_CERT",
-    "VIPS_CLUSTER_TLS_KEY",
-    "VIPS_CLUSTER_INSECURE",
-)
+ADDRESS, INSECURE = "VIPS_CLUSTER", "VIPS_CLUSTER_INSECURE"
+CA, CERT, KEY = "VIPS_CLUSTER_TLS_CA", "VIPS_CLUSTER_TLS_CERT", "VIPS_CLUSTER_TLS_KEY"
 
 
 @dataclass(frozen=True)
@@ -77,16 +72,16 @@ class Cluster:
 
     def __post_init__(self) -> None:
         validate.text("cluster", self.address)
-        if LOCAL.fullmatch(self.address):
-            validate.whole("the workers of local[N]", int(self.address[6:-1]), low=1, high=1000)
+        if local := LOCAL.fullmatch(self.address):
+            validate.whole("the workers of local[N]", int(local[1]), low=1, high=1000)
             return
         if not _is_address(self.address):
             allowed = "tls://host:port, tcp://host:port or local[N]"
             raise ValueError(f"cluster must be {allowed}, got {self.address!r}")
         require_private(self.address, self.insecure)
-        files = {"tls_ca": self.tls_ca, "tls_cert": self.tls_cert, "tls_key": self.tls_key}
         if self.address.startswith("tls://"):
-            for name, file in files.items():
+            for name in ("tls_ca", "tls_cert", "tls_key"):
+                file = getattr(self, name)
                 if file is None or not os.path.isfile(file):
                     got = validate.shown(file)
                     raise ValueError(f"a tls:// address needs {name}, a readable file, got {got}")
@@ -117,12 +112,12 @@ def engine_of(cluster: Any) -> Iterator[Engine]:
         None for this process; an address, a `Cluster` or a `distributed.Client`.
     """
     if cluster is None:
-        yield Threads()
+        yield sums_here
         return
     with client_of(cluster) as client:
         from vips_core.engines.dask import Dask
 
-        yield Dask(client, insecure=isinstance(cluster, Cluster) and cluster.insecure)
+        yield Dask(client, insecure=isinstance(cluster, Cluster) and cluster.insecure).sums
 
 
 @contextlib.contextmanager
@@ -137,11 +132,10 @@ def client_of(cluster: Any) -> Iterator[Any]:
         yield cluster
         return
     known = Cluster(cluster) if isinstance(cluster, str) else cluster
-    local = LOCAL.fullmatch(known.address)
-    with contextlib.ExitStack() as stack:
-        if local:
-            stack.enter_context(dask.config.set(WORKERS))
-            workers = distributed.LocalCluster(
+    if local := LOCAL.fullmatch(known.address):
+        with (
+            dask.config.set(WORKERS),
+            distributed.LocalCluster(
                 n_workers=int(local[1]),
                 threads_per_worker=1,
                 host="127.0.0.1",
@@ -149,16 +143,21 @@ def client_of(cluster: Any) -> Iterator[Any]:
                 silence_logs=logging.CRITICAL,
                 protocol="tls://",
                 security=distributed.Security.temporary(),  # other users of this machine have no certificate
-            )
-            scheduler = stack.enter_context(workers)
-            yield stack.enter_context(distributed.Client(scheduler, direct_to_workers=True))
-            return
-        try:
-            client = distributed.Client(known.address, security=_security(known), timeout=SECONDS_TO_CONNECT)
-        except (OSError, ValueError) as error:
-            reason = " ".join(str(error).split())
-            raise ValueError(f"the scheduler at {known.address} cannot be reached: {reason}") from None
-        yield stack.enter_context(client)
+            ) as scheduler,
+            distributed.Client(scheduler, direct_to_workers=True) as client,
+        ):
+            yield client
+        return
+    tls = {"tls_ca_file": known.tls_ca, "tls_client_cert": known.tls_cert, "tls_client_key": known.tls_key}
+    try:
+        needs_tls = known.address.startswith("tls://")
+        security = distributed.Security(**tls, require_encryption=True) if needs_tls else None
+        client = distributed.Client(known.address, security=security, timeout=SECONDS_TO_CONNECT)
+    except (OSError, ValueError) as error:
+        reason = " ".join(str(error).split())
+        raise ValueError(f"the scheduler at {known.address} cannot be reached: {reason}") from None
+    with client:
+        yield client
 
 
 def require_private(address: str, insecure: bool) -> None:
@@ -168,19 +167,6 @@ def require_private(address: str, insecure: bool) -> None:
     raise ValueError(
         f"{address} is on a network without TLS, where others could read raw sums: use a tls:// address with "
         "--tls-ca, --tls-cert and --tls-key, or insist with --insecure-cluster"
-    )
-
-
-def _security(cluster: Cluster) -> Any:
-    from distributed.security import Security
-
-    if not cluster.address.startswith("tls://"):
-        return None
-    return Security(
-        tls_ca_file=cluster.tls_ca,
-        tls_client_cert=cluster.tls_cert,
-        tls_client_key=cluster.tls_key,
-        require_encryption=True,
     )
 
 

@@ -8,6 +8,8 @@ import asyncio
 import functools
 import hashlib
 import importlib.metadata
+import itertools
+import math
 import platform
 import secrets
 import threading
@@ -80,16 +82,15 @@ class Dask:
             ]
             for place, own in enumerate(self._lots)
         ]
-        level = 0
-        while True:  # sums on the same worker are added first
+        for level in itertools.count():  # sums on the same worker are added first
             totals = [
                 submit(added, group, key=f"vips-add-{mark}-{level}-{place}", workers=workers)
                 for place, group in enumerate(sums)
             ]
             if len(totals) == 1:
-                return self._awaited(totals[0], set(workers))
+                break
             sums = [totals[start : start + FAN] for start in range(0, len(totals), FAN)]
-            level += 1
+        return self._awaited(totals[0], set(workers))
 
     def _awaited(self, total: Any, workers: set[str]) -> Sums:
         """Return the sum when it is ready; raise `_LostError` when no worker is left to compute it."""
@@ -131,13 +132,15 @@ class Dask:
             time.sleep(0.1)
 
     def _placed(self, data: Any, workers: list[str]) -> list[list[Any]]:
-        """Return lots of the data by worker; a lot stays with its worker while that lives."""
-        number, mark = _lot_count(len(workers)), secrets.token_hex(8)
+        """Return the lots of the data for each worker; a lot stays with its worker as long as that lives."""
+        # Several lots for each worker, to even out; one each where many would burden the scheduler.
+        number = max(len(workers), min(4 * len(workers), MANY_LOTS))
+        mark = secrets.token_hex(8)
         if isinstance(data, Sharded):
             lots = [
                 self._client.submit(
-                    _same,
-                    Lot(part),
+                    Lot,
+                    part,
                     key=f"vips-lot-{mark}-{place}",
                     workers=workers[place % len(workers)],
                     allow_other_workers=True,
@@ -150,11 +153,6 @@ class Dask:
             parts = [Part(data[place == which], int(which) * size) for which in range(int(place[-1]) + 1)]
             lots = self._client.scatter(parts, hash=False, workers=workers)
         return [lots[first :: len(workers)] for first in range(min(len(workers), len(lots)))]
-
-
-def _lot_count(workers: int) -> int:
-    """Return the number of lots: several for each worker, to even out, but one each where there are many."""
-    return max(workers, min(4 * workers, MANY_LOTS))
 
 
 class _LostError(Exception):
@@ -209,32 +207,23 @@ def _lot_sums(lot: Lot | Part, step: StepSums) -> Sums:
     raise RuntimeError(f"the E-step failed on a worker with {kind}")
 
 
-def _same(lot: Lot) -> Lot:
-    return lot
-
-
 _cache: OrderedDict[tuple[str, str], Any] = OrderedDict()
 _cache_lock = threading.Lock()
 
 
 def _kept(data: Sharded, shard: Shard) -> Any:
-    """Return the records of a shard, and keep them for the next step where memory allows."""
+    """Return the records of a shard, and keep them for the next step in up to half of a worker's memory."""
     key = (data.folder, shard.sha256)
     with _cache_lock:
         if key in _cache:
             _cache.move_to_end(key)
             return _cache[key]
     records = data.load(shard)
+    most = (get_worker().memory_manager.memory_limit or math.inf) / 2
     with _cache_lock:
-        if bytes_of(records) + sum(map(bytes_of, _cache.values())) <= _cache_bytes():
-            _cache[key] = records  # first come, first kept: replacing them would never hit in repeated passes
+        if bytes_of(records) + sum(map(bytes_of, _cache.values())) <= most:
+            _cache[key] = records  # the first stay: in repeated passes, replacing the oldest would never hit
     return records
-
-
-def _cache_bytes() -> float:
-    """Return the bytes of shards that a worker may keep: half of its memory."""
-    limit = get_worker().memory_manager.memory_limit
-    return float("inf") if not limit else limit / 2
 
 
 def _check_facts(client: Client, workers: list[str]) -> None:

@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
@@ -80,37 +80,30 @@ def map_chunks(function: Callable[[int, int], Result], items: int, chunk: int) -
             return list(pool.map(lambda pair: function(*pair), bounds))
 
 
-class _OneBlasThread:
-    """A limit that several threads may hold at once: the first sets it, the last removes it.
+_BLAS_LOCK = threading.Lock()
+_FOUND: list[list[int]] = []  # for each holder of the limit: the threads of BLAS before the first one
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Limit BLAS to one thread: our threads are enough, and the bits then depend on nothing else.
 
     BLAS has one number of threads for the whole process. If every holder restored what it had found, two
-    overlapping holders would leave BLAS at one thread for good, or remove each other's limit.
+    overlapping holders would leave BLAS at one thread for good, or remove each other's limit. So the first
+    holder sets the limit, and the last removes it.
     """
-
-    def __init__(self) -> None:
-        self._lock, self._holders = threading.Lock(), 0
-        self._before: list[int] = []
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if self._holders == 0:
-                self._before = [library.num_threads for library in _blas()]
-                _set_blas_threads(itertools.repeat(1))
-            self._holders += 1
-
-    def __exit__(self, *error: object) -> None:
-        with self._lock:
-            self._holders -= 1
-            if self._holders == 0:
-                _set_blas_threads(self._before)
-
-
-_ONE_BLAS_THREAD = _OneBlasThread()
-
-
-def one_blas_thread() -> AbstractContextManager[None]:
-    """Limit BLAS to one thread: our threads are enough, and the bits then depend on nothing else."""
-    return _ONE_BLAS_THREAD
+    with _BLAS_LOCK:
+        if not _FOUND:
+            found = [library.num_threads for library in _blas()]
+            _set_blas_threads(itertools.repeat(1))
+        _FOUND.append(_FOUND[0] if _FOUND else found)
+    try:
+        yield
+    finally:
+        with _BLAS_LOCK:
+            found = _FOUND.pop()
+            if not _FOUND:
+                _set_blas_threads(found)
 
 
 @functools.cache
@@ -143,15 +136,15 @@ def grouped_sums(
     """
 
     def group_sums(start: int, stop: int) -> tuple[Array, ...]:
-        sums = zeros()
-        for first in range(start, stop, chunk):
-            for total, added in zip(sums, chunk_sums(first, min(first + chunk, stop)), strict=True):
-                total += added
-        return sums
+        chunks = range(start, stop, chunk)
+        return _total(zeros(), (chunk_sums(first, min(first + chunk, stop)) for first in chunks))
 
-    sums = zeros()
-    for group in map_chunks(group_sums, items, chunk * max(1, -(-items // (chunk * GROUPS)))):
-        for total, added in zip(sums, group, strict=True):
+    return _total(zeros(), map_chunks(group_sums, items, chunk * max(1, -(-items // (chunk * GROUPS)))))
+
+
+def _total(sums: tuple[Array, ...], parts: Iterable[tuple[Array, ...]]) -> tuple[Array, ...]:
+    for part in parts:
+        for total, added in zip(sums, part, strict=True):
             total += added
     return sums
 

@@ -183,7 +183,7 @@ ACCOUNTANTS: Mapping[str, Accountant] = {
     "rdp": Accountant(
         "RDP",
         "Moments at real orders with a sharper conversion to (ε, δ).",
-        lambda events, delta: Account(moments.rdp_epsilon(events, delta)[0]),
+        lambda events, delta: Account(moments.rdp_epsilon(events, delta)),
     ),
     "pld": Accountant(
         "PLD",

@@ -115,8 +115,6 @@ class Measured(Protocol[ParamsIn, DataIn]):
 
     def blocks(self, plan: "PrivacyPlan", step: int) -> Mapping[str, Block]:
         """Return the statistics that step `step` (from 0) releases, with their bounds and shares."""
-        ...
 
     def e_step(self, params: ParamsIn, batch: DataIn, blocks: Mapping[str, Block]) -> Raw:
         """Return the sums over the batch of exactly `blocks`, every record clipped to its bound."""
-        ...

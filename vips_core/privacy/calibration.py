@@ -2,7 +2,7 @@
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import scipy  # its parts load when they are used
 
@@ -30,8 +30,7 @@ def noise_multiplier(
 
     def above(noise: float) -> float:
         events = [SampledGaussian(sampling_rate, noise, steps)]
-        accountants.epsilon(events, delta, accountant)  # says why, where it does not apply
-        return excess(events, epsilon, delta, accountant)
+        return excess(accountants.epsilon(events, delta, accountant), epsilon)
 
     start = 1.0  # PLD's answer lies just below RDP's, which costs little
     if accountant == "pld":
@@ -59,10 +58,9 @@ def noise_multiplier_for_risk(sampling_rate: float, steps: int, limit: RiskLimit
     return noise
 
 
-def excess(events: Sequence[SampledGaussian], epsilon: float, delta: float, accountant: str) -> float:
-    """Return log(ε/`epsilon`) of the events, within ±700; large where the accountant does not apply."""
-    value = accountants.account(events, delta, accountant).epsilon
-    return math.log(min(max(math.inf if value is None else value, 1e-300), 1e300)) - math.log(epsilon)
+def excess(value: float | None, target: float) -> float:
+    """Return log(value/target) of two ε, within about ±700; large where the accountant gave none."""
+    return math.log(min(max(math.inf if value is None else value, 1e-300), 1e300)) - math.log(target)
 
 
 def largest(excess: Callable[[int], float], most: int, start: int = 1) -> int:
@@ -95,8 +93,8 @@ def largest_batch(excess: Callable[[int], float], work: float, records: int) -> 
 
     ε rises with S as long as T = ⌊work/S⌋ stays the same, and falls a little where T does, so it is no
     monotone function of S. But of all S with the same T the smallest decides whether any fits. Those are
-    looked at from the largest S down, at most a tenth apart, and then by halving between the last that failed
-    and the first that fits.
+    tried from the largest S down, at most a tenth apart; bisection between the last that failed and the first
+    that fits finds the answer.
     """
 
     def smallest(batch: int) -> int:
@@ -125,7 +123,7 @@ def largest_batch(excess: Callable[[int], float], work: float, records: int) -> 
 
 
 def _least_noise(above: Callable[[float], float], start: float, target: str) -> float:
-    """Return the smallest noise multiplier that is not `above` the target; `above` falls with the noise."""
+    """Return the smallest noise multiplier at which `above`, which falls with the noise, is at most 0."""
 
     def at(log_noise: float) -> float:
         return above(_within_reach(log_noise))

@@ -12,6 +12,7 @@ LEAST_NOISE, MOST_NOISE = 1e-3, 1e7  # noise multiplier σ; less than LEAST_NOIS
 LEAST_DELTA = 1e-15  # far below 1/N of all people on earth
 MOST_STEPS, MOST_RECORDS = 10**7, 10**12
 LEAST_RATE = 1e-9  # sampling rate q; accountants raise a smaller one to this, which can only raise ε
+_MOST_DIFFERENT = 32  # different events that accountants read: bounds their time
 _MOST_COUNT = 10**15  # releases of one event: exact in double precision, and beyond any sum of plans
 
 
@@ -51,22 +52,22 @@ def merge(events: Iterable[SampledGaussian]) -> list[SampledGaussian]:
 
 
 def within_range(event: SampledGaussian) -> SampledGaussian:
-    """Return the event moved into the range of accountants: more sampling, less noise, no smaller cost."""
+    """Return the event within the range of accountants: q only rises, σ only falls, so ε does not fall."""
     rate, noise = max(event.sampling_rate, LEAST_RATE), min(event.noise_multiplier, MOST_NOISE)
     return SampledGaussian(rate, noise, event.count)
 
 
-def fewer(events: Sequence[SampledGaussian], most: int = 32) -> list[SampledGaussian]:
-    """Return at most `most` different events that cost no less: full batches joined, the others rounded.
+def fewer(events: Sequence[SampledGaussian]) -> list[SampledGaussian]:
+    """Return at most 32 different events that cost no less: full batches joined, the others rounded.
 
     Rates are rounded up and noise down to three significant digits, to two, … and at last all to the worst.
     """
-    if len(events) <= most:
+    if len(events) <= _MOST_DIFFERENT:
         return list(events)
     joined = join_full_batches(events)
     for digits in (3, 2, 1):
         rounded = merge(_rounded(event, digits) for event in joined)
-        if len(rounded) <= most:
+        if len(rounded) <= _MOST_DIFFERENT:
             return rounded
     rate, noise = max(e.sampling_rate for e in joined), min(e.noise_multiplier for e in joined)
     return [SampledGaussian(rate, noise, sum(e.count for e in joined))]

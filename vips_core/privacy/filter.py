@@ -7,8 +7,8 @@ depend on earlier results, so the cap decides by quantities that add up:
 - otherwise: the Rényi divergence at one order that is fixed with the cap, Σ ρ(α) ≤ ε − c(α, δ/2) (Feldman and
   Zrnic 2021, Theorem 4.3), where c is the conversion of Canonne, Kamath and Steinke (2020).
 
-A run may enter by either rule. Which rule holds at the end may depend on earlier results, so each gets half
-of δ: the outcomes in which all batches were full and the others cover everything, and their δ add up.
+A run may enter by either rule, and which rule holds at the end may depend on earlier results. So each rule
+gets half of δ: one covers the outcomes with full batches only, the other all others, and their δ add up.
 """
 
 import math
@@ -100,10 +100,8 @@ class PrivacyFilter:
     def left_epsilon(self, events: Sequence[SampledGaussian]) -> float:
         """Return the largest ε, at the cap's δ, of one more run on full batches that fits after these."""
         left = max(0.0, 1 - self.share(events))
-        squared_mu = left * (
-            self._squared_mu_room if _all_full(events) else 2 * self._divergence_room / self.order
-        )
-        return float(gaussian.epsilon(math.sqrt(squared_mu), self.delta)) if squared_mu > 0 else 0.0
+        room = self._squared_mu_room if _all_full(events) else 2 * self._divergence_room / self.order
+        return float(gaussian.epsilon(math.sqrt(left * room), self.delta)) if left * room > 0 else 0.0
 
     @property
     def _squared_mu_room(self) -> float:

@@ -66,11 +66,12 @@ def dominating_mu(epsilons: Array, deltas: Array) -> float:
 
     Notes
     -----
-    Each pair bounds any test of the other mechanism by TPR ≤ δ + e^ε·FPR, a line that counts between its
-    crossings with its neighbours. The Gaussian's TPR, Φ(Φ⁻¹(FPR) + μ), is concave, so that it is above a line
-    between two points if it is at both: the crossings decide. By symmetry those with ε ≥ 0 are enough, up to
-    the diagonal TPR = 1 − FPR. Of these, the ones left of where the Gaussian's tangent has the last slope do
-    not matter for ε up to the last, if only that tangent is above the last line.
+    Each pair bounds any test of the other mechanism by TPR ≤ δ + e^ε·FPR, a line that is the lowest between
+    its crossings with its neighbours. The Gaussian's TPR, Φ(Φ⁻¹(FPR) + μ), is concave, so it is above a line
+    between two points if it is above it at both: only the crossings need a look. By symmetry those with
+    ε ≥ 0 are enough, up to the diagonal TPR = 1 − FPR. Of these, the ones left of where the Gaussian's
+    tangent has the last slope do not matter for ε up to the last, provided that this tangent is above the
+    last line.
     """
     steeper, last = np.expm1(epsilons), float(epsilons[-1])
     at_last = mu(last, float(deltas[-1])) * (1 + 1e-11) + _DOUBT  # on the other side of its rounding

@@ -1,7 +1,7 @@
 """The privacy loss of one step on dots, and its sum over many steps: quantiles, and the whole law by FFT.
 
-A step is told apart from one without the person by the pair P = (1 − q)·N(0, σ²) + q·N(1, σ²) and
-Q = N(0, σ²). The loss at z is x = log dP/dQ = log(1 − q + q·e^w) with w = (z − ½)/σ², which rises in z.
+A step releases a draw from P = (1 − q)·N(0, σ²) + q·N(1, σ²) with the person, and from Q = N(0, σ²) without.
+The loss at z is x = log dP/dQ = log(1 − q + q·e^w) with w = (z − ½)/σ², which rises in z.
 The mass between two dots is divided between them so that its P-mass *and* its Q-mass stay ("connect the
 dots": Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022). The likelihood ratio is spread with its mean
 kept, so the pair on the dots dominates (Blackwell), in both directions and under any composition.
@@ -149,26 +149,22 @@ _HALVINGS = 13  # bisections of the log of Chernoff's exponent, to 0.5 %; any ex
 
 @dataclass(frozen=True)
 class Sum:
-    """The loss of the whole as a sum of `counts` of each step, in one direction."""
+    """The loss of the whole composition in one direction: that of each step, `counts` times."""
 
     steps: Sequence[Side]
     counts: Sequence[int]
 
-    @functools.cached_property
-    def _columns(self) -> tuple[Array, Array, npt.NDArray[np.int64], Array]:
-        """Losses and logs of mass of all steps in a row, where each step ends, and the counts."""
-        losses = np.concatenate([step.losses for step in self.steps])
-        log_mass = np.concatenate([step.log_mass for step in self.steps])
-        ends = np.cumsum([step.losses.size for step in self.steps])
-        return losses, log_mass, ends, np.array(self.counts, float)
-
-    def cumulant(self, theta: float) -> float:
-        """log E e^{θ·loss}."""
-        return float(_cumulant(*self._columns, theta)[0])
+    def cumulant(self, theta: float) -> tuple[float, float]:
+        """Return K(θ) = log E e^{θ·loss}, and K′(θ)."""
+        value, slope = 0.0, 0.0
+        for step, count in zip(self.steps, self.counts, strict=True):
+            of_steps = _cumulant(step.losses, step.log_mass, float(count), theta)
+            value, slope = value + of_steps[0], slope + of_steps[1]
+        return value, slope
 
     @functools.cached_property
     def scale(self) -> float:
-        """Mean and standard deviation, by size: the unit of what may be expected of the loss."""
+        """|Mean| plus the root of the summed second moments: the scale on which exponents are searched."""
         shares = [np.exp(step.log_mass) * step.losses for step in self.steps]
         means = [float(share.sum()) for share in shares]
         squares = [float((share * step.losses).sum()) for share, step in zip(shares, self.steps, strict=True)]
@@ -176,74 +172,49 @@ class Sum:
         return float(abs(mean) + math.sqrt(square)) or 1.0
 
     def quantile(self, log_inverse: float, tilt: float = 0.0, sign: int = 1) -> tuple[float, float]:
-        """Return Chernoff's bound of a quantile of sign·loss under a tilt, with its exponent t.
+        """Return the exponent t of Chernoff's bound of a quantile of sign·loss under a tilt, and the bound.
 
-        It is the least (K(t) + log 1/p)/t.
-
-        t is limited so that K, a difference of numbers of size t·scale, keeps ten digits.
+        With K of the tilted loss, the bound is the least (K(t) + log 1/p)/t. There t·K′(t) − K(t), which
+        rises, is log 1/p. t is limited so that K, a difference of numbers of size t·scale, keeps ten digits.
         """
-        t, bound = _quantile(*self._columns, log_inverse, tilt, sign, 1e-9 / self.scale, 1e6 / self.scale)
-        return float(t), float(bound)
+        least, most = 1e-9 / self.scale, 1e6 / self.scale
+        untilted, _ = self.cumulant(tilt)
+        t = math.sqrt(least * most)
+        for _ in range(_HALVINGS):
+            value, slope = self.cumulant(tilt + sign * t)
+            if t * sign * slope - (value - untilted) < log_inverse:
+                least = t
+            else:
+                most = t
+            t = math.sqrt(least * most)
+        return t, (self.cumulant(tilt + sign * t)[0] - untilted + log_inverse) / t
 
     def window(self, delta: float, theta: float) -> tuple[float, float, float]:
         """Return the ends of a window that is precise where δ(ε) is about `delta`, and its upper exponent.
 
-        A loss x beyond the upper end comes in again at x − width, enlarged by e^{θ·width}: even so, what
-        comes in above ε ≥ max(0, low) has to be small.
+        A loss x beyond the upper end wraps around to x − width, enlarged by e^{θ·width}. The window is so
+        wide that little wraps around to losses above ε ≥ max(0, low).
         """
         small = OUTSIDE - math.log(delta)
         low = -self.quantile(OUTSIDE, theta, -1)[1]
         least = max(0.0, low)
-        width = self.quantile(small + self.cumulant(theta) - theta * least, theta)[1] - least
+        width = self.quantile(small + self.cumulant(theta)[0] - theta * least, theta)[1] - least
         far, high = self.quantile(small)
         return low, max(high, low + width), far
 
 
 @njit(nogil=True, cache=True)
-def _cumulant(
-    losses: Array, log_mass: Array, ends: npt.NDArray[np.int64], counts: Array, theta: float
-) -> tuple[float, float]:
-    """K(θ) = log E e^{θ·loss} of the sum, and K′(θ)."""
-    total, slope, start = 0.0, 0.0, 0
-    for step in range(counts.size):
-        peak = -math.inf
-        for i in range(start, ends[step]):
-            peak = max(peak, log_mass[i] + theta * losses[i])
-        mass, moment = 0.0, 0.0
-        for i in range(start, ends[step]):
-            weight = math.exp(log_mass[i] + theta * losses[i] - peak)
-            mass += weight
-            moment += weight * losses[i]
-        total += counts[step] * (peak + math.log(mass))
-        slope += counts[step] * moment / mass
-        start = ends[step]
-    return total, slope
-
-
-@njit(nogil=True, cache=True)
-def _quantile(
-    losses: Array,
-    log_mass: Array,
-    ends: npt.NDArray[np.int64],
-    counts: Array,
-    log_inverse: float,
-    tilt: float,
-    sign: int,
-    least: float,
-    most: float,
-) -> tuple[float, float]:
-    """The t where (K(t) + log 1/p)/t is least: there t·K′(t) − K(t), which rises, is log 1/p."""
-    untilted = _cumulant(losses, log_mass, ends, counts, tilt)[0]
-    t = math.sqrt(least * most)
-    for _ in range(_HALVINGS):
-        value, slope = _cumulant(losses, log_mass, ends, counts, tilt + sign * t)
-        if t * sign * slope - (value - untilted) < log_inverse:
-            least = t
-        else:
-            most = t
-        t = math.sqrt(least * most)
-    value = _cumulant(losses, log_mass, ends, counts, tilt + sign * t)[0]
-    return t, (value - untilted + log_inverse) / t
+def _cumulant(losses: Array, log_mass: Array, count: float, theta: float) -> tuple[float, float]:
+    """K(θ) of the sum of `count` equal steps, and K′(θ)."""
+    peak = -math.inf
+    for i in range(losses.size):
+        peak = max(peak, log_mass[i] + theta * losses[i])
+    mass, moment = 0.0, 0.0
+    for i in range(losses.size):
+        weight = math.exp(log_mass[i] + theta * losses[i] - peak)
+        mass += weight
+        moment += weight * losses[i]
+    return count * (peak + math.log(mass)), count * moment / mass
 
 
 Complex = npt.NDArray[np.complex128]
@@ -261,8 +232,8 @@ class Law:
     The spectrum of many steps is narrow: a few hundred frequencies may say all about 10⁵ cells. With X the
     transform of a step's law f and e its error, |(X + e)ᵀ − Xᵀ| ≤ T·|e|·(|X| + |e|)ᵀ⁻¹, and
     ‖e‖₂ ≤ 8u·log₂n·√n·‖f‖₂ for n cells and unit rounding u (Higham 2002, Theorem 24.2). The power itself,
-    exp(T·log X), errs by less than 20u·T. Mass that leaves the cells on one side comes in again on the other:
-    it is never lost.
+    exp(T·log X), errs by less than 20u·T. Mass that leaves the cells on one side wraps around to the
+    other: none is lost.
 
     Attributes
     ----------
@@ -294,8 +265,7 @@ class Law:
         spectrum[self.frequency] = self.value
         backwards = 8 * _UNIT * math.log2(self.cells) * math.sqrt(2 * self.cells * _square(self.value))
         rounding = (self._doubt(np.ones(self.value.size)) + backwards) / self.cells + math.exp(_NOTHING)
-        mass: Array = np.maximum(scipy.fft.irfft(spectrum, self.cells) + rounding, 0.0)
-        return mass
+        return np.asarray(np.maximum(scipy.fft.irfft(spectrum, self.cells) + rounding, 0.0))
 
     def excess(self, decay: float, step: float) -> Callable[[int], float]:
         """Σ mass·e^{−decay·k}·(1 − e^{−step·k}) over the cells from some start on, k = 0, 1, …, from above.
@@ -316,8 +286,8 @@ class Law:
             left = self.cells - start
             begun = float((np.exp(turn * (self.frequency * start % self.cells)) * begin).real.sum())
             ended = ends[0] - ends[1] * math.exp(-step * left)
-            total: float = begun + begin_doubt + (end_doubt - ended) * math.exp(-decay * left)
-            return max(total, 0.0) / self.cells
+            total = begun + begin_doubt + (end_doubt - ended) * math.exp(-decay * left)
+            return float(max(total, 0.0) / self.cells)
 
         return above
 

@@ -6,6 +6,7 @@ E[(1 + u)^n] = 1 + E[(1 + u)^n − 1 − nu]: a sum of positive terms only, so n
 nothing overflows for small σ.
 """
 
+import functools
 import math
 from collections.abc import Sequence
 
@@ -43,6 +44,14 @@ def _log_expm1(x: float) -> float:
 
 
 @njit(nogil=True, cache=True)
+def _with_term(peak: float, total: float, term: float) -> tuple[float, float]:
+    """Add e^term to a sum total·e^peak, whose peak is the largest exponent so far."""
+    if term > peak:
+        return term, total * math.exp(peak - term) + 1.0
+    return peak, total + math.exp(term - peak)
+
+
+@njit(nogil=True, cache=True)
 def log_moment(q: float, noise_multiplier: float, lam: int) -> float:
     """α(λ) of the paper for integer λ, from above: log Σₖ C(λ+1, k)(1−q)^{λ+1−k} q^k exp((k² − k)/(2σ²))."""
     n = lam + 1
@@ -54,64 +63,16 @@ def log_moment(q: float, noise_multiplier: float, lam: int) -> float:
     for k in range(2, n + 1):
         term = _LOG_FACTORIAL[n] - _LOG_FACTORIAL[k] - _LOG_FACTORIAL[n - k]
         term += k * log_q + (n - k) * log_rest + _log_expm1(k * (k - 1) * scale)
-        if term > peak:
-            total = total * math.exp(peak - term) + 1.0
-            peak = term
-        else:
-            total += math.exp(term - peak)
+        peak, total = _with_term(peak, total, term)
     return _softplus(peak + math.log(total)) * (1.0 + _SLACK)
 
 
 @njit(nogil=True, cache=True)
-def _moments_ratio(q: Array, noise: Array, count: Array, log_inverse_delta: float, lam: int) -> float:
-    total = log_inverse_delta
-    for i in range(q.size):
-        total += count[i] * log_moment(q[i], noise[i], lam)
-    return total / lam * (1.0 + _SUM_ROUNDING)
-
-
-@njit(nogil=True, cache=True)
-def moments_epsilon(
-    q: Array, noise: Array, count: Array, log_inverse_delta: float, max_lambda: int
-) -> tuple[float, int]:
-    """Smallest (Σ count·α(λ) + ln 1/δ)/λ over integer λ from 1 to `max_lambda`, and that λ.
-
-    α is convex with α(0) = 0, so the ratio falls and then rises in λ: an integer section search finds the
-    minimum without visiting every λ.
-    """
-    low, high = 1, max_lambda
-    while high - low > 2:
-        left = low + (high - low) // 2
-        if _moments_ratio(q, noise, count, log_inverse_delta, left) <= _moments_ratio(
-            q, noise, count, log_inverse_delta, left + 1
-        ):
-            high = left
-        else:
-            low = left + 1
-    best, best_lambda = math.inf, low
-    for lam in range(low, high + 1):
-        value = _moments_ratio(q, noise, count, log_inverse_delta, lam)
-        if value < best:
-            best, best_lambda = value, lam
-    return best, best_lambda
-
-
-@njit(nogil=True, cache=True)
-def moments_surface(
-    q: Array, steps: Array, noise: Array, log_inverse_delta: float, max_lambda: int, out: Array
-) -> None:
-    """ε for every row (q, steps) and column noise multiplier, into `out`."""
-    one_q, one_noise, one_count = np.empty(1), np.empty(1), np.empty(1)
-    for i in range(q.size):
-        one_q[0], one_count[0] = q[i], steps[i]
-        for j in range(noise.size):
-            one_noise[0] = noise[j]
-            out[i, j] = moments_epsilon(one_q, one_noise, one_count, log_inverse_delta, max_lambda)[0]
-
-
-@njit(nogil=True, cache=True)
 def _log_large_excess(log_growth: float, order: float) -> float:
-    """The same from g = log(1 + u): (1 + u)^order·(1 − r), r = (1 + λ(1 − e^−g))·e^{−λg}, λ = order − 1."""
+    """`_log_excess` of a large u from g = log(1 + u).
+
+    It is the log of (1 + u)^order·(1 − r) with r = (1 + λ(1 − e^−g))·e^{−λg} and λ = order − 1.
+    """
     lam = order - 1.0
     log_rest = math.log1p(-lam * math.expm1(-log_growth)) - lam * log_growth
     return order * log_growth + math.log(-math.expm1(log_rest)) if log_rest < 0.0 else -math.inf
@@ -138,9 +99,9 @@ def _log_excess(log_ratio: float, q: float, order: float) -> float:
 def renyi(q: float, noise_multiplier: float, order: float) -> float:
     """Rényi divergence of real `order` > 1 between mixture and noise, from above.
 
-    Add and remove agree in the worse direction (Mironov, Talwar and Zhang 2019), which is this one. By the
-    trapezoid rule where that is cheap; otherwise by convexity, from integer orders. Never above q = 1, since
-    the divergence is quasi-convex in the mixture.
+    This is the worse of the two directions (Mironov, Talwar and Zhang 2019). It is computed by the trapezoid
+    rule where that is cheap, and otherwise by convexity, from integer orders. It is never above that of
+    q = 1, since the divergence is quasi-convex in the mixture.
     """
     full = 0.5 * order / (noise_multiplier * noise_multiplier)
     if q == 1.0:
@@ -173,11 +134,7 @@ def _trapezoid(q: float, noise_multiplier: float, order: float, points_per_std: 
         term = _log_excess((z - 0.5 * inverse) * inverse, q, order) - 0.5 * z * z
         if term == -math.inf:
             continue
-        if term > peak:
-            total = total * math.exp(peak - term) + 1.0
-            peak = term
-        else:
-            total += math.exp(term - peak)
+        peak, total = _with_term(peak, total, term)
     if total == 0.0:
         return math.inf  # nothing was resolved
     return _softplus(peak + math.log(total) - math.log(points_per_std) - 0.5 * math.log(2.0 * math.pi))
@@ -201,9 +158,28 @@ _ROUNDING = 8 * 2.0**-53  # relative rounding of the few operations of a convers
 def epsilon(
     events: Sequence[SampledGaussian], delta: float, max_lambda: int = MAX_LAMBDA
 ) -> tuple[float, int]:
-    """ε by the best integer moment λ up to `max_lambda`, and that λ (equation 4 of the paper)."""
-    value, best = moments_epsilon(*_columns(events), -math.log(delta), max_lambda)
-    return float(value), int(best)
+    """Return ε by the best integer moment λ up to `max_lambda`, and that λ (equation 4 of the paper).
+
+    ε is the least (Σ count·α(λ) + ln 1/δ)/λ. Since α is convex with α(0) = 0, this ratio falls and then rises
+    in λ: a section search finds the minimum without visiting every λ.
+    """
+
+    @functools.cache
+    def ratio(lam: int) -> float:
+        total = -math.log(delta)
+        for event in events:
+            total += event.count * log_moment(event.sampling_rate, event.noise_multiplier, lam)
+        return total / lam * (1 + _SUM_ROUNDING)
+
+    low, high = 1, max_lambda
+    while high - low > 2:
+        left = low + (high - low) // 2
+        if ratio(left) <= ratio(left + 1):
+            high = left
+        else:
+            low = left + 1
+    best = min(range(low, high + 1), key=ratio)
+    return ratio(best), best
 
 
 def paper_max_lambda(sampling_rate: float, noise_multiplier: float) -> int:
@@ -212,18 +188,13 @@ def paper_max_lambda(sampling_rate: float, noise_multiplier: float) -> int:
 
 
 def surface(sampling_rates: Array, steps: Array, noise_multipliers: Array, delta: float) -> Array:
-    """ε for every pair of a row (sampling rate, steps) and a noise multiplier, in threads."""
-    out = np.empty((sampling_rates.size, noise_multipliers.size))
-    rates, counts, noise = (
-        np.ascontiguousarray(a, float) for a in (sampling_rates, steps, noise_multipliers)
-    )
+    """Return ε for every pair of a row (sampling rate, steps) and a noise multiplier, in threads."""
 
-    def rows(start: int, stop: int) -> None:
-        part = slice(start, stop)
-        moments_surface(rates[part], counts[part], noise, -math.log(delta), MAX_LAMBDA, out[part])
+    def row(start: int, _: int) -> list[float]:
+        rate, count = sampling_rates[start], steps[start]
+        return [epsilon([SampledGaussian(rate, noise, count)], delta)[0] for noise in noise_multipliers]
 
-    map_chunks(rows, rates.size, 8)
-    return out
+    return np.array(map_chunks(row, len(sampling_rates), 1))
 
 
 def renyi_divergence(events: Sequence[SampledGaussian], order: float) -> float:
@@ -236,8 +207,8 @@ def renyi_divergence(events: Sequence[SampledGaussian], order: float) -> float:
 def conversion(order: float, delta: float) -> float:
     """ε − ρ(α) of the improved conversion (Canonne, Kamath and Steinke 2020, Proposition 12), from above.
 
-    It is below 0 for a large δ. Its terms nearly cancel where ε is small, as it is with a small sampling
-    rate: what rounding may take from each of them is added.
+    It is below 0 for a large δ. Where ε is small, its terms nearly cancel: what rounding may have taken from
+    each of them is added.
     """
     first, second = math.log1p(-1 / order), -math.log(delta * order) / (order - 1)
     return first + second + _ROUNDING * (abs(first) + abs(second) + 1 / (order - 1))
@@ -249,8 +220,8 @@ def rdp_to_epsilon(order: float, divergence: float, delta: float) -> float:
     return math.inf if math.isnan(value) else max(0.0, value)
 
 
-def rdp_epsilon(events: Sequence[SampledGaussian], delta: float) -> tuple[float, float]:
-    """ε by the best real order, and that order; every order is valid, so a search can only be loose."""
+def rdp_epsilon(events: Sequence[SampledGaussian], delta: float) -> float:
+    """Return ε by the best real order that was found; every order is valid, so a search can only be loose."""
     narrowest = min((e.noise_multiplier for e in events if e.sampling_rate < 1), default=math.inf)
     top = math.log(min(_MOST_EXCESS_ORDER, max(MAX_LAMBDA - 1.0, _ORDERS_PER_STD * narrowest)))
 
@@ -263,11 +234,4 @@ def rdp_epsilon(events: Sequence[SampledGaussian], delta: float) -> tuple[float,
     best = int(np.argmin(losses))
     around = (grid[max(best - 1, 0)], grid[min(best + 1, grid.size - 1)])
     minimum = scipy.optimize.minimize_scalar(loss, bounds=around, method="bounded", options={"xatol": 1e-4})
-    value, at = min((float(minimum.fun), float(minimum.x)), (losses[best], grid[best]))
-    return value, 1 + math.exp(at)
-
-
-def _columns(events: Sequence[SampledGaussian]) -> tuple[Array, Array, Array]:
-    rates = np.array([e.sampling_rate for e in events], float)
-    noise = np.array([e.noise_multiplier for e in events], float)
-    return rates, noise, np.array([e.count for e in events], float)
+    return min(float(minimum.fun), losses[best])

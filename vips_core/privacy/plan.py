@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any, ClassVar, get_args
 
 from vips_core import rounding, validate
 from vips_core.privacy import accountants, calibration, gaussian
@@ -33,7 +33,7 @@ class PrivacyPlan:
     epochs, steps
         Give one: T steps, or passes over the data, of which the largest T within the compute follows.
     noise_multiplier
-        σ, the noise over what one record can move. 0 is a non-private plan (ε = ∞); None is yet to calibrate.
+        σ, the noise over what one record can move. 0 is a non-private plan (ε = ∞); None is for `calibrate`.
     delta
         δ, which should be well below 1/N.
     sampling
@@ -160,8 +160,8 @@ class PrivacyPlan:
         most, what = (MOST_STEPS, "step") if solve == "steps" else (self.records, "record in a batch")
 
         def excess(number: int, accountant: str = accountant) -> float:
-            events = self.replace(**{solve: number}).events()
-            return calibration.excess(events, epsilon, self.delta, accountant)
+            spent = accountants.account(self.replace(**{solve: number}).events(), self.delta, accountant)
+            return calibration.excess(spent.epsilon, epsilon)
 
         def cheap_excess(number: int) -> float:
             drawn = chance_to_be_drawn(self.replace(**{solve: number}).events())
@@ -231,7 +231,7 @@ class PrivacyPlan:
 
 @dataclass(frozen=True)
 class PurePlan:
-    """What a run costs that is proved as a whole: ε alone, without sampling, noise multiplier, steps or δ.
+    """The cost of a run that is proved as a whole: ε alone, without sampling, noise multiplier or δ.
 
     Attributes
     ----------
@@ -243,16 +243,8 @@ class PurePlan:
 
     records: int
     epsilon: float
-
-    @property
-    def steps(self) -> int:
-        """It answers once."""
-        return 1
-
-    @property
-    def is_private(self) -> bool:
-        """Whether its ε is finite: it always is."""
-        return True
+    steps: ClassVar[int] = 1  # it answers once
+    is_private: ClassVar[bool] = True  # its ε is finite
 
 
 def _steps_within(epochs: float, records: int, expected_batch: int) -> int:

@@ -25,7 +25,7 @@ _MOST_WORK = 2**20  # cells times different steps: bounds the memory of all tran
 _MOST_DOTS = 2**15  # dots of one step's law: fewer are looser, never unsound
 _SPACING = 0.8e-4  # largest distance of two losses on the grid, while the cells suffice
 _TOLERANCE = 2e-4  # what the grid may add to ε, relatively, while the cells suffice
-_ROUGHLY = 5e-3  # the same for a direction that only has to be shown to be the better one
+_ROUGHLY = 5e-3  # the same for a direction that may only have to be ruled out
 _MOST_STEPS = 10**8  # above, the rounding of one step could add up; RDP answers instead
 _MANY_STEPS = 10**5  # above, the bound of the rounding may make RDP the smaller of the two
 _FEW_DOTS_PER_STD = 10  # dots per standard deviation of the sketch that finds the window
@@ -49,27 +49,26 @@ def deltas(events: Sequence[SampledGaussian], epsilons: Array) -> Array:
     if sum(event.count for event in joined) > _MOST_STEPS:
         return np.ones_like(epsilons)
     directions = _directions(joined, _SMALL_DELTA, tilt=0.0)
-    return np.minimum(np.maximum(*(each.at(epsilons) for each in directions)), chance_to_be_drawn(joined))
+    return np.minimum(np.maximum(*(each.delta(epsilons) for each in directions)), chance_to_be_drawn(joined))
 
 
 def tail(events: Sequence[SampledGaussian], least: float) -> tuple[Array, Array]:
     """Return ε from 0 to where δ falls to `least`, and δ from above, with full digits where it is small.
 
-    Some of the events are sampled. Where rounding keeps δ above `least`, or ε would exceed 600, it ends
-    earlier.
+    At least one event must be sampled. ε ends earlier where rounding keeps δ above `least`, and at 600.
     """
     joined = tuple(join_full_batches(events))
     if sum(event.count for event in joined) > _MOST_STEPS:
         return np.zeros(1), np.ones(1)
     directions = _directions(joined, least, _TILT)
     epsilons = np.linspace(0, max(each.end(least) for each in directions), 2000)
-    delta = np.maximum(*(each.at(epsilons) for each in directions))
+    delta = np.maximum(*(each.delta(epsilons) for each in directions))
     return epsilons, np.minimum(delta, chance_to_be_drawn(joined))
 
 
-def _directions(events: tuple[SampledGaussian, ...], least: float, tilt: float) -> list["_Profile"]:
+def _directions(events: tuple[SampledGaussian, ...], least: float, tilt: float) -> list["_Whole"]:
     sketches = _sketches(events, least)
-    return [_compose(events, each, least, _TOLERANCE, math.inf, tilt).profile() for each in sketches]
+    return [_compose(events, each, least, _TOLERANCE, math.inf, tilt) for each in sketches]
 
 
 @functools.lru_cache(maxsize=256)
@@ -81,7 +80,7 @@ def _tight_epsilon(events: tuple[SampledGaussian, ...], delta: float) -> float:
     """
     steps = sum(event.count for event in events)
     if steps > _MOST_STEPS:
-        return moments.rdp_epsilon(events, delta)[0]
+        return moments.rdp_epsilon(events, delta)
     present, absent = _sketches(events, delta)
     whole = _compose(events, present, delta, _TOLERANCE, _SPACING)
     worse, coarse = whole.epsilon(delta), whole.coarse
@@ -90,7 +89,7 @@ def _tight_epsilon(events: tuple[SampledGaussian, ...], delta: float) -> float:
             whole = _compose(events, absent, delta, _TOLERANCE, _SPACING)
             worse, coarse = max(worse, whole.epsilon(delta)), coarse or whole.coarse
     if coarse or steps > _MANY_STEPS or math.isinf(worse):
-        return min(worse, moments.rdp_epsilon(events, delta)[0])
+        return min(worse, moments.rdp_epsilon(events, delta))
     return worse
 
 
@@ -137,36 +136,30 @@ class _Whole:
         share = (at(cell - 1) - delta) / (at(cell - 1) - at(cell))
         return x - self.spacing + math.log1p(share * math.expm1(self.spacing))
 
-    def profile(self) -> "_Profile":
-        """δ at the cells' losses from 0 on."""
+    @functools.cached_property
+    def _profile(self) -> tuple[Array, Array]:
+        """Losses of the cells from 0 on, and δ there, which falls."""
         start = min(max(0, -self.first), self.law.cells - 1)
-        x: Array = (self.first + np.arange(start, self.law.cells, dtype=float)) * self.spacing
-        untilt = np.exp(np.minimum(self.law.log_scale - self.theta * x, 600.0))  # e^600 is above 1 anyway
+        losses: Array = (self.first + np.arange(start, self.law.cells, dtype=float)) * self.spacing
+        untilt = np.exp(np.minimum(self.law.log_scale - self.theta * losses, 600.0))  # e^600 is above 1
         excess = _excess_of_each(self.law.mass()[start:] * untilt, self.spacing)
-        return _Profile(x, self.beyond + excess, self.spacing)
+        return losses, self.beyond + excess
 
-
-@dataclass(frozen=True)
-class _Profile:
-    """δ, falling, at losses `spacing` apart: linear in e^ε between them, unknown below the first."""
-
-    losses: Array
-    delta: Array
-    spacing: float
-
-    def at(self, epsilons: Array) -> Array:
-        """δ at each ε from 0 to 600."""
-        last = self.losses.size - 1
-        cell = np.clip(np.floor((epsilons - self.losses[0]) / self.spacing), 0, last).astype(np.int64)
-        beyond = np.clip(epsilons - self.losses[cell], 0.0, self.spacing)
-        drop = self.delta[cell] - self.delta[np.minimum(cell + 1, last)]
-        between = self.delta[cell] - drop * np.expm1(beyond) / math.expm1(min(self.spacing, 700.0))
-        return np.where(epsilons < self.losses[0], 1.0, between)
+    def delta(self, epsilons: Array) -> Array:
+        """δ at each ε from 0 to 600: linear in e^ε between cells, 1 below the first."""
+        losses, delta = self._profile
+        last = losses.size - 1
+        cell = np.clip(np.floor((epsilons - losses[0]) / self.spacing), 0, last).astype(np.int64)
+        beyond = np.clip(epsilons - losses[cell], 0.0, self.spacing)
+        drop = delta[cell] - delta[np.minimum(cell + 1, last)]
+        between = delta[cell] - drop * np.expm1(beyond) / math.expm1(min(self.spacing, 700.0))
+        return np.where(epsilons < losses[0], 1.0, between)
 
     def end(self, least: float) -> float:
         """Loss at which δ has fallen to `least`, at most 600."""
-        cell = min(max(int(np.searchsorted(-self.delta, -least)), 1), self.losses.size - 1)
-        return min(float(self.losses[cell]), 600.0)
+        losses, delta = self._profile
+        cell = min(max(int(np.searchsorted(-delta, -least)), 1), losses.size - 1)
+        return min(float(losses[cell]), 600.0)
 
 
 @njit(nogil=True, cache=True)
@@ -191,11 +184,10 @@ def _sketches(events: tuple[SampledGaussian, ...], delta: float) -> tuple[Sum, S
     """Both directions, present against absent and the reverse, with steps on few dots, anywhere."""
     counts = [event.count for event in events]
     reach = -float(ndtri(max(delta * math.exp(-OUTSIDE) / sum(counts), 1e-300)))
-    sides = [
-        connect(rate, noise, dots(rate, noise, reach, _FEW_DOTS_PER_STD))
-        for rate, noise in ((event.sampling_rate, event.noise_multiplier) for event in events)
-    ]
-    return Sum([present for present, _ in sides], counts), Sum([absent for _, absent in sides], counts)
+    steps = [(event.sampling_rate, event.noise_multiplier) for event in events]
+    sides = [connect(*step, dots(*step, reach, _FEW_DOTS_PER_STD)) for step in steps]
+    present, absent = zip(*sides, strict=True)
+    return Sum(present, counts), Sum(absent, counts)
 
 
 def _compose(
@@ -209,7 +201,8 @@ def _compose(
     """Law of the whole loss in one direction, precise where δ(ε) is about `delta`.
 
     Dividing a mass between dots a small d apart raises log E e^{θ·loss} by θ(θ + 1)·d²/12 on average: the
-    spacing is to add about `tolerance` to ε, relatively, and is at most `spacing`, while there are cells.
+    grid is so fine that this raises ε by about a relative `tolerance`, and its dots are at most `spacing`
+    apart, as long as the cells suffice.
     """
     order, bound = sketch.quantile(-math.log(delta))
     theta = tilt * order
@@ -221,14 +214,14 @@ def _compose(
     finest = max(1e-9 * max(abs(low), abs(high)), 1e-12 * largest)
     spacing = max((high - low) / (cells - 2), finest)
     total = _on_grid(events, sketch, order, spacing)
-    if spacing > ideal or total.cumulant(far) - far * high > math.log(delta) - OUTSIDE / 2:
+    if spacing > ideal or total.cumulant(far)[0] - far * high > math.log(delta) - OUTSIDE / 2:
         theta = tilt * total.quantile(-math.log(delta))[0]  # the grid moved the losses: where are they?
         low, high, far = total.window(delta, theta)
         cells = _cells((high - low) / spacing + 2, 2 * most)
     first = max(math.floor(low / spacing), math.ceil(high / spacing) - cells)
     tilted = [Side(s.losses, s.log_mass + theta * s.losses, s.infinite) for s in total.steps]
     law = convolve(tilted, total.counts, spacing, first, cells)
-    log_tail = total.cumulant(far) - far * (first + cells) * spacing  # Chernoff
+    log_tail = total.cumulant(far)[0] - far * (first + cells) * spacing  # Chernoff
     infinite = sum(count * step.infinite for count, step in zip(total.counts, total.steps, strict=True))
     return _Whole(law, theta, first, spacing, math.exp(min(log_tail, 0.0)) + infinite, spacing > ideal)
 

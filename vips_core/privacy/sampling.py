@@ -1,6 +1,6 @@
 """Which records take part in a step: one coin per record, the same wherever the record is stored.
 
-Engines and cluster workers draw from it, so that it cannot be part of the wall's own file.
+Engines and cluster workers need it too, so it is not part of the wall's own file.
 """
 
 from dataclasses import dataclass

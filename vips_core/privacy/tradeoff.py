@@ -28,7 +28,7 @@ class AttackRisk:
     events
         The releases, as accountants see them.
     delta
-        A δ at which μ must hold, besides all from 1e-10 on.
+        A δ at which μ must hold, in addition to every δ from 1e-10 on.
 
     Examples
     --------
@@ -49,7 +49,7 @@ class AttackRisk:
     @functools.cached_property
     def _profile(self) -> tuple[Array, Array]:
         """ε ≥ 0 and δ(ε): one line of the trade-off curve's envelope for each."""
-        top = min(max(moments.rdp_epsilon(self._events, 1e-12)[0], 1e-3), _LARGEST_EPSILON)
+        top = min(max(moments.rdp_epsilon(self._events, 1e-12), 1e-3), _LARGEST_EPSILON)
         epsilons = np.linspace(0, top, _PROFILE_POINTS)
         return epsilons, pld.deltas(self._events, epsilons)
 
@@ -83,11 +83,9 @@ class AttackRisk:
         lowest = np.searchsorted(ends, rate)
         return np.asarray(np.clip(height[lowest] + slope[lowest] * rate, rate, 1))
 
-    def curve(self, points: int = 200) -> tuple[Array, Array]:
-        """Return false positive rates (dense near 0) and the highest true positive rates."""
-        rates = np.unique(
-            np.concatenate([[0], np.geomspace(1e-4, 0.1, points // 2), np.linspace(0.1, 1, points // 2)])
-        )
+    def curve(self) -> tuple[Array, Array]:
+        """Return 200 false positive rates, dense near 0, and the highest true positive rates."""
+        rates = np.unique(np.concatenate([[0], np.geomspace(1e-4, 0.1, 100), np.linspace(0.1, 1, 100)]))
         return rates, self.true_positive_rate(rates)
 
     @functools.cached_property
@@ -99,10 +97,8 @@ class AttackRisk:
 
     def posterior(self, prior: float, false_positive_rate: float = 0.01) -> float:
         """Return the attacker's belief that a person took part after a positive test, from a prior belief."""
-        if not 0 < prior < 1:
-            raise ValueError(f"prior must be in (0, 1), got {prior}")
-        if not 0 < false_positive_rate <= 1:
-            raise ValueError(f"false_positive_rate must be in (0, 1], got {false_positive_rate}")
+        validate.share("prior", prior)
+        validate.number("false_positive_rate", false_positive_rate, above=0, high=1)
         hits = prior * float(self.true_positive_rate(false_positive_rate))
         return hits / (hits + (1 - prior) * false_positive_rate)
 
@@ -210,15 +206,13 @@ class RiskLimit:
     prior: float = 0.5
 
     def __post_init__(self) -> None:
-        limits = {name: getattr(self, name) for name in ("true_positive_rate", "advantage", "posterior")}
-        given = {name: value for name, value in limits.items() if value is not None}
-        if len(given) != 1:
-            raise ValueError(f"give one of {', '.join(limits)}, got {' and '.join(given) or 'none'}")
         rate = validate.share("false_positive_rate", self.false_positive_rate)
         prior = validate.share("prior", self.prior)
         least = {"true_positive_rate": rate, "advantage": 0, "posterior": prior}
-        for name, value in given.items():
-            validate.number(name, value, above=least[name], below=1)
+        given = [name for name in least if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise ValueError(f"give one of {', '.join(least)}, got {' and '.join(given) or 'none'}")
+        validate.number(given[0], getattr(self, given[0]), above=least[given[0]], below=1)
         most = prior / (prior + (1 - prior) * rate)
         if self.posterior is not None and self.posterior >= most:
             raise ValueError(

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from vips_core.engines.base import Engine, StepSums, Threads
+from vips_core.engines.base import Engine, StepSums, sums_here
 from vips_core.kernels import Array
 from vips_core.privacy.blocks import Block, Data, Measured, ParamsIn, Released
 from vips_core.privacy.ledger import Ledger, LedgerBlock, LedgerEntry
@@ -28,7 +28,7 @@ def release(
     step: int,
     randomness: Randomness,
     ledger: Ledger,
-    engine: Engine | None = None,
+    engine: Engine = sums_here,
 ) -> Released:
     """Record, sample a batch, sum its statistics, add noise: one joint Gaussian release.
 
@@ -58,7 +58,7 @@ def release(
     ledger.record(_entry(blocks, noise_std, plan))
     stream = randomness.derive("step", step)
     batch = Batch(len(data), plan, stream.derive("batch"))
-    sums = (engine or Threads()).sums(data, StepSums(model, params, blocks, batch))
+    sums = engine(data, StepSums(model, params, blocks, batch))
     noisy = {
         name: _noisy(sums[name], block, plan.records, noise_std[name], stream.derive("noise", name))
         for name, block in blocks.items()
@@ -98,11 +98,7 @@ def _noisy(sums: Array, block: Block, records: int, noise_std: float, stream: Ra
 
 def _entry(blocks: Mapping[str, Block], noise_std: Mapping[str, float], plan: PrivacyPlan) -> LedgerEntry:
     recorded = {
-        name: LedgerBlock(float(block.bound), float(noise_std[name]), _cells(block), block.grid)
+        name: LedgerBlock(float(block.bound), float(noise_std[name]), int(math.prod(block.shape)), block.grid)
         for name, block in blocks.items()
     }
     return LedgerEntry(plan.sampling_rate, recorded, plan.sampling if plan.sampling_rate < 1 else "poisson")
-
-
-def _cells(block: Block) -> int:
-    return int(np.prod(block.shape, dtype=np.int64))
