@@ -104,7 +104,8 @@ def test_people_that_are_known_share_their_budget_and_are_neither_public_nor_hel
     checked(at.radio(key="same-people").set_value("Yes: share one budget").run())
     checked(at.button(key="add").click().run())
     at = view("runs", part="budgets")
-    assert "4 rows or persons of second occur in first too: they share one cap" in said(at).replace("\\", "")
+    sentence = "4 rows or persons of second occur in first too: they share one budget"
+    assert sentence in said(at).replace("\\", "")
     assert {"Linked", "Public people"} <= set(at.dataframe[0].value["Event"])
 
 

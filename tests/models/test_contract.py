@@ -369,7 +369,7 @@ class HoldsRecords(BetaBernoulli):
         (Drawing, "e_step must draw no random numbers"),
         (Overwriting, "e_step must leave the parameters as they are"),
         (FilledWhenEmpty, r"an empty batch must sum to zeros of shape \(1,\), but not block 'images'"),
-        (WeighedByTheBatch, "one record's share must depend on that record alone, but in block 'on'"),
+        (WeighedByTheBatch, "one record's contribution must depend on that record alone, but in block 'on'"),
         (OverThreads, "the same bits for any number of threads"),
         (WrongShares, "the squares of a step's shares must sum to 1, got 0.5"),
         (ForgetfulBlocks, "blocks must depend on plan and step alone"),

@@ -123,7 +123,7 @@ def test_a_person_with_any_rows_moves_a_block_by_at_most_its_bound(name, rows, a
 
 @pytest.mark.parametrize("name", [name for name in CASE if not name.startswith("lda")])
 def test_rows_alike_count_like_one_of_them(name):
-    """Repeating a row changes next to nothing: a person's share is the average of the rows'."""
+    """Repeating a row changes next to nothing: a person's contribution is the average of the rows'."""
     once = CASE[name].records(np.random.default_rng(1), [0], True)
     often = CASE[name].records(np.random.default_rng(1), [0] * 7, True)
     for model, params, blocks in kinds_of_steps(name):

@@ -164,7 +164,9 @@ def singles(data: Any, most: int | None = None) -> Iterator[Any]:
         yield data[places == place]
 
 
-def share_of(model: Any, params: Any, records: Any, plan: PrivacyPlan, step: int) -> Mapping[str, Array]:
+def contribution_of(
+    model: Any, params: Any, records: Any, plan: PrivacyPlan, step: int
+) -> Mapping[str, Array]:
     """Return what these records add to each block, without noise: the attacker knows them."""
     _, blocks = blocks_with_noise(model.blocks(plan, step), plan)
     sums: Mapping[str, Array] = model.e_step(params, records, blocks).sums

@@ -15,7 +15,15 @@ import scipy  # its parts load when they are used
 
 from vips_core import validate
 from vips_core.audits.bounds import one_run_epsilon, one_run_mu
-from vips_core.audits.inspection import Inspector, Parts, WatchedStep, multiples, rehearse, share_of, singles
+from vips_core.audits.inspection import (
+    Inspector,
+    Parts,
+    WatchedStep,
+    contribution_of,
+    multiples,
+    rehearse,
+    singles,
+)
 from vips_core.audits.wall_attack import OnAttack
 from vips_core.kernels import Array
 from vips_core.privacy import gaussian
@@ -141,11 +149,11 @@ def _evidence(
     The columns of S are what the canaries add, on average over the batch's coins, r is the release without
     the other records, and s the noise's standard deviation.
     """
-    share = functools.partial(share_of, model, watched.params, plan=plan, step=watched.number)
-    released, known = watched.released, share(others)
-    shares = [share(canary) for canary in singles(planted)]
+    contribution = functools.partial(contribution_of, model, watched.params, plan=plan, step=watched.number)
+    released, known = watched.released, contribution(others)
+    contributions = [contribution(canary) for canary in singles(planted)]
     for name, noise_std in released.noise_std.items():
-        columns = np.array([np.ravel(own[name]) for own in shares], np.float32)
+        columns = np.array([np.ravel(own[name]) for own in contributions], np.float32)
         columns *= np.float32(released.sampling_rate / noise_std)
         rest = np.ravel(released.sums[name] - released.sampling_rate * known[name]) / noise_std
         yield np.asarray(columns @ columns.T, np.float64), np.asarray(columns @ rest, np.float64)

@@ -17,9 +17,9 @@ from vips_core.audits.inspection import (
     Parts,
     WatchedStep,
     bound_findings,
+    contribution_of,
     multiples,
     rehearse,
-    share_of,
     singles,
 )
 from vips_core.kernels import Array
@@ -149,8 +149,10 @@ def attack_the_wall(
     ends = np.linspace(0, releases, len(steps) + 1).astype(int)
     for watched, of_step in zip(steps, np.diff(ends), strict=True):
         step = watched.number
-        shares = (share_of(model, watched.params, person, plan, step) for person in candidates)
-        norms = [{name: float(np.linalg.norm(own)) for name, own in share.items()} for share in shares]
+        norms = [
+            {name: float(np.linalg.norm(sums)) for name, sums in own.items()}
+            for own in (contribution_of(model, watched.params, person, plan, step) for person in candidates)
+        ]
         findings += bound_findings(watched.entry, step, norms)
         person = candidates[_strongest(norms, model, plan, step)]
         attacks.append(
@@ -206,12 +208,12 @@ def attack_step(
     if len(person) != 1:
         raise ValueError(f"person must be a data set of one record, got {len(person)} records")
     nobody = person[np.zeros(1, np.bool_)]
-    share = share_of(model, params, person, plan, step)
+    contribution = contribution_of(model, params, person, plan, step)
     scores, on_grid = list[float](), list[float]()
     for attack in range(releases):  # with the person in turn with without
         ledger, records = Ledger(plan.records, seeded=seeded), nobody if attack % 2 else person
         released = release(model, params, records, plan, step, randomness.derive("attack", attack), ledger)
-        scores.append(_log_likelihood_ratio(released, share))
+        scores.append(_log_likelihood_ratio(released, contribution))
         on_grid.append(float(multiples(released, ledger).mean()))
         if on_attack is not None and on_attack(attack + 1) is True and attack >= 3:
             break
@@ -235,10 +237,10 @@ def _strongest(norms: Sequence[Mapping[str, float]], model: Any, plan: PrivacyPl
     return int(np.argmax(moved))
 
 
-def _log_likelihood_ratio(released: Released, share: Mapping[str, Array]) -> float:
+def _log_likelihood_ratio(released: Released, contribution: Mapping[str, Array]) -> float:
     """log of P(release | person) / P(release | nobody), where the person is in the batch by chance q."""
     ratio = 0.0
-    for name, own in share.items():
+    for name, own in contribution.items():
         ratio += float((released.sums[name] * own).sum() - (own**2).sum() / 2) / released.noise_std[name] ** 2
     rate = released.sampling_rate
     return ratio if rate == 1 else float(np.logaddexp(math.log1p(-rate), math.log(rate) + ratio))

@@ -1,16 +1,16 @@
-"""Exact sums: every record's share is cut to a multiple of a power of two before it is added.
+"""Exact sums: every record's contribution is cut to a multiple of a power of two before it is added.
 
 Double precision adds multiples of a power of two without rounding while a sum stays below 2⁵³ of them,
 which the wall's grid ensures. So a sum has the same bits in any order, on any threads, processes and
-machines, and one record moves it by exactly its own share. Cutting is towards 0, so no number and no norm
-grows.
+machines, and one record moves it by exactly its own contribution. Cutting is towards 0, so no number and no
+norm grows.
 
 A product of two factors is exact in the same way when each factor is cut to its own step and the product of
 the steps is the grid. So BLAS may compute these sums in any order and with fused operations.
 
-The products behind a record's own share need the same care: BLAS may add the cells of a row in an order that
-depends on the row's place, its neighbours and the processor. With `left_factor` and `right_factor` all orders
-give the same bits.
+The products behind a record's own contribution need the same care: BLAS may add the cells of a row in an
+order that depends on the row's place, its neighbours and the processor. With `left_factor` and `right_factor`
+all orders give the same bits.
 """
 
 import math
@@ -23,27 +23,27 @@ from vips_core.kernels import Array
 
 _EXACT_BITS = 52  # of a sum that is exact in double precision, with one to spare for rounding up
 _ROUNDING = 2.0**-53  # the largest relative error of one operation in double precision
-_OPERATIONS = 64  # that follow a norm on the way to a cell of a share, at most; ours are fewer than 32
+_OPERATIONS = 64  # that follow a norm on the way to a cell of a contribution, at most; ours are fewer than 32
 
 
 def lowered(bound: float, cells: int) -> float:
-    """Return a bound for norms as computed, under which the norms of shares are within `bound`.
+    """Return a bound for norms as computed, under which the norms of contributions are within `bound`.
 
     Let u = 2⁻⁵³ and S be the sum of the squares of m cells. Every square and every addition loses a factor of
     1 − u at most, and all terms are positive: in any order, with fused operations or without, what is
-    computed is at least S(1 − u)^m. The root, the quotient that scales a share, and its products with weights
-    and cells are fewer than 32 operations, each of which adds a factor of 1 + u at most; cutting lifts
-    nothing. So a share that is scaled to the norm L as computed has a norm of at most L(1 + u)³²(1 − u)⁻ᵐ,
-    also where L bounds the square of what is computed. For m ≤ 2²⁸ that is below L(1 + (m + 48)u), and so
-    below `bound` for L = bound·(1 − (m + 64)u).
+    computed is at least S(1 − u)^m. The root, the quotient that scales a contribution, and its products with
+    weights and cells are fewer than 32 operations, each of which adds a factor of 1 + u at most; cutting
+    lifts nothing. So a contribution that is scaled to the norm L as computed has a norm of at most
+    L(1 + u)³²(1 − u)⁻ᵐ, also where L bounds the square of what is computed. For m ≤ 2²⁸ that is below
+    L(1 + (m + 48)u), and so below `bound` for L = bound·(1 − (m + 64)u).
 
     Parameters
     ----------
     bound
-        Norm that no share may exceed.
+        Norm that no contribution may exceed.
     cells
-        m, how many cells a norm is computed from, at most; 0 where none is computed, but shares are bounded
-        by a formula.
+        m, how many cells a norm is computed from, at most; 0 where none is computed, but contributions are
+        bounded by a formula.
 
     Returns
     -------

@@ -43,11 +43,11 @@ class Model(Measured[Params, DataIn], Protocol[Params, DataIn]):
 
     `blocks` may depend on public quantities only. `e_step` sums the blocks that it is given over the batch,
     each record clipped to the block's bound. It keeps no state and draws no random numbers, and one
-    record's share depends on that record and `params` alone. Where a record is a person with several rows,
-    each row's clipped share is multiplied by its weight in the batch's `row_weights`, so that the average
-    is within the bound. `m_step` sees noisy sums only. A model may also have `recommend(records, epsilon,
-    delta, epochs)`, its own choice of plan, and `for_records(data)`, the model with the data's public
-    properties. `vips_core.models.check.check_model` tests all of this.
+    record's contribution depends on that record and `params` alone. Where a record is a person with several
+    rows, each row's clipped contribution is multiplied by its weight in the batch's `row_weights`, so that
+    the average is within the bound. `m_step` sees noisy sums only. A model may also have `recommend(records,
+    epsilon, delta, epochs)`, its own choice of plan, and `for_records(data)`, the model with the data's
+    public properties. `vips_core.models.check.check_model` tests all of this.
     """
 
     def init(self, plan: PrivacyPlan, rng: np.random.Generator) -> Params:

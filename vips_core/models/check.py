@@ -42,8 +42,8 @@ def check_model(model: Any, data: Any, plan: PrivacyPlan, *, trials: int = 5, se
     - blocks depend on plan and step alone, and the squares of their shares sum to 1;
     - `e_step` returns exactly the blocks, finite, and the same bits when asked again;
     - it draws no random numbers and leaves the parameters as they are;
-    - sums are multiples of the block's grid, an empty batch sums to zero, and the shares of all records, and
-      any two parts of a batch, add up to the same bits as the whole;
+    - sums are multiples of the block's grid, an empty batch sums to zero, and the contributions of all
+      records, and any two parts of a batch, add up to the same bits as the whole;
     - each record, and each of some adversarial ones where the data's type makes them (`adversarial`), moves
       each block by at most its bound;
     - `m_step` gives the same parameters for the same release, whatever batches `e_step` saw before it;
@@ -210,8 +210,8 @@ def _check_each_record(model: Any, params: Any, data: Any, blocks: Mapping[str, 
 def _check_added(name: str, whole: Array, added: Array, what: str) -> None:
     if not np.array_equal(whole, added):
         raise ValueError(
-            f"one record's share must depend on that record alone, but in block {name!r} {what} differ from "
-            f"the whole batch by {_norm(whole - added):.3g}"
+            f"one record's contribution must depend on that record alone, but in block {name!r} {what} "
+            f"differ from the whole batch by {_norm(whole - added):.3g}"
         )
 
 

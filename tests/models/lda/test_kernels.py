@@ -207,7 +207,7 @@ def test_empty_documents_add_nothing_whatever_memory_held_before():
 
 @pytest.mark.parametrize("topics", [TOPICS, 20])
 def test_a_document_that_cannot_be_computed_takes_nothing_from_others(topics):
-    """Whatever λ became, one document moves the sums by at most its own share."""
+    """Whatever λ became, one document moves the sums by at most its own contribution."""
     matrix, lam = random_counts(), random_lam(topics=topics)
     lam[:, 3] = np.nan  # of one word: every document that has it is lost, and no other
     others = matrix[matrix[:, 3] == 0]

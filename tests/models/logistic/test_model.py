@@ -14,7 +14,7 @@ from tests.models.logistic.ways import STEPS, model_for
 from tests.reference import logistic_polya_gamma
 from vips_core.models.logistic.coordinates import Coordinates
 from vips_core.models.logistic.model import BayesianLogistic
-from vips_core.models.logistic.refined import CURVATURE, MOMENTS, SHARES
+from vips_core.models.logistic.refined import CURVATURE, GRADIENT, MOMENTS
 from vips_core.models.logistic.sums import curvature, gradient_and_diagonal
 from vips_core.privacy.blocks import Block
 
@@ -25,7 +25,7 @@ STATISTICS = {  # variant, noise, step
     "paper": ("paper", 1.0, 1),
     "exact": ("refined", 0.0, 1),
     MOMENTS: ("refined", 0.1, 0),
-    SHARES: ("refined", 0.1, 2),
+    GRADIENT: ("refined", 0.1, 2),
     CURVATURE: ("refined", 0.1, 3),
 }
 
@@ -55,7 +55,7 @@ def test_one_record_moves_each_block_by_at_most_its_bound(name, make, seed, size
     model = BayesianLogistic(rows.feature_names, 2.0, variant)
     plan = vips.PrivacyPlan(records=9, expected_batch=9, steps=STEPS, noise_multiplier=noise, delta=1e-4)
     params = model.init(plan, rng)
-    if name in (SHARES, CURVATURE):
+    if name in (GRADIENT, CURVATURE):
         params = vips.fit(model, rows, plan, seed=seed, on_step=lambda progress: progress.step == 2).params
     params = params_at(params, size * rng.normal(size=4))
     blocks = model.blocks(plan, step)

@@ -1,7 +1,7 @@
 """The E-step of latent Dirichlet allocation over documents, in threads.
 
-Every document's share is cut to whole steps of a grid, so that sums are exact: the same bits for any order of
-documents, number of threads and split into shards. `document_kernels` treats one document after the
+Every document's contribution is cut to whole steps of a grid, so that sums are exact: the same bits for any
+order of documents, number of threads and split into shards. `document_kernels` treats one document after the
 other, `sweep_kernels` iterates over one.
 """
 

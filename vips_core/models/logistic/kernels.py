@@ -15,7 +15,7 @@ from vips_core.kernels.special import logistic_tail
 
 Indices = npt.NDArray[np.integer]
 LARGEST = 1e300  # log odds and squared norm up to which a row counts at all
-SQUARES, TOTALS = 0.72, 0.37  # scales of the two curvature measurements in a record's share; tuned
+SQUARES, TOTALS = 0.72, 0.37  # scales of the two curvature measurements in a record's contribution; tuned
 CURVATURE_NORM = 0.9  # at least √(SQUARES² + 2·TOTALS²): the most that they take of a record's norm, over m
 
 
@@ -101,7 +101,7 @@ def add_squares_and_products(
 
 @njit(nogil=True, cache=True)
 def add_cells(x: Array, centre: Array, scale: Array, per_reach: Array, factors: Array, cells: Array) -> None:
-    """Add the columns' cells of each dense row's share, cut to whole numbers.
+    """Add the columns' cells of each dense row's contribution, cut to whole numbers.
 
     `factors` (2, n) multiply z, and |z|·min(1, |z|/reach).
     """

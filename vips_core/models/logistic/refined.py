@@ -8,7 +8,7 @@ variance τ², curvature λ and noise V of the average gradient, s = λτ/√(V 
 the steps add up to s²/(1+s) Newton steps: a Wiener filter for small s, a ridge of 1/s for large s.
 
 1. The first releases are moments; they fix `coordinates`.
-2. Gradient steps. With m = min(p, 1−p), a record's share of a release is (y−p)·(κ, vwz) and
+2. Gradient steps. With m = min(p, 1−p), a record's contribution to a release is (y−p)·(κ, vwz) and
    m·(SQUARES·w|z|min(1, |z|/a), TOTALS, TOTALS·w²‖z‖²). Here w = min(1, √(1−κ²)/‖z‖): long records weigh
    less. And v = √(1−(0.9m)²)/(1−m): a residual is at most 1−m, so where both labels are likely a record can
    weigh almost twice as much within the same bound. Both weights depend on x alone, so Σ vw(y−p)z = 0 keeps
@@ -56,7 +56,7 @@ from vips_core.records import Table
 if TYPE_CHECKING:
     from vips_core.models.logistic.model import BayesianLogistic
 
-MOMENTS, SHARES, CURVATURE = "moments", "gradient and curvature's diagonal", "curvature"
+MOMENTS, GRADIENT, CURVATURE = "moments", "gradient and curvature's diagonal", "curvature"
 DEFAULT = Constants()
 LEAST = 1e-9  # of what is positive, as a part of its unit: noise takes some below 0
 
@@ -115,7 +115,7 @@ class Refined:
             return {MOMENTS: self._moment_block}
         if schedule.matrix_number(step) is not None:
             return {CURVATURE: Block(1.0, shape=(self.d + 1, self.d + 1))}
-        return {SHARES: Block(1.0, shape=(2 * self.d + 3,))}
+        return {GRADIENT: Block(1.0, shape=(2 * self.d + 3,))}
 
     @property
     def _moment_block(self) -> Block:
@@ -133,7 +133,7 @@ class Refined:
         ((name, block),) = blocks.items()
         if name == MOMENTS:
             return {name: sums.moments(batch, self.model.norm_bound, block)}
-        measured = sums.gradient_and_diagonal if name == SHARES else sums.curvature
+        measured = sums.gradient_and_diagonal if name == GRADIENT else sums.curvature
         return {name: measured(batch, params.coordinates, params.state.point, block)}
 
     # --- M-step --------------------------------------------------------------------------------------------

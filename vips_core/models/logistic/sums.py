@@ -1,14 +1,15 @@
 """What a batch contributes: sums over labelled rows, each record within its bound (E-steps).
 
 The refined variant weights records and does not rescale them: w = min(1, bound/‖z‖) depends on x alone, so
-the weighted estimating equation Σ w(y − σ(xᵀm))x = 0 keeps the model's coefficients. Shares are cut to the
-block's grid, which makes sums exact. A curvature is released as the whole matrix; the average of its two
-triangles has as little noise as a packed triangle would have.
+the weighted estimating equation Σ w(y − σ(xᵀm))x = 0 keeps the model's coefficients. Contributions are cut
+to the block's grid, which makes sums exact. A curvature is released as the whole matrix; the average of its
+two triangles has as little noise as a packed triangle would have.
 
-A row's share depends on that row alone: BLAS computes only exact products of a row
+A row's contribution depends on that row alone: BLAS computes only exact products of a row
 (`vips_core.kernels.exact`), and everything else is computed row by row. Bounds are lowered by the rounding
-error of a norm of that many columns. If a person has several rows, each row's share is multiplied by one over
-their number (`row_weights`) before it is cut, and the average of shares within a bound is within it.
+error of a norm of that many columns. If a person has several rows, each row's contribution is multiplied by
+one over their number (`row_weights`) before it is cut, and the average of contributions within a bound is
+within it.
 
 | symbol       | code        | shape  |
 |--------------|-------------|--------|
@@ -161,7 +162,7 @@ def at_most(bound: float, norm: Array) -> Array:
 def quadratic_forms(x: Any, matrix: Array) -> Array:
     """Return xᵀAx of every row; dense rows in chunks, which avoids a second n × d array.
 
-    The last bits of a dense row may depend on its neighbours: this is for predictions, not for shares.
+    The last bits of a dense row may depend on its neighbours: this is for predictions, not for contributions.
     """
     forms = np.empty(x.shape[0])
     if sparse.issparse(x):

@@ -109,7 +109,7 @@ class LogisticTask(Task):
     options: Mapping[str, Option] = {}
     clipping = (
         "A row's norm is at most the public norm bound, to which longer rows are scaled; refined and DP-SGD "
-        "also weight or clip a row's own share down to the block's bound."
+        "also weight or clip a row's own contribution down to the block's bound."
     )
     tuning = (
         "Constants of the refined variant were set by hand with the public tables of the utility bench in "

@@ -17,8 +17,9 @@ E = ⟨ξ⁰⟩⟨z⟩ᵀ is the diagonal of G and is not released; B = ⟨ξ¹�
 Nothing is clipped: bounds are worst cases. The noise on G then exceeds its signal in every step, which is the
 weakness of the paper's variant and the reason for the refined one.
 
-An image's share does not depend on the other images: its products are exact (`vips_core.kernels.exact`), with
-factors rounded once per step, and everything else is computed image by image.
+An image's contribution does not depend on the other images: its products are exact
+(`vips_core.kernels.exact`), with factors rounded once per step, and everything else is computed image by
+image.
 """
 
 import functools

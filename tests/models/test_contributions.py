@@ -1,4 +1,4 @@
-"""A record's share of a sum: a function of that record alone, and within its bound in exact arithmetic."""
+"""A record's contribution to a sum depends on that record alone, and is within its bound exactly."""
 
 import os
 import subprocess
@@ -64,7 +64,7 @@ def copies_differ(model, data, params, plan, step=0):
 
 
 def differing_copies():
-    """Return the models whose shares depend on where a record stands, on this process's BLAS."""
+    """Return the models whose contributions depend on where a record stands, on this process's BLAS."""
     rng, found = np.random.default_rng(0), []
     plan = vips.PrivacyPlan(records=1100, expected_batch=1100, steps=1, noise_multiplier=1.0, delta=1e-5)
     for pixels in (63, 100, 784):
@@ -98,7 +98,7 @@ def test_nor_does_it_on_other_kernels_of_blas(core):
     here = {library.get("architecture") for library in threadpool_info() if library["user_api"] == "blas"}
     if not here <= (AVX2 if core == "Haswell" else AVX2 - {"Haswell", "Zen"}):
         pytest.skip(f"this processor ({here}) cannot run the kernels of {core}")
-    code = "from tests.models.test_shares import differing_copies; print(differing_copies())"
+    code = "from tests.models.test_contributions import differing_copies; print(differing_copies())"
     environment = os.environ | {"OPENBLAS_CORETYPE": core, "VIPS_THREADS": "2"}
     run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
     assert run.stdout.strip() == "[]", run.stdout + run.stderr
@@ -222,9 +222,9 @@ def test_a_row_of_a_million_columns_is_within_its_bound(make, ahead):
     wrong = replace(start, state=replace(start.state, point=point))
     for model, params, step in ((gradient, weights, 0), (refined, start, 0), (refined, wrong, 15)):
         ((name, block),) = blocks_of(model, plan, step).items()
-        share = model.e_step(params, data, {name: block}).sums[name]
-        assert is_within(share, block)
-        assert np.linalg.norm(share) >= 0.9 * block.bound
+        contribution = model.e_step(params, data, {name: block}).sums[name]
+        assert is_within(contribution, block)
+        assert np.linalg.norm(contribution) >= 0.9 * block.bound
 
 
 def test_rows_that_were_scaled_down_once_stay_as_they_are():
