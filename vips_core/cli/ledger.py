@@ -74,10 +74,14 @@ def _check(options: argparse.Namespace) -> None:
     risk = AttackRisk(ledger.events(), delta)
     described = {"records": ledger.records, "steps": ledger.steps, "seeded": ledger.seeded}
     heading = f"Ledger: N = {ledger.records:,}, {ledger.steps:,} releases, δ = {brief(options.delta)}"
-    entries = (
-        f"  {entry.count:,} × q = {entry.sampling_rate:.4g}, σ = {entry.noise_multiplier:.5g}, "
-        f"{entry.sampling} batches of: {', '.join(entry.blocks)}"
-        for entry in ledger
-    )
+    entries = []
+    for entry in ledger:
+        blocks = (
+            f"{name} (cells: {item.cells:,}, bound: {item.bound:.4g})" for name, item in entry.blocks.items()
+        )
+        entries.append(
+            f"  {entry.count:,} × q = {entry.sampling_rate:.4g}, σ = {entry.noise_multiplier:.5g}, "
+            f"{entry.sampling} batches of: {', '.join(blocks)}"
+        )
     content = {"ledger": described} | costs(accounts, risk, ledger.cautions())
     answer(options, content, heading, *entries, *cost_lines(accounts, risk), *note_lines(ledger.cautions()))

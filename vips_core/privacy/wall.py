@@ -88,7 +88,7 @@ def _noisy(sums: Array, block: Block, records: int, noise_std: float, stream: Ra
     returns, what leaves is on the grid and no cell exceeds that limit: an error here would reveal something
     about a record, and so would the sign of a zero, which only a sum of small negative contributions has.
     """
-    most = math.floor(records * block.bound / block.grid) * block.grid
+    most = math.floor(records * block.bound / block.grid) * block.grid  # records were clipped in the E-step
     finite = np.where(np.isnan(sums), 0.0, np.asarray(sums, np.float64))
     steps = np.rint(np.clip(finite, -most, most) / block.grid)
     if noise_std > 0:

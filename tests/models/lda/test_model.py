@@ -39,7 +39,7 @@ def plan_of(corpus, noise=0.0, steps=12, batch=None):
 
 
 @pytest.mark.parametrize(("variant", "clip"), [("paper", 0.1), ("refined", 0.01)])
-def test_a_document_is_clipped_to_a_share_of_the_words_of_a_document(documents, variant, clip):
+def test_the_default_bound_is_a_fraction_of_the_words_of_a_document(documents, variant, clip):
     corpus, _ = documents
     model = LDA(4, corpus.vocabulary, 60, variant=variant)
     (block,) = model.blocks(plan_of(corpus, noise=1.0), step=0).values()

@@ -278,7 +278,7 @@ def add_residuals(
                 square = fma(cell, cell, square)
             norm_square += lane_sum(square)
         norm = math.sqrt(norm_square * (1 + topics.number * ROUNDING)) + UNDERFLOW
-        scale = min(1.0, limits.bound / norm)
+        scale = min(1.0, limits.bound / norm)  # clip the residuals to the bound in L2 norm
         if not (norm + 1) * (scale / grid) < LARGEST:
             continue  # beyond float32, or NaN: such a document would spoil the sums of all others
         in_steps = splat(WIDTH, np.float32(scale / grid))

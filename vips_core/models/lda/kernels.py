@@ -88,7 +88,7 @@ def word_sums(corpus: Documents, *, words: int, block: Block) -> Array:
         document = np.repeat(np.arange(len(lengths)), lengths)
         factor = np.minimum(1, words / np.maximum(np.bincount(document, own, len(lengths)), 1))
         norm = factor * np.sqrt(np.maximum(np.bincount(document, own**2, len(lengths)), 1))
-        factor *= np.minimum(1, block.bound * SLACK / norm) / block.grid
+        factor *= np.minimum(1, block.bound * SLACK / norm) / block.grid  # clip, and count in grid steps
         sums += np.bincount(indices[entries], np.trunc(factor[document] * own), len(sums))
 
     return _added(add, corpus, (len(corpus.vocabulary),)) * block.grid

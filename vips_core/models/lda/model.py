@@ -8,7 +8,7 @@ N       words_per_document
 α, η    alpha, eta          priors of a document's topics and of a topic's words
 s       block "topics"      (K, V) expected topic–word counts
         block "words"       (V,) word counts (refined, first step)
-a       clip                a document's block is clipped to a·N in L2 norm
+a       clip                what a document adds to a block is clipped to a·N in L2 norm
 """
 
 from collections.abc import Sequence
@@ -44,8 +44,8 @@ class LDA(VariantModel[TopicParams, Documents]):
         `seed`. "refined" multiplies the counts of longer documents by N over their length, the expectation
         of such draws, and leaves shorter ones alone. An empty document adds nothing to either.
     clip
-        a: each document is clipped to L2 norm a·N, so it moves the released sums by at most that. None takes
-        the variant's `default_clip`. Noise is proportional to a, so ε does not depend on it.
+        a: what a document adds to a block (counts, or residuals of what is expected) is clipped to a·N in L2
+        norm. None takes the variant's `default_clip`. Noise is proportional to a, so ε does not depend on it.
     variant
         "refined" (default) or "paper"; see the modules of these names.
     alpha, eta

@@ -78,7 +78,8 @@ class RefinedParams:
 class Refined:
     """The refined algorithm; see `vips_core.models.base.Algorithm`."""
 
-    default_clip = 0.01  # a: so small that every document, also a short one, is scaled to the norm a·N
+    # a: documents about as long as N all exceed the norm a·N, and are scaled down to it
+    default_clip = 0.01
 
     def __init__(self, model: "LDA", constants: Constants = CONSTANTS) -> None:
         self.model, self.constants = model, constants
