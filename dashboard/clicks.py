@@ -43,8 +43,10 @@ def _long_unused(manager: MediaFileManager, ids: set[str]) -> set[str]:
     """Return the ids that have been unused for long; `ids` are all that are unused now."""
     now, before = time.monotonic(), getattr(manager, "unused_since", {})
     since = {one: before.get(one, now) for one in ids}
-    manager.unused_since = since  # type: ignore[attr-defined]
-    return {one for one, start in since.items() if now - start > KEPT}
+    long = {one for one, start in since.items() if now - start > KEPT}
+    # A file of the same content has the same id: one that is made again begins anew.
+    manager.unused_since = {one: since[one] for one in ids - long}  # type: ignore[attr-defined]
+    return long
 
 
 def _removable(manager: MediaFileManager) -> set[str]:

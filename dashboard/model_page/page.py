@@ -92,7 +92,7 @@ def show_any(model: str) -> None:
 def _any_results(page: ModelPage, runs: dict[str, Finished]) -> None:
     """Show what every task reports: scores while training, a text, and tables with downloads."""
     score = page.task.validation_score
-    if any(item.run.scores for item in runs.values()):
+    if any(item.run.validation_scores for item in runs.values()):
         with layout.card(f"Held-out {score} while training"):
             alt = f"Held-out {score} by iteration, for each method."
             results.scores_while_training(page, runs, "scores", alt)

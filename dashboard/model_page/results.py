@@ -102,7 +102,9 @@ def scores_while_training(
 ) -> None:
     """Show the curve of each run's score, and baselines as lines."""
     lines, score = lines or {}, page.task.validation_score
-    curves = {method: item.run.scores for method, item in done.items() if item.run.scores}
+    curves = {
+        method: item.run.validation_scores for method, item in done.items() if item.run.validation_scores
+    }
     if not curves:
         st.caption("These runs took no score while training.")
         return

@@ -97,13 +97,13 @@ class ProgressCard:
             self._bars[run.id].progress(share, self._standing(run))
         began = min((run.started for run in runs if _lives(run) and run.started), default=math.inf)
         if self._chart is not None and time.time() > _CURVES + max(began, self._drawn):
-            self._draw_curves([run for run in runs if run.scores], self._chart)
+            self._draw_curves([run for run in runs if run.validation_scores], self._chart)
 
     def _draw_curves(self, runs: Sequence[RunRow], place: DeltaGenerator) -> None:
-        points, score = sum(len(run.scores) for run in runs), self._page.task.validation_score
+        points, score = sum(len(run.validation_scores) for run in runs), self._page.task.validation_score
         if points > self._points:
             self._points, self._drawn = points, time.time()
-            scores = {run.request["method"]: run.scores for run in runs}
+            scores = {run.request["method"]: run.validation_scores for run in runs}
             planned = [run.steps for run in runs]
             figure = charts.scores_over_steps(scores, self._page.labels, score, planned=planned)
             with place:
@@ -121,7 +121,7 @@ class ProgressCard:
         """Return the score on all held-out records or, while training, on those that are followed."""
         name = self._page.task.validation_score
         whole = stored.held_out(run).get(name)
-        if whole is None and not run.scores:
+        if whole is None and not run.validation_scores:
             return ""
         of = "" if whole is not None else self._page.followed(run.data)
-        return f", held-out {name} {number(run.scores[-1][1] if whole is None else whole)}{of}"
+        return f", held-out {name} {number(run.validation_scores[-1][1] if whole is None else whole)}{of}"

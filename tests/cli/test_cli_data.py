@@ -351,3 +351,28 @@ def test_a_name_with_a_space_is_quoted_where_it_is_to_be_typed_again(capsys, sur
         capsys, "data", "add", "table", *survey, "--name", "two words", "--epsilon", 3, "--delta", 1e-4
     )
     assert "vips-explorer data budget 'two words' --epsilon E --delta D" in printed.out
+
+
+def test_a_run_is_charged_to_the_records_it_trains_on_though_their_name_passes_on(
+    capsys, monkeypatch, registered, tmp_path
+):
+    """Between registration and reservation another process gives the file's name to other records."""
+    (tmp_path / "clinic.csv").write_bytes(registered[0].read_bytes())
+    (tmp_path / "other.csv").write_text("age,dose,ill\n" + "30,1,0\n31,2,1\n" * 30)
+    table, look = registered[1:], Store.data_row
+
+    def look_too_late(store, name):
+        if name == "clinic":
+            monkeypatch.setattr(Store, "data_row", look)
+            assert run(capsys, "data", "remove", name)[0] == 0
+            other = [tmp_path / "other.csv", "--name", name, *table]
+            run_json(capsys, "data", "add", "table", *other, "--epsilon", 50, "--delta", 1e-5, "--by", "Eve")
+        return look(store, name)
+
+    monkeypatch.setattr(Store, "data_row", look_too_late)
+    spend = ["--epsilon", 40, "--delta", 1e-5]
+    code, printed = run(capsys, "fit", "logistic", "--data", tmp_path / "clinic.csv", *table, *spend)
+    assert code == 2
+    assert "what this run had reserved is for other records" in printed.err
+    assert Store().budget("people").spent_share == 0
+    assert not any((Store().folder(row.id) / "params.npz").exists() for row in Store().runs())

@@ -66,10 +66,22 @@ def test_files_that_nobody_can_ask_for_any_more_are_forgotten(files):
     new = draw(files)
     address = files.execute_deferred(new)
     files.remove_orphaned_files()
-    files.later = clicks.KEPT + 1
-    for _ in range(2):
+    for periods in (1, 2, 3):
+        files.later = periods * (clicks.KEPT + 1)
         files.remove_orphaned_files()
     with pytest.raises(MediaFileStorageError, match="not found"):
         files.execute_deferred(old)
     assert files.read_file(address.rsplit("/", 1)[1].split(".")[0]) is None
     assert files.execute_deferred(new)  # which is on the page
+
+
+def test_a_file_that_is_asked_for_again_is_kept_again(files):
+    button = draw(files)
+    files.execute_deferred(button)
+    for later in (0, clicks.KEPT + 1):
+        files.later = later
+        files.remove_orphaned_files()
+    address = files.execute_deferred(button)  # the same content: the same file
+    for _ in range(3):
+        files.remove_orphaned_files()
+    assert files.read_file(address.rsplit("/", 1)[1].split(".")[0]).content == b"report"

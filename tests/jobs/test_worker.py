@@ -31,8 +31,8 @@ def test_progress_is_stored_at_every_step(store):
     row = store.run(run)
     assert (row.status, row.step, row.error) == ("done", STEPS, None)
     assert row.created <= row.started <= row.ended
-    assert [step for step, _ in row.scores][-1] == STEPS
-    assert all(0 <= value <= 1 for _, value in row.scores)
+    assert [step for step, _ in row.validation_scores][-1] == STEPS
+    assert all(0 <= value <= 1 for _, value in row.validation_scores)
     assert releases(store, run) == STEPS
     fit = load(store.folder(run))
     assert fit.epsilon("pld") == pytest.approx(row.epsilon)
@@ -70,7 +70,7 @@ def test_a_run_on_public_data_needs_no_ledger(store):
     run = submit(store, request(data="open", noise=0.0, seed=1))
     worker.work(store, run)
     row = store.run(run)
-    assert (row.status, row.epsilon, row.seed, row.scores) == ("done", None, 1, [])
+    assert (row.status, row.epsilon, row.seed, row.validation_scores) == ("done", None, 1, [])
     assert [entry.kind for entry in store.ledger("open")] == ["data"]
 
 

@@ -129,6 +129,14 @@ def test_a_table_that_is_none_gets_one_sentence(tmp_path, content, sentence):
     assert sentence in refusal(DOCUMENTS, tmp_path / "rows.csv")
 
 
+def test_a_header_of_one_empty_name_quotes_no_row(tmp_path):
+    (tmp_path / "rows.csv").write_text('""\n17,flu,secret\n')
+    (tmp_path / "s.toml").write_text(SCHEMA)
+    said = refusal(TABLE, tmp_path / "rows.csv", target="ill", schema=str(tmp_path / "s.toml"))
+    assert "lacks the columns" in said
+    assert "secret" not in said
+
+
 def test_rows_in_memory_are_bounded(tmp_path, scratch, monkeypatch):
     """256 MB of empty lines took 8 GB."""
     monkeypatch.setattr("vips_core.records.files.text.MOST_ROWS", 3)

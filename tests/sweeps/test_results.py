@@ -21,7 +21,7 @@ def test_the_frame_is_tidy(executed):
     found = results.frame(definition, store)
     assert len(found) == 10 * len(TASKS["logistic"].scores)
     assert (found["value"] >= 0).all()
-    assert set(found["score"]) == {"AUC", "log loss"}
+    assert set(found["score"]) == set(TASKS["logistic"].scores)
     assert found.loc[found["method"] == "non-private", "epsilon"].isna().all()
     refined = found[found["method"] == "refined"]
     assert sorted(refined["epsilon"].unique()) == [0.5, 2.0]

@@ -30,7 +30,7 @@ from vips_core.records import DataSet
 from vips_core.records.samples import samples_of
 from vips_core.rounding import brief
 from vips_core.store.pools import KnownPeople
-from vips_core.store.rows import CANCELLED, DataRow
+from vips_core.store.rows import CANCELLED
 from vips_core.store.store import Store
 from vips_core.toml import read_toml_file
 
@@ -86,8 +86,9 @@ def _fit_options(options: argparse.Namespace) -> None:
         data = read_files(options, request.task.records)
         request = dataclasses.replace(request, data=data.name)
         prepared = prepare(request, data)  # a mistake shows before anything is registered
-        row = _register(store, data, options)
-        data = dataclasses.replace(data, fingerprint=row.fingerprint)
+        _register(store, data, options)
+        # Of these records, not of what the name stands for by now: the budget is charged by it.
+        data = dataclasses.replace(data, fingerprint=store.fingerprint(data.train))
         prepared = dataclasses.replace(prepared, data=data)
     elif options.test is not None or options.public:
         raise ValueError(f"{request.data} is known already: --test and --public belong to new files")
@@ -100,7 +101,7 @@ def _request(table: Mapping[str, Any], options: argparse.Namespace) -> Request:
     return Request.from_mapping({**table, "engine": "cluster"} if chosen_cluster(options) else table)
 
 
-def _register(store: Store, data: DataSet, options: argparse.Namespace) -> DataRow:
+def _register(store: Store, data: DataSet, options: argparse.Namespace) -> None:
     """Register public records, or private ones that have a cap under another name."""
     if data.private:
         _check_known(store, data, options)
@@ -110,7 +111,6 @@ def _register(store: Store, data: DataSet, options: argparse.Namespace) -> DataR
         raise ValueError(f"{known.found}; register it with vips-explorer data add first") from None
     if row.private:
         show(describe_cap(row.name, row.cap))
-    return row
 
 
 def _check_known(store: Store, data: DataSet, options: argparse.Namespace) -> None:

@@ -65,9 +65,9 @@ class Score:
     Attributes
     ----------
     meaning
-        Continues the sentence "{name} says …", without a colon.
+        Continues the sentence "{name} says …"; no colon, because ": larger is better" follows.
     in_paper
-        Whether the paper's figures show it.
+        Whether the paper's figures show it: only then titles refer to them. It is shown in any case.
     """
 
     name: str

@@ -60,8 +60,8 @@ def exhibits_of(charts: Sequence[Chart]) -> list[Exhibit]:
 def run_exhibits(facts: RunFacts, store: Store) -> list[Exhibit]:
     """Return the exhibits of one run: its score while training, what its task shows, and the best attack."""
     task, exhibits = facts.request.task, list[Exhibit]()
-    if facts.row.scores:
-        exhibits.append(_score_while_training(facts.row.scores, task))
+    if facts.row.validation_scores:
+        exhibits.append(_score_while_training(facts.row.validation_scores, task))
     if facts.ledger is None:
         return exhibits
     if facts.result is not None and facts.data.has_test:

@@ -81,7 +81,7 @@ class RunRow:
     steps: int
     epsilon: float | None
     error: str | None
-    scores: list[tuple[int, float]]
+    validation_scores: list[tuple[int, float]]
     created: float
     started: float | None
     ended: float | None
@@ -96,7 +96,7 @@ def run_row(row: sqlite3.Row, scores: list[tuple[int, float]]) -> RunRow:
     try:
         tables = {name: dict(json.loads(row[name])) for name in ("request", "versions")}
         plan = None if row["plan"] is None else _plan(json.loads(row["plan"]))
-        run = _read(RunRow, row, scores=scores, plan=plan, **tables)
+        run = _read(RunRow, row, validation_scores=scores, plan=plan, **tables)
         methods = TASKS[run.request["model"]].methods
         if (run.kind != SWEEP and run.request["method"] not in methods) or run.kind not in RUN_KINDS:
             raise ValueError(run.kind)

@@ -45,16 +45,16 @@ def roc(curves: Mapping[str, pd.DataFrame]) -> Figure:
     return figure([*bands, *lines, guessing()], x, y, hovermode="x unified")
 
 
-def aucs(scores: Mapping[str, Scored], tall: bool) -> Figure:
+def aucs(scored_runs: Mapping[str, Scored], tall: bool) -> Figure:
     """Draw each method's AUC with its interval; `tall` if another chart stands beside it."""
-    rows = [(method, scored.auc, *scored.interval) for method, scored in scores.items()]
+    rows = [(method, scored.auc, *scored.interval) for method, scored in scored_runs.items()]
     ends = [end for _, *interval in rows for end in interval]
     x = axis("Held-out AUC", range=[min(0.5, *ends) - 0.02, max(0.5, *ends) + 0.02])
     layout = _reference(0.5, "guessing")
     layout["annotations"] += [
         note(f"{auc:.3f}", auc, len(rows) - 1 - row, yshift=13) for row, (_, auc, *_) in enumerate(rows)
     ]
-    return _row_each(rows, "%{x:.3f}", x, HEIGHT if tall else 90 + 46 * len(scores), layout)
+    return _row_each(rows, "%{x:.3f}", x, HEIGHT if tall else 90 + 46 * len(scored_runs), layout)
 
 
 def calibration(groups: Mapping[str, pd.DataFrame]) -> tuple[Figure, int]:

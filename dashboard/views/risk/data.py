@@ -1,6 +1,6 @@
 """Numbers of the Risk page: held-out curves and intervals, coefficients, reruns, one person's risk.
 
-AUC, log loss and coefficients are those of the run's result; only what it does not hold is computed here.
+Scores and coefficients are those of the run's result; only what it does not hold is computed here.
 """
 
 from collections.abc import Mapping
@@ -96,9 +96,9 @@ def scored(run: Finished) -> Scored:
     )
 
 
-def without_failures(scores: Mapping[str, Scored]) -> dict[str, Scored]:
+def without_failures(scored_runs: Mapping[str, Scored]) -> dict[str, Scored]:
     """Return the methods that beat a constant prediction, or all methods where none does."""
-    return {method: run for method, run in scores.items() if not run.failed} or dict(scores)
+    return {method: run for method, run in scored_runs.items() if not run.failed} or dict(scored_runs)
 
 
 def probabilities(run: Finished, rows: Table) -> Array:
@@ -108,10 +108,10 @@ def probabilities(run: Finished, rows: Table) -> Array:
     return np.asarray(expit(rows.x @ run.tables["coefficients"]["mean"].to_numpy()))
 
 
-def scores_table(scores: Mapping[str, Scored]) -> pd.DataFrame:
+def scores_table(scored_runs: Mapping[str, Scored]) -> pd.DataFrame:
     """Return each method's held-out scores, with the interval of the AUC."""
     rows = []
-    for method, run in scores.items():
+    for method, run in scored_runs.items():
         interval = dict(zip(("AUC, low (90%)", "AUC, high (90%)"), run.interval, strict=True))
         counts = {"Predicted cases": run.predicted_cases, "Cases": run.cases, "People": run.people}
         named = {name[:1].upper() + name[1:]: score for name, score in run.scores.items()}

@@ -18,30 +18,30 @@ def show() -> None:
 def _results(runs: dict[str, Finished], data_set: DataSet) -> None:
     useful = list(runs)
     if data_set.test is not None:
-        scores = {method: data.scored(run) for method, run in runs.items()}
-        useful = list(data.without_failures(scores))
-        _scores(scores, data_set)
+        scored_runs = {method: data.scored(run) for method, run in runs.items()}
+        useful = list(data.without_failures(scored_runs))
+        _scores(scored_runs, data_set)
     _person(runs, useful, data_set)
     _coefficients(runs, useful)
 
 
-def _scores(scores: dict[str, data.Scored], data_set: DataSet) -> None:
-    if sentence := text.failures(scores):
+def _scores(scored_runs: dict[str, data.Scored], data_set: DataSet) -> None:
+    if sentence := text.failures(scored_runs):
         st.warning(sentence, icon=":material/warning:")
-    useful = data.without_failures(scores)
+    useful = data.without_failures(scored_runs)
     first, exhibit = next(iter(useful.values())), data.sweep_exhibit(data_set.name)
     left, right = st.columns(2, gap="medium")
     with left, card("Finding cases among held-out people", text.roc(first)):
-        curves = {method: run.roc for method, run in scores.items()}
+        curves = {method: run.roc for method, run in scored_runs.items()}
         chart(charts.roc(curves), "roc", text.ROC_ALT, lambda: data.by_method(curves))
     figure, beyond = charts.calibration({method: run.calibration for method, run in useful.items()})
     with right, card("Predicted and observed risk", text.calibration(first, beyond)):
-        groups = {method: run.calibration for method, run in scores.items()}
+        groups = {method: run.calibration for method, run in scored_runs.items()}
         chart(figure, "calibration", text.CALIBRATION_ALT, lambda: data.by_method(groups))
     left, right = st.columns(2, gap="medium") if exhibit else (st.container(), st.empty())
     with left, card("Area under the curve", text.AUC_CAPTION):
-        figure = charts.aucs(scores, exhibit is not None)
-        chart(figure, "auc", text.auc_alt(scores), lambda: data.scores_table(scores))
+        figure = charts.aucs(scored_runs, exhibit is not None)
+        chart(figure, "auc", text.auc_alt(scored_runs), lambda: data.scores_table(scored_runs))
     if exhibit is not None:
         with right, card(exhibit.title, exhibit.caption):
             chart(exhibit.figure, "auc-epsilon", text.SWEEP_ALT, lambda: exhibit.table)

@@ -38,16 +38,18 @@ def headline(runs: Mapping[str, Finished]) -> str:
     )
 
 
-def failures(scores: Mapping[str, Scored]) -> str:
+def failures(scored_runs: Mapping[str, Scored]) -> str:
     """Name the methods that have failed, and their log loss."""
-    failed = {method: scored for method, scored in scores.items() if scored.failed}
+    failed = {method: scored for method, scored in scored_runs.items() if scored.failed}
     if not failed:
         return ""
     names = [METHOD_NAMES[method] for method in failed]
     losses = ", ".join(f"{METHOD_NAMES[method]} {scored.log_loss:.2f}" for method, scored in failed.items())
     baseline = next(iter(failed.values())).constant_log_loss
     hidden = (
-        "" if len(failed) == len(scores) else " Calibration, coefficients and the what-if leave them out."
+        ""
+        if len(failed) == len(scored_runs)
+        else " Calibration, coefficients and the what-if leave them out."
     )
     return (
         f"{layout.failed(names)}: a constant prediction has a lower log loss, {baseline:.2f} ({losses})."
@@ -63,11 +65,11 @@ def roc(scored: Scored) -> str:
     )
 
 
-def auc_alt(scores: Mapping[str, Scored]) -> str:
+def auc_alt(scored_runs: Mapping[str, Scored]) -> str:
     """Return the numbers of the chart as a sentence."""
     sentences = [
         f"{METHOD_NAMES[method]} {scored.auc:.3f} ({scored.interval[0]:.3f} to {scored.interval[1]:.3f})"
-        for method, scored in scores.items()
+        for method, scored in scored_runs.items()
     ]
     return f"AUC with 90% intervals: {', '.join(sentences)}."
 

@@ -87,7 +87,7 @@ def _score(run: RunRow) -> str:
     if run.kind != FIT:
         return "–"
     name = TASKS[run.request["model"]].validation_score
-    last = run.scores[-1][1] if run.scores else None
+    last = run.validation_scores[-1][1] if run.validation_scores else None
     score = stored.held_out(run).get(name, last)
     return "–" if score is None else f"{number(score)} {name.partition(' (')[0]}"
 
@@ -148,7 +148,11 @@ def _by_run(
 
 def score_curves_table(fits: Sequence[RunRow]) -> pd.DataFrame:
     """Return the validation scores of runs, one row for each evaluation."""
-    rows = [(run_label(run), run.request["model"], *evaluation) for run in fits for evaluation in run.scores]
+    rows = [
+        (run_label(run), run.request["model"], *evaluation)
+        for run in fits
+        for evaluation in run.validation_scores
+    ]
     return pd.DataFrame(rows, columns=["Run", "Model", "Step", "Score"])
 
 

@@ -160,8 +160,8 @@ def failed(runs: Mapping[str, Finished], unigram: float) -> list[str]:
     A run that was stopped before its first score is judged on all held-out documents.
     """
     last = {
-        method: item.run.scores[-1][1]
-        if item.run.scores
+        method: item.run.validation_scores[-1][1]
+        if item.run.validation_scores
         else item.result["held_out"][TASKS["lda"].validation_score]
         for method, item in runs.items()
     }

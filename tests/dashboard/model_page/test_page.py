@@ -176,7 +176,11 @@ def test_a_failed_run_says_why(store):
 def test_progress_tells_steps_and_epsilon(store, monkeypatch):
     at = press_train(page())
     run = dataclasses.replace(
-        store.run(address(at)["runs"]), status="running", step=4, epsilon=0.25, scores=[(2, 5.5), (4, 5.25)]
+        store.run(address(at)["runs"]),
+        status="running",
+        step=4,
+        epsilon=0.25,
+        validation_scores=[(2, 5.5), (4, 5.25)],
     )
     monkeypatch.setattr(stored.store(), "run", lambda run_id: run)
     checked(at.run())
@@ -194,7 +198,9 @@ def test_a_score_of_some_records_is_not_taken_for_one_of_all(store, monkeypatch)
     monkeypatch.setattr(PAGE.task, "validation_records", 10)
     at = press_train(page())
     followed = f" (of 10 of {len(stored.data('open').test):,} documents)"
-    run = dataclasses.replace(store.run(address(at)["runs"]), status="running", step=4, scores=[(4, 5.25)])
+    run = dataclasses.replace(
+        store.run(address(at)["runs"]), status="running", step=4, validation_scores=[(4, 5.25)]
+    )
     with monkeypatch.context() as running:
         running.setattr(stored.store(), "run", lambda run_id: run)
         checked(at.run())
@@ -211,7 +217,7 @@ def test_curves_are_drawn_of_runs_that_last_and_not_at_every_look(store, monkeyp
     at = press_train(page())
     began = {"status": "running", "started": time.time() - seconds, "scores": [(2, 5.5), (4, 5.25)]}
     run = dataclasses.replace(store.run(address(at)["runs"]), **began)
-    later = dataclasses.replace(run, step=6, scores=[*run.scores, (6, 5.0)])
+    later = dataclasses.replace(run, step=6, validation_scores=[*run.validation_scores, (6, 5.0)])
     monkeypatch.setattr(stored.store(), "run", lambda run_id: run)
     monkeypatch.setattr(live_runs, "follow", lambda runs, show, **rest: [show([row]) for row in (run, later)])
     checked(at.run())

@@ -223,7 +223,8 @@ def test_empty_topics_have_no_number_on_the_map():
 
 def run_with(scores, of_all):
     return SimpleNamespace(
-        run=SimpleNamespace(scores=scores), result={"held_out": {"perplexity (completion)": of_all}}
+        run=SimpleNamespace(validation_scores=scores),
+        result={"held_out": {"perplexity (completion)": of_all}},
     )
 
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import expit
 
 import vips_core as vips
-from vips_core.models.logistic import paper, sums
+from vips_core.models.logistic import kernels, paper, sums
 from vips_core.models.logistic.coordinates import Coordinates
 from vips_core.privacy.blocks import Block
 
@@ -49,3 +49,16 @@ def test_polya_gamma_sums_are_their_formulas(d):
     np.testing.assert_allclose(
         found["curvature"], (rows.x * curvature[:, None]).T @ rows.x, atol=ROWS * 2**-15
     )
+
+
+def test_a_row_whose_factors_are_0_adds_nothing_even_if_it_is_infinite():
+    x, centre, scale = np.array([[np.inf, 1.0], [0.5, 2.0]]), np.zeros(2), np.full(2, 4.0)
+    factors = np.array([[0.0, 1.0], [0.0, 1.0]])
+    cells = np.zeros((2, 2))
+    kernels.add_cells(x, centre, scale, np.ones(2), factors, cells)
+    assert cells.tolist() == [[2.0, 8.0], [2.0, 8.0]]
+    data, indices, indptr = x.ravel(), np.array([0, 1, 0, 1]), np.array([0, 2, 4])
+    cells, nowhere = np.zeros((2, 2)), np.full(2, -1)
+    kernels.add_sparse_cells(data, indices, indptr, nowhere, scale, np.ones(2), factors, cells)
+    assert cells.tolist() == [[2.0, 8.0], [2.0, 8.0]]
+    assert kernels.weighted_rows(x, centre, scale, 1.0, factors[0]).tolist() == [[0, 0, 0], [1, 2, 8]]

@@ -103,9 +103,11 @@ def add_squares_and_products(
 def add_cells(x: Array, centre: Array, scale: Array, per_reach: Array, factors: Array, cells: Array) -> None:
     """Add the columns' cells of each dense row's contribution, cut to whole numbers.
 
-    `factors` (2, n) multiply z, and |z|·min(1, |z|/reach).
+    `factors` (2, n) multiply z, and |z|·min(1, |z|/reach); a row whose factors are 0 adds 0, even if z is ∞.
     """
     for i in range(x.shape[0]):
+        if factors[0, i] == 0 and factors[1, i] == 0:
+            continue
         for j in range(x.shape[1]):
             z = scale[j] * (x[i, j] - centre[j])
             cells[0, j] += np.trunc(factors[0, i] * z)
@@ -149,6 +151,8 @@ def add_sparse_cells(
 ) -> None:
     """As `add_cells`, for the columns of a CSR matrix that have no `place`."""
     for i in range(factors.shape[1]):
+        if factors[0, i] == 0 and factors[1, i] == 0:
+            continue
         for a in range(indptr[i], indptr[i + 1]):
             j = indices[a]
             if place[j] < 0:
@@ -208,8 +212,10 @@ def norms_and_forms(x: Array, products: Array, mean: Array) -> tuple[Array, Arra
 @njit(nogil=True, cache=True)
 def weighted_rows(x: Array, centre: Array, scale: Array, constant: float, factors: Array) -> Array:
     """Return (constant, z) of each row times its factor, cut to whole numbers."""
-    rows = np.empty((x.shape[0], 1 + x.shape[1]))
+    rows = np.zeros((x.shape[0], 1 + x.shape[1]))
     for i in range(x.shape[0]):
+        if factors[i] == 0:
+            continue
         rows[i, 0] = np.trunc(factors[i] * constant)
         for j in range(x.shape[1]):
             rows[i, 1 + j] = np.trunc(factors[i] * (scale[j] * (x[i, j] - centre[j])))

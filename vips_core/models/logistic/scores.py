@@ -1,7 +1,8 @@
 """Scores of a risk model on held-out records.
 
-`auc`, `roc` and `calibration` take a fit and a table, all others labels and predicted risks. Never score
-private training records: such a score is a release that no ledger records.
+Functions of labels and predicted risks. `auc`, `roc` and `calibration`, the public names, take a fit and a
+table instead; their namesakes for labels and risks end in `_of`. Never score private training records: such a
+score is a release that no ledger records.
 """
 
 from dataclasses import dataclass

@@ -52,7 +52,7 @@ def _train_by_objective_perturbation(
         raise ValueError("objective perturbation needs all rows in memory, and the data set is sharded")
     weights = fit_objective_perturbation(train, values["epsilon"], np.random.default_rng(values.get("seed")))
     columns = {"feature": train.feature_names, "mean": weights}
-    return _report(columns, test, lambda rows: expit(rows.x @ weights)), {"mean": weights}
+    return _scores_and_coefficients(columns, test, lambda rows: expit(rows.x @ weights)), {"mean": weights}
 
 
 def _objective_perturbation_code(values: Mapping[str, Any]) -> tuple[str, str]:
@@ -155,7 +155,7 @@ class LogisticTask(Task):
         if isinstance(fit.model, BayesianLogistic):
             low, high = fit.model.credible_intervals(fit).T
             columns |= {"low (90 %)": low, "high (90 %)": high}
-        return _report(columns, test, lambda rows: fit.model.predict_probability(fit, rows))
+        return _scores_and_coefficients(columns, test, lambda rows: fit.model.predict_probability(fit, rows))
 
     def charts(self, fit: Fitted[Any], test: Table, scores: Mapping[str, float]) -> list[Chart]:
         """Return how well the model ranks held-out rows, and how well its probabilities match them."""
@@ -194,7 +194,7 @@ class LogisticTask(Task):
         return cautions
 
 
-def _report(
+def _scores_and_coefficients(
     columns: Mapping[str, Any], test: Table | None, probabilities: Callable[[Table], Array]
 ) -> Report:
     import pandas as pd

@@ -166,7 +166,9 @@ def _opened(path: Path) -> Iterator[tuple[_Counted, io.BufferedReader]]:
 def _header(file: IO[bytes]) -> list[str]:
     """Return the first row, refused if it has too many columns: pandas would allocate memory for each."""
     text = io.TextIOWrapper(file, "utf-8-sig", newline="")
-    header = next((row for row in csv.reader(text) if len(row) > 1 or "".join(row).strip()), [])
+    header = next(
+        (row for row in csv.reader(text) if row == [""] or "".join(row).strip() or len(row) > 1), []
+    )
     if not header:
         raise _Refused("is not a readable CSV: it has no columns")
     if len(header) > MOST_COLUMNS:
