@@ -80,7 +80,7 @@ def score_note(run: Finished) -> str:
     scores = run.result["held_out"]
     if not scores:
         return ""
-    accuracy, likelihood = (scores[name] for name in TASKS["sbn"].scores)
+    accuracy, likelihood, *_ = (scores[name] for name in TASKS["sbn"].scores)
     return f"{accuracy:.1%} right, {likelihood:,.0f} nats".replace("-", "−")
 
 
