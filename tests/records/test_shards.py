@@ -120,6 +120,7 @@ def test_a_shard_that_is_not_as_described(tmp_path, damage, sentence):
         (lambda content: content.update(kind="x"), "kind must be one of documents, table, images, got 'x'"),
         (lambda content: content.update(shards=[]), "names no shards"),
         (lambda content: content["shards"][0].update(records=0), "records must be a whole number"),
+        (lambda content: content["shards"][0].update(file="../x"), "beside its manifest, got '../x'"),
         (lambda content: content.pop("public"), "cannot be read: 'public'"),
         (lambda content: content.update(person=3), "person must be text"),
         (

@@ -39,6 +39,8 @@ class Shard:
 
     def __post_init__(self) -> None:
         validate.text("file", self.file)
+        if self.file in (".", "..") or "/" in self.file or "\\" in self.file:
+            raise ValueError(f"a shard must lie beside its manifest, got {validate.shown(self.file)}")
         validate.whole("records", self.records, low=1)
         validate.whole("size", self.size, low=1)
         validate.text("sha256", self.sha256)

@@ -45,7 +45,7 @@ def show(run: RunRow) -> None:
         chart(attack_figure(roc), "audit-roc", text.ROC_ALT, lambda: roc)
     with right_half, card("What was attacked"):
         protected = layout.protected(stored.store().data_of(run).unit)
-        st.markdown(f"{text.explanation(verdict)} {protected} {text.state(run)}")
+        st.markdown(f"{text.explanation(verdict)} {protected} {layout.plain(text.state(run))}")
         st.markdown(verdict.inspection_sentence())
         st.markdown(verdict.support_sentence())
         table = verdict_table(verdict)

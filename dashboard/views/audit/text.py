@@ -1,5 +1,6 @@
 """The sentences of the Audit page."""
 
+from dashboard.components import live_runs
 from dashboard.components.formats import at_most
 from vips_core.audits.verdict import RUN, Verdict
 from vips_core.reports.figures import METHOD_NAMES
@@ -50,7 +51,7 @@ def state(run: RunRow) -> str:
     if run.status == CANCELLED:
         return f"Stopped after {run.step:,} of {run.steps:,}."
     if run.status == FAILED:
-        return f"Failed: {run.error}"
+        return f"Failed: {live_runs.why_failed(run)}"
     return ""
 
 
