@@ -46,7 +46,7 @@ def _preview() -> str:
 PAGE = ModelPage(
     task=TASKS["logistic"],
     title="Risk from features",
-    introduction="Predicts a yes or no, such as a stroke, from a person's features, with its uncertainty "
+    introduction="Predicts a yes-or-no outcome, such as a stroke, from a person's features, with uncertainty "
     "(Bayesian logistic regression). Each training record is protected; only public held-out people are "
     "scored.",
     example={
