@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _DECADE = "1 1.1 1.2 1.3 1.5 1.6 1.8 2 2.2 2.4 2.7 3 3.3 3.6 3.9 4.3 4.7 5.1 5.6 6.2 6.8 7.5 8.2 9.1"
 _MANTISSAS = tuple(map(float, _DECADE.split()))
-_LARGEST_WHOLE = 2**53 - 1  # that a browser holds exactly
+_LARGEST_WHOLE = 2**53 - 1  # largest whole number that a browser holds exactly
 
 visit = st.session_state  # of one visitor
 
@@ -277,7 +277,7 @@ def _begin(page: str, address: Mapping[str, str], linked: bool) -> None:
     settle()
     _remember(address)
     if not address:
-        visit["plain"] = visit.get("plain", set()) - {page}  # until it is drawn so
+        visit["plain"] = visit.get("plain", set()) - {page}  # until it is drawn without values
     if address or linked:
         for name in [name for name in visit if str(name).startswith(_key(""))]:
             del visit[name]
