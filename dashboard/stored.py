@@ -40,7 +40,7 @@ class Finished:
     tables
         The run's CSV files by name.
     text
-        The task's summary for people.
+        The task's summary in words.
     """
 
     run: RunRow

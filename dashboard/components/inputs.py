@@ -11,7 +11,7 @@ from dashboard.components import formats
 from dashboard.components.layout import fresh, narrow_columns
 from dashboard.state import Choice, Number, Text
 
-_WRITTEN_OUT = 1e-4  # least number without an exponent, as on the slider beside the entry
+_WRITTEN_OUT = 1e-4  # smallest number shown without an exponent, as on the slider beside the entry
 
 
 def number_with_slider(

@@ -18,7 +18,7 @@ def chosen_run(runs: Sequence[RunRow], parameter: str) -> RunRow | None:
     runs
         Runs that the page can show, the newest first.
     parameter
-        Name of the run's parameter in the address, and of the run on the page.
+        Name under which the address holds the run's id; the page calls the run by it too.
     """
     known = {run.id: run for run in runs}
     run_id = state.get(parameter)
@@ -46,7 +46,7 @@ def run_list(
 
 
 def report_buttons(run_id: str) -> None:
-    """Offer the report as one HTML file that opens offline, and as a ZIP with all data behind it.
+    """Offer the report as one HTML file that opens offline, and as a ZIP with its tables, ledger and code.
 
     If the ledger is damaged, a sentence says so in place of the buttons.
     """

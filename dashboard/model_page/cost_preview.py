@@ -187,7 +187,7 @@ def _without_results(page: ModelPage, row: DataRow, ended: Mapping[str, RunRow])
         f"{page.labels[method]} {'failed' if run.status == FAILED else 'was cancelled'}"
         for method, run in ended.items()
     ]
-    counts = "Releases made before that count. " if row.private else ""
+    counts = "Earlier releases still count. " if row.private else ""
     return f"{'. '.join(ends)}. {counts}Press **Train** to start again."
 
 

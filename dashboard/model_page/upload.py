@@ -31,7 +31,7 @@ _RANGES = (
     "Enter the possible values from general knowledge. A range read off the data would reveal the most "
     "extreme person. Values outside are clipped to the nearest end. Leave a column empty to ignore it."
 )
-_GAPS = "Whether values may be missing. Missingness becomes a predictor of its own."
+_GAPS = "Whether values may be missing. Missingness becomes a separate predictor."
 _THRESHOLD = "Grey values above this become 1, others 0. Choose it without looking at the images."
 _CAP = (
     "The most that all runs on these records may spend together. You can raise it later; the ledger records "

@@ -12,7 +12,7 @@ from dashboard.views.frontier import cards, data, form, text
 from dashboard.views.frontier.form import BESIDE, PARAMETERS, SHIPPED, SWEEP
 
 _REDRAW = 3.0  # seconds between redraws of a live sweep's curves, which take about 1 s to draw
-_ROWS, _TALLEST = 8, 360  # above 8 rows, the table of settings scrolls in 360 pixels, less than a screen
+_ROWS, _TALLEST = 8, 360  # rows above which the table of settings scrolls, and its height then, in pixels
 
 
 def show() -> None:

@@ -18,7 +18,7 @@ FEAR = Choice(
     "People that an attacker may find, of 100 who took part",
     "0.05",
     {"0.02": "2", "0.05": "5", "0.1": "10", "0.3": "30"},
-    "Limit on the best attack with any knowledge and any computer that accuses 1 of 100 outsiders.",
+    "Limit on the best possible attack that accuses 1 of 100 outsiders, whatever it knows and computes.",
 )
 TIME = Choice(
     "time",

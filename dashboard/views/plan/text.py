@@ -40,7 +40,7 @@ USEFULNESS_ALT = (
     "Held-out score against ε on a public sample, with its range over seeds and this plan marked."
 )
 ROC_ALT = "True positive rate against false positive rate of the best possible attack, on logarithmic axes."
-_LEAST_GAIN = 1.005  # factor on the signal-to-noise ratio that its three digits show
+_LEAST_GAIN = 1.005  # smallest factor on the signal-to-noise ratio that shows in three digits
 
 
 def people_alt(found: float) -> str:

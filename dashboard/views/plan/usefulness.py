@@ -173,5 +173,5 @@ def _outlook(people: int, wide: int) -> str:
 def ask_width(use: str) -> None:
     """Offer an input for the number of predictors, words or pixels."""
     unit = SAMPLES[use].unit
-    help = "Only compares your data with the public sample. It does not change the protection."
+    help = "Used only to compare your data with the public sample. It does not change the protection."
     optional_number(WIDTHS[use], f"Enter the number of {unit}", help, SAMPLES[use].width)

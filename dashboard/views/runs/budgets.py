@@ -83,7 +83,7 @@ def _cap_form(row: DataRow, cap: Cap) -> None:
 
 
 def _set_cap(name: str, key: str) -> None:
-    """Set the cap from the form as it is now: a click may precede the redraw after typing."""
+    """Set the cap from the form's present values: a click may precede the redraw after typing."""
     epsilon, delta, by, reason = (
         st.session_state[f"cap-{value}:{key}"] for value in ("epsilon", "delta", "by", "reason")
     )
