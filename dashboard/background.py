@@ -15,7 +15,7 @@ from dashboard.state import visit
 _LOOK = 0.05  # seconds between checks for newer input while a page waits
 _SOON = 0.01  # seconds between checks for a result
 _TOGETHER = 0.3  # seconds to wait for further results after the first, to show them together
-_PATIENCE = 0.06  # seconds that a page waits for a result that is usually quick
+_PATIENCE = 0.06  # seconds that a page waits for a usually quick result
 
 
 class Background:
@@ -28,7 +28,7 @@ class Background:
         self._lock = threading.Lock()
 
     def result(self, function: Callable[..., Any], *args: Hashable) -> Any | None:
-        """Return the result of an earlier `ask`, None until it has ended; raise what the call raised."""
+        """Return the result of a call that was asked for, None until it ends; raise what it raised."""
         with self._lock:
             future = self._futures.get((function, args))
         return future.result() if future is not None and future.done() and not future.cancelled() else None

@@ -18,13 +18,13 @@ from typing import Any, NoReturn
 _HERE = Path(__file__).parent
 APP = _HERE / "app.py"
 _FIRST_PORT, _TRIES = 8501, 100
-INTERRUPTED = 130  # what shells call a process that Ctrl-C ended
+INTERRUPTED = 130  # exit status of a process that Ctrl-C ended
 _WARM = "2"  # processes that wait for runs, so that two methods start at once
-_GARBAGE = 50_000  # new objects between looks for garbage: the usual 700 make loading a third slower
+_GARBAGE = 50_000  # new objects between garbage collections: the default 700 makes loading a third slower
 
 
 def main() -> int:
-    """Open the pages at once where that is all that is asked; the core's parser reads everything else."""
+    """Serve the pages at once if nothing else is asked; the core's parser reads all other commands."""
     # While modules load, some would swallow an exception of Ctrl-C, and there is nothing to clean up.
     before = signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
     try:
@@ -38,7 +38,7 @@ def main() -> int:
         signal.signal(signal.SIGINT, before)
     try:
         return main(others=[add_dashboard])
-    except KeyboardInterrupt:  # before its own handler
+    except KeyboardInterrupt:  # before the parser's own handler is set
         return INTERRUPTED
 
 

@@ -22,8 +22,8 @@ TITLES = {
     "learn": ("Learn", ":material/school:"),
 }
 OF_MODEL = {"lda": "topics", "logistic": "risk", "sbn": "images"}  # models with a page of their own
-OWN_GRID = "own"  # of Frontier's presets: a sweep that the visitor sets up
-_ANY = "model-"  # begins the name of the generic page of a model
+OWN_GRID = "own"  # the preset of Frontier that the visitor sets up
+_ANY = "model-"  # start of the name of a model's generic page
 _TASKS = "vips_core.models.task"
 # Needed by the first result or the first ε.
 _WITH_RESULTS = ("sklearn.metrics", "scipy.stats", "scipy.optimize", "scipy.fft")
@@ -68,7 +68,7 @@ def _load_everything() -> None:
     for module in (*(f"dashboard.views.{name}.page" for name in TITLES), *_WITH_RESULTS):
         _load(module)
     gc.collect()
-    gc.freeze()  # Streamlit looks for garbage after each run of a page; code is none
+    gc.freeze()  # Streamlit collects garbage after each run of a page; loaded code is never garbage
 
 
 def _load(module: str) -> Any:
@@ -78,7 +78,7 @@ def _load(module: str) -> Any:
 
 
 def draw(name: str) -> None:
-    """Draw a page, whose module is loaded first."""
+    """Load a page's module and draw the page."""
     if name.startswith(_ANY):
         _load("dashboard.model_page.page").show_any(name.removeprefix(_ANY))
     else:

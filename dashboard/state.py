@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 _DECADE = "1 1.1 1.2 1.3 1.5 1.6 1.8 2 2.2 2.4 2.7 3 3.3 3.6 3.9 4.3 4.7 5.1 5.6 6.2 6.8 7.5 8.2 9.1"
 _MANTISSAS = tuple(map(float, _DECADE.split()))
-_LARGEST_WHOLE = 2**53 - 1  # that a browser holds exactly
+_LARGEST_WHOLE = 2**53 - 1  # largest whole number that a browser holds exactly
 
-visit = st.session_state  # of one visitor
+visit = st.session_state  # the values of one visitor
 
 
 def widget_key(name: str, kind: str, shape: Hashable = "") -> str:
@@ -257,10 +257,10 @@ def problems() -> list[str]:
 def enter(page: str) -> None:
     """Note which page is drawn. Each page has its own values, and a link with values sets all of them.
 
-    An address that this visit neither began with nor wrote is such a link, even if it arrives late: the first
-    run of a visit may come before the browser reports its address. An address that the visit wrote itself is
-    not a link, unless the visitor went back to it. Nor is one without values, which means all defaults if the
-    page was left that way.
+    An address is such a link if this visit neither began with it nor wrote it, even if it arrives late: the
+    first run of a visit may come before the browser reports its address. It is also a link if the visitor
+    reached it through the browser's history. An address without values is a link only in that case, and only
+    if the page was once drawn with all defaults, which it then restores.
     """
     address = st.query_params.to_dict()
     if getattr(get_script_run_ctx(), "is_history_navigation", False):
@@ -277,7 +277,7 @@ def _begin(page: str, address: Mapping[str, str], linked: bool) -> None:
     settle()
     _remember(address)
     if not address:
-        visit["plain"] = visit.get("plain", set()) - {page}  # until it is drawn so
+        visit["plain"] = visit.get("plain", set()) - {page}  # until it is drawn without values
     if address or linked:
         for name in [name for name in visit if str(name).startswith(_key(""))]:
             del visit[name]

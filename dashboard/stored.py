@@ -24,7 +24,7 @@ from vips_core.store.rows import RunRow as RunRow
 from vips_core.store.store import Store
 
 LIVE = (QUEUED, RUNNING)
-_SUPERVISION = 1.0  # seconds between looks of the supervisor, for all visitors together
+_SUPERVISION = 1.0  # seconds between checks by the supervisor, for all visitors together
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Finished:
     tables
         The run's CSV files by name.
     text
-        The task's summary for people.
+        The task's summary in words.
     """
 
     run: RunRow
@@ -80,7 +80,7 @@ def suggested_delta(row: DataRow) -> float:
 
 
 def has_results(run: RunRow) -> bool:
-    """Whether a run has ended with results; a cancelled run has what it released before."""
+    """Whether a run has ended with results; those of a cancelled run come from its releases so far."""
     return run.status in (DONE, CANCELLED) and (store().folder(run.id) / execution.RESULT).exists()
 
 
@@ -101,7 +101,7 @@ def finished(run_id: str) -> Finished:
 
 
 def same_run(request: Request) -> RunRow | None:
-    """Return a finished run with the same request, seed and versions, which would give the same result."""
+    """Return a finished run with the same request, seed and versions, and so the same result."""
     if request.seed is None:
         return None
     runs = store().runs(data=request.data, model=request.model, status=DONE, kind="fit")
@@ -150,7 +150,7 @@ def _store(home: str | None) -> Store:
 
 @st.cache_resource(max_entries=6, show_spinner="Reading the data set.")
 def _data(home: str, name: str, created: float | None) -> DataSet:
-    """Return what was registered at this time: held-out records may change, and the fingerprint stays."""
+    """Return the records registered at this time: held-out records may change under the same fingerprint."""
     return store().load(name)
 
 

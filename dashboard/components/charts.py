@@ -27,8 +27,8 @@ from vips_core.reports.figures import (
 from vips_core.reports.traces import axis, line, marked_line, note
 
 WAITING = "Computing…"
-_FEW_STEPS = 12  # up to which every step has a tick
-_COLUMNS, _WIDTH, _HEIGHT = 20, 12, 17  # of the crowd, and of a person in it
+_FEW_STEPS = 12  # most steps with a tick each
+_COLUMNS, _WIDTH, _HEIGHT = 20, 12, 17  # people in a row of the crowd, and the size of a person
 
 
 def plot(figure: dict[str, Any], name: str, alt: str, **more: Any) -> None:
@@ -60,7 +60,7 @@ class UncheckedFigure(BaseFigure):  # type: ignore[misc]  # Plotly has no types
 
 
 def chart(figure: dict[str, Any] | None, name: str, alt: str, table: Callable[[], pd.DataFrame]) -> None:
-    """Show a chart, and on request its numbers as a table and CSV; None while it is being computed."""
+    """Show a chart and, on request, its numbers as a table and CSV; None is a chart still being computed."""
     if figure is None:
         waiting()
         return

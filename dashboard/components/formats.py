@@ -37,7 +37,7 @@ def at_most(value: float | None) -> str:
 
 
 def at_least(value: float) -> str:
-    """Write a lower bound, such as the rest of a budget: rounded down."""
+    """Write a lower bound, such as the budget left: rounded down."""
     from vips_core import rounding  # here: it loads the core
 
     return number(rounding.down(value, 3))

@@ -11,7 +11,7 @@ from dashboard.components import formats
 from dashboard.components.layout import fresh, narrow_columns
 from dashboard.state import Choice, Number, Text
 
-_WRITTEN_OUT = 1e-4  # least number without an exponent, as on the slider beside the entry
+_WRITTEN_OUT = 1e-4  # smallest number shown without an exponent, as on the slider beside the entry
 
 
 def number_with_slider(
@@ -76,7 +76,7 @@ def _kind(parameter: Number) -> type[int] | type[float]:
 
 
 def switch(name: str, label: str, value: Any, help: str | None = None) -> bool:
-    """Show a switch that sets a value, None while it is off; return whether it is on."""
+    """Show a switch that sets a value, or None while it is off; return whether it is on."""
     on, key = state.get(name) is not None, state.widget_key(name, "own")
     on_change = state.store_widget_value(name, key, lambda on: value if on else None)
     st.toggle(label, on, key=key, help=help, on_change=on_change)
@@ -86,7 +86,7 @@ def switch(name: str, label: str, value: Any, help: str | None = None) -> bool:
 def optional_number(
     parameter: Number, label: str, help: str, usual: float, most: float | None = None
 ) -> None:
-    """Show a switch, and while it is on a number that begins as `usual`."""
+    """Show a switch and, while it is on, an entry for a number that starts at `usual`."""
     if switch(parameter.name, label, usual, help):
         number_with_slider(parameter, most)
 
@@ -157,7 +157,7 @@ def start_button(label: str, key: str, start: Callable[..., None], *args: Any, *
 
 
 def _stops(parameter: Number, value: float, high: float) -> list[float]:
-    """Return the slider's stops and all values typed so far: options that change drop a moving thumb."""
+    """Return the slider's stops with all values typed so far: changing stops would drop a moving thumb."""
     typed = state.visit.setdefault(f"typed:{parameter.name}", set())
     if value not in parameter.stops:
         typed.add(value)
@@ -199,7 +199,7 @@ def one_of(
 ) -> None:
     """Show a list; a choice goes to `on_choice`, or becomes the visit's value of that name.
 
-    Other labels are another list: a browser reports its choice by the label that it has, which may be old.
+    A list with different labels is another widget: a browser reports a choice by its label, which may be old.
     """
     names, key = list(options), state.widget_key(name, "one-of", hash(tuple(options.values())))
     on_change = state.on_widget_change(key, on_choice) if on_choice else state.store_widget_value(name, key)

@@ -16,14 +16,14 @@ from dashboard import state
 
 _HERE = Path(__file__).parent
 STYLE = _HERE / "style.css"
-# A bell curve behind a wall, in a blue that reads on light and dark; inline, so that nothing is fetched.
+# A bell curve behind a wall, in a blue that is visible on light and dark; inline, so that nothing is fetched.
 MARK, LOGO = ((_HERE / f"{name}.svg").read_text(encoding="utf-8") for name in ("mark", "logo"))
 
 TERMS = {
     "ε": "Privacy cost. One person's record makes any published result at most e^ε times as likely. Smaller "
     "is more private; 0 reveals nothing about anyone.",
-    "δ": "How far the guarantee of ε may be missed, as a probability. Keep it far below 1/N.",
-    "σ": "Noise multiplier: size of the random noise relative to the most that one person can change.",
+    "δ": "Probability by which the guarantee of ε may be missed. Keep it far below 1/N.",
+    "σ": "Noise multiplier: standard deviation of the noise divided by one person's largest effect.",
     "N": "Number of records. It is public.",
     "S": "Batch size: average number of records in a training step.",
     "q": "Sampling rate: the probability that a step uses a given record, S/N.",
@@ -38,7 +38,7 @@ def header(title: str, introduction: str, status: bool = True) -> None:
     st.title(title, anchor=False)
     st.caption(introduction)
     if status:
-        with st.popover("What ε, δ, σ, S and q mean", type="tertiary", icon=":material/dictionary:"):
+        with st.popover("What the symbols mean", type="tertiary", icon=":material/dictionary:"):
             st.markdown("\n".join(f"- **{letter}**: {meaning}" for letter, meaning in TERMS.items()))
     place = st.empty()  # one place for all of them, so that nothing below moves
     if state.problems() or state.notes():
@@ -84,7 +84,7 @@ def draw(page: Callable[[], object]) -> None:
 
 
 def protected(unit: str) -> str:
-    """Say what a guarantee protects: the unit of privacy of a data set."""
+    """State what a guarantee protects: a data set's unit of privacy."""
     return f"This protects {plain(unit)}."
 
 
@@ -97,9 +97,9 @@ def fresh(name: str, shape: Hashable) -> DeltaGenerator:
     key = f"shape:{name}"
     before, last = state.visit.get(key, (None, 0))
     place: int = last if before == shape else 1 - last
-    # Two places in turn, one of them empty: Streamlit sends clearing and filling one place as filling alone.
+    # Two places take turns, one of them empty: Streamlit sends clearing and filling one place as filling.
     places = [st.empty() if number != place else st.container() for number in (0, 1)]
-    state.visit[key] = (shape, place)  # last: a run that is abandoned before has forgotten nothing
+    state.visit[key] = (shape, place)  # last, so that a run abandoned earlier forgets nothing
     return places[place]
 
 
@@ -113,7 +113,7 @@ def card(title: str, caption: str = "") -> DeltaGenerator:
 
 
 def download_button(label: str, content: Callable[[], bytes], file_name: str, **more: Any) -> None:
-    """Offer a file, made on request; its name differs from all others on the page and gives its type."""
+    """Offer a file, made on request; its name is unique on the page and determines its type."""
     kind, _ = mimetypes.guess_type(file_name)
     more = {"key": f"download:{file_name}", "icon": ":material/download:", **more}
     st.download_button(label, content, file_name, kind, on_click="ignore", **more)

@@ -10,8 +10,8 @@ import streamlit as st
 from dashboard import background, state, stored
 from vips_core.store.rows import RunRow
 
-_POLL = 0.1  # seconds
-_STARTED = 1.0  # seconds before a changed status reruns the page: short runs end sooner
+_POLL = 0.1  # seconds between checks of the runs
+_STARTED = 1.0  # seconds before a changed status reruns the page; short runs end sooner
 
 
 def follow(
@@ -73,7 +73,7 @@ def cancel_button(run_id: str, **more: Any) -> None:
 
 
 def why_failed(run: RunRow) -> str:
-    """Return why a run failed, without paths of the server: the command shows the folder of saved results."""
+    """Return why a run failed, without the server's paths: the command shows the folder of saved results."""
     reason, saved, _ = (run.error or "").partition(" was kept in ")
     return (
         f"{reason} was kept: the command “vips-explorer runs show {run.id}” says where" if saved else reason

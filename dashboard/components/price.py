@@ -14,7 +14,7 @@ from vips_core.privacy.accountants import Account
 from vips_core.store.rows import RunRow
 
 COMPARED = ("moments", "strong", "pld")  # accountants; these apply to every plan
-_ROUNDING = 1.005  # ratio of two ε below which three digits look the same
+_ROUNDING = 1.005  # ratio of two ε below which their three digits look the same
 FEW_STEPS = (
     "Over a few steps, moments can give a larger ε than basic or strong composition: converting them to "
     "(ε, δ) costs about as much after one step as after a thousand. Over many steps, moments give the "
@@ -49,14 +49,14 @@ class Price:
 
 @functools.lru_cache(maxsize=512)
 def price(plan: PrivacyPlan) -> Price:
-    """Return what a plan costs."""
+    """Return the cost of a plan."""
     risk = plan.risk()
     risk.true_positive_rate(0.01)  # computed here, once, and kept
     return Price(plan, plan.accounts(COMPARED), risk)
 
 
 def whole_run(run: RunRow) -> float | None:
-    """ε of a run's whole plan; it holds for a stopped run too, because stopping may depend on results."""
+    """Return ε of a run's whole plan, which a stopped run costs too: stopping may depend on results."""
     target = run.request.get("epsilon")
     if target is not None and run.request.get("accountant") != "strong_paper":  # which is not proved
         return float(target)

@@ -55,7 +55,7 @@ def _jobs() -> str:
 def budget_bar(spent: float, reserved: float = 0.0, this_run: float = 0.0) -> None:
     """Draw shares of a budget as a bar, which a screen reader reads as one sentence.
 
-    What exceeds the budget fills the bar.
+    Shares that exceed the budget fill the bar.
     """
     left = max(0.0, 1 - spent - reserved - this_run)
     shares = {

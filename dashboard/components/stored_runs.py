@@ -18,7 +18,7 @@ def chosen_run(runs: Sequence[RunRow], parameter: str) -> RunRow | None:
     runs
         Runs that the page can show, the newest first.
     parameter
-        Name of the run in the address, and on the page.
+        Name under which the address holds the run's id; the page calls the run by it too.
     """
     known = {run.id: run for run in runs}
     run_id = state.get(parameter)
@@ -36,9 +36,9 @@ def run_list(
     label: Callable[[RunRow], str],
     look_at: Callable[[str], None] | None = None,
 ) -> None:
-    """List the runs, of which the page shows `run`; `look_at` gets the id of another one that is chosen.
+    """List the runs, of which the page shows `run`; `look_at` gets the id of a newly chosen run.
 
-    A label must not change with the run's progress: that would be another list.
+    A label must not change with the run's progress, because different labels make another list.
     """
     if run is not None:
         labels = {item.id: label(item) for item in runs}
@@ -46,7 +46,7 @@ def run_list(
 
 
 def report_buttons(run_id: str) -> None:
-    """Offer the report as one HTML file that opens offline, and as a ZIP with everything behind it.
+    """Offer the report as one HTML file that opens offline, and as a ZIP with its tables, ledger and code.
 
     If the ledger is damaged, a sentence says so in place of the buttons.
     """

@@ -17,7 +17,7 @@ from vips_core.jobs.request import PLACE
 from vips_core.records.samples import SAMPLES
 from vips_core.store.rows import DataRow
 
-_USUAL_NOISE = 2.0  # σ that its slider starts at
+_USUAL_NOISE = 2.0  # σ at which its slider starts
 
 
 def reconcile(page: ModelPage) -> DataRow:
@@ -41,7 +41,7 @@ def reconcile(page: ModelPage) -> DataRow:
 
 
 def _adapt_plan(row: DataRow) -> None:
-    """Fit a plan that was made for another number of records to these, and say so."""
+    """Adapt a plan that was made for another number of records, and say so."""
     records, batch = state.get(definition.PLANNED.name), state.get("batch")
     if records is None:
         return
@@ -51,14 +51,14 @@ def _adapt_plan(row: DataRow) -> None:
     adapted = max(1, min(row.records, round(batch * row.records / records)))
     state.put("batch", adapted)
     state.note(
-        f"The plan was for {records:,} records and {row.name} has {row.records:,}. The batch size changed "
+        f"The plan was for {records:,} records, and {row.name} has {row.records:,}. The batch size changed "
         f"from {batch:,} to {adapted:,}, so that each record is still in {100 * batch / records:.3g}% of "
-        "the steps. Everything else is as planned."
+        "the steps. Nothing else changed."
     )
 
 
 def data_set(name: str) -> None:
-    """Choose another data set, and forget what was suggested for the last one."""
+    """Choose another data set, and forget the values that belonged to the last one."""
     change_all({"data": name, "delta": None, "batch": None, "runs": None, "upload": None})
 
 
@@ -69,13 +69,13 @@ def change_all(values: Mapping[str, Any]) -> None:
 
 
 def sidebar(page: ModelPage, row: DataRow, later: Later) -> Quote | None:
-    """Show all inputs, what they would cost, and the button that trains; return the cost once known."""
+    """Show all inputs, their cost, and the button that trains; return the cost once it is known."""
     _data(page, row)
     inputs.several_of(
         "methods",
         "Methods",
         {name: page.labels[name] for name in page.methods_for(row)},
-        "Each method is a run of its own. On private data every run spends budget and adds noise.",
+        "Each method is a separate run. On private data, every run spends budget and adds noise.",
     )
     _privacy()
     for option in (*page.options, page.epochs, definition.DELTA):
@@ -85,7 +85,7 @@ def sidebar(page: ModelPage, row: DataRow, later: Later) -> Quote | None:
         inputs.optional_number(
             definition.BATCH,
             "Set the batch size",
-            "Otherwise each method uses the batch size that suits it.",
+            "By default, each method chooses its batch size.",
             max(1, row.records // 20),
             row.records,
         )
@@ -126,7 +126,7 @@ def _privacy() -> None:
         "Set privacy with",
         {"epsilon": definition.EPSILON.label, "noise": definition.NOISE.label},
         by,
-        "Set a target ε, and the noise follows; or set the noise, and ε follows.",
+        "Set a target ε to determine the noise, or set the noise to determine ε.",
         lambda by: _USUAL_NOISE if by == "noise" else None,
     )
     inputs.number_with_slider(definition.EPSILON if by == "epsilon" else definition.NOISE)

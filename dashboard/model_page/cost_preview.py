@@ -1,4 +1,4 @@
-"""What a model page shows before training: what the chosen runs would cost, and where to begin."""
+"""What a model page shows before training: the cost of the chosen runs, and how to begin."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ _HOW_TO_BEGIN = (
 
 @dataclass(frozen=True)
 class Quote:
-    """What the chosen runs would cost.
+    """The cost of the chosen runs.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ def requests(page: ModelPage, value: Callable[[str], Any] = state.get) -> tuple[
 
 
 def make_quote(page: ModelPage, row: DataRow, later: Later) -> Quote | None:
-    """Return what the chosen runs would cost, or None while it is being computed."""
+    """Return the cost of the chosen runs, or None while it is being computed."""
     try:
         prices = later.soon(_prices, requests(page), stored.data(row.name))
     except ValueError as problem:
@@ -79,7 +79,7 @@ def make_quote(page: ModelPage, row: DataRow, later: Later) -> Quote | None:
 
 
 def _price_example_ahead(page: ModelPage, row: DataRow) -> None:
-    """Price the ready example ahead, so that a click on it starts its runs at once."""
+    """Price the ready example in advance, so that a click on it starts its runs at once."""
     if row.name == page.example["data"]:
         values = page.defaults | {"delta": stored.suggested_delta(row)} | dict(page.example)
         compute_ahead(_prices, requests(page, values.__getitem__), stored.data(row.name))
@@ -96,7 +96,7 @@ def _prices(made: tuple[Request, ...], data_set: DataSet) -> dict[str, Price]:
 
 
 def show_beside_inputs(quote: Quote | None) -> None:
-    """Show in a few lines, beside the inputs, what Train would cost."""
+    """Show the cost of Train in a few lines beside the inputs."""
     with st.container(border=True, key="price"):
         if quote is None or not quote.prices:
             st.markdown(_without_price(quote))
@@ -182,12 +182,12 @@ def show(
 
 
 def _without_results(page: ModelPage, row: DataRow, ended: Mapping[str, RunRow]) -> str:
-    """Say that runs failed or were cancelled, and what follows from it."""
+    """Say which runs failed or were cancelled, and how to go on."""
     ends = [
         f"{page.labels[method]} {'failed' if run.status == FAILED else 'was cancelled'}"
         for method, run in ended.items()
     ]
-    counts = "What was released before that counts. " if row.private else ""
+    counts = "Earlier releases still count. " if row.private else ""
     return f"{'. '.join(ends)}. {counts}Press **Train** to start again."
 
 
@@ -204,7 +204,7 @@ def _details(page: ModelPage, row: DataRow, quote: Quote) -> None:
         text_table(_table(page, quote))
     st.page_link(
         pages.page("plan"),
-        label="Look at this plan in Plan",
+        label="Open this plan in Plan",
         icon=":material/tune:",
         query_params=in_plan(item),
     )

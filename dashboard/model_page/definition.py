@@ -1,4 +1,4 @@
-"""What a model page is besides its task, and what its address holds."""
+"""What a model page adds to its task, and the values that its address holds."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ NOISE = Number.of(
     "noise",
     SPENDING["noise"],
     log_stops(0.1, 100),
-    help="Noise multiplier: standard deviation of the noise divided by the most one record can change.",
+    help="Noise multiplier: standard deviation of the noise divided by one record's largest effect.",
     step=0.2,
 )
 DELTA = Number.of("delta", SPENDING["delta"], log_stops(1e-12, 1e-2, mantissas=(1, 2, 5)), step=1e-6)
@@ -23,9 +23,8 @@ BATCH = Number.of("batch", SPENDING["batch"], log_stops(1, 10**9, whole=True))
 ACCOUNTANT = Choice.of("accountant", SPENDING["accountant"])
 SEED = Number.of("seed", SPENDING["seed"])
 ENGINE = Text("engine", None, "cluster")
-PLANNED = Number(
-    "n", "Records N", None, 1, 10**9, "Records of the plan that the values come from.", (), whole=True
-)
+_PLANNED_HELP = "Number of records in the plan that the values come from."
+PLANNED = Number("n", "Records N", None, 1, 10**9, _PLANNED_HELP, (), whole=True)
 RUNS = Text("runs", None, r"[0-9a-f]{8}", several=True)
 EXAMPLE = Text("example", None, "1")
 UPLOAD = Text("upload", None, "1")
@@ -42,14 +41,14 @@ def method_choice(name: str, label: str, task: Task, help: str) -> Choice:
 
 @dataclass(frozen=True)
 class ModelPage:
-    """What is particular to a model page and not to its model.
+    """What a model page has besides its model.
 
     Attributes
     ----------
     example
         Values of the ready example, by their names in the address; empty where there is none.
     preview
-        Draws an example of what the model gives, from shipped results, and returns its caption.
+        Draws an example of results, from shipped runs, and returns its caption.
     views
         Further values of the address: how results are shown.
     nothing_held_out

@@ -15,7 +15,7 @@ from vips_core.models.task import TASKS
 from vips_core.records import DataSet
 from vips_core.store.rows import DataRow, RunRow
 
-_DRAWING = 0.5  # seconds that a browser takes to draw results, before the next should arrive
+_DRAWING = 0.5  # seconds that a browser needs to draw results before more arrive
 
 
 def show(page: ModelPage, show_results: Callable[[dict[str, Finished], DataSet], None]) -> None:
@@ -49,9 +49,9 @@ def show(page: ModelPage, show_results: Callable[[dict[str, Finished], DataSet],
 
 
 def train_example(page: ModelPage) -> None:
-    """Train the ready example: its button, and links with `example=1`, ask for that.
+    """Train the ready example, which its button and links with `example=1` request.
 
-    This is the only place where a page starts a run without a click on Train. The example's data are public.
+    Nowhere else does a model page start a run without a click on Train. The example's data are public.
     """
     choose.change_all(page.defaults | dict(page.example))
     row = choose.reconcile(page)
@@ -90,7 +90,7 @@ def show_any(model: str) -> None:
 
 
 def _any_results(page: ModelPage, runs: dict[str, Finished]) -> None:
-    """Show what every task reports: scores while training, a text, and tables with downloads."""
+    """Show the results that every task reports: scores while training, a text, and tables to download."""
     score = page.task.validation_score
     if any(item.run.validation_scores for item in runs.values()):
         with layout.card(f"Held-out {score} while training"):

@@ -19,7 +19,7 @@ from vips_core.models.task import NON_PRIVATE, STRONG
 from vips_core.store.rows import CANCELLED
 
 _EXTRA_NOISE = (
-    "Strong composition adds the noise that its own bound asks for at the target ε. Tighter accountants show "
+    "Strong composition adds the noise that its own bound requires at the target ε. Tighter accountants show "
     "that less was spent: the extra noise was unnecessary."
 )
 
@@ -53,7 +53,7 @@ def _scored(page: ModelPage, method: str, item: Finished, name: str) -> str:
 
 
 def promised(item: Finished) -> float | None:
-    """ε that a run has spent; for a stopped run, the ε of its whole plan."""
+    """Return the ε that a run spent or, for a stopped run, the ε of its whole plan."""
     if item.run.status == CANCELLED:
         return whole_run(item.run)
     spent = item.result["epsilon"]
@@ -62,11 +62,11 @@ def promised(item: Finished) -> float | None:
 
 
 def show(page: ModelPage, done: Mapping[str, Finished]) -> None:
-    """Show the table of privacy spent and scores, and what weakens a guarantee."""
+    """Show the table of privacy spent and scores, and cautions about a guarantee."""
     table = spent_table(page, done)
     first = next(iter(done.values())).request
     row = stored.store().data_row(first.data)
-    with layout.card("What was spent, and what it bought"):
+    with layout.card("Privacy spent and scores"):
         text_table(readable(table))
         st.markdown(layout.protected(row.unit))
         st.caption(
@@ -106,7 +106,7 @@ def scores_while_training(
         method: item.run.validation_scores for method, item in done.items() if item.run.validation_scores
     }
     if not curves:
-        st.caption("These runs took no score while training.")
+        st.caption("These runs were not scored while training.")
         return
     points: list[tuple[str, float, float]] = [
         (page.labels[method], *point) for method, curve in curves.items() for point in curve

@@ -13,10 +13,10 @@ from vips_core.store.rows import DataRow, RunRow
 
 
 def button(page: ModelPage, row: DataRow, quote: Quote | None) -> None:
-    """Show the button that trains, and below it the question that a private data set needs.
+    """Show the button that trains and, for a private data set, the question that confirms it.
 
-    The button keeps its place while the question stands, so that a second click on it spends nothing. A
-    click that came before the cost was known is answered when the runs turn out not to fit.
+    The button keeps its place while the question is shown, so that a second click on it spends nothing. If
+    the runs are refused once their cost is known, the page withdraws the question and says why.
     """
     turn = state.visit.get("turn", 0)
     asked = state.visit.get("asked") == turn
@@ -33,7 +33,7 @@ def button(page: ModelPage, row: DataRow, quote: Quote | None) -> None:
             st.markdown(f"**Spend budget of {layout.plain(row.name)}?**")
             st.button("Not now", key="not-now", width="stretch", on_click=_ask, args=(None,))
             start_button("Spend and train", "train", clicked, page, turn, disabled=quote is None)
-            st.markdown(cost_preview.spending(quote))  # below the answers, which must not move
+            st.markdown(cost_preview.spending(quote))  # below the buttons, which must not move
 
 
 def _ask(turn: int | None) -> None:
@@ -42,7 +42,7 @@ def _ask(turn: int | None) -> None:
 
 
 def clicked(page: ModelPage, turn: int) -> None:
-    """Submit once for each time that the button was drawn: a second click on it must not spend again."""
+    """Submit the runs once per drawing of the button: a second click on it must not spend again."""
     if turn == state.visit.get("turn", 0):
         state.visit["turn"] = turn + 1
         state.settle()
@@ -62,7 +62,7 @@ def submit(page: ModelPage) -> None:
 
 
 def runs_of_visit(page: ModelPage, row: DataRow) -> dict[str, RunRow]:
-    """Return the runs that the address names, by method, and complain of those that do not exist."""
+    """Return the runs that the address names, by method, and complain about those that do not exist."""
     runs: dict[str, RunRow] = {}
     for run_id in filter(None, (state.get("runs") or "").split(",")):
         try:

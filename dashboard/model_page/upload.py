@@ -24,16 +24,19 @@ from vips_core.store.pools import KnownPeople
 
 _VOCABULARY = (
     "A public list of words, one per line. A list made from the documents themselves would reveal rare "
-    "words. Put the words first that are most frequent in similar public texts: private topics use that "
-    "order, and the meaning of English words. Without a file, the 6,000 most common English words are used."
+    "words. Put the most frequent words of similar public texts first: private topics use that order and the "
+    "meaning of English words. Without a file, the 6,000 most common English words are used."
 )
 _RANGES = (
     "Enter the possible values from general knowledge. A range read off the data would reveal the most "
     "extreme person. Values outside are clipped to the nearest end. Leave a column empty to ignore it."
 )
-_GAPS = "Whether values may be missing. Missingness becomes a predictor of its own."
+_GAPS = "Whether values may be missing. Missingness becomes a separate predictor."
 _THRESHOLD = "Grey values above this become 1, others 0. Choose it without looking at the images."
-_CAP = "The most that all runs on these records may spend together. You can raise it later, on record."
+_CAP = (
+    "The most that all runs on these records may spend together. You can raise it later; the ledger records "
+    "the change."
+)
 _HELD_OUT = (
     "Only public records are scored. Without them there are no scores: a score of private records would be "
     "a release outside the budget."
@@ -54,12 +57,12 @@ _NAMED = (
 )
 _NO_COLUMN = ""
 _PRIVATE, _PUBLIC = "Private", "Public"
-_LAST_CELL = 0.5  # seconds that the last edited cell of a table may arrive after a click elsewhere
+_LAST_CELL = 0.5  # seconds by which a table's last edited cell may follow a click elsewhere
 
 
 @dataclass
 class _Form:
-    """What a visit remembers of a form, besides its widgets.
+    """What a visit remembers of a form besides its widgets.
 
     Attributes
     ----------
@@ -72,8 +75,8 @@ class _Form:
     refusal
         What was wrong, shown until the next try: if it vanished earlier, the form would move under a click.
     asked_of, known
-        The present files, person column and protection; and those for which people of other data sets were
-        found, with the sentence that says so, and whether the records may share their budget.
+        `asked_of` has the present files, person column and protection. `known` has those for which people of
+        other data sets were found, the sentence that says so, and whether the records may share a budget.
     """
 
     adding: bool = False
@@ -103,7 +106,7 @@ def show(task: Task) -> None:
         if register is None or missing:
             st.caption(f"Still missing: {', '.join(missing)}.")
             return
-        place = st.empty()  # of the refusal, so that nothing else moves
+        place = st.empty()  # for the refusal, so that nothing else moves
         if form.adding:
             with place, st.spinner("Reading the file."):
                 background.pause(_LAST_CELL)
@@ -287,13 +290,13 @@ def _protection() -> tuple[bool, Cap | None]:
 
 
 def _try(form: _Form, register: Callable[[], None]) -> None:
-    """Register the records, or remember what is wrong or has to be answered first."""
+    """Register the records, or remember the problem or the question that prevents it."""
     form.adding, form.refusal = False, ""
     try:
         register()
     except KnownPeople as known:
         form.known = (form.asked_of, known.found, known.may_share)
-    except (ValueError, OSError) as problem:  # the latter where the disk for uploads is full
+    except (ValueError, OSError) as problem:  # OSError: the disk for uploads is full
         form.refusal = str(problem)
 
 
@@ -305,7 +308,7 @@ def _register(
     study: str | None = None,
     **said: Any,
 ) -> None:
-    """Register the records with what was said of them, choose them on the page, and close the form."""
+    """Register the records as described, choose them on the page, and close the form."""
     answers = {**said, "study": study}
     for needed, sentence in _NEEDED.items():
         if answers.get(needed) == "":

@@ -19,8 +19,8 @@ from vips_core.records.files.identification import source_persons
 from vips_core.records.files.images import IMAGE_ARRAY
 from vips_core.toml import to_toml
 
-MOST_BYTES = 200 * 2**20  # of all files together
-MOST_ARRAYS = 100  # in an .npz whose names are offered: thousands of names may be those of patients
+MOST_BYTES = 200 * 2**20  # total size of all files of an upload
+MOST_ARRAYS = 100  # most arrays in an .npz whose names are shown: thousands may be patients' names
 SUFFIXES = (".txt", ".csv", ".npz", ".png")
 _OWN_NAME = re.compile(r"\brecords\.(txt|csv|npz)\b")
 
@@ -28,7 +28,7 @@ _OWN_NAME = re.compile(r"\brecords\.(txt|csv|npz)\b")
 def columns(file: UploadedFile) -> list[str]:
     """Return the column names of a CSV or array names of an .npz, which are assumed to be public."""
     suffix = _suffix(file)
-    if suffix == ".npz":  # one that cannot be read is refused when it is
+    if suffix == ".npz":  # an unreadable one is refused by `read`
         names = npz.array_names(io.BytesIO(file.getvalue()))
         if len(names) > MOST_ARRAYS:
             raise ValueError(f"an .npz must have at most {MOST_ARRAYS} arrays, got {len(names):,}")
@@ -56,7 +56,7 @@ def read(
             records = kind.read_file(path, _options(folder, about))
             persons = [] if person is None else list(source_persons(path, person))
             return records, list(kind.source_rows(path)), persons
-        except ValueError as error:  # which knows the file by the name that it has here
+        except ValueError as error:  # its message has our name of the file
             raise ValueError(_OWN_NAME.sub("the file", str(error))) from None
 
 
@@ -85,7 +85,7 @@ def _suffix(file: UploadedFile) -> str:
 
 
 def _written(folder: Path, files: Sequence[UploadedFile], suffix: str) -> Path:
-    """Write the files under names of our own, since theirs may be anything."""
+    """Write the files under names of our own, because a visitor's file name may be anything."""
     if suffix != ".png":
         return _write(folder / f"records{suffix}", files[0].getvalue())  # see _OWN_NAME
     images = folder / "images"

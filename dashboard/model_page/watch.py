@@ -13,7 +13,7 @@ from dashboard.components.formats import at_most, number
 from dashboard.model_page.definition import ModelPage
 from vips_core.store.rows import CANCELLED, DONE, FAILED, QUEUED, RUNNING, RunRow
 
-_CURVES = 2.0  # seconds before the first curve and between curves: results wait while one is drawn
+_CURVES = 2.0  # seconds before the first curve and between curves, since drawing one delays results
 
 
 def show(page: ModelPage, runs: Mapping[str, RunRow]) -> "ProgressCard | None":
@@ -38,7 +38,7 @@ def show(page: ModelPage, runs: Mapping[str, RunRow]) -> "ProgressCard | None":
 
 
 def _cost_of_stopping(run: RunRow) -> str:
-    """Return what a stopped run costs."""
+    """State the cost of a stopped run."""
     whole = price.whole_run(run)
     if run.epsilon is None or whole is None:
         return ""
@@ -71,7 +71,7 @@ class ProgressCard:
         self._page = page
         self._bars = {run.id: self._bar(run) for run in runs}
         self._chart: DeltaGenerator | None = None
-        self._points, self._drawn = 1, 0.0  # points so far, of which a curve needs two, and when
+        self._points, self._drawn = 1, 0.0  # points in the last curve (a curve needs two), and its time
         if any(map(_lives, runs)):
             st.caption("You can close this page: training continues. Bookmark it to come back.")
         else:
@@ -118,7 +118,7 @@ class ProgressCard:
         return f"**{label}**: step {run.step:,} of {run.steps:,}, {_spent(run)}{self._score(run)}"
 
     def _score(self, run: RunRow) -> str:
-        """Return the score on all held-out records or, while training, on those that are followed."""
+        """Return the score on all held-out records or, while training, on those scored during training."""
         name = self._page.task.validation_score
         whole = stored.held_out(run).get(name)
         if whole is None and not run.validation_scores:

@@ -26,7 +26,7 @@ from tests.benchmarks.first_page import FLAGS
 from tests.served import served
 
 GOALS = {"risk": (1.5, 3.0), "topics": (4.0, 7.0), "images": (4.0, 12.0)}
-SPENT = "What was spent, and what it bought"
+SPENT = "Privacy spent and scores"
 ENDED = f"""() => document.querySelector('[data-test-script-state=notRunning]')
     && document.body.innerText.includes('{SPENT}')
     && ![...document.querySelectorAll('button')].some(button => button.innerText.includes('Cancel'))"""

@@ -46,7 +46,7 @@ def test_train_on_digits_then_draw_and_upload_one(visit):
     expect(yours).to_be_visible()
     expect(page.get_by_role("img", name=re.compile("^Your image by VIPS, improved"))).to_be_visible()
     drawn = yours.get_attribute("src")
-    page.get_by_role("button", name="Later", exact=True).click()
+    page.get_by_role("button", name="Next", exact=True).click()
     expect(page.get_by_role("img", name="Original of image 20")).to_be_visible()
     expect(yours).to_have_attribute("src", drawn)  # the drawing outlives other inputs
 

@@ -45,7 +45,7 @@ def test_move_an_input_and_share_the_address(visit):
     expect(other.get_by_label("Epochs, exact")).to_have_value("1.1")
     settle(other)
     expect(headline(other)).to_have_text(headline(page).inner_text(), use_inner_text=True)
-    for name in ("Found at 1% false alarms", "Share of the best signal-to-noise ratio"):
+    for name in ("Found at 1% false alarms", "Efficiency relative to full batches"):
         shown = page.get_by_test_id("stMetric").filter(has_text=name).inner_text()
         again = other.get_by_test_id("stMetric").filter(has_text=name)
         expect(again).to_have_text(shown, use_inner_text=True)

@@ -39,7 +39,7 @@ def new_audit() -> None:
     task = TASKS[inputs.choice(MODEL)]
     public = {row.name: row.name for row in stored.data_sets(task.name) if not row.private}
     inputs.one_existing(DATA, "Public data", public)
-    audited = {  # methods that release through the wall, with noise
+    audited = {  # methods whose releases pass the wall with noise
         name: METHOD_NAMES[name]
         for name, method in task.methods.items()
         if name != NON_PRIVATE and method.pure is None

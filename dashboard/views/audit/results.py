@@ -41,7 +41,7 @@ def show(run: RunRow) -> None:
     for column, (label, value) in zip(layout.narrow_columns("audit", 3), numbers.items(), strict=True):
         layout.metric(label, value, column)
     left_half, right_half = st.columns([3, 2], gap="medium")
-    with left_half, card("The attack against the claimed curve", roc_caption(verdict)):
+    with left_half, card("Measured and claimed curves", roc_caption(verdict)):
         chart(attack_figure(roc), "audit-roc", text.ROC_ALT, lambda: roc)
     with right_half, card("What was attacked"):
         protected = layout.protected(stored.store().data_of(run).unit)

@@ -22,15 +22,16 @@ ROC_ALT = (
     "confidence interval, the claimed curve above it, and guessing."
 )
 AT_WALL = (
-    "{attacked}. Each step was released many times at its own parameters, half of the time with the most "
-    "influential record tried, and scored by the likelihood ratio. The claim covers one release; the whole "
-    "plan makes {steps:,} releases and claims ε = {whole}."
+    "{attacked}. Each step was released many times at its own parameters; half of the releases included the "
+    "most influential record tested. The likelihood ratio scored each release. The claim covers one release; "
+    "the whole plan makes {steps:,} releases and claims ε = {whole}."
 )
 IN_ONE_RUN = (
-    "One run. A fair coin decided whether each canary, a made-up record, took part. The attacker guesses the "
-    "coins of the fifth with the clearest scores, and the audit counts correct guesses (full batches: "
-    "Mahloujifar, Melis and Chaudhuri 2024; otherwise Steinke, Nasr and Jagielski 2023). Even perfect "
-    "canaries reveal only about two thirds of the true μ, and less if there are fewer columns than canaries."
+    "One run with canaries, made-up records. A fair coin decided whether each canary took part. The attacker "
+    "guesses the coins of the 20% of canaries with the clearest scores, and the audit counts correct guesses "
+    "(full batches: Mahloujifar, Melis and Chaudhuri 2024; otherwise Steinke, Nasr and Jagielski 2023). Even "
+    "perfect canaries reveal only about two thirds of the true μ, and less if there are fewer columns than "
+    "canaries."
 )
 
 
@@ -40,12 +41,12 @@ def label(run: RunRow) -> str:
 
 
 def unit(run: RunRow) -> str:
-    """Name what the progress of an audit counts."""
+    """Return the unit in which an audit's progress is counted."""
     return "training steps" if run.request["attack"] == RUN else "releases"
 
 
 def state(run: RunRow) -> str:
-    """Say why an audit has no result; empty if it has one."""
+    """Say why an audit did not finish; empty if it finished."""
     if run.status == QUEUED:
         return "Waiting for a worker."
     if run.status == CANCELLED:

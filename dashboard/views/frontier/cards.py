@@ -1,4 +1,4 @@
-"""The cards of a score against ε, of the smallest ε that reaches a utility, and of the paper's exhibits."""
+"""Cards of the Frontier page: score against ε, smallest ε for a utility, and the paper's exhibits."""
 
 import dataclasses
 import math
@@ -32,13 +32,13 @@ def curves(found: data.Curves, beside: Any = None) -> None:
     with right, card("ε needed for a given utility"):
         _score_choice(scores, score)
         st.caption(utility.score(score).explained())
-        wanted = _utility_to_reach(found, score)
-        table = utility.smallest_epsilon(found.cells, score, wanted)
+        target = _target_utility(found, score)
+        table = utility.smallest_epsilon(found.cells, score, target)
         text_table(utility.readable(table))
-        st.caption(text.smallest(score, wanted, exhibit.table))
+        st.caption(text.smallest(score, target, exhibit.table))
         csv_button(table, "smallest-epsilon")
     with left, card(exhibit.title):
-        chart(utility.with_wanted(exhibit.figure, wanted), "frontier", text.CURVES_ALT, exhibit.table.copy)
+        chart(utility.with_target(exhibit.figure, target), "frontier", text.CURVES_ALT, exhibit.table.copy)
         st.caption(exhibit.caption)
         if beside is not None:
             choice(BESIDE, as_buttons=True)
@@ -55,7 +55,7 @@ def _score_choice(scores: Sequence[str], score: str) -> None:
     st.selectbox("Score", scores, scores.index(score), key=key, on_change=state.on_widget_change(key, take))
 
 
-def _utility_to_reach(curves: data.Curves, score: str) -> float:
+def _target_utility(curves: data.Curves, score: str) -> float:
     """Show a slider over the range of a score, and return its value."""
     low, high = utility.bounds(curves.cells, score)
     digits = max(0, 2 - math.floor(math.log10(high - low))) if high > low else 3  # 100 to 1,000 stops

@@ -24,8 +24,8 @@ from vips_core.sweeps.cells import cells_of
 from vips_core.sweeps.grid import Sweep, canonical
 
 SHIPPED = " (shipped)"  # suffix of the lines that come with the project
-_AGAINST_EPSILON = "epsilon"  # the name of a sweep's figure of scores against ε
-shipped = frontiers.load  # the results of an experiment that come with the project
+_AGAINST_EPSILON = "epsilon"  # name of a sweep's figure of scores against ε
+shipped = frontiers.load  # load an experiment's shipped results by its name
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,8 @@ class Curves:
     @property
     def scores(self) -> list[str]:
         """The names of the scores, validation scores first."""
-        watched = {task.validation_score for task in TASKS.values()}
-        return sorted(self.exhibits, key=lambda name: name not in watched)
+        validation_scores = {task.validation_score for task in TASKS.values()}
+        return sorted(self.exhibits, key=lambda name: name not in validation_scores)
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def shipped_curves(name: str) -> Curves:
 
 
 def shipped_exhibits(name: str) -> list[Exhibit]:
-    """Return the shipped figures and tables of the paper besides scores against ε; slow."""
+    """Return the paper's shipped figures and tables, except scores against ε; slow."""
     frontier = shipped(name)
     sweep, records = frontier.sweep, SAMPLES[frontier.sweep.data].records
     return [
@@ -118,7 +118,7 @@ def standing(run: RunRow, beside: bool) -> Standing:
     once = asked.drop_duplicates("cell")  # grids may share a cell
     settings = asked.drop_duplicates(["line", "cell"]).groupby(["line", "setting"], sort=False)["done"]
     scored, frontier = results.frame(sweep, store), shipped_beside(run) if beside else None
-    if frontier is not None and not scored.empty:  # beside them, the shipped cells of the same methods
+    if frontier is not None and not scored.empty:  # add the shipped cells of the same methods
         same = frontier.cells[frontier.cells["method"].isin(scored["method"])]
         scored = pd.concat([scored, same.assign(series=same["series"] + SHIPPED)], ignore_index=True)
     return Standing(
@@ -148,7 +148,7 @@ def _setting(request: Request) -> str:
 
 
 def paper_exhibits(home: str, run_id: str, step: int) -> list[Exhibit]:
-    """Return the figures and tables of the paper that a sweep asks for besides scores against ε; slow."""
+    """Return the paper's figures and tables that a sweep asks for, except scores against ε; slow."""
     store = Store(Path(home))
     sweep = Sweep.from_mapping(store.run(run_id).request)
     figures = tuple(name for name in sweep.figures if name != _AGAINST_EPSILON)

@@ -19,7 +19,7 @@ SHIPPED = {"paper-logistic": "Stroke risk", "paper-lda": "Topics", "paper-sbn": 
 SWEEP = Text("sweep", next(iter(SHIPPED)), rf"[0-9a-f]{{8}}|{'|'.join(SHIPPED)}")  # a run, or shipped
 BESIDE = Choice("beside", "Show shipped runs too", "yes", {"yes": "Yes", "no": "No"}, text.BESIDE_HELP)
 SCORE = Text("score", None, r"[\w ().,-]{1,60}")
-UTILITY = Number("utility", "Utility to reach", None, -1e6, 1e6, "On public held-out records.", ())
+UTILITY = Number("utility", "Target utility", None, -1e6, 1e6, "A score on public held-out records.", ())
 _PRESETS = {
     "paper-logistic": "The paper's stroke risk (Figure 5)",
     "paper-lda": "The paper's topics (Figures 2, 3, Table 1)",
@@ -43,7 +43,7 @@ def results_choice(sweeps: Sequence[RunRow]) -> None:
     options = SHIPPED | ({sweeps[0].id: text.OWN} if sweeps else {})
     value = shown if shown in SHIPPED else sweeps[0].id
     look = {"width": "content", "label_visibility": "collapsed"}
-    inputs.buttons(SWEEP.name, "Results", options, value, read=_with_its_own_score, **look)
+    inputs.buttons(SWEEP.name, "Results", options, value, read=_with_score_reset, **look)
 
 
 def new_sweep() -> None:
@@ -128,11 +128,11 @@ def start(config: Mapping[str, Any]) -> None:
 
 
 def look_at(run_id: str) -> None:
-    """Show another sweep, with its own score and utility."""
-    state.change(SWEEP.name, _with_its_own_score(run_id))
+    """Show another sweep, and reset the score and the target utility."""
+    state.change(SWEEP.name, _with_score_reset(run_id))
 
 
-def _with_its_own_score(run_id: str) -> str:
+def _with_score_reset(run_id: str) -> str:
     for parameter in (SCORE, UTILITY):
         state.put(parameter.name, None)
     return run_id

@@ -11,8 +11,8 @@ from dashboard.components.tables import csv_button, text_table
 from dashboard.views.frontier import cards, data, form, text
 from dashboard.views.frontier.form import BESIDE, PARAMETERS, SHIPPED, SWEEP
 
-_REDRAW = 3.0  # seconds between two redraws of a live sweep's curves: drawing them takes about one
-_ROWS, _TALLEST = 8, 360  # a longer table of settings scrolls, in this many pixels: it stays on one screen
+_REDRAW = 3.0  # seconds between redraws of a live sweep's curves, which take about 1 s to draw
+_ROWS, _TALLEST = 8, 360  # rows above which the table of settings scrolls, and its height then, in pixels
 
 
 def show() -> None:
@@ -47,7 +47,7 @@ def _shipped(name: str) -> None:
 
 
 def _own(run: stored.RunRow) -> None:
-    """Show a sweep of the visitor's: its progress and its curves so far."""
+    """Show one of the visitor's sweeps: its progress and its curves so far."""
     beside = state.get(BESIDE.name) == "yes"
     try:
         standing = data.standing(run, beside)

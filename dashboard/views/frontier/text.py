@@ -50,7 +50,7 @@ def state(run: RunRow, standing: Standing) -> str:
 
 
 def settings_table(settings: pd.DataFrame) -> pd.DataFrame:
-    """Return the number of finished runs of each setting, for people."""
+    """Return a readable table of each setting's finished runs."""
     finished = settings["done"].astype(str) + " of " + settings["cells"].astype(str)
     return pd.DataFrame(
         {"Method": settings["line"], "Setting": settings["setting"], "Finished runs": finished}
@@ -80,13 +80,13 @@ def origin(frontier: Frontier) -> str:
 
 
 def words_of_topics(table: pd.DataFrame) -> pd.DataFrame:
-    """Return matched topics for people: the first words of each method, one row for each topic."""
+    """Return matched topics as a readable table: each method's top words, one row for each topic."""
     words = [name for name in table.columns if f"{name}, probability" in table.columns]
     return table.groupby("topic", sort=False)[words].agg(", ".join).reset_index(drop=True)
 
 
 def beside(frontier: Frontier, cells: pd.DataFrame) -> str:
-    """Tell shipped lines from the visitor's own, each with its δ."""
+    """Say which lines are shipped and which are the visitor's own, each with its δ."""
     own = cells[~cells["series"].str.endswith(SHIPPED)]
     return (
         f"Lines marked “{SHIPPED.strip()}” come with the project, at {_delta(frontier.cells)}; "

@@ -11,7 +11,7 @@ from vips_core.reports import traces
 from vips_core.reports.figures import GREY, Figure
 
 SHARE = 0.9  # share of runs that have to reach a utility
-_LEAST_GAP = 0.005  # share of the range of utilities below which two of them look alike on the slider
+_LEAST_GAP = 0.005  # smallest gap that the slider shows, as a share of the range of utilities
 
 
 def score(name: str) -> Score:
@@ -26,7 +26,7 @@ def bounds(cells: pd.DataFrame, score: str) -> tuple[float, float]:
 
 
 def separating(cells: pd.DataFrame, score: str) -> float:
-    """Return the slider's first utility: the one at which the lines need the most different ε.
+    """Return the slider's initial utility: the one for which the lines need the most distinct ε.
 
     Candidates are the better half of the utilities that settings reach; ties go to the best. A line that
     never reaches the utility counts as different from one that does.
@@ -34,7 +34,7 @@ def separating(cells: pd.DataFrame, score: str) -> float:
     reached = _reached(cells, score)
     levels = sorted({level for settings in reached.values() for level in settings.values()}, reverse=True)
     better, least = levels[: len(levels) // 2 + 1], _LEAST_GAP * (levels[0] - levels[-1])
-    # Nothing changes between two levels, and the midpoint of distant ones survives the slider's rounding.
+    # Between two levels nothing changes, and the midpoint of distant levels survives the slider's rounding.
     gaps = [pair for pair in zip(better, levels[1:], strict=False) if pair[0] - pair[1] >= least]
     tried = [(level + below) / 2 for level, below in gaps or [(levels[0], levels[0])]]
     different = [len({_smallest(settings, level) for settings in reached.values()}) for level in tried]
@@ -64,26 +64,26 @@ def smallest_epsilon(cells: pd.DataFrame, score: str, utility: float) -> pd.Data
 
 
 def readable(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table of smallest ε for people."""
+    """Return a readable table of smallest ε."""
     beyond = table["Largest ε tested"].map(lambda value: f"above\u00a0{number(value)}")
     shown = table["Smallest ε"].map(at_most).where(table["Smallest ε"].notna(), beyond)
     return table.assign(**{"Smallest ε": shown})[["Method", "Smallest ε", "Runs that reach it there"]]
 
 
-def with_wanted(figure: Figure | None, utility: float) -> Figure | None:
-    """Return a figure of scores with a line at the utility to reach.
+def with_target(figure: Figure | None, utility: float) -> Figure | None:
+    """Return a figure of scores with a line at the target utility.
 
     The legend names the line, because a label in the plot would cover the curves.
     """
     if figure is None:
         return None
     ends = [10**exponent for exponent in figure["layout"]["xaxis"]["range"]]
-    level = traces.line("To reach", ends, [utility, utility], GREY, "dot", hover=f"To reach: {utility:.4g}")
+    level = traces.line("Target", ends, [utility, utility], GREY, "dot", hover=f"Target: {utility:.4g}")
     return figure | {"data": [*figure["data"], level]}
 
 
 def _reached(cells: pd.DataFrame, score: str) -> dict[str, dict[float, float]]:
-    """Return for each line, by ε, what 90% of runs reach there and at every larger tested ε.
+    """Return, by line and ε, the utility that 90% of runs reach at this and every larger tested ε.
 
     Levels are signed so that larger is better; the smallest ε comes first.
     """

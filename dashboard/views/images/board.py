@@ -1,4 +1,4 @@
-"""An image that the visitor draws or uploads, and its reconstruction; it is never stored or sent on."""
+"""The image that a visitor draws or uploads, never stored or sent on, and its reconstructions."""
 
 import io
 import re
@@ -16,11 +16,11 @@ from dashboard.views.images import data, pixels, text
 from vips_core import Images
 from vips_core.kernels import Array
 
-DIGITS = "mnist"  # its images were cropped, scaled and centred, so the visitor's is, too
+DIGITS = "mnist"  # a data set of cropped, scaled and centred images: the visitor's is prepared like them
 BOX = 20 / 28  # share of the image's side that a digit fills, as in MNIST
-LARGEST = 25_000_000  # pixels of an upload, checked before it is decoded
+LARGEST = 25_000_000  # most pixels of an upload, checked before it is decoded
 MEGABYTES = 20
-EDGE = 0.05  # share of the image's side, at its border, that shows the background
+EDGE = 0.05  # width of the border that shows the background, as a share of the image's side
 
 
 def show(runs: Mapping[str, Finished], data_set: DataSet) -> None:
@@ -36,7 +36,7 @@ def show(runs: Mapping[str, Finished], data_set: DataSet) -> None:
                 ["png", "jpg", "jpeg"],
                 key="own-image",
                 max_upload_size=MEGABYTES,
-                help="An upload takes the place of the drawing.",
+                help="An upload replaces the drawing.",
             )
             try:
                 image = _prepared(ink, None if file is None else file.getvalue(), shape, digits)
@@ -49,7 +49,7 @@ def show(runs: Mapping[str, Finished], data_set: DataSet) -> None:
 
 
 def _prepared(ink: Array | None, upload: bytes | None, shape: tuple[int, int], digits: bool) -> Images | None:
-    """Return the upload, or else the drawing, prepared like training images; None without either."""
+    """Return the upload or, without one, the drawing, prepared like training images; None without either."""
     image = ink if upload is None else read_upload(upload)
     if image is None:
         return None

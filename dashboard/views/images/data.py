@@ -15,8 +15,8 @@ from vips_core.kernels import Array
 from vips_core.models.task import TASKS
 from vips_core.reports.figures import METHOD_NAMES
 
-COLUMNS = 10  # images beside each other
-MOST_UNITS = 60  # hidden units in a picture of the dictionary
+COLUMNS = 10  # images in a row
+MOST_UNITS = 60  # most hidden units drawn of a dictionary
 LARGEST = 0.995  # quantile of the absolute weights that gets full colour: a few outliers would fade the rest
 
 
@@ -40,13 +40,13 @@ def truth(rows: Images) -> Array:
 
 @st.cache_data(max_entries=8, show_spinner=False)
 def accuracy_of_one_image(run_ids: tuple[str, ...], _rows: Images) -> float:
-    """Return the pixel accuracy of the best single image for all: ink wherever most images have ink."""
+    """Return the pixel accuracy of the best constant reconstruction: ink where most images have ink."""
     ink = _rows.unpack(np.uint8).mean(axis=0)
     return float(np.maximum(ink, 1 - ink).mean())
 
 
 def failed(runs: Mapping[str, Finished], baseline: float) -> list[str]:
-    """Return the methods that do no better than a single image for all."""
+    """Return the methods that do no better than the best constant reconstruction."""
     accuracy = next(iter(TASKS["sbn"].scores))
     scores = {method: run.result["held_out"].get(accuracy, 1.0) for method, run in runs.items()}
     return [method for method, score in scores.items() if score <= baseline]
@@ -102,9 +102,9 @@ def dictionary(run: Finished) -> tuple[list[Picture], pd.DataFrame]:
         {
             "Hidden unit": order + 1,
             "Strength": strength[order],
-            "On with probability": expit(params.hidden_logit)[order],
-            "Least weight": flat.min(axis=1)[order],
-            "Greatest weight": flat.max(axis=1)[order],
+            "Probability of being on": expit(params.hidden_logit)[order],
+            "Smallest weight": flat.min(axis=1)[order],
+            "Largest weight": flat.max(axis=1)[order],
         }
     )
     largest = max(float(np.quantile(np.abs(flat), LARGEST)), 1e-12)

@@ -26,7 +26,7 @@ def _preview() -> str:
     alt = "Pixel accuracy of private image models by ε, and without privacy."
     plot(score_by_epsilon(lessons.EPSILONS, results.accuracy, "pixel accuracy"), "preview", alt)
     return (
-        "MNIST: ten public test digits, their reconstruction by models of 50 hidden units trained on "
+        "MNIST: ten public test digits, their reconstructions by models of 50 hidden units trained on "
         f"{lessons.TRAIN_IMAGES:,} images, and median pixel accuracy at each ε over "
         f"{results.accuracy.shape[1]} runs."
     )
@@ -35,7 +35,7 @@ def _preview() -> str:
 FIRST = Number("first", "First image", 1, 1, 10**9, "", (), whole=True)
 SAMPLE = Number("drawn", "Samples", 1, 1, 10**6, "", (), whole=True)
 WRONG = Text("wrong", None, "1")
-UNITS = method_choice("units", "Dictionary of", TASKS["sbn"], "Method whose hidden units are shown.")
+UNITS = method_choice("units", "Method", TASKS["sbn"], "The method whose hidden units are shown.")
 PAGE = ModelPage(
     task=TASKS["sbn"],
     title="Images from hidden causes",

@@ -40,7 +40,7 @@ def _comparison(runs: dict[str, Finished], test: Images) -> None:
     with card("Held-out images and their reconstructions", text.comparison_caption(test, first, mark)):
         st.html(pixels.table(rows))
         with st.container(horizontal=True, vertical_alignment="center"):
-            for label, step in (("Earlier", -data.COLUMNS), ("Later", data.COLUMNS)):
+            for label, step in (("Previous", -data.COLUMNS), ("Next", data.COLUMNS)):
                 to = min(max(1, first + step), last)
                 st.button(label, on_click=state.set_value("first", to), disabled=to == first)
             switch("wrong", "Mark wrong pixels", "1")

@@ -16,13 +16,13 @@ from vips_core.kernels import Array
 from vips_core.reports.figures import BLUE, VERMILION
 
 STYLE = Path(__file__).with_name("pixels.css")
-_SCALE = 6  # of downloads
-_GROUND = (255, 255, 255)
+_SCALE = 6  # pixels of a download for each pixel of an image
+_GROUND = (255, 255, 255)  # background of downloads
 
 
 @dataclass(frozen=True)
 class Picture:
-    """Colours of an image, (height, width, 4), and what it shows in words."""
+    """An image: its colours, (height, width, 4), its alternative text and its caption."""
 
     rgba: Array
     alt: str
@@ -30,7 +30,7 @@ class Picture:
 
 
 class Row(NamedTuple):
-    """Pictures beside each other, with a name and a note."""
+    """A row of pictures, with its name and a note."""
 
     name: str
     note: str

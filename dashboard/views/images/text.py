@@ -1,4 +1,4 @@
-"""Words of the Images page."""
+"""The sentences of the Images page."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ DICTIONARY_CAPTION = (
 )
 SAMPLES_CAPTION = (
     "Random draws from the model: first each hidden unit, then each pixel. Hidden units are independent "
-    "in the model, so samples look less real than reconstructions."
+    "in the model, so samples look less realistic than reconstructions."
 )
 ACCURACY_ALT = "Pixel accuracy of each method, for each image shown."
 _STAYS = "Your image is never stored and never leaves this machine."
@@ -28,7 +28,7 @@ OWN_IMAGE = (
 def failed(methods: Sequence[str], baseline: float) -> str:
     """Name the methods that failed."""
     return (
-        f"{layout.failed(methods)}: a single picture for all, the average held-out image, gets "
+        f"{layout.failed(methods)}: one picture for all images, the average held-out image, gets "
         f"{baseline:.1%} of the pixels right."
     )
 

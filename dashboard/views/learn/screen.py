@@ -73,7 +73,7 @@ def _window() -> Any:
 
 
 def question(lesson: Lesson, asked: Question, outcome: Outcome) -> None:
-    """Ask the question, or, once revealed, give the answer and explain it."""
+    """Show the question and, once it is revealed, the answer with its explanation."""
     name = lesson.answer.name
     picked, shown = state.get(name), state.get(lesson.shown.name) == "1"
     with st.container(key="question"):

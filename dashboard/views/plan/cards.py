@@ -28,7 +28,7 @@ def headline(item: Price, inputs: PlanInputs) -> None:
         metric(label, at_most(item.tightest_epsilon), columns[0])
         columns[1].markdown(f"{item.risk.sentence()} {text.headline(item.plan, inputs)}")
         columns[1].caption(text.ASSUMED)
-        st.markdown("**At the same noise, as the paper compares it**")
+        st.markdown("**The paper's comparison, at the same noise**")
         same_noise(item)
 
 
@@ -77,7 +77,7 @@ def show_surface(cells: data.Surface | None, item: Price, solve: str) -> None:
             for name in values.keys() - {solve}:
                 state.change(name, values[name])
 
-    with card("What does it cost in noise?", text.SURFACE_CAPTION):
+    with card("How do noise and batch size change ε?", text.SURFACE_CAPTION):
         if cells is None:
             waiting()
             return
@@ -105,10 +105,10 @@ def public_scores(item: Price) -> None:
 def savings(item: Price, gain: pd.DataFrame | None) -> None:
     """Show the gain from full batches and from more epochs."""
     efficiency = item.plan.efficiency
-    with card("How to spend less?"):
+    with card("How can you spend less?"):
         said, curve = st.columns(2, gap="medium")
         with said:
-            metric("Share of the best signal-to-noise ratio", f"{efficiency:.0%}")
+            metric("Efficiency relative to full batches", f"{efficiency:.0%}")
             st.caption(text.efficiency(efficiency))
             st.markdown(text.more_epochs(gain))
         with curve:

@@ -31,7 +31,8 @@ from vips_core.reports.traces import axis, line, marked_line, markers, note
 
 _LINES = {"moments": (BLUE, "solid"), "strong": (VERMILION, "dash"), "pld": (GREEN, "dot")}
 _WHITE = "#FFFFFF"
-_UNSELECTED = {name: {"marker": {"opacity": 1}} for name in ("selected", "unselected")}  # a click fades none
+# A click fades no point.
+_UNSELECTED = {name: {"marker": {"opacity": 1}} for name in ("selected", "unselected")}
 _DECADES_FOR_LOG = 1.2  # range of ε, in decades, above which its axis is logarithmic
 _LEAST_SPAN = 0.1  # least range of the batch axis, in decades: some plans allow one batch size only
 

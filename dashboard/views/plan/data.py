@@ -1,4 +1,4 @@
-"""The plan that the inputs of the Plan page describe, its privacy cost, and that of its neighbours."""
+"""The plan that the Plan page's inputs describe, its privacy cost, and the cost of similar plans."""
 
 import math
 from dataclasses import dataclass
@@ -21,10 +21,10 @@ from vips_core.privacy.events import MOST_STEPS
 FALSE_ALARMS = (0.001, 0.01, 0.05)  # false positive rates that the page quotes, as membership audits do
 LARGE_EPSILON = 10.0  # ε above which published guarantees are rare and the page warns
 USUAL_NOISE = (0.3, 30.0)  # range of σ on the surface: from ε far above 10 to ε far below 1 for most plans
-# Cells of the surface: equally far apart in logarithm, and far enough to be clicked.
+# Cells of the surface: about equally spaced in logarithm, and wide enough to click.
 _CELLS = (1.0, 1.2, 1.5, 1.8, 2.2, 2.7, 3.3, 3.9, 4.7, 5.6, 6.8, 8.2)  # round values in a decade
-SIGNAL = "Signal-to-noise ratio, × now"  # column
-_TIMES_THE_EPOCHS = (0.25, 0.5, 1, 2, 4, 8, 16, 32)  # what a visitor might afford instead
+SIGNAL = "Signal-to-noise ratio (this plan: 1)"  # column and axis
+_TIMES_THE_EPOCHS = (0.25, 0.5, 1, 2, 4, 8, 16, 32)  # lengths of training compared with the plan's
 
 
 def make_plan(inputs: PlanInputs) -> PrivacyPlan:
@@ -64,7 +64,7 @@ def _plan_within_epochs(inputs: PlanInputs, batch: int) -> PrivacyPlan:
 
 
 def _plan(inputs: PlanInputs, batch: int, **length: Any) -> PrivacyPlan:
-    """Return the plan of this batch size, with its length as `epochs` or `steps`."""
+    """Return the plan with this batch size, and with its length given as `epochs` or `steps`."""
     noise = None if inputs.solve == NOISE.name else inputs.noise_multiplier
     return PrivacyPlan(
         records=inputs.records, expected_batch=batch, noise_multiplier=noise, delta=inputs.delta, **length
@@ -136,7 +136,7 @@ def _round_values(low: float, high: float) -> Array:
 
 
 def surface_window(plan: PrivacyPlan, inputs: PlanInputs) -> tuple[int, float, float, tuple[float, float]]:
-    """Return the arguments of the surface around a plan, which stay while a visitor moves σ or S.
+    """Return the arguments of the surface around a plan; most moves of σ or S leave them unchanged.
 
     The range of σ is the usual one, extended to the decade of the plan's σ if necessary.
     """
@@ -150,7 +150,7 @@ def surface_window(plan: PrivacyPlan, inputs: PlanInputs) -> tuple[int, float, f
 
 
 def more_epochs(plan: PrivacyPlan) -> pd.DataFrame:
-    """Return the noise that keeps ε by moments, and its effect, at a quarter to 32 times the epochs."""
+    """Return the noise that keeps ε by moments, and the resulting signal, at ¼ to 32 times the epochs."""
     epsilon, rows = plan.epsilon("moments"), []
     for times in _TIMES_THE_EPOCHS:
         other = _at_epsilon(epsilon, plan, round(times * plan.steps))
@@ -160,7 +160,7 @@ def more_epochs(plan: PrivacyPlan) -> pd.DataFrame:
 
 
 def _at_epsilon(epsilon: float, plan: PrivacyPlan, steps: int) -> PrivacyPlan | None:
-    """Return the plan of `steps` steps with this ε by moments, or None if no noise gives it."""
+    """Return the plan with this many steps and this ε by moments, or None if no noise gives it."""
     if steps == plan.steps:
         return plan
     if not (1 <= steps <= MOST_STEPS and epsilon > 0):

@@ -31,13 +31,13 @@ _SOLVED = {"epsilon": "ε", NOISE.name: "σ", BATCH.name: "S", EPOCHS.name: "Epo
 SOLVE = Choice("solve", "Solve for", "epsilon", _SOLVED, "The quantity to compute from the others.")
 _ACCOUNTANT = replace(SPENDING["accountant"], help="The accountant whose ε has to meet the target.")
 ACCOUNTANT = Choice.of("accountant", _ACCOUNTANT)
-_FOUND = "Share of the people in the data whom the best possible attack may find."
-_ADVANTAGE = "Largest difference between the true and the false positive rate of any attack."
-_BELIEF = "The attacker's belief that a person took part, after a positive test."
+_FOUND = "Largest share of the people in the data that the best possible attack may find."
+_ADVANTAGE = "Largest difference between the true and false positive rates of any attack."
+_BELIEF = "The attacker's largest belief that a person took part, after a positive test."
 LIMITS = {
-    "found": Number("found", "Participants found, at most", 0.05, 1e-6, 1.0, _FOUND, (*_RARE, *_SHARES)),
-    "advantage": Number("advantage", "Advantage, at most", 0.1, 1e-6, 1.0, _ADVANTAGE, (*_RARE, *_SHARES)),
-    "belief": Number("belief", "Belief, at most", 0.8, 0.001, 0.999, _BELIEF, _SHARES),
+    "found": Number("found", "Limit on participants found", 0.05, 1e-6, 1.0, _FOUND, (*_RARE, *_SHARES)),
+    "advantage": Number("advantage", "Limit on advantage", 0.1, 1e-6, 1.0, _ADVANTAGE, (*_RARE, *_SHARES)),
+    "belief": Number("belief", "Limit on belief", 0.8, 0.001, 0.999, _BELIEF, _SHARES),
 }
 _ALARMS = (0.0001, 0.0002, 0.0005, *_RARE, *_SHARES)
 _ALARMS_HELP = "Share of outsiders whom the attack falsely accuses."
@@ -69,7 +69,7 @@ class PlanInputs:
 
     @property
     def by_risk(self) -> bool:
-        """Whether the noise is solved for from a limit on attacks."""
+        """Whether a limit on attacks determines the noise."""
         return self.solve == NOISE.name and self.by != BY.default
 
     @property
@@ -85,12 +85,12 @@ class PlanInputs:
 
     @property
     def slow(self) -> bool:
-        """Whether solving takes longer than a visitor should wait for."""
+        """Whether solving takes too long for a visitor to wait."""
         return self.by_risk or (self.solve != "epsilon" and ACCOUNTANTS[self.accountant].slow)
 
 
 def inputs() -> PlanInputs:
-    """Show an input for every quantity but the one solved for, which keeps its last value."""
+    """Show an input for every quantity except the one solved for, which keeps its last value."""
     solve = choice(SOLVE, as_buttons=True)
     by = choice(BY) if solve == NOISE.name else BY.default
     if by != BY.default:

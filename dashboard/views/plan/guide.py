@@ -15,10 +15,10 @@ from dashboard.views.plan.usefulness import USE, ask_width
 STEP = Text("guide", None, "[1-4]")
 FEAR = Choice(
     "fear",
-    "People whom an attacker may find, of 100 who took part",
+    "People that an attacker may find, of 100 who took part",
     "0.05",
     {"0.02": "2", "0.05": "5", "0.1": "10", "0.3": "30"},
-    "By the best possible attack, with any knowledge and any computer, that accuses 1 of 100 outsiders.",
+    "Limit on the best possible attack that accuses 1 of 100 outsiders, whatever it knows and computes.",
 )
 TIME = Choice(
     "time",

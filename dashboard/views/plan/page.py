@@ -61,6 +61,6 @@ def _results(plan: PrivacyPlan, inputs: PlanInputs, later: Later) -> None:
     with left:
         cards.savings(price, later(data.more_epochs, plan))
     with right, card("Choosing δ"):
-        metric("δ as a share of 1/N", f"{plan.delta * plan.records:.3g}")
+        metric("δ relative to 1/N", f"{plan.delta * plan.records:.3g}")
         st.caption(text.delta(plan))
     cards.next_steps(price, inputs)

@@ -22,8 +22,8 @@ ACCOUNTANTS_ALT = "Dots at the ε of every accountant that applies, on a logarit
 TRAJECTORY_CAPTION = "ε spent after each step of this plan."
 TRAJECTORY_ALT = "Lines of ε against iterations by the moments accountant, strong composition and PLD."
 SURFACE_CAPTION = (
-    "By moments, at these epochs, δ and N. Circle: this plan. Dashed line: the same ε. Click a cell to use "
-    "its values."
+    "ε by moments, at this plan's epochs, δ and N. Circle: this plan. Dashed line: plans with the same ε. "
+    "Click a cell to use its values."
 )
 SURFACE_ALT = "Heat map of ε over noise and batch size on logarithmic axes, with the current plan marked."
 EPOCHS_ALT = "Signal-to-noise ratio against epochs at the same ε and batch size, relative to this plan."
@@ -32,21 +32,24 @@ ASSUMED = (
     "know, void it."
 )
 HAND_OVER = (
-    "If the data set has another number of records, the batch size changes in proportion, so that the "
-    "sampling rate stays."
+    "If the data set has a different number of records, the batch size changes in proportion and the "
+    "sampling rate stays the same."
 )
 GO_ON = {"topics": "Train topics", "risk": "Train a risk model", "images": "Train an image model"}
 USEFULNESS_ALT = (
     "Held-out score against ε on a public sample, with its range over seeds and this plan marked."
 )
 ROC_ALT = "True positive rate against false positive rate of the best possible attack, on logarithmic axes."
-_A_GAIN = 1.005  # factor on the signal-to-noise ratio below which its three digits do not change
+_LEAST_GAIN = 1.005  # smallest factor on the signal-to-noise ratio that shows in three digits
 
 
 def people_alt(found: float) -> str:
     """Describe the icons of people."""
     most = rounding.up(found, 2)
-    return f"100 people, of whom an attack finds at most {most:g} at a false positive rate of 1%."
+    return (
+        f"Of 100 people who took part, the best possible attack finds at most {most:g} at a false positive "
+        "rate of 1%."
+    )
 
 
 def headline(plan: PrivacyPlan, inputs: PlanInputs) -> str:
@@ -74,9 +77,9 @@ def attack_numbers(risk: AttackRisk) -> list[tuple[str, str]]:
 def gaussian(risk: AttackRisk) -> str:
     """State the Gaussian release that is no more private than the plan."""
     return (
-        f"For other δ, all releases together have {risk.gaussian_claim()}: at each such δ, ε is at most that "
-        "of one Gaussian release whose signal is μ times its noise. The regret is the overstatement of the "
-        "attack curve below: 0 is exact, up to 0.01 is close."
+        f"At other δ, all releases together have {risk.gaussian_claim()}. At each of these δ, ε is at most "
+        "that of one Gaussian release whose signal is μ times its noise. The regret states how far this "
+        "overstates the attack curve below: 0 is exact, up to 0.01 is close."
     )
 
 
@@ -106,8 +109,8 @@ def more_epochs(gain: pd.DataFrame | None) -> str:
     here = int(abs(factor - 1).argmin())
     there = min(here + 2, factor.size - 1)
     if there == here:
-        return "The accountants handle no more epochs at this batch size."
-    if factor[there] < _A_GAIN:
+        return "The accountants cannot handle more epochs at this batch size."
+    if factor[there] < _LEAST_GAIN:
         return "More epochs at the same ε and S gain nothing: the signal-to-noise ratio stays the same."
     return (
         f"**More epochs at the same ε and S:** {brief(float(epochs[there]))} instead of "

@@ -1,4 +1,4 @@
-"""The scores that shipped runs at a plan's ε reached on the public samples."""
+"""Scores on public samples that shipped runs reached at a plan's ε."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ from vips_core.reports.traces import band, markers
 
 USE = Choice(
     "use",
-    "What the model is for",
+    "Purpose of the model",
     "risk",
     {"risk": "Risk of each person", "topics": "Topics of texts", "images": "Images"},
     "The public sample that the plan is compared with.",
@@ -27,7 +27,7 @@ _STOPS = log_stops(1, _MOST, whole=True, mantissas=(1, 1.5, 2, 3, 4, 5, 6, 8))
 WIDTHS = {
     use: Number(name, label, None, 1, _MOST, help, _STOPS, whole=True)
     for use, name, label, help in (
-        ("risk", "predictors", "Predictors", "Predicting columns; each category counts as one."),
+        ("risk", "predictors", "Predictors", "Columns that predict; each category counts as one."),
         ("topics", "vocabulary", "Words in the vocabulary", "Number of distinct words."),
         ("images", "pixels", "Pixels of an image", "Width times height."),
     )
@@ -120,7 +120,7 @@ def chart(use: str, epsilon: float) -> Figure:
 
 
 def sentence(use: str, epsilon: float) -> str:
-    """State the score that runs at this ε reached."""
+    """State the score that runs reached at this ε."""
     of, (middle, low, high) = SAMPLES[use], expected(use, epsilon)
     free = float(np.median(of.scores[-1]))
     near = min(max(epsilon, EPSILONS[0]), EPSILONS[-1])
@@ -162,16 +162,16 @@ def _side(mine: int, theirs: int) -> int:
 
 def _outlook(people: int, wide: int) -> str:
     if people * wide < 0:
-        return "one makes it easier and the other harder, so this is a rough guess"
+        return "one helps and the other hurts, so this is a rough guess"
     if people + wide == 0:
-        return "about the same, so this is a fair guess for similar data"
+        return "about the same size, so this is a fair guess for similar data"
     return (
-        "expect to come closer to training without privacy" if people + wide > 0 else "expect less than this"
+        "expect to come closer to training without privacy" if people + wide > 0 else "expect a worse score"
     )
 
 
 def ask_width(use: str) -> None:
     """Offer an input for the number of predictors, words or pixels."""
     unit = SAMPLES[use].unit
-    help = "For the comparison with the public sample. It does not change the protection."
+    help = "Used only to compare your data with the public sample. It does not change the protection."
     optional_number(WIDTHS[use], f"Enter the number of {unit}", help, SAMPLES[use].width)

@@ -177,7 +177,7 @@ def _credible(method: str, rows: pd.DataFrame, at: pd.Series) -> Trace:
 
 
 def _edge(method: str, rows: pd.DataFrame, at: pd.Series, limit: float, alone: bool) -> Trace:
-    """Return estimates beyond the axis as triangles at its edge, in the legend if no other is shown."""
+    """Return estimates beyond the axis as triangles at its edge; `alone` puts them into the legend."""
     return _dots(
         method,
         limit * np.sign(rows["mean"]),

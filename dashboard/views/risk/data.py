@@ -1,6 +1,6 @@
 """Numbers of the Risk page: held-out curves and intervals, coefficients, reruns, one person's risk.
 
-Scores and coefficients are those of the run's result; only what it does not hold is computed here.
+Scores and coefficients come from the run's result; this module computes only the rest.
 """
 
 from collections.abc import Mapping
@@ -23,18 +23,18 @@ from vips_core.reports.sweep_report import sweep_exhibits
 from vips_core.store.rows import DONE
 from vips_core.sweeps.grid import Sweep
 
-LEVEL = 0.9  # of every interval on the page
+LEVEL = 0.9  # level of every interval on the page
 RATES = np.linspace(0, 1, 101)  # false positive rates of the ROC curves
-ENDS = ("low (90%)", "high (90%)")  # columns of an interval
-GROUPS = 10  # of equal size, in the calibration chart
-MOST_RERUNS = 30  # runs whose coefficients are read for the range over reruns
+ENDS = ("low (90%)", "high (90%)")  # names of the columns with an interval's ends
+GROUPS = 10  # groups in the calibration chart, of equal size
+MOST_RERUNS = 30  # most other runs read for the range over reruns
 INTERCEPT = "intercept"
 SHOWN = 12  # coefficients in the chart
 
 
 @dataclass(frozen=True)
 class Scored:
-    """How well a run ranks and predicts public held-out people.
+    """A run's scores and curves on public held-out people.
 
     Attributes
     ----------
@@ -102,7 +102,7 @@ def without_failures(scored_runs: Mapping[str, Scored]) -> dict[str, Scored]:
 
 
 def probabilities(run: Finished, rows: Table) -> Array:
-    """Return each person's risk by a run, whose coefficients suffice where it has no fit."""
+    """Return each person's risk by a run's fit, or by its coefficients if it has no fit."""
     if run.fit is not None:
         return np.asarray(run.fit.model.predict_probability(run.fit, rows))
     return np.asarray(expit(rows.x @ run.tables["coefficients"]["mean"].to_numpy()))
@@ -143,7 +143,7 @@ def by_method(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def wilson(share: Array, people: Array) -> tuple[Array, Array]:
-    """Return the Wilson (1927) interval of a share, which has a width even without any cases."""
+    """Return the Wilson (1927) interval of a share, which has positive width even without cases."""
     z = float(ndtri(0.5 + LEVEL / 2))
     centre = (share + z**2 / (2 * people)) / (1 + z**2 / people)
     half = z * np.sqrt(share * (1 - share) / people + z**2 / (4 * people**2)) / (1 + z**2 / people)
@@ -160,7 +160,7 @@ def coefficients(runs: Mapping[str, Finished]) -> pd.DataFrame:
     for method, run in runs.items():
         names = {"low (90 %)": "low", "high (90 %)": "high", "per unit": "unit"}
         table = run.tables["coefficients"].rename(columns=names)
-        if "unit" not in table:  # the report leaves it out where nothing was held out
+        if "unit" not in table:  # absent if nothing was held out
             table["unit"] = per_unit(table, run.data.train.ranges)
         tables.append(table.assign(method=method, **_spread_of_reruns(run)))
     columns = ["method", "feature", "mean", "low", "high", "unit", "reruns", "least", "greatest"]
@@ -202,8 +202,8 @@ def coefficients_table(table: pd.DataFrame) -> pd.DataFrame:
         "low": "low (90% credible)",
         "high": "high (90% credible)",
         "reruns": "Reruns",
-        "least": "least of reruns",
-        "greatest": "greatest of reruns",
+        "least": "smallest over reruns",
+        "greatest": "largest over reruns",
     }
     readable = table[list(names)].rename(columns=names)
     return readable.assign(Method=readable["Method"].map(METHOD_NAMES))

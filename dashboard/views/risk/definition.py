@@ -46,9 +46,9 @@ def _preview() -> str:
 PAGE = ModelPage(
     task=TASKS["logistic"],
     title="Risk from features",
-    introduction="Predicts a yes or no, such as a stroke, from a person's features, with its uncertainty "
-    "(Bayesian logistic regression). Each training record is protected; only public held-out people are "
-    "scored.",
+    introduction="Predicts a yes-or-no outcome, such as a stroke, from a person's features, and states its "
+    "uncertainty (Bayesian logistic regression). Each training record is protected; only public held-out "
+    "people are scored.",
     example={
         "data": "nhanes-stroke",
         "methods": "refined,paper,strong,non-private",

@@ -22,7 +22,7 @@ from vips_core.records import DataSet
 PARAMETER = state.Text("person", None, r"\d{1,6}:(-|[0-9.e+-]{1,24})", several=True)
 YES_NO = (0.0, 1.0)
 FEW = 40  # options that fit on the page as buttons; more become a list
-STEPS = 100  # of a slider, at most
+STEPS = 100  # most steps of a slider
 LABEL = "\0"  # stands for the outcome: no predictor has this name
 
 Person = dict[str, float | None]
@@ -42,7 +42,7 @@ def optional(rows: Table) -> dict[str, int]:
 
 
 def yes_or_no(rows: Table, public: Table | None) -> list[str]:
-    """Return the predictors from 0 to 1 that no public person has a value between."""
+    """Return the predictors with the range 0 to 1 whose public values are all 0 or 1."""
     names = list(rows.feature_names)
     return [
         name
@@ -117,7 +117,7 @@ def show(data_set: DataSet) -> Person:
     data, rows = data_set.name, data_set.train
     start, ranges, may_be_missing = usual(rows, data_set.test), predictors(rows), list(optional(rows))
     simple = yes_or_no(rows, data_set.test)
-    if state.visit.setdefault("person-data", data) != data:  # a person of other predictors
+    if state.visit.setdefault("person-data", data) != data:  # the person of another data set
         state.visit["person-data"] = data
         state.put(PARAMETER.name, None)
     person, problem = _described(rows, start)

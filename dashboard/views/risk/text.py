@@ -1,4 +1,4 @@
-"""Words of the Risk page."""
+"""The sentences of the Risk page."""
 
 from collections.abc import Mapping, Sequence
 
@@ -31,10 +31,10 @@ def headline(runs: Mapping[str, Finished]) -> str:
     private = next((method for method, run in runs.items() if run.request.private), None)
     if private is None or aucs[private] is None:
         return ""
-    ceiling = f"; without privacy {aucs[NON_PRIVATE]:.2f}" if aucs.get(NON_PRIVATE) else ""
+    ceiling = f"; without privacy it is {aucs[NON_PRIVATE]:.2f}" if aucs.get(NON_PRIVATE) else ""
     return (
         f"At ε = {at_most(promised(runs[private]))} the risk model reaches a held-out AUC of "
-        f"{aucs[private]:.2f}{ceiling}; guessing 0.5."
+        f"{aucs[private]:.2f}{ceiling}; guessing reaches 0.5."
     )
 
 
@@ -49,7 +49,7 @@ def failures(scored_runs: Mapping[str, Scored]) -> str:
     hidden = (
         ""
         if len(failed) == len(scored_runs)
-        else " Calibration, coefficients and the what-if leave them out."
+        else " Calibration, coefficients and what-if leave out failed methods."
     )
     return (
         f"{layout.failed(names)}: a constant prediction has a lower log loss, {baseline:.2f} ({losses})."
@@ -95,7 +95,7 @@ def coefficients(table: pd.DataFrame, features: Sequence[str], off: int) -> str:
     reruns = (
         "Thin dotted lines with ticks: range of estimates over runs with the same settings and fresh noise."
         if table["reruns"].max() > 1
-        else "They do not show the variation between runs: train again with the same settings to see it."
+        else "Bars do not show the variation between runs: train again with the same settings to see it."
     )
     honest = (
         "On twelve public tables with known coefficients, 88% to 93% of the improved variant's intervals "

@@ -55,7 +55,7 @@ def _budget(row: DataRow) -> None:
     name = f"budget-{row.name}"  # not its fingerprint: two data sets may hold the same records
     columns = layout.narrow_columns(name, 3)
     metric("Largest ε of one more run", at_least(budget.left_epsilon), columns[0])
-    metric("Left of the cap", f"{budget.left_share:.1%}", columns[1])
+    metric("Share of the cap left", f"{budget.left_share:.1%}", columns[1])
     metric("ε if planned as a whole", at_most(budget.planned_epsilon), columns[2])
     st.caption(text.ADAPTIVITY)
     status.budget_bar(budget.spent_share, budget.reserved_share)
@@ -83,7 +83,7 @@ def _cap_form(row: DataRow, cap: Cap) -> None:
 
 
 def _set_cap(name: str, key: str) -> None:
-    """Set the cap from the form as it is now: a click may precede the redraw after typing."""
+    """Set the cap from the form's present values: a click may precede the redraw after typing."""
     epsilon, delta, by, reason = (
         st.session_state[f"cap-{value}:{key}"] for value in ("epsilon", "delta", "by", "reason")
     )

@@ -23,9 +23,10 @@ from vips_core.store.rows import AUDIT, DONE, FIT, SWEEP, RunRow
 
 Results = Mapping[str, RunResults | None]  # by run; None while they are computed
 
-_LEAST_TIME = pd.Timedelta(minutes=10)  # least margin of the time axis: a single point has no range
+_LEAST_TIME = pd.Timedelta(minutes=10)  # smallest margin of the time axis, since a single point has no range
 _COLOURS = (figures.BLUE, figures.VERMILION, figures.GREEN, figures.PURPLE, figures.GREY)
-_ACCOUNT_LABELS = {name: item.label for name, item in ACCOUNTANTS.items()} | {OWN_PROOF: "Its own proof"}
+_ACCOUNT_LABELS = {name: item.label for name, item in ACCOUNTANTS.items()}
+_ACCOUNT_LABELS |= {OWN_PROOF: "The method's own proof"}
 
 
 def history_table(runs: Sequence[RunRow]) -> pd.DataFrame:
@@ -178,7 +179,7 @@ def caps_table(rows: Sequence[LedgerRow]) -> pd.DataFrame:
 
 
 def ledger_table(rows: Sequence[LedgerRow]) -> pd.DataFrame:
-    """Return the ledger as a table for people."""
+    """Return the ledger as a readable table."""
     shown = [
         {
             "Row": row.number,

@@ -22,8 +22,8 @@ from vips_core.toml import read_toml
 
 ALL = "all"
 HISTORY, BUDGETS, IMPORT = "history", "budgets", "import"
-LARGEST_CONFIG = 100_000  # characters of a config: a hundred times a large sweep's, and parsed in a moment
-OWN_PROOF = "pure"  # among the accountants: the ε of a method with a privacy proof of its own
+LARGEST_CONFIG = 100_000  # most characters of a config: a hundred times a large sweep's, parsed in a moment
+OWN_PROOF = "pure"  # stands among the accountants for a method's own privacy proof
 
 PART = Choice(
     "part", "Show", HISTORY, {HISTORY: "Runs", BUDGETS: "Budgets", IMPORT: "Import"}, text.PART_HELP

@@ -174,7 +174,7 @@ def _compare(fits: Sequence[RunRow], later: Later) -> None:
 
 
 def _scores(fits: Sequence[RunRow], results: charts.Results) -> None:
-    """Show the scores of runs, model by model: other models have other scores."""
+    """Show the scores of runs, model by model, since models have different scores."""
     any_scores = False
     for model in dict.fromkeys(run.request["model"] for run in fits):
         of_model = [run for run in fits if run.request["model"] == model]

@@ -8,7 +8,7 @@ from dashboard.components.inputs import choice
 from dashboard.views.runs import budgets, configs, history, text
 from dashboard.views.runs.data import BUDGETS, HISTORY, IMPORT, PARAMETERS, PART
 
-_REDRAW = 3.0  # seconds between two redraws for live runs: a table that jumps more often is unreadable
+_REDRAW = 3.0  # seconds between two redraws for live runs: a table that changes more often is unreadable
 
 
 def show() -> None:

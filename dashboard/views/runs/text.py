@@ -11,7 +11,7 @@ HISTORY_CAPTION = "Newest first, pinned runs on top. Select runs to compare, exp
 NO_MATCH = "No run matches these filters."
 NOTHING_YET = "Nothing trained yet. Start on Topics, Risk or Images."
 DELETING = "This deletes the run and its files for good. The ledger keeps its privacy cost."
-SETTINGS_CAPTION = "The settings that differ."
+SETTINGS_CAPTION = "Only settings that differ."
 SAME_SETTINGS = "These runs have the same settings."
 ACCOUNTS_CAPTION = "From each run's ledger of releases, at its own δ."
 NO_LEDGER = "No ledger."
@@ -19,8 +19,8 @@ SCORES_CAPTION = "On public held-out records. Training records are never scored.
 NO_SCORES = "No scores."
 CONFIG_CAPTION = "The config.toml of a run or sweep, from a report or written by hand."
 NO_PRIVATE_DATA = (
-    "Shipped data are public and need no budget. Upload your own on Topics, Risk or Images: they are private "
-    "unless you declare them public, and get a cap."
+    "Shipped data are public and need no budget. Upload your own on Topics, Risk or Images: unless you "
+    "declare them public, they are private and get a cap."
 )
 LEDGER_CAPTION = "Every reservation and release, in a hash chain."
 CAP_CAPTION = (

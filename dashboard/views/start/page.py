@@ -29,7 +29,7 @@ _EXAMPLES = (
     ),
     (
         "images",
-        "Can noise learn to draw?",
+        "Can a network learn digits through noise?",
         "Handwritten digits, encoded and reconstructed by a network that learns only from noisy totals.",
         "Reconstruct the digits",
     ),

@@ -25,12 +25,12 @@ from vips_core.reports.traces import axis, bars, line, markers
 
 _STRIPES = {"shape": "/", "fillmode": "overlay", "fgcolor": "#FFFFFF", "fgopacity": 0.55}
 _DOWNWARDS = {"autorange": "reversed", "ticks": "", "showgrid": False}
-_NUMBERED = 1e-3  # least share of a topic with a number: empty topics overlap, and so would their numbers
+_NUMBERED = 1e-3  # smallest share of a numbered topic: empty topics overlap, and so would their numbers
 _BLANK = {"showgrid": False, "showticklabels": False, "ticks": ""}
 
 
 def intertopic_map(topic_map: Mapping[str, Array], topics: Mapping[str, Topics], chosen: int) -> Figure:
-    """Draw topics as circles with area by share; those of the reference are hollow and joined to partners."""
+    """Draw topics as circles, with area by share; the reference's are hollow and joined to their partners."""
     traces: list[dict[str, Any]] = []
     every = np.stack(list(topic_map.values()), axis=1)  # topics × methods × 2
     if len(topic_map) == 2:
@@ -61,7 +61,7 @@ def intertopic_map(topic_map: Mapping[str, Array], topics: Mapping[str, Topics],
                 text=[str(number + 1) if shares[number] >= _NUMBERED else "" for number in range(size)],
                 textfont={"color": "#000000", "size": 11},  # readable on the colours of all methods
                 marker=marker,
-                unselected={"marker": {"opacity": 1}},  # a click dims nothing
+                unselected={"marker": {"opacity": 1}},  # a click dims no topic
                 customdata=[[number + 1, round(100 * float(shares[number]), 1)] for number in range(size)],
             )
         )

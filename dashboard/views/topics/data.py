@@ -24,7 +24,7 @@ from vips_core.kernels import Array
 from vips_core.models.task import NON_PRIVATE, TASKS
 from vips_core.records import LETTERS, DataSet
 
-WORDS = 10  # of a topic in a table
+WORDS = 10  # top words of a topic in tables
 COHERENCE = "Coherence (NPMI)"
 UNIGRAM = "Unigram (no topics)"
 MOST_TEXT = 100_000  # characters of a pasted text
@@ -78,7 +78,7 @@ def aligned(run_ids: tuple[str, ...], _runs: Mapping[str, Finished]) -> dict[str
 
 
 def relevance(topics: Topics, weight: float) -> Array:
-    """λ ln p(w|topic) + (1 - λ) ln p(w|topic)/p(w) (Sievert and Shirley 2014), topics × words."""
+    """Return λ ln p(w|topic) + (1 - λ) ln p(w|topic)/p(w) (Sievert and Shirley 2014), topics × words."""
     tiny = 1e-12
     logs = np.log(topics.words + tiny)
     return np.asarray(logs - (1 - weight) * np.log(topics.marginal + tiny))
@@ -141,9 +141,9 @@ def coherence(run_ids: tuple[str, ...], _topics: Mapping[str, Topics], _test: Do
 
 @st.cache_data(max_entries=32, show_spinner=False)
 def unigram(run_ids: tuple[str, ...], _topics: Mapping[str, Topics], _data_set: DataSet) -> float:
-    """Return the perplexity of one word distribution for all documents, on those scored while training.
+    """Return the perplexity of one word distribution on the documents scored while training.
 
-    The distribution is that of the training words if these are public and in memory, otherwise that of a
+    The distribution comes from the training words if these are public and in memory, otherwise from a
     release.
     """
     if _data_set.private or not _data_set.train.in_memory:
@@ -171,7 +171,7 @@ def failed(runs: Mapping[str, Finished], unigram: float) -> list[str]:
 def text_topics(
     runs: Mapping[str, Finished], topics: Mapping[str, Topics], text: str
 ) -> tuple[int, dict[str, Array]]:
-    """Return how many words of a text are in the vocabulary, and its topic shares by each matched run."""
+    """Return the number of a text's words in the vocabulary, and its topic shares by each matched run."""
     base = reference(runs)
     corpus = _counted(text, runs[base].data.train.vocabulary)
     shares = {

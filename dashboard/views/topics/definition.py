@@ -36,7 +36,7 @@ RELEVANCE = Number(
     "than in all topics together (lift).",
     tuple(round(0.05 * i, 2) for i in range(21)),
 )
-SHOWN = method_choice("shown", "Method", TASKS["lda"], "Method whose topics are drawn.")
+SHOWN = method_choice("shown", "Method", TASKS["lda"], "The method whose topics are drawn.")
 TOPIC = Text("topic", "1", r"[1-9][0-9]{0,3}")
 PAGE = ModelPage(
     task=TASKS["lda"],

@@ -1,4 +1,4 @@
-"""Words of the Topics page."""
+"""The sentences of the Topics page."""
 
 from collections.abc import Sequence
 
@@ -11,11 +11,11 @@ MAP_CAPTION = (
     "reference, joined to their partners. Click a circle to see its words."
 )
 MAP_ALT = "Topics as numbered circles, close together where their words are similar."
-BARS_CAPTION = "Probability of the topic's top words. Ticks: probability in all topics together."
+BARS_CAPTION = "Probabilities of the topic's top words. Ticks: their probabilities in all topics together."
 BARS_ALT = "Probabilities of the chosen topic's top words, beside those of the reference."
 PERPLEXITY_CAPTION = (
-    "How many words the model effectively chooses among, when it predicts half of each held-out document (at "
-    "most 500 of them) from the other half. Lower is better. Topics help only below the dashed line."
+    "How many words the model effectively chooses among when it predicts half of a held-out document from "
+    "the other half (at most 500 documents). Lower is better. Topics help only below the dashed line."
 )
 PERPLEXITY_ALT = "Held-out perplexity against iterations for each method, with the unigram line."
 COHERENCE_CAPTION = (

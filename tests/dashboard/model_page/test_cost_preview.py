@@ -170,7 +170,7 @@ def test_a_plan_for_other_records_keeps_its_sampling_rate_and_says_so(store):
     assert "n" not in address(at)
     assert not errors(at)
     (note,) = at.info
-    assert "The plan was for 400,000 records and open has 60" in note.value.replace("\\", "")
+    assert "The plan was for 400,000 records, and open has 60" in note.value.replace("\\", "")
 
 
 def test_to_plan_and_back_without_losing_a_value(store):

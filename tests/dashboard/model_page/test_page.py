@@ -215,7 +215,11 @@ def test_a_score_of_some_records_is_not_taken_for_one_of_all(store, monkeypatch)
 @pytest.mark.parametrize(("seconds", "curves"), [(0.0, 0), (60.0, 1)])
 def test_curves_are_drawn_of_runs_that_last_and_not_at_every_look(store, monkeypatch, seconds, curves):
     at = press_train(page())
-    began = {"status": "running", "started": time.time() - seconds, "scores": [(2, 5.5), (4, 5.25)]}
+    began = {
+        "status": "running",
+        "started": time.time() - seconds,
+        "validation_scores": [(2, 5.5), (4, 5.25)],
+    }
     run = dataclasses.replace(store.run(address(at)["runs"]), **began)
     later = dataclasses.replace(run, step=6, validation_scores=[*run.validation_scores, (6, 5.0)])
     monkeypatch.setattr(stored.store(), "run", lambda run_id: run)

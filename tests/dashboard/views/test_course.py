@@ -36,7 +36,7 @@ def test_linkage_joins_a_register_with_names(people, birth):
     crowd = sum(len(names) for names in register.values() if len(names) >= 5) / people
     shown = dict(outcome("linkage", linkage_people=people, linkage_birth=birth).numbers)
     assert shown["Unique"] == f"{named:.1%}"
-    assert shown["In a crowd of 5 or more"] == f"{crowd:.1%}"
+    assert shown["In groups of 5 or more"] == f"{crowd:.1%}"
     expected = float(linkage.expected_alone(people, birth))
     assert named == pytest.approx(expected, abs=6 * math.sqrt(0.25 / people))
     assert shown["Expected by chance"] == f"{expected:.1%}"
@@ -63,7 +63,7 @@ def test_randomised_response_matches_a_survey_of_single_people(epsilon, share):
     assert ours.std() == pytest.approx(error, rel=0.1)
     shown = dict(outcome("response", response_eps=epsilon, response_share=share).numbers)
     assert shown["True answers"] == f"{truth:.0%}"
-    assert shown["Say yes"] == f"{share * truth + (1 - share) * (1 - truth):.1%}"
+    assert shown["Answered yes"] == f"{share * truth + (1 - share) * (1 - truth):.1%}"
     assert shown["Standard error"] == f"±{base.survey_error(1000, epsilon):.2%}"
 
 

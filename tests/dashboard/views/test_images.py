@@ -88,7 +88,7 @@ def test_a_method_that_one_picture_beats_has_failed(shared, finished):
     failed = [method for method, accuracy in reached.items() if accuracy <= baseline]
     assert data.failed(finished, baseline) == failed
     at = page([shared[1][method] for method in METHODS])
-    assert any("failed here: a single picture for all" in item.value for item in at.warning) == bool(failed)
+    assert any("failed here: one picture for all images" in item.value for item in at.warning) == bool(failed)
     assert data.failed(finished, 1.0) == list(METHODS)
 
 
@@ -149,12 +149,12 @@ def test_sheet_is_a_png_of_all_pictures():
 
 def test_images_are_turned_over_and_the_address_follows(shared):
     at = page([shared[1]["refined"]])
-    assert button(at, "Earlier").disabled
-    checked(button(at, "Later").click().run())
+    assert button(at, "Previous").disabled
+    checked(button(at, "Next").click().run())
     assert address(at)["first"] == "11"
-    checked(button(at, "Later").click().run())
+    checked(button(at, "Next").click().run())
     assert address(at)["first"] == "16"  # the last ten of 25
-    assert button(at, "Later").disabled
+    assert button(at, "Next").disabled
     assert "Original of image 25" in alts(at)
     assert "Original of image 25" in alts(page([shared[1]["refined"]], first=999))
 
@@ -173,7 +173,7 @@ def test_dictionary_is_the_core_s_and_of_the_chosen_method(shared, finished):
     model, params = finished["refined"].fit.model, finished["refined"].fit.params
     strength = np.linalg.norm(params.weights, axis=0)
     assert table["Strength"].to_numpy() == pytest.approx(np.sort(strength)[::-1])
-    assert sorted(table["On with probability"]) == pytest.approx(sorted(expit(params.hidden_logit)))
+    assert sorted(table["Probability of being on"]) == pytest.approx(sorted(expit(params.hidden_logit)))
     assert tiles[0].rgba.shape == (*SHAPE, 4)
     assert f"Hidden unit {strength.argmax() + 1}:" in tiles[0].alt
     assert model.hidden == len(table) == 6

@@ -109,7 +109,7 @@ def test_gaussian_noise_matches_the_core():
     assert shown["Noise multiplier σ/Δ"] == "2.50"
     assert shown["ε, classical rule"] == at_most(math.sqrt(2 * math.log(1.25e6)) / 2.5)
     mu = 0.4
-    assert shown["Probability of L above ε"] == f"{norm.sf(epsilon, mu**2 / 2, mu):.2g}"
+    assert shown["Probability that L > ε"] == f"{norm.sf(epsilon, mu**2 / 2, mu):.2g}"
     same_ratio = outcome("noise", noise_sens=0.2, noise_std=0.5, noise_delta=1e-6)
     assert dict(same_ratio.numbers) == shown
 

@@ -147,7 +147,7 @@ def test_the_attack_has_the_theoretical_advantage_and_does_not_refute(noise):
     claimed = single_step(noise, attack.DELTA).epsilon("gaussian")
     assert numbers["ε claimed"] == at_most(claimed)
     assert 0.7 * claimed < float(numbers["ε measured, likelihood ratio"]) <= claimed
-    assert float(numbers[f"ε measured, our wall, {attack.AT_WALL}"]) <= claimed
+    assert float(numbers[f"ε at our wall, {attack.AT_WALL} attacks"]) <= claimed
     assert "did not refute" in shown.explanation
 
 

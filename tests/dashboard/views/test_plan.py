@@ -37,7 +37,7 @@ def test_slow_parts_fill_in_with_the_core_s_numbers():
     risk, shown = PLAN.risk(), metrics(at)
     assert shown["Found at 1% false alarms"] == rounding.percent_up(float(risk.true_positive_rate(0.01)))
     assert shown["Advantage over guessing"] == rounding.percent_up(risk.advantage)
-    assert shown["Share of the best signal-to-noise ratio"] == f"{PLAN.efficiency:.0%}"
+    assert shown["Efficiency relative to full batches"] == f"{PLAN.efficiency:.0%}"
     assert risk.sentence() in texts(at)
     assert f"**{rounding.percent_up(risk.posterior(0.5))}** sure" in texts(at)
     assert len(at.get("plotly_chart")) == 5

@@ -85,13 +85,13 @@ def test_what_the_plan_is_compared_with_is_what_was_trained_on(use, data, column
     ("people", "predictors", "said"),
     [
         (3_000, None, "you have 3,000 people: **about the same"),
-        (300, None, "you have 300 people: **expect less than this"),
-        (3_000, 500, "you have 3,000 people and 500 predictors: **expect less than this"),
+        (300, None, "you have 300 people: **expect a worse score"),
+        (3_000, 500, "you have 3,000 people and 500 predictors: **expect a worse score"),
         (3_000, 3, "you have 3,000 people and 3 predictors: **expect to come closer"),
         (
             50_000,
             500,
-            "you have 50,000 people and 500 predictors: **one makes it easier and the other harder",
+            "you have 50,000 people and 500 predictors: **one helps and the other hurts",
         ),
     ],
 )

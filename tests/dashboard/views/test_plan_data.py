@@ -84,7 +84,7 @@ def test_more_epochs_keep_epsilon_and_gain_what_is_said():
     full = PLAN.replace(expected_batch=PLAN.records, epochs=20.0, noise_multiplier=6.0)
     assert "gain nothing" in text.more_epochs(data.more_epochs(full))
     one = pd.DataFrame([[1.0, 1.0, 1.0]], columns=gain.columns)
-    assert text.more_epochs(one).startswith("The accountants handle no more epochs")
+    assert text.more_epochs(one).startswith("The accountants cannot handle more epochs")
 
 
 def test_plotly_accepts_the_figures_that_it_is_not_asked_to_check():

@@ -80,7 +80,7 @@ def test_every_part_is_drawn_for_every_method(shared):
 def test_the_result_begins_with_a_sentence_and_says_what_failed(shared, finished):
     at = page([shared[1][method] for method in ("refined", "paper", "non-private")])
     reached, ceiling = (finished[method].result["held_out"]["AUC"] for method in ("refined", "non-private"))
-    sentence = f"AUC of {reached:.2f}; without privacy {ceiling:.2f}; guessing 0.5."
+    sentence = f"AUC of {reached:.2f}; without privacy it is {ceiling:.2f}; guessing reaches 0.5."
     assert any(
         f"At ε = 3.00 the risk model reaches a held-out {sentence}" in item.value for item in at.markdown
     )

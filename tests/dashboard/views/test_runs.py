@@ -212,7 +212,7 @@ def test_budgets_and_cap(store):
     at = page(part="budgets")
     shown = {metric.label: metric.value for metric in at.metric}
     budget = store.budget("secret")
-    assert shown["Left of the cap"] == f"{budget.left_share:.1%}"
+    assert shown["Share of the cap left"] == f"{budget.left_share:.1%}"
     assert shown["Largest ε of one more run"] == at_least(budget.left_epsilon)
     assert shown["ε if planned as a whole"] == at_most(budget.planned_epsilon)
     assert len(at.get("plotly_chart")) == 1

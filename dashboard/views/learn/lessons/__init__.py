@@ -30,5 +30,5 @@ CURRENT = Choice(
     "",
 )
 PRESENT = Choice(
-    "present", "Present", "0", {"0": "off", "1": "on"}, "Larger type; arrow keys turn the pages."
+    "present", "Present", "0", {"0": "off", "1": "on"}, "Larger type; the arrow keys change the lesson."
 )

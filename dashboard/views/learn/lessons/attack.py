@@ -28,11 +28,11 @@ NOISE = base.noise_multiplier("attack", 2.0)
 _STOPS = log_stops(100, 100_000, whole=True, mantissas=(1, 2, 4))
 _ATTACKS_HELP = "Number of simulated releases, half of them with the person."
 ATTACKS = base.whole("attack_attacks", "Attacks", 20_000, _STOPS, _ATTACKS_HELP)
-AT_WALL = 400  # largest number of attacks on the product's own wall, which are slower than simulated ones
+AT_WALL = 400  # most attacks on the product's own wall, each slower than a simulated one
 # The attack on the last bits: releases of two blocks of cells with different noise, as in a model.
 CELLS, SCALES, RELEASES = 30, (1.0, 0.7), 300
 OWN_SHARE = 0.075  # one person's effect on a cell
-LastBits = tuple[Rates, Rates]  # of the attack on the last bits: for naive noise, and for noise on a grid
+LastBits = tuple[Rates, Rates]  # the last-bit attack's rates, for naive noise and for noise on a grid
 
 
 def log_ratios(noise: float, attacks: int) -> tuple[Array, Array]:
@@ -93,7 +93,7 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
         numbers=(
             ("ε claimed", at_most(claimed)),
             ("ε measured, likelihood ratio", at_least(shown)),
-            (f"ε measured, our wall, {min(attacks, AT_WALL):,}", wall_shows),
+            (f"ε at our wall, {min(attacks, AT_WALL):,} attacks", wall_shows),
             ("ε, last bits: naive, grid", last_bits_show),
         ),
         figure=swept(

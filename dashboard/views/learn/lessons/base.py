@@ -1,4 +1,4 @@
-"""The shape of a lesson: question, controls, formulas and outcome; and what several lessons share."""
+"""The parts of a lesson (question, controls, formulas, outcome), and what several lessons share."""
 
 import math
 import tomllib
@@ -16,9 +16,9 @@ from vips_core import PrivacyPlan
 from vips_core.kernels import Array
 from vips_core.reports.figures import Figure
 
-LETTERS = "abcd"  # of the answers
+LETTERS = "abcd"  # names of the answers
 _NO_YES = {"0": "no", "1": "yes"}
-_RECORDS = 1_000_000  # of sampled plans, where only the ratio q = S/N counts
+_RECORDS = 1_000_000  # records of sampled plans, for which only the ratio q = S/N matters
 
 
 class Scale(Choice):
@@ -56,7 +56,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a lesson shows at the current values; None while it is computed.
+    """What a lesson shows at the current values, with None for what is still being computed.
 
     Attributes
     ----------
@@ -83,7 +83,8 @@ class Lesson:
     Attributes
     ----------
     key
-        Its name in addresses, and the prefix of its controls' names, so that it keeps its own values.
+        The lesson's name in addresses; it also begins its controls' names, so that lessons keep their own
+        values.
     objective
         What students can do afterwards.
     notes
@@ -132,7 +133,7 @@ class Lesson:
 
     @property
     def state(self) -> tuple[Number | Choice, ...]:
-        """All values that the address needs to reopen the lesson as it is."""
+        """All values that the address needs to reopen the lesson in its present state."""
         return (self.answer, self.shown, *self.parameters)
 
 
@@ -244,7 +245,7 @@ def unbiased(said_yes: Array, epsilon: float) -> Array:
 
 
 def survey_estimates(share: float, people: int, epsilon: float, surveys: int, seed: int) -> Array:
-    """Simulate surveys of people, of whom this share would truly say yes, and return their estimates."""
+    """Return the estimates of simulated surveys in which this share of people would truly say yes."""
     truth, rng = truth_probability(epsilon), np.random.default_rng(seed)
     yes = round(share * people)
     said_yes = rng.binomial(yes, truth, surveys) + rng.binomial(people - yes, 1 - truth, surveys)
@@ -252,6 +253,6 @@ def survey_estimates(share: float, people: int, epsilon: float, surveys: int, se
 
 
 def survey_error(people: Any, epsilon: float) -> Any:
-    """Return the standard error of an estimate that comes from the coins alone."""
+    """Return the standard error that the coins alone give an estimate."""
     truth = truth_probability(epsilon)
     return np.sqrt(truth * (1 - truth) / people) / (2 * truth - 1)

@@ -82,9 +82,9 @@ def _explanation(last: Mapping[str, float], plan: PrivacyPlan, by_moments: pd.Da
         f"After {plan.steps:,} steps the tightest ε is **{at_most(last['pld'])}**, "
         f"{_relative_to_sum(last['pld'], last['basic'])}. Basic and strong composition keep one pair (ε, δ) "
         "for each step, with a share of δ each, and assume the worst case. Moments keep a curve for each "
-        "step, so that rare large losses average out. PLD keeps the whole distribution. For a single step, "
-        f"moments give {at_most(single)} and basic {at_most(exact)}: converting a curve into one ε "
-        f"(equation 4) wastes a little, once. {_crossing(plan, by_moments)}"
+        "step, so that rare large losses average out. PLD keeps the whole distribution of the loss. For a "
+        f"single step, moments give {at_most(single)} and basic {at_most(exact)}: converting a curve into "
+        f"one ε (equation 4) wastes a little, once. {_crossing(plan, by_moments)}"
     )
 
 

@@ -48,7 +48,7 @@ def columns(name: str, labels: Sequence[str], values: Any, colour: str, hover: s
 
 
 def heat_map(values: NDArray[Any], most: float, negative: str, hover: str = "", **more: Any) -> Trace:
-    """Return a map of values from −`most` in one colour, over nearly none at 0, to `most` in blue."""
+    """Return a map of values: −`most` in one colour, 0 nearly without colour, `most` in blue."""
     scale = [[0, negative], [0.5, "rgba(127,138,149,0.13)"], [1, BLUE]]
     ends = {"zmin": -most, "zmax": most, "colorscale": scale, "showscale": False}
     told = {"hovertemplate": f"{hover}<extra></extra>"} if hover else {"hoverinfo": "skip"}

@@ -40,7 +40,7 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
             ("Noise multiplier σ/Δ", number(1 / mu)),
             ("ε, exact", at_most(epsilon)),
             ("ε, classical rule", at_most(classical)),
-            ("Probability of L above ε", f"{beyond:.2g}"),
+            ("Probability that L > ε", f"{beyond:.2g}"),
         ),
         figure=swept(
             lambda std: _figure(sensitivity, std, delta, revealed), np.geomspace(4, 1, 8) * noise_std, "σ"
@@ -50,8 +50,8 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
             f"Only the ratio σ/Δ = **{number(1 / mu)}** matters: doubling both stretches the axis and "
             f"changes nothing else. At δ = {brief(delta)}, the exact ε is **{at_most(epsilon)}**; "
             f"the paper's classical rule gives {at_most(classical)}{caution}. The loss L exceeds ε with "
-            f"probability **{beyond:.2g}**, which is more than δ, because δ counts an output with loss L "
-            "only by the share 1 − e^(ε − L) above what ε allows (green)."
+            f"probability **{beyond:.2g}**, which is more than δ: of an output with loss L > ε, δ counts "
+            "only the share 1 − e^(ε − L) that exceeds what ε allows (green)."
         ),
     )
 
@@ -100,7 +100,7 @@ def _loss_lines(loss: Array, mu: float, epsilon: float, bottom: float) -> list[d
 
 
 def counted_in_delta(loss: Array, epsilon: float) -> Array:
-    """Return the share that δ counts of an output with this loss: E[(1 − e^(ε − L))⁺] = δ."""
+    """Return the share of an output with this loss that δ counts; its mean, E[(1 − e^(ε − L))⁺], is δ."""
     return np.asarray(-np.expm1(np.minimum(epsilon - loss, 0)))
 
 

@@ -17,7 +17,7 @@ from vips_core.reports.figures import BLUE, GREEN, VERMILION, Figure, log_axis
 from vips_core.reports.traces import axis, line
 
 YEARS, SEXES, DISTRICTS = 80, 2, 10  # numbers of equally likely values
-MOST, SEED = 100_000, 1  # people in the largest town, which are drawn in a moment
+MOST, SEED = 100_000, 1  # people in the largest town, drawn in a moment
 DAYS = {"day": 365, "month": 12, "year": 1}  # distinguishable birth dates in a year
 _STYLES = {"day": (VERMILION, "solid"), "month": (BLUE, "dash"), "year": (GREEN, "dot")}
 _PEOPLE_HELP = "Each has a birthday, a sex and a district, drawn at random."
@@ -35,7 +35,7 @@ def _town() -> npt.NDArray[np.int64]:
 
 
 def sizes(people: int, birth: str) -> npt.NDArray[np.int64]:
-    """Return for each person of the town the number of people with the same published columns."""
+    """Return, for each person of the town, the number of people with the same published columns."""
     day, sex, district = _town()[:people].T
     date = day * DAYS[birth] // DAYS["day"]
     combination = (date * SEXES + sex) * DISTRICTS + district
@@ -58,7 +58,7 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
         numbers=(
             ("Unique", f"{alone:.1%}"),
             ("Expected by chance", f"{expected_alone(people, birth):.1%}"),
-            ("In a crowd of 5 or more", f"{hidden:.1%}"),
+            ("In groups of 5 or more", f"{hidden:.1%}"),
         ),
         figure=_figure(people, birth, revealed),
         table=lambda: _table(people, birth),
@@ -84,7 +84,7 @@ def _figure(people: int, birth: str, revealed: bool) -> Figure:
     ]
 
     def at(number: float) -> Figure:
-        """Draw the curves, and the share that was counted among so many people."""
+        """Draw the curves, and the share counted in a town of this size."""
         alone = float((sizes(int(number), birth) == 1).mean())
         return figure([*curves, point("This town", number, alone, hover)], x, y)
 

@@ -16,7 +16,7 @@ from vips_core.reports.figures import BLUE, VERMILION, Figure, log_axis
 from vips_core.reports.traces import line
 
 MOST = 10**8  # people at the right end of the chart, enough to show the answer at the default ε
-SURVEYS, SHARE, SEED = 500, 0.3, 4  # of the simulation: enough surveys for a spread to within about 3%
+SURVEYS, SHARE, SEED = 500, 0.3, 4  # of the simulation: enough surveys to know a spread to about 3%
 EPSILON = base.epsilon("local", 1.0, "The same for both models, with δ = 0.")
 PEOPLE = base.count("local_people", "People", 10_000, 100, 10**6, "People who answer one yes-or-no question.")
 
@@ -48,9 +48,9 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
             f"In the local model, each of {people:,} people adds the noise of a coin, and the error of the "
             f"share falls like 1/√N, here to **{local:.2%}**. In the central model, a single draw of noise "
             f"hides one person in the sum, and the error falls like 1/N, here to **{central:.3%}**. To match "
-            f"it, the local model needs about **{float(f'{needed:.2g}'):,.0f}** people. In return nobody "
-            "learns a true answer, not even the analyst. VIPS uses the central model; both have "
-            f"ε = {number(epsilon)}."
+            f"it, the local model needs about **{float(f'{needed:.2g}'):,.0f}** people. In return nobody, "
+            "not even the analyst, can be sure of anyone's true answer. VIPS uses the central model. Both "
+            f"models have ε = {number(epsilon)}."
         ),
     )
 
@@ -69,7 +69,7 @@ def _figure(people: int, epsilon: float, revealed: bool) -> Figure:
     local, central = base.survey_error(counts, epsilon), central_error(counts, epsilon)
     curves = [
         line("Local: everyone tosses a coin", counts, local, VERMILION, "dash", hover),
-        line("Central: one noise on the sum", counts, central, BLUE, "solid", hover),
+        line("Central: noise once on the sum", counts, central, BLUE, "solid", hover),
     ]
 
     def at(number: float) -> Figure:

@@ -42,7 +42,7 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
     exact = float(gaussian_epsilon(rows, epsilon, DELTA)[0])
     general, table = group_delta(rows, epsilon, DELTA), _table(epsilon)
     grown = brief(float(f"{general:.2g}")) + (", which guarantees nothing" if general == 1 else "")
-    more = ", which is larger because its δ has not grown" if exact > rows * epsilon * 1.001 else ""
+    more = ", larger because its δ has not grown" if exact > rows * epsilon * 1.001 else ""
     return Outcome(
         numbers=(
             ("ε by the general rule", number(rows * epsilon)),

@@ -130,8 +130,8 @@ def _figure(stage: str, exact: Step, noisy: Step) -> Figure:
     unnamed = {**features, "showticklabels": False}
     most = float(max(np.abs(exact.curvature).max(), np.abs(noisy.curvature).max()))
     gaps = {"x": FEATURES, "y": FEATURES, "xgap": 1, "ygap": 1}
-    sums = _room(exact.linear, noisy.linear, noisy.linear - exact.linear)
-    ends = _room(noisy.intervals, exact.weights)
+    sums = _axis_ends(exact.linear, noisy.linear, noisy.linear - exact.linear)
+    ends = _axis_ends(noisy.intervals, exact.weights)
     font = {"color": GREY, "size": 13}
     not_yet = note("not computed yet", sum(ends) / 2, (len(FEATURES) - 1) / 2, font=font)
     weights = axis("Weights (◇ no noise)", range=ends, zeroline=True)
@@ -155,7 +155,7 @@ def _figure(stage: str, exact: Step, noisy: Step) -> Figure:
 
 
 def _weights(exact: Step, noisy: Step, computed: bool) -> list[Trace]:
-    """Return the weights with and without noise, which are empty until they are computed."""
+    """Return the weights with and without noise, empty until the last stage computes them."""
     rows = slice(len(FEATURES) if computed else 0)
     dot = {"color": BLUE, "size": 10}
     hollow = {"color": GREY, "size": 11, "symbol": "diamond-open", "line": {"width": 2}}
@@ -167,7 +167,7 @@ def _weights(exact: Step, noisy: Step, computed: bool) -> list[Trace]:
     ]
 
 
-def _room(*values: Array) -> list[float]:
+def _axis_ends(*values: Array) -> list[float]:
     """Return the ends of an axis that holds 0 and all values."""
     ends = [0.0, *(float(end) for array in values for end in (array.min(), array.max()))]
     low, high = min(ends), max(ends)

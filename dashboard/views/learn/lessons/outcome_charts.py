@@ -22,7 +22,7 @@ def label(epsilon: float) -> str:
 
 
 def risk(results: Results, place: int, run: int, revealed: bool) -> Figure:
-    """Draw the ROC of one run, and the AUC of every run, before the reveal of those without noise only."""
+    """Draw one run's ROC and every run's AUC; before the reveal, only runs without noise."""
     places = np.arange(len(EPSILONS))
     shown = places if revealed else places[-1:]
     jitter = np.linspace(-0.22, 0.22, results.auc.shape[1])
@@ -48,7 +48,7 @@ def risk(results: Results, place: int, run: int, revealed: bool) -> Figure:
 
 
 def topics(results: Results, place: int, run: int, revealed: bool) -> Figure:
-    """Draw the first words of one run's topics, in colour those that the first run without noise shares.
+    """Draw the top words of one run's topics, coloured if the first run without noise shares them.
 
     The topics are those on which the runs without noise agree most.
     """

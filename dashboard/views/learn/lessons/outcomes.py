@@ -105,7 +105,7 @@ EPSILON = Scale(
     "ε",
     "0.1",
     {label: label for label in map(outcome_charts.label, EPSILONS)},
-    "The runs exist at these values; ∞ is training without noise.",
+    "Values of the shipped runs; ∞ is training without noise.",
 )
 _RUN_HELP = "Each run has fresh noise. Play shows them in turn."
 RUN = whole("outcomes_run", "Run", 1, range(1, results.DIGIT_SEEDS + 1), _RUN_HELP)
@@ -133,10 +133,11 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
         figure=played(drawn, list(drawn)[values[RUN.name] - 1], model.milliseconds, rounds=4),
         table=lambda: _table(model),
         explanation=(
-            f"{model.size} At ε = {values[EPSILON.name]}, {here.size} runs gave from **{low}** to "
-            f"**{high}**; without noise {without_noise}. This range is not a bound: the next "
+            f"{model.size} At ε = {values[EPSILON.name]}, {here.size} runs ranged from **{low}** to "
+            f"**{high}**; without noise, the mean is {without_noise}. This range is not a bound: the next "
             f"run falls outside with probability up to 2/{here.size + 1}, about {2 / (here.size + 1):.0%}. "
-            "Report the spread, not the best. Noise per sum stays the same: more records and fewer sums help."
+            "Report the spread, not the best run. The noise on a sum does not grow with the records: more "
+            "records help, and so do fewer sums."
         ),
     )
 
@@ -159,7 +160,7 @@ def question(values: Mapping[str, Any]) -> Question:
             Answer(f"About {exact}: noise averages out", "Every single run has the full noise."),
             Answer(
                 f"{model.write(noisy.mean())}, always",
-                "That is the mean of many runs; each has its own noise.",
+                "That is the mean of many runs; each run has its own noise.",
             ),
             Answer(f"Nobody can say: {noisy.size} runs ranged from {low} to {high}"),
             Answer(f"{model.blind}: nothing but noise is left", "Every run here scored better than that."),

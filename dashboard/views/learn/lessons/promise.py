@@ -61,7 +61,7 @@ def advantage(epsilon: float, delta: float) -> float:
 
 
 def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
-    """Show the limits of any attack."""
+    """Show the limits on any attack."""
     epsilon, delta, prior = (values[p.name] for p in (EPSILON, DELTA, PRIOR))
     after = belief(prior, epsilon, delta)
     normal = float(2 * ndtr(gaussian.mu(epsilon, delta) / 2) - 1)

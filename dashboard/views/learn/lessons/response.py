@@ -16,7 +16,7 @@ from dashboard.views.learn.lessons.figures import SHADE, figure, swept
 from vips_core.reports.figures import BLUE, VERMILION, Figure
 from vips_core.reports.traces import axis, line
 
-SURVEYS, SEED = 2000, 2  # simulated surveys: enough for a smooth histogram
+SURVEYS, SEED = 2000, 2  # simulated surveys, enough for a smooth histogram
 EPSILON = base.epsilon("response", 1.1, "The odds of a true answer are e^ε to 1.")
 _PEOPLE_HELP = "More people give a better estimate."
 PEOPLE = base.count("response_people", "People asked", 1000, 10, 100_000, _PEOPLE_HELP)
@@ -40,7 +40,7 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
     return Outcome(
         numbers=(
             ("True answers", f"{truth:.0%}"),
-            ("Say yes", f"{said:.1%}"),
+            ("Answered yes", f"{said:.1%}"),
             ("Mean estimate", f"{estimated.mean():.1%}"),
             ("Standard error", f"±{error:.2%}"),
         ),
@@ -48,7 +48,7 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
         table=lambda: pd.DataFrame({"Survey": np.arange(1, SURVEYS + 1), "Estimated share": estimated}),
         explanation=(
             f"At ε = {number(epsilon)}, an answer is true with probability {truth:.1%}, so everyone can deny "
-            f"theirs: a yes changes anyone's odds by at most a factor of e^ε = {number(math.exp(epsilon))}. "
+            f"it: a yes changes anyone's odds by at most a factor of e^ε = {number(math.exp(epsilon))}. "
             f"In total, **{said:.1%}** say yes. The coins' probabilities are known, so the estimate can "
             f"correct for them: {SURVEYS:,} simulated surveys give **{estimated.mean():.1%}** on average, "
             f"with a standard error of {error:.2%}."

@@ -16,7 +16,7 @@ from vips_core import rounding
 from vips_core.reports.figures import BLUE, FOOT, GREEN, GREY, Figure, log_axis, log_ends
 from vips_core.reports.traces import axis, line
 
-LEAST_RATE = 1e-3  # left end of the chart: batches of a thousandth of the records
+LEAST_RATE = 1e-3  # left end of the chart: batches with a thousandth of the records
 RATE = base.sampling_rate("subsampling", 0.05, least=LEAST_RATE)
 NOISE = base.noise_multiplier("subsampling", 1.24)
 STEPS = base.steps("subsampling", 20, least=1, most=1000)
@@ -79,10 +79,10 @@ def _figure(grid: pd.DataFrame, rate: float, epsilon: float, efficiency: float, 
 
 def _explanation(rate: float, epsilon: float, efficiency: float) -> str:
     return (
-        f"Sampling a share of {rate:.3g} of the records hides people: ε falls to {at_most(epsilon)}. But "
-        "each step also sees fewer of them. Full batches with more noise, at the same ε, have a "
-        f"signal-to-noise ratio {1 / efficiency:.3g} times as high: this plan's efficiency is "
-        f"**{efficiency:.0%}**. At an equal signal-to-noise ratio, small batches save computing time, not "
+        f"Sampling a share of {rate:.3g} of the records hides who was included: ε falls to "
+        f"{at_most(epsilon)}. But each step also sees fewer records. Full batches with more noise, at the "
+        f"same ε, have a signal-to-noise ratio {1 / efficiency:.3g} times as high: this plan's efficiency "
+        f"is **{efficiency:.0%}**. At an equal signal-to-noise ratio, small batches save computing time, not "
         "privacy. Efficiency counts privacy noise only; it ignores the sampling variance, which makes "
         "sampled sums vary even more."
     )
