@@ -15,7 +15,7 @@ INTRODUCTION = (
     "settings here before you spend a private budget."
 )
 OWN = "Your own sweeps"
-PUBLIC_ONLY = "Sweeps run on public data only: on private data, each run and each choice would spend budget."
+PUBLIC_ONLY = "Sweeps run on public data only: on private data, each run would spend budget."
 A_SWEEP = (
     "A sweep trains a model at every ε, with every method and several seeds, in the background. Finished "
     "runs are kept. Bookmark this page to come back to them."
