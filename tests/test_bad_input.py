@@ -1,4 +1,4 @@
-"""What a careless or hostile user gives: one sentence and exit 2, never a traceback, never a small ε."""
+"""Input of careless or hostile users: one sentence and exit 2, never a traceback, never a small ε."""
 
 import json
 import os

@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import Page, expect
 
-LIMIT = 120_000  # milliseconds: a busy machine is no failure
+LIMIT = 120_000  # milliseconds, generous for busy machines
 HEADINGS = {
     "Plan": "Plan a privacy budget",
     "Topics": "Topics of documents",

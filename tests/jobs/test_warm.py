@@ -88,7 +88,7 @@ def test_mistakes_are_in_the_log_of_their_run_and_the_next_order_is_done(store, 
     monkeypatch.setattr(warm, "load_code", lambda enough: None)
     monkeypatch.setattr(warm, "write_output_to", logs.append)
     monkeypatch.setattr(warm, "use_threads", lambda threads: None)
-    monkeypatch.setattr(warm, "has_grown", lambda: False)  # that other tests need memory is not its concern
+    monkeypatch.setattr(warm, "has_grown", lambda: False)  # whatever memory other tests need
     monkeypatch.setattr(worker.signal, "signal", lambda *arguments: None)
     worker.serve(store, JOBS)
     assert logs == [store.folder(run) / "worker.log" for run in (cancelled, waiting)]
