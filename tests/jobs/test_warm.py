@@ -46,7 +46,7 @@ def one_warm(store, monkeypatch):
     wait_for(lambda: not any(is_there(process.pid) for process in supervisor._warm))
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="signals of POSIX")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="POSIX signals")
 def test_runs_are_done_one_after_the_other_until_the_process_is_killed(store, one_warm):
     first, second = submit(store, request()), submit(store, request())
     assert supervisor.start(store) == [first]
