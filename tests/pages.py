@@ -56,7 +56,7 @@ def address(at):
 
 
 def trained(store, **request):
-    """Do a run in this process, and return its name."""
+    """Do a run in this process, and return its id."""
     run_id = submit(store, Request.from_mapping(request))
     worker.work(store, run_id)
     assert store.run(run_id).status == "done", store.run(run_id).error
@@ -64,7 +64,7 @@ def trained(store, **request):
 
 
 def trained_by(methods, store, epsilon, **request):
-    """Do a run by each method, and return their names."""
+    """Do a run by each method, and return their ids."""
     return {
         method: trained(
             store, method=method, **request, **({} if method == "non-private" else {"epsilon": epsilon})
@@ -74,6 +74,6 @@ def trained_by(methods, store, epsilon, **request):
 
 
 def widget(elements, key):
-    """The widget of a value, whose key goes on after this."""
+    """Return the widget of a value, whose key begins with this."""
     (element,) = [element for element in elements if element.key and element.key.startswith(key + ":")]
     return element

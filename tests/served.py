@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
-COMMAND = "import sys; from dashboard.launch import main; sys.exit(main())"  # of `vips-explorer`
-START = 60.0  # seconds that a start may take
+COMMAND = "import sys; from dashboard.launch import main; sys.exit(main())"  # what `vips-explorer` runs
+START = 60.0  # seconds within which it must start
 
 
 @dataclass(frozen=True)

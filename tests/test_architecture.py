@@ -67,7 +67,7 @@ LAYERS = (
 
 
 def imports(module):
-    """Names of the modules that a module imports, ours by their full name."""
+    """Yield the names of the modules that a module imports, ours by their full name."""
     for node in ast.walk(TREES[module]):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -83,7 +83,7 @@ def within(module, package):
 
 
 def layer(module):
-    """The layer with the longest name that holds the module; the packages themselves hold nothing else."""
+    """Return the layer with the longest name that holds the module; the packages hold only themselves."""
     holding = [name for name in LAYERS if within(module, name)]
     holding = [name for name in holding if name == module or name not in ("vips_core", "dashboard")]
     return LAYERS.index(max(holding, key=len)) if holding else None
@@ -126,7 +126,7 @@ def test_the_core_knows_neither_the_dashboard_nor_streamlit():
 
 
 def test_only_the_wall_sees_raw_sums_and_makes_released_ones():
-    # The check of a model and the attacks ask for sums of records that are public or made up.
+    # The check of a model and the attacks sum records that are public or made up.
     on_public_records = {"vips_core.models.check", "vips_core.audits.inspection"}
     assert callers("e_step") == {"vips_core.engines.base", *on_public_records}
     assert callers("StepSums") == {"vips_core.privacy.wall"}
@@ -227,7 +227,7 @@ def test_public_names():
 def test_public_names_are_explained_with_an_example(name):
     value = getattr(vips_core, name)
     text = inspect.getdoc(value)
-    if not getattr(value, "_is_protocol", False):  # a protocol is answered, not called
+    if not getattr(value, "_is_protocol", False):  # a protocol is implemented, not called
         assert ">>> " in text
         assert "Parameters\n---" in text or "Attributes\n---" in text
         assert inspect.isclass(value) or "Returns\n---" in text

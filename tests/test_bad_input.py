@@ -1,4 +1,4 @@
-"""What a careless or hostile user gives: one sentence and exit 2, never a traceback, never a small ε."""
+"""Input of careless or hostile users: one sentence and exit 2, never a traceback, never a small ε."""
 
 import json
 import os
@@ -129,7 +129,7 @@ def test_a_large_seed_is_refused_by_the_command(tmp_path, monkeypatch, capsys):
 COMMAND = ["-c", "import sys; from dashboard.launch import main; sys.exit(main())", "fit", "lda"]
 
 
-@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="sees what is loaded by /proc")
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="reads /proc/self/maps")
 @pytest.mark.parametrize("module", ["_multiarray_umath", "libllvmlite", "scipy"])
 def test_an_interruption_while_modules_load_leaves_no_traceback(module, tmp_path):
     environment = {**os.environ, "VIPS_HOME": str(tmp_path)}

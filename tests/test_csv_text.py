@@ -1,4 +1,4 @@
-"""CSV files: no text of somebody else is a formula in a spreadsheet, and what is read again is as it was."""
+"""CSV files: nobody's text becomes a formula in a spreadsheet, and what is read back is unchanged."""
 
 import csv
 import io
@@ -57,13 +57,13 @@ def test_numbers_stay_numbers():
 def test_what_is_read_again_is_as_it_was(cells):
     table = pd.DataFrame({"n": range(len(cells)), "text": [f"x{cell}" for cell in cells], "cell": cells})
     again = from_csv(io.BytesIO(to_csv(table)))
-    if again["cell"].dtype.kind not in "fi":  # numbers, all of them, are read as numbers
+    if again["cell"].dtype.kind not in "fi":  # a column of numbers alone is read as numbers
         assert again["cell"].fillna("").astype(str).tolist() == cells
     assert again["text"].tolist() == table["text"].tolist()
 
 
 def test_the_files_of_a_run_hold_no_formulas(tmp_path):
-    """Issue 32: names of columns and words come from files of others."""
+    """Issue 32: names of columns and words come from other people's files."""
     names, rng = ("=cmd|'/c calc'!A1", "-b", "@c"), np.random.default_rng(0)
     people = [Table(rng.random((60, 3)) / 2, np.arange(60) % 2, names, 1.0) for _ in range(2)]
     store = Store()
@@ -94,7 +94,7 @@ def test_the_files_of_a_run_hold_no_formulas(tmp_path):
         risky = {cell for cell in cells if cell[:1] in tuple("=+-@\t\r")}
         assert all(np.isfinite(float(cell)) for cell in risky)
     html = (tmp_path / runs[0] / "report.html").read_text(encoding="utf-8")
-    assert "<td>-b</td>" in html  # people read it as it was given
+    assert "<td>-b</td>" in html  # people read the text as it was given
 
 
 def test_there_is_one_way_to_write_csv():

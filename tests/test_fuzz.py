@@ -5,7 +5,7 @@ import pytest
 from tests.benchmarks import fuzz
 
 
-@pytest.mark.filterwarnings("ignore")  # of pandas and Pillow about damaged files
+@pytest.mark.filterwarnings("ignore")  # from pandas and Pillow about damaged files
 @pytest.mark.parametrize("target", fuzz.TARGETS)
 def test_damaged_and_absurd_input_gets_one_line(target):
     inputs = round(200 / fuzz.TARGETS[target][1])

@@ -1,4 +1,4 @@
-"""One folder and one registration add a model: a toy that only tests know goes all the way."""
+"""One folder and one registration add a model: a toy that only tests know works everywhere."""
 
 import html
 import zipfile

@@ -1,4 +1,4 @@
-"""A small private model that only tests know: the means of cases and of non-cases, on records of kind table.
+"""A small private model for tests alone: the means of cases and of non-cases, on records of kind table.
 
 `registered()` makes it known as a model folder does, with one call of `register`; the core names it nowhere.
 """
@@ -29,7 +29,7 @@ class Centres:
 
 @dataclass(frozen=True)
 class ToyModel:
-    """Means of two groups, each pulled to 0 as by `pull` made-up rows; steps are averaged."""
+    """Means of two groups, each shrunk to 0 as by `pull` made-up rows of zeros; steps are averaged."""
 
     features: tuple[str, ...]
     norm_bound: float = 1.0

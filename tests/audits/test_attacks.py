@@ -28,7 +28,7 @@ def claimed(audit):
 @pytest.mark.parametrize("case", CONFIGURATIONS, ids=lambda case: case.name)
 @pytest.mark.parametrize("rate", [1.0, 0.25])
 def test_no_model_shows_more_than_it_claims(case, rate):
-    """Also the support test: what leaves is on the grid, with and without the person."""
+    """Also the support test: releases are on the grid, with and without the person."""
     model, data = case.model(), case.data()
     plan = vips.PrivacyPlan(
         records=len(data), expected_batch=round(rate * len(data)), steps=3, noise_multiplier=1.5, delta=DELTA
@@ -111,7 +111,7 @@ def test_one_run_with_canaries_that_differ_shows_much_of_the_claim():
 
 
 def test_canaries_that_overlap_are_told_apart():
-    """All are the same but for one pixel each: what is common to them is estimated, and taken away."""
+    """The canaries differ in one pixel each: what they share is estimated and subtracted."""
     alike = np.ones((400, 200)) - np.repeat(np.eye(200), 2, axis=0)
     data = OwnCanaries.from_images(alike, 0.5)
     audit = attack_one_run(BetaBernoulli(200, 20.0, 0.1), data, full_plan(400, 0.02, 4), canaries=100, seed=0)

@@ -47,7 +47,7 @@ def test_one_run_does_not_refute_randomised_response(guesses, epsilon):
     rng = np.random.default_rng(guesses)
     right = rng.binomial(guesses, 1 / (1 + math.exp(-epsilon)), 40)
     refuted = sum(one_run_epsilon(guesses, int(count), guesses, 0.0, 0.999) > epsilon for count in right)
-    assert refuted <= 4  # more are 7e-10 likely
+    assert refuted <= 4  # more have probability 7e-10
 
 
 def test_one_run_bound_inverts_the_binomial_tail_and_falls_with_delta():
@@ -60,9 +60,9 @@ def test_one_run_bound_inverts_the_binomial_tail_and_falls_with_delta():
 
 
 def most_likely(guesses, right, canaries, mu):
-    """Largest chance of at least so many right guesses under μ-GDP, by a linear program.
+    """Return the largest probability of at least `right` right guesses under μ-GDP, by a linear program.
 
-    Turning a canary's coin over makes a right guess a wrong one: with rᵢ and hᵢ as in `_least_mass`, each
+    Flipping a canary's coin makes a right guess wrong: with rᵢ and hᵢ as in `_least_mass`, each
     rᵢ₊₁ ≤ f(hᵢ) for the concave f(x) = Φ(Φ⁻¹(x) + μ), which its tangents bound.
     """
     counts = np.arange(guesses + 1)
@@ -79,14 +79,14 @@ def most_likely(guesses, right, canaries, mu):
 
 @pytest.mark.parametrize(("guesses", "right", "canaries"), [(10, 9, 10), (12, 11, 30), (20, 17, 60)])
 def test_one_run_mu_inverts_the_largest_chance(guesses, right, canaries):
-    """At the bound, the largest chance that any μ-GDP run gives such guesses is 1 − confidence."""
+    """At the bound, the largest probability of such guesses in any μ-GDP run is 1 − confidence."""
     bound = one_run_mu(guesses, right, canaries, 0.95)
     assert bound > 0.1
     assert most_likely(guesses, right, canaries, bound) == pytest.approx(0.05, abs=0.003)
 
 
 def test_one_run_mu_is_wrong_as_rarely_as_it_says_and_shows_two_thirds():
-    """Guesses by the best test of independent canaries, of which each moves the release by μ."""
+    """Guesses by the optimal test of independent canaries, each of which moves the release by μ."""
     rng, mu, canaries, guesses = np.random.default_rng(0), 1.0, 1000, 200
     bounds = []
     for _ in range(100):

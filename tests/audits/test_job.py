@@ -32,7 +32,7 @@ ASKED = {
     "releases": 400,
     "canaries": 20,
     "confidence": 0.999999,
-    "seed": 1,  # so that nothing here depends on luck; what the operating system draws is for the benchmark
+    "seed": 1,  # so that nothing here depends on chance; the benchmark uses the operating system's randomness
 }
 
 
@@ -83,7 +83,7 @@ def test_the_attack_on_the_wall_stays_under_the_claimed_curve(store, method):
     _, curve = job.results(store, row.id)
     margin = math.sqrt(
         math.log(2e7) / attempts
-    )  # each rate is off by more with chance exp(−attempts·margin²)
+    )  # a rate is off by more with probability exp(−attempts·margin²)
     highest = claim.true_positive_rate(np.minimum(curve[FALSE] + margin, 1))
     assert (curve[TRUE] - margin <= highest).all()
 

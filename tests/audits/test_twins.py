@@ -1,4 +1,4 @@
-"""Every broken twin is found by an instrument that is meant to find it, and what is sound is not."""
+"""Every broken twin is found by an instrument meant to find it; a sound model and wall pass."""
 
 import functools
 from dataclasses import replace
@@ -82,7 +82,7 @@ def test_real_models_without_their_clip_are_found(name, block):
 
 
 def test_the_statistics_of_an_inspection_have_the_level_they_state():
-    """P-values of a sound wall are not smaller than uniform ones."""
+    """P-values of a sound wall are at least as large as uniform ones."""
     from vips_core.audits.inspection import Inspector
 
     rng, small = np.random.default_rng(0), []

@@ -21,13 +21,13 @@ from vips_core.privacy import wall
 from vips_core.privacy.noise import Randomness
 
 CONFIDENCE, PIXELS, PEOPLE = 0.999, 300, 300
-TELLING = np.arange(PIXELS) % 2  # the pixels of the one record that a twin does not clip
+TELLING = np.arange(PIXELS) % 2  # pixels of the one record that a twin does not clip
 INSTRUMENTS = ("check_model", "wall audit", "one-run audit")
 
 
 @dataclass(frozen=True)
 class Twin:
-    """A broken model, made from the records, behind a sound wall, or a sound model behind a broken wall."""
+    """A broken model behind a sound wall, or a sound model behind a broken wall; made from the records."""
 
     name: str
     model: Callable[[Any], Any] = lambda records: BetaBernoulli(PIXELS, 1.0, 0.1)
@@ -36,7 +36,7 @@ class Twin:
 
 
 def people():
-    """Images of many kinds, the last but one with the pixels that betray a twin."""
+    """Random images; the last but one has the pixels of the record that a twin does not clip."""
     images = coin_flips(PEOPLE, PIXELS).unpack(np.uint8)
     images[-2] = TELLING
     return vips.Images.from_images(images, 0.5)
@@ -56,7 +56,7 @@ class OneOf300Unclipped(BetaBernoulli):
 
 
 class KeepsState(BetaBernoulli):
-    """Starts from where the batch before ended, as an E-step with remembered latents would."""
+    """Starts each batch where the previous one ended, as an E-step that remembers latents would."""
 
     last = 0.0
 
@@ -106,7 +106,7 @@ _noisy, _entry, _derive = wall._noisy, wall._entry, Randomness.derive
 
 
 def _derived(stream, *label):
-    """As `Randomness.derive`, with the way to the stream remembered."""
+    """Derive a stream as `Randomness.derive` does, and remember the labels that led to it."""
     child = _derive(stream, *label)
     child.way = (*getattr(stream, "way", ()), (stream, label))
     return child

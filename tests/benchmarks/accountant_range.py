@@ -1,10 +1,10 @@
 """Random plans over everything that can be typed: no traceback, no NaN, 2 seconds, never below the truth.
 
-Seconds are those of the processor, so that other work on the machine does not count.
+Seconds are processor time, so that other work on the machine does not count.
 
 Run: nice python -m tests.benchmarks.accountant_range [--plans 100000] [--sample 300] [--processes 2]
 
-With --plans-done and --sample-done it goes on where an earlier part ended.
+With --plans-done and --sample-done it continues where an earlier part ended.
 """
 
 import argparse
@@ -29,10 +29,10 @@ from vips_core.privacy.events import (
 from vips_core.privacy.plan import PrivacyPlan
 
 SECONDS = 2.0
-BELOW = 1e-6  # relative: what the truth may exceed an answer by
+BELOW = 1e-6  # relative excess of the truth over an answer that is allowed
 SOUND = [name for name in ACCOUNTANTS if name != "strong_paper"]
-# ε may rise by so much (relatively, absolutely) when noise is added: by the search of RDP, and by the grid of
-# PLD, which is coarse for rare large losses.
+# Allowed rise of ε (relative, absolute) when noise is added: from RDP's search, and from PLD's grid, which is
+# coarse for rare large losses.
 WIGGLE = {"rdp": (1e-4, 0.0), "pld": (0.1, 1e-3)}
 
 
@@ -73,7 +73,7 @@ def problems_with_more_noise(events, delta):
 
 
 def problems_of_calibration(rng):
-    """Solve a random plan for something; return what is wrong, and the time."""
+    """Solve a random plan for one of its values; return what is wrong, and the time."""
     records = int(_log_uniform(rng, 1, 1e9))
     plan = PrivacyPlan(
         records=records,
@@ -140,7 +140,7 @@ def _not_one_sentence(error):
 
 
 def _part(arguments):
-    """One process's share: plans, of which one in ten with more noise and one in a hundred calibrated."""
+    """Do one process's part: plans, one in ten also with more noise and one in a hundred calibrated."""
     seed, plans = arguments
     rng = np.random.default_rng([15, seed])
     found, times, solving = [], [], []
@@ -168,8 +168,8 @@ def main():
     options = argparse.ArgumentParser()
     for name, default in (("--plans", 100_000), ("--sample", 300), ("--processes", 2)):
         options.add_argument(name, type=int, default=default)
-    options.add_argument("--plans-done", type=int, default=0, help="by an earlier part of the same run")
-    options.add_argument("--sample-done", type=int, default=0, help="by an earlier part of the same run")
+    options.add_argument("--plans-done", type=int, default=0, help="plans of an earlier part of the run")
+    options.add_argument("--sample-done", type=int, default=0, help="sample of an earlier part of the run")
     chosen = options.parse_args()
     with multiprocessing.Pool(chosen.processes) as pool:
         excesses, below, unresolved = [], 0, 0

@@ -2,8 +2,8 @@
 
 Run: python -m tests.benchmarks.accountants
 
-Times are of the processor, except for start-up. dp-accounting's PLD has its usual grid of 1e-4, which is as
-tight as it gets by itself; "tighter" says how far our ε lies below its.
+Times are processor time, except for start-up. dp-accounting's PLD has its default grid of 1e-4; "tighter"
+says how far our ε lies below its ε.
 """
 
 import os

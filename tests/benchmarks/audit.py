@@ -1,8 +1,8 @@
 """Attacks on all models and variants: how close to the claim they come, and whether last bits tell.
 
 Two tables. *Wall*: many releases with and without the most influential record tried, the ε that they show at
-99.9 % confidence, over the claimed one. *Support*: of fits with and without the person, how often NumPy's
-noise on a sum of 0 could not have given the release of step 1, 2 and 16, which must be equally often.
+99.9 % confidence, over the claimed one. *Support*: in fits with and without the person, how often NumPy's
+noise on a sum of 0 could not have given the release of step 1, 2 or 16. Both must be equally frequent.
 
 Run: nice python -m tests.benchmarks.audit [--releases 100000] [--fits 3000] [--only wall|support]
 """
@@ -24,12 +24,12 @@ from vips_core.privacy.wall import release
 DELTA, CONFIDENCE, NOISE = 1e-5, 0.999, 2.0
 STEPS, LOOKS = 16, (1, 2, 16)
 PEOPLE = 60
-MOST_CELLS = 20  # of a block that are looked at
+MOST_CELLS = 20  # of a block that are examined
 
 
 @dataclass(frozen=True)
 class Case:
-    """A model, and records: people who are always there, then candidates for the one who may be not."""
+    """A model, and records: people who are always there, then candidates for the one who may be absent."""
 
     name: str
     model: Any
@@ -103,7 +103,7 @@ def support(fits):
 
 
 def _flagged(case, with_person, fits):
-    """Runs of which NumPy's noise on a sum of 0 cannot have given a release, by its step."""
+    """Return, by step, the runs whose release NumPy's noise on a sum of 0 cannot have given."""
     data, public = case.there(with_person), plan(STEPS)
     releases = {look: {} for look in LOOKS}
     for _ in range(fits):

@@ -1,11 +1,11 @@
 """From a click to a picture: ``python -m tests.benchmarks.click_to_picture [CHECKOUT ...]``.
 
 For each checkout (by default the present one), in a store of its own: the seconds from the click on "Show the
-ready example" to the first result and to all, on the three model pages; the same click again, by another
-visitor; and, without a browser, from a waiting run to its first step. ``--busy`` keeps every core busy at
-normal priority meanwhile. "cpu" is the processor time of all that the server started, which a loaded machine
-distorts less. Each measurement is printed when it is there, and one that takes longer than ``--most`` seconds
-ends the benchmark. Give it the whole machine.
+ready example" to the first result and to all results, on the three model pages; the same click again, by
+another visitor; and, without a browser, from a waiting run to its first step. ``--busy`` keeps every core
+busy at normal priority meanwhile. "cpu" is the processor time of all that the server started, which a loaded
+machine distorts less. Each measurement is printed as soon as it is known, and one that takes longer than
+``--most`` seconds ends the benchmark. Give it the whole machine.
 """
 
 import argparse

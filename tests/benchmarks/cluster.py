@@ -4,7 +4,7 @@ python -m tests.benchmarks.cluster --documents 400000 --folder DIR
 
 The same LDA (K = 50, V = 8,000, 100 words) by threads, one and two workers in turns, after the workers have
 read their shards, and the LDA of scikit-learn with as many passes and iterations; read the ratios, which are
-medians of the rounds with the lowest and the highest. Those of the clock need a quiet machine. Those of
+medians over the rounds, with the lowest and the highest. Those of the clock need a quiet machine. Those of
 processor time do not, because what an idle cluster takes, which grows with the clock, is measured and left
 out.
 """
@@ -42,7 +42,7 @@ def contender(model, data, plan, threads, client=None):
 
 
 def processor_seconds(client=None):
-    """Return those of this process, where a local cluster has its scheduler, and of all workers together."""
+    """Return processor seconds of this process, with a local cluster's scheduler, and of all workers."""
     workers = {} if client is None else client.run(time.process_time)
     return time.process_time(), sum(workers.values())
 
@@ -56,7 +56,7 @@ def idle_share(client, seconds=5):
 
 
 def peer(corpus, passes, batches, processes):
-    """Train scikit-learn's online LDA in so many processes; return seconds."""
+    """Train scikit-learn's online LDA in this many processes; return seconds."""
     from scipy import sparse
     from sklearn.decomposition import LatentDirichletAllocation
 
@@ -77,9 +77,9 @@ def main():
     )
     parser.add_argument("--documents", type=int, default=40_000)
     parser.add_argument("--passes", type=int, default=2)
-    parser.add_argument("--batches", type=int, default=4, help="in a pass")
+    parser.add_argument("--batches", type=int, default=4, help="batches per pass")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--peer-documents", type=int, default=10_000, help="for scikit-learn, 0 for none")
+    parser.add_argument("--peer-documents", type=int, default=10_000, help="for scikit-learn; 0 skips it")
     parser.add_argument("--folder", type=Path, required=True, help="for the shards; made where missing")
     options = parser.parse_args()
     folder = options.folder / str(options.documents)

@@ -3,7 +3,7 @@
 python -m tests.benchmarks.cluster_faults [worker stopped scheduler version]
 
 In the middle of a step a worker is killed, stopped for some seconds or joined by one with other code, or the
-scheduler is killed. Prints what became of the run: the bits of one without a cluster, or one sentence.
+scheduler is killed. Prints how the run ended: with the bits of a run without a cluster, or with one sentence.
 """
 
 import argparse
@@ -78,7 +78,7 @@ class Processes:
 
 
 def cause(fault, processes, client):
-    """Let a fault happen; called in the middle of a step."""
+    """Cause a fault; called in the middle of a step."""
     if fault == "worker":
         processes.workers[0].kill()
     elif fault == "stopped":

@@ -17,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("vips_core", "dashboard", "sample_data")
-SHORT = 40  # lines of a module below which it needs a reason to exist
+SHORT = 40  # lines: a shorter module needs a reason to exist
 _DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 _NO_CODE = {
     tokenize.COMMENT,

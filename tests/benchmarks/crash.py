@@ -1,7 +1,7 @@
 """Kill workers, supervisors, registrations and openings: `python -m tests.benchmarks.crash --kills 500`.
 
---kills workers at random moments of reservation, release and settlement, with a supervisor for each ten of
-them; --steps registrations and as many first openings of a store.
+--kills is the number of workers killed at random moments of reservation, release and settlement, with one
+supervisor for every ten; --steps that of registrations, and of first openings of a store.
 """
 
 import argparse

@@ -25,7 +25,7 @@ _LINE = "rgba(127,138,149,0.25)"
 
 
 def write_page(path: Path, title: str, figure: go.Figure, caption: str, table: pd.DataFrame) -> None:
-    """Write the figure with the look that all have."""
+    """Write the figure with the shared style."""
     figure.update_xaxes(gridcolor=_LINE, zeroline=False)
     figure.update_yaxes(gridcolor=_LINE, zeroline=False)
     figure.update_layout(

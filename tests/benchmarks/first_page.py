@@ -1,8 +1,8 @@
 """Time from the command to the first page: ``python -m tests.benchmarks.first_page [--rounds 4]``.
 
 The browser is open and goes to the address as soon as the server answers. "Empty" has nothing of the page in
-its cache, as on the very first visit; "again" is the same browser after the dashboard was started anew. The
-page counts as visible when its heading is. Give it the whole machine.
+its cache, as on a first visit; "again" is the same browser after the dashboard was started anew. The page
+counts as visible when its heading is. Give it the whole machine.
 """
 
 import argparse
@@ -24,7 +24,7 @@ def start(browser: BrowserContext, port: int, home: Path) -> tuple[float, float]
     """Return the seconds from the command until the server answers and until the first page shows."""
     page = browser.new_page()
     page.goto("about:blank")
-    time.sleep(1)  # what a browser does when it opens is not ours
+    time.sleep(1)  # do not measure how the browser opens
     began = time.perf_counter()
     with served(home, port) as dashboard:
         answers = time.perf_counter() - began

@@ -1,10 +1,10 @@
-"""Damaged and absurd input through everything that reads some: no traceback, no hang, nothing lost.
+"""Damaged and absurd input for every reader: no traceback, no hang, nothing lost.
 
 python -m tests.benchmarks.fuzz [--inputs 1_000_000] [--seed 0] [--targets ledger schema …]
 
 An input may be accepted or refused by a `ValueError` of one line within 2 s of processor time; what is
-accepted has to be within its bounds, and what is written and read again the same. Anything else is printed
-with the target's name and the input's number, by which `--targets` and `--first` repeat it.
+accepted has to be within its bounds, and to be unchanged after writing and reading it again. Anything else is
+printed with the target's name and the input's number, by which `--targets` and `--first` repeat it.
 """
 
 import argparse
@@ -53,7 +53,7 @@ CHARACTERS = string.printable + "\x00\x85\u2028ﬁ٣½∞😀"
 
 
 def odd(rng):
-    """Return a value that nobody should give, or one that somebody might."""
+    """Return an absurd value, or a plausible one."""
     if rng.random() < 0.3:
         return float(10 ** rng.uniform(-12, 12)) if rng.random() < 0.5 else int(rng.integers(-10, 10**6))
     values = NUMBERS if rng.random() < 0.7 else OTHERS
@@ -211,7 +211,7 @@ def fuzz_table(rng, folder):
 
 
 def toml_safe(value):
-    """Return the value without what TOML cannot hold."""
+    """Return the value without parts that TOML cannot hold."""
     if isinstance(value, dict):
         return {str(name): toml_safe(item) for name, item in value.items()}
     if isinstance(value, list):
@@ -273,7 +273,7 @@ def fuzz_images(rng, folder):
     KINDS["images"].read_file(images, {"threshold": threshold})
 
 
-# Each with its part of the inputs: files take longer than texts.
+# Each target with its part of the inputs: files take longer than texts.
 TARGETS = {
     "plan": (fuzz_plan, 0.2),
     "ledger": (fuzz_ledger, 0.2),

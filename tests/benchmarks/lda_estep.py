@@ -1,9 +1,9 @@
 """Time one E-step against scikit-learn and gensim: python -m tests.benchmarks.lda_estep
 
-K = 50, V = 8,000, documents of 500 words, 20 sweeps. All start from exp<ln β>, which no time includes. The
-"bound" is that on ln p(words), per word, of each contender's own γ: ours extrapolate, and must not be below
-the others'. gensim starts θ at random, the others from a flat one. Ours are timed with 20 sweeps, and with as
-many as reach the best bound of the others.
+K = 50, V = 8,000, documents of 500 words, 20 sweeps. All start from exp<ln β>, whose computation is not
+timed. "Bound" is the lower bound on ln p(words), per word, at each contender's own γ: our sweeps extrapolate,
+and their bound must not be below the others'. gensim starts from a random θ, the others from a flat one. Ours
+is timed with 20 sweeps, and with as many as reach the best bound of the others.
 """
 
 import argparse
@@ -35,7 +35,7 @@ def documents(count, rng):
 
 
 def ours(corpus, lam, sweeps=SWEEPS):
-    """The E-step that is timed; it has no γ, and its inference of them is the same and returns them."""
+    """Return the timed E-step, which keeps no γ; its γ are inferred once beforehand, in the same way."""
     model = LDA(TOPICS, corpus.vocabulary, LENGTH, alpha=ALPHA, sweeps=sweeps, tolerance=0.0)
     block = Block(float(LENGTH), 1.0, (TOPICS, WORDS))  # no document is clipped
     rows = expected_rows(lam)
@@ -127,8 +127,8 @@ def main():
                 contenders[f"vips, {sweeps} sweeps"] = timed(enough)
                 bounds.append(reached)
                 break
-        # In turns, so that a noisy machine is noisy for all, and the second time that each runs in a turn,
-        # because what the others pushed out of memory is fetched by the first.
+        # In turns, so that a noisy machine is noisy for all. Only each one's second run in a turn counts: the
+        # first fetches what the others pushed out of the caches.
         rounds = [[(run(), run())[1][0] for run in contenders.values()] for _ in range(options.rounds)]
     times = np.array(rounds) / options.documents * 1e6
     print(f"{'':32}{'bound':>9}  µs per document   times ours, median (range): 20 sweeps   at equal bound")

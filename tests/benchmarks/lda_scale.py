@@ -17,7 +17,7 @@ TOPICS, WORDS, LENGTH = 50, 8000, 500
 
 
 def generated(documents, rng):
-    """Documents of a few topics each, drawn some at a time so that nothing dense is held."""
+    """Return documents of a few topics each, drawn in parts so that nothing dense is held."""
     beta = np.cumsum(rng.dirichlet(np.full(WORDS, 0.05), TOPICS), axis=1)
     indices, counts, sizes = [], [], [0]
     for start in range(0, documents, 1000):

@@ -1,8 +1,9 @@
 """Held-out perplexity of private topics: python -m tests.benchmarks.lda_utility [--data COUNTS.npz]
 
 Rows: the unigram line, scikit-learn, non-private, the paper's variant, strong composition, refined. Unigram
-and non-private rows look at the training records: they are for comparison on public data only. Gaps are to
-the best non-private row, and the row σ = 1.24 has the refined ε by the paper's accountant, but less by PLD.
+and non-private rows use the training records without noise: they are for comparison on public data only. Gaps
+are to the best non-private row, and the row σ = 1.24 has the refined ε by the paper's accountant, but less by
+PLD.
 """
 
 import argparse
@@ -48,7 +49,7 @@ def scikit_learn(train, test, topics, passes, method):
 
 
 def parser_of(description):
-    """Return a parser with what all benchmarks of topics take."""
+    """Return a parser of the options that all benchmarks of topics share."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--data", default="sotu")
     parser.add_argument("--topics", type=int, default=20)
@@ -62,9 +63,9 @@ def parser_of(description):
 def main():
     parser = parser_of(__doc__)
     parser.add_argument("--epochs", type=float, default=20)
-    parser.add_argument("--batch", type=int, default=2000, help="of the non-private online run")
+    parser.add_argument("--batch", type=int, default=2000, help="batch size of the non-private online run")
     parser.add_argument(
-        "--passes", type=int, default=5, help="of scikit-learn and the online run; 0 skips both"
+        "--passes", type=int, default=5, help="passes of scikit-learn and the online run; 0 skips both"
     )
     parser.add_argument("--seeds", type=int, default=3)
     options = parser.parse_args()
@@ -117,7 +118,7 @@ def main():
         name = f"non-private, {options.passes} passes, batches of {options.batch}"
         floors.append(fitted(name, plain, online))
     floors.append(fitted("non-private, the refined plan", plain, best.replace(noise_multiplier=0)))
-    floor = np.min(floors, axis=0)  # the best that was reached without privacy, by anyone
+    floor = np.min(floors, axis=0)  # the best non-private score of all
     top = fitted("paper, σ = 1.24, 5 %, one epoch", paper, fifth.replace(noise_multiplier=PAPER_NOISE))
     equal = fitted("paper, calibrated by PLD", paper, fifth.calibrate(options.epsilon))
     fitted("strong composition, σ = 4.337", paper, fifth.replace(noise_multiplier=STRONG_NOISE))

@@ -3,8 +3,8 @@
 python -m tests.benchmarks.logistic_speed [--cliff]
 
 With --cliff: the E-step of an engine for 5 to 1,000 columns, with a thread of BLAS for each core against one,
-in processes that take turns. A ratio far above 1 means that threads of BLAS inside threads of ours wait for
-each other.
+in processes that take turns. A ratio far above 1 means that BLAS threads inside our threads wait for each
+other.
 """
 
 import argparse
@@ -105,7 +105,7 @@ def engine_seconds(columns):
 
 
 def seconds_with(blas_threads):
-    """Return `engine_seconds` of all columns in a process with so many threads of BLAS."""
+    """Return `engine_seconds` for all numbers of columns, in a process with this many BLAS threads."""
     code = "from tests.benchmarks import logistic_speed; logistic_speed.print_seconds()"
     environment = os.environ | {"OPENBLAS_NUM_THREADS": str(blas_threads)}
     run = subprocess.run([sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, check=True)
@@ -113,7 +113,7 @@ def seconds_with(blas_threads):
 
 
 def print_seconds():
-    """Print `engine_seconds` of all columns for the process that asked."""
+    """Print `engine_seconds` for all numbers of columns, to the process that asked."""
     print(json.dumps([engine_seconds(columns) for columns in COLUMNS]))
 
 
@@ -135,7 +135,7 @@ def cliff():
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--cliff", action="store_true", help="threads of BLAS inside threads of ours only")
+    parser.add_argument("--cliff", action="store_true", help="measure only BLAS threads inside our threads")
     if parser.parse_args().cliff:
         cliff()
         sys.exit()

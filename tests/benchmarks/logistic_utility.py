@@ -1,7 +1,7 @@
 """AUC of all logistic methods, mean ± sd over seeds (each its own split and noise), and Figure 5 from it.
 
 Every result is appended to a CSV of (data, method, epsilon, seed, auc) as soon as it is known; a second call
-goes on where the first was stopped. The table and the figure come from that file.
+continues where the first was stopped. The table and the figure come from that file.
 
 python -m tests.benchmarks.logistic_utility auc.csv --data nhanes-stroke --figure figure5.html
 python -m tests.benchmarks.logistic_utility auc.csv --data survey --survey brfss_2015.csv.gz
@@ -46,7 +46,7 @@ EPOCHS = 20
 
 
 def main() -> None:
-    """Run what the CSV does not hold yet, print its table, draw its figure."""
+    """Run what the CSV lacks, print its table, draw its figure."""
     arguments = parse()
     if arguments.data:
         draw = splits(arguments.data, arguments.survey, arguments.target)
@@ -68,11 +68,11 @@ def parse() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("rows", type=Path, help="CSV to append to")
-    parser.add_argument("--data", choices=["nhanes-stroke", "cohort", "survey"], help="none: only draw")
+    parser.add_argument("--data", choices=["nhanes-stroke", "cohort", "survey"], help="without it, only draw")
     parser.add_argument("--survey", help="the survey's file")
     parser.add_argument("--target", default="Stroke")
     parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--first-seed", type=int, default=0, help="of cohorts, take 300")
+    parser.add_argument("--first-seed", type=int, default=0, help="for cohorts, 300")
     parser.add_argument("--epsilon", type=float, nargs="+", default=[0.5, 1.0, 2.0, 4.0])
     parser.add_argument("--paper-steps", type=int, default=10, help="few for wide data: eigenvalues are slow")
     parser.add_argument("--methods", nargs="+", choices=list(METHODS), default=list(METHODS))
@@ -81,7 +81,7 @@ def parse() -> argparse.Namespace:
 
 
 def jobs(arguments: argparse.Namespace) -> Iterator[tuple[str, float, int]]:
-    """Seed by seed, so that a stop leaves whole comparisons; non-private training once, as ε = ∞."""
+    """Yield jobs by seed, so that a stop leaves whole comparisons; non-private training once, as ε = ∞."""
     for seed in range(arguments.first_seed, arguments.first_seed + arguments.seeds):
         for method in arguments.methods:
             for epsilon in [math.inf] if method == "non-private" else arguments.epsilon:
@@ -113,7 +113,7 @@ def splits(name: str, survey: str | None, target: str) -> Callable[[int], tuple]
 
 
 def _bayes(variant, accountant="pld", steps=None):
-    """`steps` full batches, or as many as the command line says for the paper's statistics."""
+    """Take `steps` full batches, or as many as the command line sets for the paper's statistics."""
 
     def scores(train, test, epsilon, seed, paper_steps):
         model = BayesianLogistic(train.feature_names, train.norm_bound, variant)

@@ -1,8 +1,8 @@
 """Server time of a rerun of a model page after an input moved: ``python -m tests.benchmarks.model_page``.
 
-Nothing is trained yet, so the page shows what a run would cost. Every move asks for a plan that was not seen
-before. A move of ε that needs PLD at sampled batches is the slowest: its noise is found in the background,
-which the page gives a moment before it is drawn without. CPU time is that of the page's own thread.
+Nothing is trained yet, so the page shows what a run would cost. Every move asks for a new plan. A move of ε
+that needs PLD at sampled batches is the slowest: its noise is found in the background, which the page gives a
+moment before it is drawn without. CPU time is that of the page's own thread.
 """
 
 import importlib

@@ -1,4 +1,4 @@
-"""The wall's noise at length: moments, tails, independence and last bits of many draws, in bounded memory.
+"""The wall's noise, thoroughly: moments, tails, independence and last bits of many draws, in bounded memory.
 
 python -m tests.benchmarks.noise [--draws 100_000_000] [--seed 0]
 

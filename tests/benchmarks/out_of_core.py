@@ -23,7 +23,7 @@ CHUNK = 25_000
 
 
 def documents(count, seed=0):
-    """Chunks of documents of a few topics each."""
+    """Yield chunks of documents of a few topics each."""
     rng = np.random.default_rng(seed)
     beta = np.cumsum(rng.dirichlet(np.full(WORDS, 0.05), TOPICS), axis=1)
     names = [f"w{v}" for v in range(WORDS)]

@@ -48,7 +48,7 @@ from vips_core.sweeps.cells import cells_of, run_cell
 from vips_core.sweeps.grid import Sweep
 from vips_core.sweeps.job import submit_sweep
 
-PATIENCE = 60.0  # seconds in which a page has to come to rest
+PATIENCE = 60.0  # seconds within which a page must settle
 LONGEST = 300  # characters of a sentence
 CONTROLS = ("slider", "select_slider", "number_input", "selectbox", "radio", "checkbox", "toggle")
 CONTROLS += ("multiselect", "button_group", "text_input", "text_area", "button")
@@ -70,9 +70,9 @@ class Visit:
     Attributes
     ----------
     values
-        What else the address may hold.
+        Other values of the address.
     words
-        Some that the page understands, for values that are words.
+        Words that the page understands, for values that are words.
     """
 
     page: str
@@ -81,7 +81,7 @@ class Visit:
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def ends(self):
-        """Return the ends of each value's range, or all that it may be, by its name."""
+        """Return the ends of each value's range, or all its possible values, by name."""
         return {value.name: self._ends(value) for value in self.values}
 
     def _ends(self, value):
@@ -110,7 +110,7 @@ def rested(at):
 
 
 def faults(at):
-    """Return what is wrong with a page: exceptions, numbers that are none, axes without ends, long errors."""
+    """Return what is wrong with a page: exceptions, NaN or None, axes without ends, long errors."""
     found = [f"{error.message} in {_place(error.stack_trace)}" for error in at.exception]
     shown = [str(item.value) for item in (*at.metric, *at.markdown, *at.caption, *at.info, *at.warning)]
     found += [f"shows {text[:200]!r}" for text in shown if re.search(r"\bnan\b|\bNone\b", text)]
@@ -133,7 +133,7 @@ def _plain(error):
 
 
 def refused(visit, wrong):
-    """Open a page with values that it cannot take; return faults, the lack of a sentence among them."""
+    """Open a page with values that it must refuse; return faults, among them a missing sentence."""
     at = visit.open(**wrong)
     found, kept, said = faults(at), address(at), [_plain(error) for error in at.error]
     for value in visit.values:
@@ -145,7 +145,7 @@ def refused(visit, wrong):
 
 
 def beyond(value):
-    """Return what an address must not say of a value."""
+    """Return texts that an address must not hold for a value."""
     if isinstance(value, state.Number) and value.whole:
         return [str(int(value.low) - 1), str(int(value.high) + 1), "1.5", *NO_NUMBERS]
     if isinstance(value, state.Number):
@@ -155,7 +155,7 @@ def beyond(value):
 
 
 def controls(at):
-    """Return what a visitor can set, by kind, name and label, with what it can be set to."""
+    """Return the controls by kind, name and label, each with the values that it can take."""
     return {
         _identity(widget): _settings(widget)
         for kind in CONTROLS
@@ -165,7 +165,7 @@ def controls(at):
 
 
 def _identity(widget):
-    """What stays of a widget when its value changes elsewhere and its key with it."""
+    """Return the part of a widget's identity that stays when its value changes elsewhere."""
     return widget.type, ":".join((widget.key or "").split(":")[:2]), widget.label
 
 
@@ -196,7 +196,7 @@ def set_control(at, control, setting):
 
 
 def walk(visit, rng, most, noted):
-    """Set each control to an end that chance chooses, one after another, until there is a fault."""
+    """Set one control after another to a random end, until there is a fault."""
     at, done = visit.open(), set()
     found = faults(at)
     while not found and len(done) < most and (there := sorted(controls(at).keys() - done)):
@@ -209,7 +209,7 @@ def walk(visit, rng, most, noted):
 
 
 def looks(visit, rng, walks):
-    """Return all looks at a page: what leads to each, and a function that returns its faults."""
+    """Return all checks of a page: what leads to each, and a function that returns its faults."""
     ends = visit.ends()
     numbers = [value.name for value in visit.values if isinstance(value, state.Number)]
     alone = [{name: text} for name, texts in ends.items() for text in texts]
@@ -232,7 +232,7 @@ def looks(visit, rng, walks):
 
 
 def sample(visit, rng, most):
-    """Return few looks: all values at ends in turn, then all beyond them, and a walk over the controls."""
+    """Return a few checks: all values at their ends in turn, all beyond them, and a walk over controls."""
     for first in (0, 1) if visit.values else ():
         more = {name: texts[-(place % 2)] for place, (name, texts) in enumerate(_visible(visit), first)}
         yield more, lambda more=more: faults(visit.open(**more))
@@ -243,7 +243,7 @@ def sample(visit, rng, most):
 
 
 def _visible(visit):
-    """Return the ends of values that do not hide all others."""
+    """Return the ends of values, without those values that hide all others."""
     return [item for item in visit.ends().items() if item[1] and item[0] not in ("upload", "guide")]
 
 
@@ -253,12 +253,12 @@ def _walk_of(visit, rng, most):
 
 
 def problems(name, found):
-    """Take the looks at a visit, and return what is wrong, each with what leads to it."""
+    """Run the checks of a visit, and return what is wrong, each with what leads to it."""
     told = []
     for way, look in found:
         try:
             wrong = look()
-        except Exception as error:  # of the page or of the test: both are to be looked into
+        except Exception as error:  # of the page or of the test: either needs a look
             wrong = [f"{type(error).__name__}: {error}"]
         told += [f"{name} {way}: {fault}" for fault in wrong]
     return told
@@ -331,7 +331,7 @@ def furnish(store):
 
 @contextlib.contextmanager
 def nothing_trains():
-    """Let no process start, and no page follow a run that nobody does."""
+    """Let no process start, and no page follow a run that no process does."""
     with (
         mock.patch.object(supervisor, "start", return_value=[]),
         mock.patch.object(live_runs, "follow", return_value=None),
@@ -340,9 +340,9 @@ def nothing_trains():
 
 
 def main() -> None:
-    """Look at all pages, and print what is wrong."""
+    """Check all pages, and print what is wrong."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--visits", nargs="+", default=[""], help="how names of visits begin")
+    parser.add_argument("--visits", nargs="+", default=[""], help="beginnings of names (default: all)")
     parser.add_argument("--walks", type=int, default=5)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()

@@ -2,8 +2,8 @@
 
 A corpus in which few authors wrote most documents, and a panel in which persons have several rows, both
 generated. At the same ε: rows protected one by one, as where no column names the person; persons, each of
-them one record; and rows with as much more noise as the person with most rows would need for that promise.
-Held-out are documents and rows of other persons, scored one by one.
+them one record; and rows with as much extra noise as that promise needs for the person with the most rows.
+Held-out documents and rows are other persons', scored one by one.
 """
 
 import argparse
@@ -18,7 +18,7 @@ FEATURES = tuple(["intercept", *(f"x{number}" for number in range(15))])
 
 
 def prolific(rng, persons, rows):
-    """Whose row it is: each person has one, and of the others most are of a few."""
+    """Draw each row's person: everyone has one row, and a few have most of the others."""
     weight = 1 / np.arange(1, persons + 1)
     return np.concatenate([np.arange(persons), rng.choice(persons, rows - persons, p=weight / weight.sum())])
 
@@ -73,7 +73,7 @@ def compare(title, unit, model, data, score, options):
             plan = model.recommend(records=len(records), epsilon=epsilon, delta=options.delta, epochs=16)
             if (
                 factor > 1 and plan.sampling_rate < 1
-            ):  # k rows of one person are k times as far on full batches only
+            ):  # only on full batches do k rows of a person move sums k times as far
                 cells.append("–")
                 continue
             plan = plan.replace(noise_multiplier=factor * plan.noise_multiplier)

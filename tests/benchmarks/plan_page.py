@@ -1,15 +1,14 @@
 """Server time of a rerun of the Plan page after an input moved: ``python -m tests.benchmarks.plan_page``.
 
-Alone: every move asks for a plan that was not seen before, so nothing comes from a cache but the surface. The
-slow accountants work in the background meanwhile, as they do for a visitor; "quiet" lets them end before the
-next move. Besides the wall time of the page's function, its own thread's CPU time is given, which a busy
-machine distorts less.
+Alone: every move asks for a new plan, so that only the surface comes from a cache. The slow accountants work
+in the background meanwhile, as they do for a visitor; "quiet" lets them end before the next move. Besides the
+wall time of the page's function, its own thread's CPU time is given, which a busy machine distorts less.
 
 Crowded (``crowd``): a served dashboard, two runs that train, and ten browsers that move their own σ every two
-seconds. Each must come to the ε of its own plan, at its own address. What is measured is the time from the
-page's start to the point where its fast part is drawn, in the server. Visitors have machines of their own, so
-the browsers here give way to the server (``nice``): one of them needs two seconds of a core for each move,
-twice what the server needs. Give it the whole machine.
+seconds. Each must arrive at the ε of its own plan, at its own address. The measured time is that from the
+page's start until its fast part is drawn, in the server. Visitors have machines of their own, so the browsers
+here give way to the server (``nice``): one of them needs two seconds of a core for each move, twice what the
+server needs. Give it the whole machine.
 """
 
 import re

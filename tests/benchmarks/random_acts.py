@@ -1,4 +1,4 @@
-"""Hundreds of acts at random and fast on every page: ``python -m tests.benchmarks.random_acts --busy``.
+"""Hundreds of fast random acts on every page: ``python -m tests.benchmarks.random_acts --busy``.
 
 Numbers are typed and sliders pressed right after one another, pages are changed, and the browser goes back.
 Every act must have its effect, and every address must give another visitor the same page.

@@ -4,8 +4,8 @@ Run: python -m tests.benchmarks.sbn_speed [--quick]
 
 The peak of the matrix product is measured in the same run, in the E-step's precision, with its threads. The
 share of it counts the operations of the E-step's products alone, so that sweeps and Pólya–Gamma means only
-lower it. "Cores" is the processor time of all threads: over their number, it is what a run takes at best on a
-machine that does nothing else.
+lower it. "Cores" is the processor time of all threads: divided by their number, it is what a run takes at
+best on an idle machine.
 """
 
 import argparse

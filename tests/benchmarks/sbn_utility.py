@@ -61,7 +61,7 @@ def non_private(train, test, seeds, variants):
 
 
 def figure(train, test, seeds, hidden, batches, path, html):
-    """Append a row per run to the CSV `path`, seed after seed, without those that it has; print and draw."""
+    """Append a row per missing run to the CSV `path`, seed by seed; print and draw."""
     rows = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=COLUMNS)
     for seed in range(seeds):
         for batch in batches:
@@ -80,7 +80,7 @@ def figure(train, test, seeds, hidden, batches, path, html):
 
 
 def figure_runs(records, hidden, batch):
-    """Models and plans of Figure 7; refined runs spend the ε by moments of the paper's."""
+    """Return models and plans of Figure 7; refined runs spend the ε, by moments, of the paper's runs."""
     plan = vips.PrivacyPlan(
         records=records, expected_batch=batch, epochs=1, noise_multiplier=1.0, delta=DELTA
     )

@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import Page, expect
 
-LIMIT = 120_000  # milliseconds: a busy machine is no failure
+LIMIT = 120_000  # milliseconds, generous for busy machines
 HEADINGS = {
     "Plan": "Plan a privacy budget",
     "Topics": "Topics of documents",
@@ -28,12 +28,12 @@ NUMBERS = {
 
 
 class Visitor:
-    """Acts on the pages of a served dashboard, by a generator that can be repeated."""
+    """Acts on the pages of a served dashboard, as a seeded generator chooses."""
 
     def __init__(self, page: Page, seed: int) -> None:
         self.page, self.random, self.place = page, random.Random(seed), "Plan"
         self.acts = 0
-        self.usual: dict[tuple[str, str], str] = {}  # what pages show whose address says nothing
+        self.usual: dict[tuple[str, str], str] = {}  # what pages show without values in the address
 
     def open(self, server: str) -> None:
         """Open the first page."""
@@ -41,13 +41,13 @@ class Visitor:
         self.look()
 
     def look(self) -> None:
-        """See that the page is the one that was asked for, and has nothing that should not be there."""
+        """Check that the page is the requested one, and shows nothing that should not be there."""
         heading = self.page.get_by_role("heading", level=1, name=HEADINGS[self.place])
         expect(heading).to_be_visible(timeout=LIMIT)
         expect(self.page.get_by_text("Traceback")).to_have_count(0)
         for label, name, _ in NUMBERS[self.place]:
             shown = self.page.get_by_label(f"{label}, exact", exact=True)
-            expect(shown).to_have_count(1, timeout=LIMIT)  # the page before is gone
+            expect(shown).to_have_count(1, timeout=LIMIT)  # the previous page is gone
             self.usual.setdefault((self.place, name), shown.input_value())
             self._await_value(name, lambda value, shown=shown: float(shown.input_value()) == float(value))
 
@@ -89,7 +89,7 @@ class Visitor:
             self._await_value(name, is_there)
 
     def value(self, name: str) -> str | None:
-        """Return a value of the page by its address, in which the usual ones may be missing."""
+        """Return a value of the page from its address, which may leave out defaults."""
         default = self.usual.get((self.place, name))
         return parse_qs(urlsplit(self.page.url).query).get(name, [default])[0]
 
@@ -105,7 +105,7 @@ class Visitor:
 
 
 def share(visitor: Visitor, page: Page) -> None:
-    """The address of a visitor gives another the same page."""
+    """Check that a visitor's address gives another visitor the same page."""
     page.goto(visitor.page.url)
     other = Visitor(page, 0)
     other.place = visitor.place

@@ -1,4 +1,4 @@
-"""Count the modules that a command or a click walks through: those in which at least one function runs.
+"""Count the modules that a command or a click uses: those in which at least one function runs.
 
 Everything is imported first, so that imports do not count. `fit` trains logistic regression from the shell in
 an empty store; `train` is a click on Train of the Risk page, whose run is cancelled instead of trained;
@@ -6,7 +6,8 @@ an empty store; `train` is a click on Train of the Risk page, whose run is cance
 
     python -m tests.benchmarks.walks [fit] [train] [plan] [--names]
 
-With PYTHONPATH set to the root of another checkout, that one is measured.
+To measure another checkout, run this in its root folder, which `python -m` searches first; a version without
+this file needs a copy of it.
 """
 
 import argparse
@@ -72,7 +73,7 @@ def opened(page: str) -> Any:
 
 
 def settled(at: Any) -> Any:
-    """Run a page until its slow calls have answered."""
+    """Run a page until its slow calls have returned."""
     while at.session_state["waiting"]:
         assert not at.exception
         time.sleep(0.05)
@@ -88,7 +89,7 @@ def _show(page: str) -> None:
 
 
 def train() -> list[str]:
-    """Click on Train of the Risk page; in place of a worker, the run is cancelled."""
+    """Click on Train of the Risk page, and cancel the run instead of starting a worker."""
     from vips_core.jobs import supervisor
 
     supervisor.start = lambda store, *others: [store.cancel(run.id) for run in store.runs(status="queued")]

@@ -2,9 +2,9 @@
 
 python -m tests.benchmarks.wall_cost EARLIER_CHECKOUT [--rounds 7] [--cases "SBN paper" …]
 
-Both versions are measured in turns, each in a process of its own with one thread, by processor time, which
-other work on the machine disturbs less than the clock. Parameters are those of the same start after two
-steps without noise.
+Both versions are measured in turns, each in its own process with one thread, by processor time, which other
+work on the machine disturbs less than the clock. Parameters come from the same start and two steps without
+noise.
 """
 
 import argparse
@@ -150,7 +150,7 @@ def measured_blocks(model, plan, step):
 
 
 def answer_requests():
-    """Be the process that measures one version: a case's name in, processor seconds of one call out."""
+    """Measure one version: read names of cases, and write the processor seconds of one call each."""
     prepared = {}
     for line in sys.stdin:
         name = json.loads(line)
@@ -183,7 +183,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("earlier", type=Path, help="checkout of the version to compare with")
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--cases", nargs="*", default=[""], help="only those whose names begin so")
+    parser.add_argument("--cases", nargs="*", default=[""], help="beginnings of names (default: all)")
     options = parser.parse_args()
     with start(options.earlier) as before, start(HERE) as now:
         print(f"{'':36} before, ms     now, ms   ratio of medians (ratios of rounds)   load")

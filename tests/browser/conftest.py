@@ -9,8 +9,8 @@ import pytest
 from tests.served import served
 from vips_core.store.store import Store
 
-# The popups of the address bar, which nobody sees, are pages of their own in each window and took most of the
-# time of opening one. Chromium takes the last list of features: the others are those of Playwright's own.
+# The address bar's popups, which nobody sees, are separate pages in each window and took most of the time to
+# open one. Chromium obeys only the last list of features: after the first row, this repeats Playwright's own.
 FEATURES_OFF = [
     "WebUIOmniboxPopup", "WebUIOmniboxAimPopup",
     "AimEnabled", "AvoidCorsURLLoaderRestartOnRedirect", "AvoidUnnecessaryBeforeUnloadCheckSync",
@@ -47,14 +47,14 @@ def shelf(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def started(shelf):
-    """The dashboard, whose printed address nobody opened yet."""
+    """The dashboard, before anyone has opened its printed address."""
     with served(shelf.home, environment={"VIPS_WARM": "1"}) as dashboard:
         yield dashboard
 
 
 @pytest.fixture(scope="session")
 def server(chromium, started):
-    """Address of the dashboard. Every new window of Chromium has the cookie, as after the printed address."""
+    """The dashboard's address. Every new window has the cookie, as if the printed address had been opened."""
     visited = {"cookies": [started.cookie()]}
     chromium.new_context = functools.partial(chromium.new_context, storage_state=visited)
     return started.address

@@ -11,13 +11,13 @@ from vips_core.store.budget import Cap
 
 expect.set_options(timeout=60_000)
 SMALL = {"width": 400, "height": 800}
-STILL = "() => document.getAnimations().every(one => one.playState !== 'running')"  # what comes fades in
+STILL = "() => document.getAnimations().every(one => one.playState !== 'running')"  # new elements fade in
 
 SIDEWAYS = """() => [...document.querySelectorAll('[data-testid="stMain"] *')]
     .filter(part => part.clientWidth && !part.closest('svg, .js-plotly-plot'))
     .filter(part => ['auto', 'scroll'].includes(getComputedStyle(part).overflowX))
     .filter(part => part.scrollWidth > part.clientWidth + 1)
-    .map(part => part.outerHTML.slice(0, 200))"""  # what a visitor would have to scroll
+    .map(part => part.outerHTML.slice(0, 200))"""  # elements that scroll sideways
 
 
 def loaded(context, address):
@@ -31,7 +31,7 @@ def loaded(context, address):
 
 
 def fits(page):
-    """Whether nothing of a page lies beyond its sides."""
+    """Whether the page is no wider than the window."""
     return page.evaluate(
         """() => [document.documentElement, document.querySelector('[data-testid="stMain"]')]
             .every(part => part.scrollWidth <= part.clientWidth)"""
@@ -40,7 +40,7 @@ def fits(page):
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing_serious(chromium, server, theme):
-    """Each page in one theme, and those with most kinds of elements in both."""
+    """Each page in one theme, and the two with the most kinds of elements in both."""
     names = sorted(pages.TITLES)
     names = {"plan", "learn", *(names[::2] if theme == "light" else names[1::2])}
     context = chromium.new_context(viewport={"width": 1440, "height": 1000}, color_scheme=theme)

@@ -29,7 +29,7 @@ EVERYWHERE = [
     ("DELETE", "/_stcore/upload_file/session/file"),
     ("WebSocket", "/_stcore/stream"),
 ]
-# What a page of an attacker gets: answers that it can read, things that change something, a WebSocket.
+# What an attacker's page tries: to read answers, to change something, to open a WebSocket.
 ATTACK = """async address => {
     const status = async (path, options) => {
         try { return (await fetch(address + path, {credentials: 'include', ...options})).status }
@@ -62,7 +62,7 @@ FRAME = """address => new Promise(told => {
 
 
 def answer(started, method, path, **headers):
-    """Status and body of the answer to a raw request; 101 for a WebSocket that is open."""
+    """Return status and body of the answer to a raw request; 101 is an open WebSocket."""
     connection = http.client.HTTPConnection(urlsplit(started.address).netloc, timeout=30)
     if method == "WebSocket":
         key = base64.b64encode(os.urandom(16)).decode()
@@ -105,7 +105,7 @@ def test_own_pages_and_the_health_check_are_answered(started, own):
 
 
 def stranger(chromium):
-    """A browser that never opened the printed address."""
+    """A browser that has never opened the printed address."""
     return chromium.new_context(storage_state=None)
 
 
@@ -193,7 +193,7 @@ def test_dns_rebinding_reaches_nothing(chromium, server):
 
 @pytest.mark.parametrize("name", ["127.0.0.1", "localhost"])
 def test_a_page_at_another_port_reaches_nothing(chromium, server, started, attacker, name):
-    """To a browser it is the same site, so that even a strict cookie is sent."""
+    """To a browser it is the same site, so even a strict cookie is sent."""
     address = server.replace("127.0.0.1", name)
     context = stranger(chromium)
     page = context.new_page()

@@ -6,11 +6,11 @@ import re
 from PIL import Image, ImageDraw
 from playwright.sync_api import expect
 
-expect.set_options(timeout=120_000)  # a busy machine is no failure
+expect.set_options(timeout=120_000)  # generous, for busy machines
 
 
 def stroke(page, canvas, points):
-    """Draw with the pointer; points are shares of the board."""
+    """Draw with the pointer; points are fractions of the board's sides."""
     canvas.scroll_into_view_if_needed()
     box = canvas.bounding_box()
     places = [(box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in points]
@@ -48,7 +48,7 @@ def test_train_on_digits_then_draw_and_upload_one(visit):
     drawn = yours.get_attribute("src")
     page.get_by_role("button", name="Next", exact=True).click()
     expect(page.get_by_role("img", name="Original of image 20")).to_be_visible()
-    expect(yours).to_have_attribute("src", drawn)  # the drawing outlives other inputs
+    expect(yours).to_have_attribute("src", drawn)  # other inputs leave the drawing in place
 
     page.get_by_role("button", name="Clear", exact=True).click()
     expect(yours).to_have_count(0)

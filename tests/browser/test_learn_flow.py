@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 
 from dashboard.views.learn import lessons
 
-expect.set_options(timeout=60_000)  # a busy machine is no failure
+expect.set_options(timeout=60_000)  # generous, for busy machines
 
 
 def title(page, lesson):
@@ -31,7 +31,7 @@ def test_arrow_keys_walk_all_lessons_on_one_screen_each(visit):
         expect(page.get_by_text("Traceback")).to_have_count(0)
         height = page.get_by_test_id("stMainBlockContainer").evaluate("block => block.scrollHeight")
         assert height <= page.viewport_size["height"]
-        page.keyboard.press("ArrowRight")  # nothing to turn to after the last one
+        page.keyboard.press("ArrowRight")  # there is no page after the last one
     page.keyboard.press("ArrowLeft")
     expect(title(page, list(lessons.LESSONS)[-2])).to_be_visible()
     server = page.url.split("/learn")[0]
@@ -54,7 +54,7 @@ def test_charts_grow_with_the_window_of_a_lecture_and_are_never_cut(visit):
     page.set_viewport_size({"width": 1920, "height": 1080})
     page.wait_for_function(f"() => ({SEEN})() >= 24")
     matrix = chart(page).locator(".x2y2 .nsewdrag")
-    matrix.hover(position={"x": 10, "y": 10})  # Plotly finds what the pointer is at, though magnified
+    matrix.hover(position={"x": 10, "y": 10})  # Plotly finds the cell under the pointer in a magnified page
     expect(chart(page).locator(".hovertext").first).to_contain_text("intercept × intercept")
     page.set_viewport_size({"width": 400, "height": 800})
     page.wait_for_function(f"() => ({SEEN})() >= 12")

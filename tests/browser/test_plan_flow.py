@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from dashboard.components.formats import at_most, number
 from vips_core import PrivacyPlan
 
-expect.set_options(timeout=60_000)  # a busy machine is no failure
+expect.set_options(timeout=60_000)  # generous, for busy machines
 
 PLAN = PrivacyPlan(records=400_000, expected_batch=20_000, epochs=1, noise_multiplier=1.24, delta=1e-7)
 
@@ -38,7 +38,7 @@ def test_move_an_input_and_share_the_address(visit):
     slider.press("ArrowRight")
     expect(page).to_have_url(re.compile(r"[?&]epochs=1\.1"))
     settle(page)
-    expect(page).to_have_url(re.compile(r"[?&]sigma=2\.0"))  # what the slider did not touch stays
+    expect(page).to_have_url(re.compile(r"[?&]sigma=2\.0"))  # the slider leaves other values alone
 
     other = visit(page.url)
     expect(other.get_by_label("Noise σ, exact")).to_have_value("2")

@@ -66,5 +66,5 @@ def test_a_chart_can_be_saved_as_svg(chromium, written, tmp_path):
     texts = {"".join(text.itertext()) for text in picture.iter("{http://www.w3.org/2000/svg}text")}
     assert {"False positive rate", "This model", "Guessing"} <= texts
     background = picture.find("{http://www.w3.org/2000/svg}rect").get("style")
-    assert "rgb(18, 22, 27)" in background  # light text would not be seen on another one
+    assert "rgb(18, 22, 27)" in background  # light text needs a dark background
     context.close()

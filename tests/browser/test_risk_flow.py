@@ -4,7 +4,7 @@ import re
 
 from playwright.sync_api import expect
 
-expect.set_options(timeout=120_000)  # a busy machine is no failure
+expect.set_options(timeout=120_000)  # generous, for busy machines
 
 PARTS = (
     "Finding cases among held-out people", "Predicted and observed risk", "Area under the curve",
@@ -41,7 +41,7 @@ def test_train_on_the_survey_and_ask_for_one_person(visit):
 
     page.get_by_text("As a table").first.click()
     tables = page.get_by_role("button", name="Download CSV")
-    expect(tables).to_have_count(2)  # of the curves, and of what was spent
+    expect(tables).to_have_count(2)  # the curves' table, and the table of spent ε
     app = page.get_by_test_id("stApp")  # buttons move while the page is redrawn, and a click may miss
     expect(app).to_have_attribute("data-test-script-state", "notRunning")
     with page.expect_download() as download:

@@ -14,7 +14,7 @@ from vips_core.jobs.request import Request
 from vips_core.jobs.submission import submit
 from vips_core.store.budget import Cap
 
-expect.set_options(timeout=90_000)  # a busy machine is no failure
+expect.set_options(timeout=90_000)  # generous, for busy machines
 
 BASE = {"model": "logistic", "data": "small-runs", "delta": 1e-3, "epochs": 4.0}
 PLAN = PrivacyPlan(records=400_000, expected_batch=20_000, epochs=1, noise_multiplier=1.24, delta=1e-7)

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 from tests.dashboard.topics_page import documents
 from vips_core.store.budget import Cap
 
-expect.set_options(timeout=120_000)  # a busy machine is no failure
+expect.set_options(timeout=120_000)  # generous, for busy machines
 
 LONG = "methods=paper&epochs=200&noise=8&topics=2&batch=1"  # tens of thousands of quick steps
 

@@ -5,7 +5,7 @@ import re
 import numpy as np
 from playwright.sync_api import expect
 
-expect.set_options(timeout=120_000)  # a busy machine is no failure
+expect.set_options(timeout=120_000)  # generous, for busy machines
 
 
 def button(page, name):
@@ -26,7 +26,7 @@ def test_a_steward_goes_from_the_first_question_to_a_report(visit, shelf):
     """Four questions, a plan, a private file with ranges typed into its table, a model, its report."""
     page = visit("/plan")
     button(page, "Guide me in four questions").click()
-    # Of the questions: until they are drawn, the plan's own sidebar still has such a field.
+    # Within the questions: until they are drawn, the plan's own sidebar still has a field of this name.
     people = page.get_by_test_id("stMain").get_by_label("Records N, exact")
     people.fill("300")
     people.press("Enter")
@@ -90,7 +90,7 @@ def patients():
 def scroll_to(element):
     """Scroll to an element and see it there, as a visitor does before aiming at it.
 
-    A click of Playwright scrolls and presses within one frame, before the page has heard of the scrolling:
+    Playwright's click scrolls and presses within one frame, before the page has heard of the scrolling:
     a list then closes again, because the page scrolls under it, and a table looks for the cell elsewhere.
     """
     element.scroll_into_view_if_needed()
@@ -98,7 +98,7 @@ def scroll_to(element):
 
 
 def await_drawing(place):
-    """Wait until the browser has drawn a frame, and a page could act on what happened before it."""
+    """Wait until the browser has drawn a frame, so that the page has handled earlier events."""
     place.evaluate("() => new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
 
 

@@ -32,7 +32,7 @@ def test_plan_as_table(capsys):
 
 
 def test_output_that_lacks_greek_letters_or_is_closed_fails_nothing(monkeypatch):
-    """Such is a redirected output on Windows: `fit` ended with an error when all was paid for."""
+    """Redirected output on Windows lacks them: `fit` ended with an error after all was paid for."""
     written = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="latin-1"))
     assert main([*PLAN, "--noise", "1.24", "--epochs", "1"]) == 0

@@ -51,7 +51,7 @@ def test_a_large_delta_needs_a_reason(capsys, survey):
 
 
 def test_a_person_column_is_enforced_and_chained(capsys, tmp_path):
-    """Issue 16: a unit could be typed that the code did not enforce."""
+    """Issue 16: one could type a unit that the code did not enforce."""
     rows = [f"{n % 20},{20 + n},{n % 2}" for n in range(60)]
     (tmp_path / "visits.csv").write_text("patient,age,ill\n" + "\n".join(rows))
     (tmp_path / "schema.toml").write_text("[ranges]\nage = [18, 100]\n")
@@ -76,7 +76,7 @@ def visits(tmp_path):
 
 
 def test_one_cap_counts_one_unit(capsys, tmp_path, visits):
-    """Issue 32: a fit by visit ran under a cap by patient; one with 20 visits lost about ε = 13.6 of 1."""
+    """Issue 32: a fit by visit ran under a cap by patient; a patient with 20 visits lost ε = 13.6, not 1."""
     cap = ["--epsilon", 1, "--delta", 1e-4]
     by_patient = [*visits, tmp_path / "schema.toml", "--person", "patient"]
     run_json(capsys, "data", "add", "table", *by_patient, *cap)
@@ -101,7 +101,7 @@ def test_one_cap_counts_one_unit(capsys, tmp_path, visits):
     assert (code, "has no cap yet" in printed.err) == (2, True)
     fit = ["fit", "logistic", "--data", *visits, tmp_path / "schema.toml", *SPEND]
     for removed in (False, True):
-        for unit in (["--person", "visit"], []):  # the very same records, with the name of their own file
+        for unit in (["--person", "visit"], []):  # the same records, under their file's own name
             code, printed = run(capsys, *fit, *unit)
             assert (code, printed.err.count("\n")) == (2, 1)
             assert "is registered as protected by patient: give --person patient, or" in printed.err
@@ -135,7 +135,7 @@ def study(tmp_path, name, offset):
 
 
 def test_studies_that_number_their_people_alike_are_told_apart(capsys, tmp_path):
-    """Issue 32: they were merged, the steward was told afterwards, and could not undo it."""
+    """Issue 32: such studies were merged; the steward was told afterwards and could not undo it."""
     north, south = study(tmp_path, "north", 20), study(tmp_path, "south", 100)
     run_json(capsys, "data", "add", "table", *north)
     code, printed = run(capsys, "data", "add", "table", *south)
@@ -181,7 +181,7 @@ def test_an_accidental_merge_is_undone_with_a_name_and_a_reason(capsys, tmp_path
 
 
 def test_the_same_people_keep_their_budget_in_any_file(capsys, tmp_path, registered):
-    """Issue 16: one row less, another range or other columns got a fresh budget; so did `--public`."""
+    """Issue 16: one row fewer, another range or other columns got a fresh budget; so did `--public`."""
     run_json(capsys, "fit", "logistic", "--data", "people", *SPEND)
     spent = run_json(capsys, "data", "budget", "people")["spent_share"]
     header, *rows = (tmp_path / "people.csv").read_text().splitlines()
@@ -273,7 +273,7 @@ def test_public_data_sets_without_source_rows_are_told(capsys, monkeypatch):
 
 
 def test_private_records_made_public_in_the_table_are_found(capsys, home, registered):
-    """Issue 16: a fit without noise ran after such an edit, and the ledger was said to be whole."""
+    """Issue 16: a fit without noise ran after such an edit, and the ledger was reported whole."""
     with sqlite3.connect(home / "store.db") as connection:
         connection.execute("UPDATE data SET private = 0")
     connection.close()

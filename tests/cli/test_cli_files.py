@@ -1,4 +1,4 @@
-"""Files that hang, fill the memory, or tell of people: what commands do with them, and leave behind."""
+"""Files that hang a command, fill the memory or reveal people: what commands do, and leave behind."""
 
 import gzip
 import json
@@ -20,14 +20,14 @@ __all__ = ["survey"]  # a fixture
 
 CAP = ["--epsilon", 1, "--delta", 1e-5]
 SECONDS = 60  # a pipe would hang for ever
-MEMORY = 2_500_000  # kB of addresses: the command and its libraries have 1,760,000
+MEMORY = 2_500_000  # kB of address space; the command and its libraries take 1,760,000
 SECRET = "Ada Lovelace"
 needs_limits = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits memory by ulimit")
 
 
 @pytest.fixture
 def place(tmp_path, monkeypatch):
-    """A folder with a pipe, and files that say nothing and have no end, under every name that is read."""
+    """A folder with a pipe and with 2 GB of zeros, under every kind of name that commands read."""
     monkeypatch.chdir(tmp_path)
     os.mkfifo("pipe")
     for name in ("pipe.csv", "pipe.npz", "pipe.toml", "pipe.json", "pipe.txt"):
@@ -75,7 +75,7 @@ def started(*arguments, limit=MEMORY):
 
 
 def one_sentence(printed):
-    """All that is on stderr: a line of at most 300 characters."""
+    """Return what is on stderr, which must be one line of at most 300 characters."""
     assert (printed.count("\n"), printed.count("\r")) == (1, 0), printed
     assert len(printed) <= 301
     return printed.strip()
@@ -143,7 +143,7 @@ def test_what_is_packed_is_bounded_as_it_unpacks(place):
 
 
 def test_a_key_of_dots_takes_no_memory(capsys, place):
-    """Of 60 kB of dots, Python's parser made 4 GB."""
+    """Python's parser turned 60 kB of dots into 4 GB."""
     (place / "dots.toml").write_text("a." * 100_000 + "b = 1")
     code, printed = run(capsys, "fit", "--config", "dots.toml")
     assert code == 2
@@ -158,7 +158,7 @@ def test_a_table_of_a_million_columns_is_refused_before_pandas_sees_it(capsys, p
 
 
 def damaged_tables():
-    """Tables with a mistake next to something that nobody may read in a log."""
+    """Tables with a mistake next to a value that must not appear in a log."""
     return {
         "a label": f"age,ill\n30,0\n40,{SECRET}\n",
         "a number": f"age,ill\n30,0\n{SECRET},1\n",
@@ -250,7 +250,7 @@ def test_no_progress_bar_is_left_in_front_of_a_sentence(place):
 
 @pytest.fixture
 def open_to_all():
-    """Let new files be open to everybody, unless whoever makes them says otherwise."""
+    """Make new files readable by everybody, unless their mode is set explicitly."""
     before = os.umask(0)
     yield
     os.umask(before)

@@ -87,7 +87,7 @@ def test_words_that_tables_take_for_gaps_stay_words(capsys, tmp_path):
 
 
 def test_topics_from_text_lines_and_csv(capsys, tmp_path, monkeypatch):
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)  # which sees the progress
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)  # so that progress is shown
     words = ["river", "boat", "court", "judge"]
     (tmp_path / "words.txt").write_text("\n".join(words))
     lines = ["", "the river and the boat", "judge in court"] * 20

@@ -66,7 +66,7 @@ def test_a_method_with_a_proof_of_its_own_has_no_noise_no_delta_and_no_steps(cap
             "σ = |q = |noise_multiplier|expected_batch|\\bdelta\\b|step 1|δ = (?!0[^.])", text
         )
     (again,) = [row for row in run_json(capsys, *fit, "--delta", 1e-5)["plan"].items() if row[0] == "epsilon"]
-    assert again == ("epsilon", 2.0)  # δ may be given, as to methods beside it, and is left out
+    assert again == ("epsilon", 2.0)  # δ may be given, because other methods need it, and is ignored
 
 
 def test_a_queued_run_is_cancelled_and_costs_nothing(capsys, registered, monkeypatch):
@@ -81,7 +81,7 @@ def test_a_queued_run_is_cancelled_and_costs_nothing(capsys, registered, monkeyp
 
 @pytest.fixture(params=[signal.SIGINT, signal.SIGTERM])
 def interrupt(request):
-    """A signal that is handled as in a command that a shell starts."""
+    """A signal, handled as in a command started by a shell."""
     usual = signal.default_int_handler if request.param == signal.SIGINT else signal.SIG_DFL
     before = signal.signal(request.param, usual)
     yield request.param
@@ -112,7 +112,7 @@ def test_control_c_or_sigterm_ends_the_run_after_its_step_with_results(
 
 
 class Unreadable(io.StringIO):
-    """A terminal that was closed."""
+    """A closed terminal."""
 
     def isatty(self):
         return True
@@ -177,7 +177,7 @@ def test_data_are_added_and_removed(capsys, survey):
     code, printed = run(capsys, "data", "add", "table", *survey, "--epsilon", 2)
     assert (code, printed.err) == (2, "vips-explorer data: a cap needs both epsilon and delta\n")
     assert "% left of ε = 2 (δ = 1e-6); one more run" in run(capsys, "data", "add", "table", *survey)[1].out
-    row = run_json(capsys, "data", "add", "table", *survey)  # known records keep cap and cost
+    row = run_json(capsys, "data", "add", "table", *survey)  # known records keep their cap and cost
     assert row["cap"] == {"epsilon": 2, "delta": 1e-6}
     assert run_json(capsys, "data", "budget", "people")["planned_epsilon"] > 1
 
@@ -207,7 +207,7 @@ def test_the_ledger_is_shown_and_verified(capsys, home, survey):
 
 
 def test_a_cap_that_was_set_after_a_run_is_not_said_to_have_held(capsys, tmp_path, home, registered):
-    """Issue 32, finding 7, as somebody would try it."""
+    """Issue 32, finding 7, tried step by step."""
     run_json(capsys, "fit", "logistic", "--data", "people", *SPEND)
     (row,) = run_json(capsys, "runs", "list")
     smaller = ["data", "budget", "people", "--epsilon", 0.1, "--delta", 1e-5]

@@ -11,7 +11,7 @@ from vips_core.store.store import Store
 
 @pytest.fixture
 def patients(tmp_path):
-    """A table with persons, its schema, and the options that say so."""
+    """A table with persons, its schema, and the options for them."""
     rng = np.random.default_rng(0)
     rows = [f"{rng.random():.4f},{rng.integers(2)},p{rng.integers(200)}" for _ in range(400)]
     (tmp_path / "patients.csv").write_text("\n".join(["age,ill,who", *rows]))

@@ -15,7 +15,7 @@ from vips_core.cli import main
 
 DAMAGES = 60
 PAGE = 4096  # bytes of a page of SQLite
-MOST = ["--epsilon", "0.9", "--delta", "1e-5"]  # of a cap of ε = 1: it fits once
+MOST = ["--epsilon", "0.9", "--delta", "1e-5"]  # fits once under a cap of ε = 1
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def survey(folder):
 
 
 def damage(path, seed):
-    """Change bits or bytes, zero a stretch, swap two pages or cut the end off, where there is something."""
+    """Change bits or bytes, zero a stretch, swap two pages or cut the end off, at a byte that is not 0."""
     chance, content = random.Random(seed), bytearray(path.read_bytes())
     used = [place for place, byte in enumerate(content) if byte]
     how, place = chance.choice(["bit", "bits", "bytes", "zeros", "pages", "cut"]), chance.choice(used)
@@ -94,7 +94,7 @@ def test_no_damage_ends_in_a_traceback_or_gives_budget_back(whole, tmp_path, mon
 
 
 def said(capsys, command):
-    """Return what a command answers; where it refuses, in one line, but for all that `verify` found."""
+    """Return a command's output; a refusal must be one line, except for the problems that `verify` lists."""
     code, printed = run(capsys, *command)
     assert code in (0, 2), command
     if code == 2 and not (command[1] == "verify" and printed.out):

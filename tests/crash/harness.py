@@ -18,7 +18,7 @@ from vips_core.store.budget import Cap
 from vips_core.store.rows import STATUSES
 from vips_core.store.store import Store
 
-PATIENCE = 2.0  # seconds without the releases waited for
+PATIENCE = 2.0  # seconds to wait for releases, at most
 CAP = Cap(1e6, 1e-5)
 REQUEST = Request.from_mapping(
     {
@@ -61,7 +61,7 @@ class Harness:
         return int(self.zygote.stdout.readline())
 
     def kill_supervisor(self) -> None:
-        """Kill it, at whatever it is doing."""
+        """Kill the supervisor, whatever it is doing."""
         os.kill(self.supervisor, signal.SIGKILL)
 
     def keep_busy(self, runs: int = 4) -> None:
@@ -76,7 +76,7 @@ class Harness:
                 store.cancel(self.random.choice(running).id)
 
     def kill_worker(self) -> bool:
-        """Kill a worker that lives, after a random number of releases of all; False where none does."""
+        """Kill a live worker after a random number of releases by all; return False if none is alive."""
         until, enough = time.monotonic() + PATIENCE, self.released() + self.random.randrange(25)
         while self.released() < enough and time.monotonic() < until:
             time.sleep(0.001)
@@ -91,11 +91,11 @@ class Harness:
         return False
 
     def released(self) -> int:
-        """How many releases were made so far."""
+        """Return how many releases were made so far."""
         return sum(file.stat().st_size for file in (self.home / "released").iterdir())
 
     def check_opens(self) -> None:
-        """The store opens cleanly, and its ledger is whole."""
+        """Check that the store opens cleanly and its ledger is whole."""
         store = Store(self.home)
         assert store.verify() == []
         assert store.database.read("PRAGMA integrity_check")[0][0] == "ok"
@@ -109,7 +109,7 @@ class Harness:
             time.sleep(0.1)
 
     def check_costs(self) -> dict[str, int]:
-        """No run is settled to less than it released, or to more than one release beyond; return totals."""
+        """Check that each run is settled to what it released or one release more; return totals."""
         store = Store(self.home)
         supervisor.start(store)
         assert not store.runs(status="running")
@@ -131,7 +131,7 @@ class Harness:
         return {"runs": len(really), "released": sum(really), "recorded": sum(counted)}
 
     def close(self) -> None:
-        """End what was started."""
+        """End the supervisor, its workers and the zygote."""
         with contextlib.suppress(ProcessLookupError):
             self.kill_supervisor()
         for file in (self.home / "pids").iterdir():
@@ -145,7 +145,7 @@ class Harness:
 
 
 def works(pid: int) -> bool:
-    """Whether the process is there and no zombie."""
+    """Whether the process exists and is no zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
     except (FileNotFoundError, ProcessLookupError):

@@ -35,7 +35,7 @@ def strike(step: Callable[[], object], seconds: float) -> bool:
 
 
 def kill_registrations(folder: Path, kills: int, seed: int) -> None:
-    """Kill registrations, each of which shares a row with the one before."""
+    """Kill registrations, each of which shares a row with the previous one."""
     register(folder, 0)
     seconds = _seconds(partial(register, folder, 1))
     chance, killed, number = random.Random(seed), 0, 1
@@ -47,7 +47,7 @@ def kill_registrations(folder: Path, kills: int, seed: int) -> None:
         assert {path.name for path in (folder / "data").iterdir()} == used  # and no raw rows besides
         assert list((folder / "tmp").glob("*")) == []
         after_kill.database.close()
-        register(folder, number)  # nothing is stuck, and the pool is one
+        register(folder, number)  # nothing is stuck, and all share one pool
         store = opened(folder)
         assert store.load(f"images {number}").private
         assert store.data_row(f"images {number}").cap == CAP
@@ -56,7 +56,7 @@ def kill_registrations(folder: Path, kills: int, seed: int) -> None:
 
 
 def register(home: Path, number: int) -> None:
-    """Register records that share a row with those of the number before."""
+    """Register records that share a row with those of the previous number."""
     rows = Sources([f"row {row}".encode() for row in (number - 1, number)])
     cap = CAP if number == 0 else None
     store = Store(home)

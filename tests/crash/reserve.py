@@ -1,6 +1,6 @@
-"""Some processes that ask for reservations at the same time; prints "reserved" or "refused" for each.
+"""Several processes request reservations at the same time; prints "reserved" or "refused" for each.
 
-Each asks for all data sets in turn: whoever comes first, and so gets all there is, has some of each.
+Each asks for all data sets in turn, so that the first one, which may get everything, takes from each.
 """
 
 import os

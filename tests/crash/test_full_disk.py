@@ -38,7 +38,7 @@ def small_disk(tmp_path):
 
 
 def fill(folder):
-    """Take all space that is left, and return the file that holds it."""
+    """Fill the remaining space, and return the file that holds it."""
     filler = folder / f"filler-{len(list(folder.glob('filler*')))}"
     with filler.open("wb", buffering=0) as file:
         for size in (65536, 4096, 1):
@@ -61,7 +61,7 @@ def test_a_full_disk_is_said_clearly_and_under_counts_nothing(small_disk, tmp_pa
         if progress.step == 3:
             fill(small_disk)
 
-    worker.work(store, run, fill_at_three)  # the room that was set aside is enough to record its end
+    worker.work(store, run, fill_at_three)  # the disk space set aside is enough to record its end
     error = store.run(run).error
     assert "is full or failing" in error
     assert error.endswith(f"is counted and was kept in {tmp_path / f'vips-run-{run}'}")

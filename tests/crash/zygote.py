@@ -1,4 +1,4 @@
-"""Forks supervisors, whose workers are forks too: a process to kill within milliseconds instead of seconds.
+"""Forks supervisors, whose workers are forks too: they start within milliseconds instead of seconds.
 
 Each worker writes one byte to a file of its run before each release that it makes, past the store, so that a
 test knows what was really released. On stdin, "supervise" asks for one more supervisor; its pid is printed.
@@ -33,7 +33,7 @@ def log_releases(file: Path) -> None:
 
 
 class Fork:
-    """A child of a supervisor, whose `poll` is what `supervisor.start` asks."""
+    """A supervisor's child, with the `poll` that `supervisor.start` calls."""
 
     def __init__(self, pid: int) -> None:
         self.pid, self.code = pid, None

@@ -1,11 +1,11 @@
-"""What lessons show at some values, at once."""
+"""What lessons show for given values, computed at once."""
 
 from dashboard.views.learn import lessons
 from vips_core import PrivacyPlan
 
 
 def at_once(function, *args):
-    """Make a slow call at once."""
+    """Make a slow call at once, not in the background."""
     return function(*args)
 
 

@@ -17,7 +17,7 @@ async def _dashboard(scope, receive, send):
 
 
 def ask(path="/", headers=None, method="GET", query="", kind="http"):
-    """Status, headers and body of what comes back."""
+    """Return status, headers and body of the answer."""
     scope = {
         "type": kind,
         "path": path,

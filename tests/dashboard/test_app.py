@@ -1,4 +1,4 @@
-"""The app: its pages, what they import, and what no page works without."""
+"""The app: its pages, what they load, and settings that every page needs."""
 
 import importlib
 import subprocess
@@ -41,6 +41,6 @@ def test_a_setting_that_cannot_be_used_is_said_on_every_page(address, monkeypatc
     monkeypatch.setenv("VIPS_WORKERS", "many")
     at = opened(AppTest.from_file(HOME / "app.py", default_timeout=60), **address)
     assert "must be a whole number of at least 1" in at.error[0].value
-    assert bool(at.title) == (address == {})  # Start says what VIPS is all the same
+    assert bool(at.title) == (address == {})  # Start introduces VIPS even then
     monkeypatch.setenv("VIPS_WORKERS", "2")
     assert not checked(at.run()).error

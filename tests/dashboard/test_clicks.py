@@ -1,4 +1,4 @@
-"""What Streamlit would drop of a visitor's input, and of the files that are asked for."""
+"""Input of visitors, and requested files, that Streamlit would drop."""
 
 import time
 
@@ -14,7 +14,7 @@ from dashboard import clicks
 
 
 def test_newer_input_waits_for_callbacks():
-    """With Streamlit's own state, whose looks for newer input are those that abandon a callback."""
+    """With Streamlit's own state, whose checks for newer input are what abandons a callback."""
     heard = []
 
     class Callbacks(SessionState):
@@ -28,7 +28,7 @@ def test_newer_input_waits_for_callbacks():
     session = SafeSessionState(Callbacks(), look)
     session.on_script_will_rerun(None)
     assert heard == [True]
-    with pytest.raises(RerunException):  # what was asked for meanwhile has its turn
+    with pytest.raises(RerunException):  # now the newer input has its turn
         session["clicked"]
 
 

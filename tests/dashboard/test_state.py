@@ -13,7 +13,7 @@ from tests.pages import checked
 
 
 class Impatient(dict):
-    """A state where newer input comes at the nth access, as Streamlit's does."""
+    """A state in which newer input arrives at the nth access, and interrupts it, as in Streamlit's."""
 
     def __init__(self, turn):
         super().__init__()
@@ -73,13 +73,13 @@ def test_a_run_that_is_abandoned_loses_no_value_of_the_address(turn, visited):
 
 
 def test_a_widget_that_was_replaced_says_nothing_any_more(visited):
-    """Its browser reports it until a run has ended, as if the visitor had changed the value back."""
+    """The browser reports it until a run has ended, as if the visitor had changed the value back."""
     visited({"page": "plan", "value:plan/sigma": 1.24}, QueryParams())
     slider, entry = state.widget_key("sigma", "slider"), state.widget_key("sigma", "number")
     state.visit |= {slider: 1.24, entry: 2.0}
     state.store_widget_value("sigma", entry)()
     assert state.get("sigma") == 2.0
-    assert state.widget_key("sigma", "number") == entry  # which the visitor is in
+    assert state.widget_key("sigma", "number") == entry  # the visitor is still in it
     assert state.widget_key("sigma", "slider") != slider  # starts from the new value
     state.store_widget_value("sigma", slider)()
     assert state.get("sigma") == 2.0
@@ -132,7 +132,7 @@ class WrittenParams(QueryParams):
 
 
 def drawn(address=None, *, went_back=False):
-    """Draw a page once more, as of what the browser says its address is."""
+    """Draw a page once more, at the address that the browser reports."""
     state.st.went_back = went_back
     if address is not None:
         state.st.query_params.from_dict(address)
@@ -154,11 +154,11 @@ def test_a_link_that_arrives_after_the_first_run_is_taken_and_old_news_is_not_un
         assert drawn(older) == 3.0
     assert drawn(linked, went_back=True) == 2.0
     assert drawn(first, went_back=True) == form.NOISE.default
-    assert drawn({}, went_back=True) == form.NOISE.default  # an address without values says nothing
+    assert drawn({}, went_back=True) == form.NOISE.default  # an address without values means the defaults
 
 
 def test_an_address_that_restores_the_page_is_left_alone(visited):
-    """Each writing is a step of the browser's history, so that Back would not lead to the page before."""
+    """Each write is a step in the browser's history, so Back would not lead to the previous page."""
     visited(Impatient(0), WrittenParams())
     for address in ({}, {"sigma": "2"}, {"sigma": "2.0", "epochs": "3"}):
         drawn(address)

@@ -1,4 +1,4 @@
-"""What a steward tries, on the pages: one sentence for each refusal, never a traceback.
+"""What a steward tries on the pages: one sentence for each refusal, never a traceback.
 
 Where the findings of issue 16 are tested: through the command line (cli/test_cli_runs.py unless named), and
 through a page (here unless named).
@@ -66,7 +66,7 @@ def upload(name, lines, held_out=(), protection="Private"):
 
 
 def edit(store, statement):
-    """Change the database as someone would who has a tool for it."""
+    """Change the database, as with any tool for SQLite."""
     with sqlite3.connect(store.home / "store.db") as connection:
         connection.execute(statement)
     connection.close()
@@ -110,7 +110,7 @@ def test_people_that_are_known_share_their_budget_and_are_neither_public_nor_hel
 
 
 def test_private_records_made_public_in_the_table_are_found(store):
-    """Issue 16: a fit without noise ran after such an edit, and the ledger was said to be whole."""
+    """Issue 16: a fit without noise ran after such an edit, and the ledger was reported whole."""
     edit(store, "UPDATE data SET private = 0")
     at = view("risk", data="secret", methods="non-private", delta=1e-4)
     (sentence,) = errors(press_train(at))
@@ -122,7 +122,7 @@ def test_private_records_made_public_in_the_table_are_found(store):
 
 
 def test_a_read_only_store_is_shown_and_every_change_is_refused_in_one_sentence(store, monkeypatch):
-    """Issue 16: an auditor has a read-only copy, which could not be looked at."""
+    """Issue 16: an auditor has a read-only copy, which no page could show."""
     run, waiting = trained(store, **TABLE), queued(store)
     monkeypatch.setattr(supervisor, "start", START)
     monkeypatch.setenv("VIPS_WARM", "2")
@@ -149,7 +149,7 @@ def test_a_read_only_store_is_shown_and_every_change_is_refused_in_one_sentence(
 
 
 def test_a_full_disk_is_said_before_and_after_anything_is_spent(store, monkeypatch, tmp_path):
-    """Issue 16: each of four fits said "make room and try again", ε was gone and no result was there."""
+    """Issue 16: each of four fits said "make room and try again"; ε was spent and there was no result."""
     run = queued(store)
 
     def full(*arguments, **values):

@@ -1,4 +1,4 @@
-"""What pages know of the store."""
+"""What pages read from the store."""
 
 from types import SimpleNamespace
 

@@ -55,14 +55,14 @@ def status(at):
 
 
 def press_train(at):
-    """Press Train, and say yes where it asks before it spends."""
+    """Press Train, and confirm if the page asks before spending."""
     if [button for button in at.button if button.key == "ask"]:
         checked(at.button(key="ask").click().run())
     return checked(at.button(key="train").click().run())
 
 
 def worked(at, store):
-    """Do the runs that wait, then draw the page again."""
+    """Do the waiting runs, then draw the page again."""
     for run in store.runs(status="queued"):
         worker.work(store, run.id)
         assert store.run(run.id).status == "done", store.run(run.id).error

@@ -59,7 +59,7 @@ class Deadly(BetaBernoulli):
 
     def e_step(self, params, batch, blocks):
         try:
-            Path(self.fuse).unlink()  # who takes the fuse away dies: of two workers that see it only one
+            Path(self.fuse).unlink()  # the worker that removes the fuse dies: of two that see it, one
         except FileNotFoundError:
             return super().e_step(params, batch, blocks)
         os._exit(1)

@@ -27,7 +27,7 @@ from vips_core.store.store import Store
 distributed = pytest.importorskip("distributed")
 engine = pytest.importorskip("vips_core.engines.dask")
 
-# A driver that is killed when it has the sums of a step, before it could release them.
+# A driver that is killed after it gets a step's sums, before it can release them.
 KILLED_DRIVER = """
 import os, signal, sys
 from vips_core.engines.dask import Dask

@@ -16,7 +16,7 @@ __all__ = ["two_blas_threads"]  # a fixture of all tests here
 
 @dataclass(frozen=True)
 class Watched(BetaBernoulli):
-    """Notes the threads of BLAS in its E-steps, and fails in the one of a step if told to."""
+    """Records BLAS's number of threads in its E-steps, and fails in a given step if told to."""
 
     seen: list = field(default_factory=list)
     failing: int = -1
@@ -94,7 +94,7 @@ print(found.hexdigest())
 
 
 def test_a_seeded_run_has_the_same_bits_for_any_number_of_blas_threads():
-    """At a size at which eigenvectors and products of two threads have other last bits."""
+    """At a size at which two threads give eigenvectors and products other last bits."""
     runs = [
         subprocess.run(
             [sys.executable, "-c", HASH],

@@ -47,7 +47,7 @@ def test_the_plan_is_stored_with_the_run_and_trained_with(store, derived):
 
 
 def test_noise_given_to_strong_composition_is_the_papers_run_and_takes_the_same_budget(store):
-    """What is released takes budget, whatever the method's accountant charges for it."""
+    """Releases take budget, whatever the method's accountant charges for them."""
     taken = []
     for method in ("paper", "strong"):
         run = submit(store, request(method=method, batch=20))
@@ -66,7 +66,7 @@ def test_noise_given_to_strong_composition_is_the_papers_run_and_takes_the_same_
 
 @pytest.mark.parametrize("words", [[[0, 0]], [[1, 0], [0, 1], [0, 0]]])
 def test_held_out_documents_that_cannot_be_scored_are_refused_before_anything_is_spent(home, words):
-    """They were found after the first release, which then counted."""
+    """Before, they were found after the first release, which then counted."""
     store, names = Store(), ["tea", "milk"]
     train, test = Documents.from_counts([[3, 2]] * 50, names), Documents.from_counts(words, names)
     store.add_data("texts", train, test, cap=Cap(5.0, 1e-5), unit="one document")
@@ -77,7 +77,7 @@ def test_held_out_documents_that_cannot_be_scored_are_refused_before_anything_is
 
 
 def test_a_run_is_followed_by_documents_that_can_be_scored(home):
-    """Of many held-out documents some are looked at while training, and these may all be empty."""
+    """While training, only some held-out documents are scored, and these may all be empty."""
     names = ["tea", "milk"]
     test = np.zeros((1000, 2), int)
     test[1] = 3, 2

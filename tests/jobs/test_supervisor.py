@@ -1,4 +1,4 @@
-"""Supervisors: who starts, how many, what happens to those that die."""
+"""Supervisors: which runs start, how many at once, and what happens when a worker dies."""
 
 import os
 import signal
@@ -46,7 +46,7 @@ def test_where_nothing_may_start_no_writer_is_waited_for(store, few):
     for _ in range(3):
         submit(store, request())
     assert len(supervisor.start(store, Launcher())) == 2
-    with Store().database.write():  # as of a worker's step
+    with Store().database.write():  # as in a worker's step
         assert supervisor.start(store, Launcher()) == []
 
 

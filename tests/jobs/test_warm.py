@@ -46,7 +46,7 @@ def one_warm(store, monkeypatch):
     wait_for(lambda: not any(is_there(process.pid) for process in supervisor._warm))
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="signals of POSIX")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="POSIX signals")
 def test_runs_are_done_one_after_the_other_until_the_process_is_killed(store, one_warm):
     first, second = submit(store, request()), submit(store, request())
     assert supervisor.start(store) == [first]
@@ -88,7 +88,7 @@ def test_mistakes_are_in_the_log_of_their_run_and_the_next_order_is_done(store, 
     monkeypatch.setattr(warm, "load_code", lambda enough: None)
     monkeypatch.setattr(warm, "write_output_to", logs.append)
     monkeypatch.setattr(warm, "use_threads", lambda threads: None)
-    monkeypatch.setattr(warm, "has_grown", lambda: False)  # that other tests need memory is not its concern
+    monkeypatch.setattr(warm, "has_grown", lambda: False)  # whatever memory other tests need
     monkeypatch.setattr(worker.signal, "signal", lambda *arguments: None)
     worker.serve(store, JOBS)
     assert logs == [store.folder(run) / "worker.log" for run in (cancelled, waiting)]

@@ -269,7 +269,7 @@ def test_seeds_repeat_a_run_whatever_trains_it(store):
 
 
 def edited(store, run, **columns):
-    """Change the table of runs, as somebody would who can write to the database."""
+    """Change the table of runs, as anyone who can write to the database could."""
     with store.database.write() as connection:
         for column, value in columns.items():
             connection.execute(f"UPDATE runs SET {column} = ? WHERE id = ?", [value, run])

@@ -1,4 +1,4 @@
-"""Compiled kernels follow their sources, also through the functions that they call."""
+"""Kernels are compiled again when their sources change, or those of functions that they call."""
 
 import subprocess
 import sys

@@ -17,7 +17,7 @@ def blas_threads():
 
 @pytest.fixture(autouse=True)
 def two_blas_threads():
-    blas_threads()  # loads what is limited
+    blas_threads()  # loads the libraries that are limited
     with threadpool_limits(2, user_api="blas"):
         if set(blas_threads()) != {2}:
             pytest.skip("this BLAS has no second thread")

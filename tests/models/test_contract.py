@@ -1,4 +1,4 @@
-"""What every model must keep, checked on one list of configurations."""
+"""The contract of every model, checked on one list of configurations."""
 
 import functools
 import os
@@ -88,7 +88,7 @@ def authors():
 
 @functools.cache
 def visits():
-    """Answers of which a person gave several."""
+    """Answers, several by some persons."""
     return replace(answers(), persons=owners(400, 150))
 
 
@@ -208,7 +208,7 @@ def test_the_contract_is_kept_at_the_sizes_that_people_use(case):
 def leave_nan_in_memory():
     """Free memory of many sizes with NaN in it, from which the next arrays are taken.
 
-    What lies between is returned: while it is held, the free parts do not grow together and go back.
+    Return the arrays in between: while they are held, the freed parts are neither merged nor given back.
     """
     sizes = [2**size + extra for size in range(5, 16) for extra in (0, 16, 64) for _ in range(2)]
     return [np.full(size, np.nan, np.float32) for size in sizes][::2]
@@ -305,7 +305,7 @@ class NotFinite(BetaBernoulli):
 
 
 class OneRecordUnclipped(BetaBernoulli):
-    """Of all that `coin_flips` gives, one image alone has these pixels."""
+    """Leaves one image un-clipped: no other image of `coin_flips` has its pixels."""
 
     def e_step(self, params, batch, blocks):
         raw, images = super().e_step(params, batch, blocks), batch.unpack(np.float64)
@@ -314,7 +314,7 @@ class OneRecordUnclipped(BetaBernoulli):
 
 
 class AdversarialUnclipped(BetaBernoulli):
-    """Goes wrong for a record that is in no data set, only possible."""
+    """Leaves a record un-clipped that is possible but in no data set."""
 
     def e_step(self, params, batch, blocks):
         raw, images = super().e_step(params, batch, blocks), batch.unpack(np.float64)
@@ -390,7 +390,7 @@ def test_a_model_made_from_the_records_is_found_by_the_function_that_makes_it():
     def made(records):
         return BetaBernoulli(12, float(np.linalg.norm(records.unpack(np.float64), axis=1).max()))
 
-    check_model(made(data), data, plan_for(data))  # a number does not tell where it is from
+    check_model(made(data), data, plan_for(data))  # a number does not reveal where it came from
     with pytest.raises(ValueError, match="blocks and their bounds must depend on plan and step alone"):
         check_model(made, data, plan_for(data))
 

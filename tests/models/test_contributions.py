@@ -104,7 +104,7 @@ def test_nor_does_it_on_other_kernels_of_blas(core):
     assert run.stdout.strip() == "[]", run.stdout + run.stderr
 
 
-# --- Bounds that are as tight as can be --------------------------------------------------------------------
+# --- Bounds that are tight ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("logit", [-1000.0, 1000.0])
@@ -154,7 +154,7 @@ def test_images_at_extreme_parameters(seed, weights, bias, logit, hidden):
 
 
 def assert_alone_and_within(model, params, data, blocks):
-    """The sums of all are those of one, which is within its bound, and of the others."""
+    """Check that the sums of all are those of one, which is within its bound, plus those of the others."""
     others, everyone = np.arange(len(data)) > 0, np.ones(len(data), bool)
     whole, one, rest = (model.e_step(params, data[mask], blocks).sums for mask in (everyone, ~others, others))
     for name, block in blocks.items():
@@ -239,7 +239,7 @@ def test_rows_that_were_scaled_down_once_stay_as_they_are():
             assert np.array_equal(once.x, again.x.toarray() if sparse.issparse(again.x) else again.x)
 
 
-# --- What the others are must not decide in which order a row is added up ----------------------------------
+# --- Other records must not decide in which order a row is added up ----------------------------------------
 
 
 def models_of(data):
@@ -252,7 +252,7 @@ def models_of(data):
 
 
 def assert_parts_add_up(whole, *parts):
-    """Compare sums on the finest grid that there is, which hides little of what depends on others."""
+    """Compare sums on the finest possible grid, which hides the least dependence on other records."""
     plan = vips.PrivacyPlan(
         records=len(whole), expected_batch=len(whole), steps=16, noise_multiplier=1e-3, delta=0.1
     )
@@ -273,8 +273,8 @@ def halves(data):
     return data[first], data[~first]
 
 
-def test_a_table_that_is_stored_column_by_column_has_the_shares_of_its_rows():
-    """As pandas gives them. A batch of everyone is the table itself, and others are rows of it."""
+def test_a_table_stored_by_columns_has_the_contributions_of_its_rows():
+    """pandas stores tables so. The batch of everyone is the table itself, and others are copies of rows."""
     x = np.asfortranarray(np.random.default_rng(0).normal(size=(2000, 30)))
     data = vips.Table(x, x[:, 0] > 0, names(30), 30**0.5)
     assert_parts_add_up(data, *halves(data))

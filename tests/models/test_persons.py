@@ -17,7 +17,7 @@ from vips_core.privacy.wall import blocks_with_noise
 
 FEATURES, NORM = ("intercept", "a", "b", "c"), 2.0
 WORDS = tuple("abcdefghij")
-OTHERS = 60  # persons besides the one that is looked at
+OTHERS = 60  # persons besides the one under test
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Tasks say all that is particular to a model, and nobody else does."""
+"""All that is particular to a model is in its task, and no other code names a model."""
 
 import ast
 import math
@@ -22,9 +22,8 @@ OWN_ROOMS = {  # a model's folder; the page that shows one model
     *(f"vips_core/models/{name}" for name in TASKS),
     *(f"dashboard/views/{page}" for page in ("topics", "risk", "images")),
 }
-EXAMPLES = {  # what is shown before anyone has chosen: a further model need not change it
+EXAMPLES = {  # shown before a visitor has chosen; another model needs no change here
     "dashboard/pages.py",  # which models have a page of their own
-    "vips_core/sweeps/presets.py",  # the paper's experiments
     "dashboard/views/plan/usefulness.py",  # results that ship
     "dashboard/views/audit/form.py",
     "dashboard/views/frontier/form.py",

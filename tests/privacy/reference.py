@@ -28,7 +28,7 @@ def single_step_delta(epsilon, rate, noise):
 def true_log_moment(rate, noise, order):
     """log E[(1 + u)^order] for u = q(e^{(z − ½)/σ²} − 1), z ~ N(0, σ²), to 20 digits.
 
-    By the trapezoid rule, with points closer than the kernels' and further out; it errs by e^{−2π²·8/3}.
+    By the trapezoid rule, with denser points than the kernels' and further out; its error is e^{−2π²·8/3}.
     """
     with mpmath.workdps(40):
         rate, noise, order = mpmath.mpf(rate), mpmath.mpf(noise), mpmath.mpf(order)
@@ -42,7 +42,7 @@ def true_log_moment(rate, noise, order):
 
 
 def true_epsilon(events, delta, cells=2**17):
-    """ε(δ) of the worse direction, and how far a grid twice as coarse is from it, relatively."""
+    """ε(δ) of the worse direction, and the relative difference that a grid twice as coarse makes."""
     apart = sum(e.count * e.sampling_rate * (1 - 2 * ndtr(-0.5 / e.noise_multiplier)) for e in events)
     if (
         apart <= delta
@@ -137,7 +137,7 @@ def _composed(parts, theta, spacing, first, cells):
 
 
 def _spread(parts):
-    """Standard deviation of the sum and a little of its mean; the tilt stays within 1000 over it."""
+    """Return the standard deviation of the sum plus 1e-5 of its mean; tilts are at most 1000 over that."""
     means = [float(np.sum(weight * x)) for x, weight, _ in parts]
     squares = [
         float(np.sum(weight * (x - mean) ** 2)) for (x, weight, _), mean in zip(parts, means, strict=True)
@@ -147,7 +147,7 @@ def _spread(parts):
 
 
 def _best(function, spread):
-    """Where, for 0 < t < 1000/spread, a function with one valley is least, and how low."""
+    """Return the minimiser and the minimum of a unimodal function on 0 < t < 1000/spread."""
     found = minimize_scalar(
         lambda log_t: function(math.exp(log_t)),
         bounds=(math.log(1e-9 / spread), math.log(1e3 / spread)),

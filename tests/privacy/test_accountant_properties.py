@@ -121,7 +121,7 @@ def test_edge_of_the_grid_is_told():
 
 @pytest.mark.parametrize("name", ACCOUNTANTS)
 def test_noise_that_is_as_good_as_none_is_no_privacy(name):
-    """Issue 15, finding 2: RDP said 0.019 here, and a cap of 1 accepted the run."""
+    """Issue 15, finding 2: RDP returned 0.019 here, and a cap of 1 accepted the run."""
     for rate in (0.5, 1.0):
         for noise in (1e-300, 1e-19, 1e-12, 9e-4):
             assert accountants.account([SampledGaussian(rate, noise, 3)], 1e-5, name).epsilon == math.inf

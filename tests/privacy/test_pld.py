@@ -106,7 +106,7 @@ def _delta(rate, noise, epsilon, way):
 
 @pytest.mark.parametrize(("rate", "noise", "steps"), [(1e-6, 0.1, 900), (1e-3, 0.05, 5), (0.02, 1e-3, 1)])
 def test_who_is_hardly_ever_drawn_needs_no_epsilon(rate, noise, steps):
-    """Two runs differ only if the record is drawn: that chance is the most that any δ can have to be."""
+    """Two runs differ only if the record is drawn: no δ above that probability is ever needed."""
     chance = 1 - (1 - rate) ** steps
     events = [SampledGaussian(rate, noise, steps)]
     (needed,) = pld.deltas(events, np.zeros(1))

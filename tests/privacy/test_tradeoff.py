@@ -1,4 +1,4 @@
-"""Attack risk: against the closed form of full batches, and against what is known without mathematics."""
+"""Attack risk: against the closed form of full batches, and against simple facts."""
 
 import math
 import re
@@ -77,7 +77,7 @@ def test_plain_words_hold_the_number():
 
 
 def test_mu_of_the_readme_bounds_epsilon_at_every_delta():
-    """Fitted through the advantage it was .203, which stands for ε = .74 at δ = 1e-5, where 1.22 is true."""
+    """Fitted to the advantage, μ was .203, which means ε = .74 at δ = 1e-5, where 1.22 is true."""
     mu = AttackRisk([README]).gaussian_mu
     true, doubt = reference.true_epsilon([README], 1e-5, cells=2**15)
     assert true == pytest.approx(1.219, abs=2e-3)

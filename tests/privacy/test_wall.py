@@ -161,7 +161,7 @@ def test_a_release_is_recorded_before_any_record_is_looked_at():
 
 
 def test_the_sign_of_a_zero_does_not_leave():
-    """A sum of small negative shares, each cut to 0, is −0, and no other: noise of −0 would show it."""
+    """Only a sum of small negative contributions, each cut to 0, is −0: with noise of −0 it would show."""
     sums, block = np.full(1000, -0.0), vips.Block(1.0, shape=(1000,), grid=1.0)
     assert not np.signbit(_noisy(sums, block, 200, 0.0, Randomness.of(0))).any()
     noisy = _noisy(sums, block, 200, 0.3, Randomness.of(0))
@@ -171,7 +171,7 @@ def test_the_sign_of_a_zero_does_not_leave():
 
 @pytest.mark.parametrize("value", [1e12, -1e12, np.inf, -np.inf, 1e308, 400.5])
 def test_no_sum_leaves_above_all_records_together(value):
-    """Also where a model breaks its word: N records of the bound are the most that there can be."""
+    """Even where a model exceeds its bound: N records at the bound are the most possible."""
 
     class Boundless(BetaBernoulli):
         def e_step(self, params, batch, blocks):

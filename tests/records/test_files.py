@@ -1,4 +1,4 @@
-"""Files that anyone may have made: records, or one sentence."""
+"""Files from anywhere: records, or one sentence."""
 
 import gzip
 import io
@@ -333,7 +333,7 @@ def test_nobody_is_told_to_trust_a_pickle(tmp_path):
 
 @pytest.mark.parametrize("text", ["age,ill\n3,5,0\n4,5,1\n", "age,ill\n30,0,\n40,1,\n"])
 def test_rows_that_are_longer_than_the_header_are_not_shifted(tmp_path, scratch, text):
-    """pandas took the first values for names of the rows: ages of 3,5 became 5."""
+    """pandas took the first values for row names: ages of 3,5 became 5."""
     options = table(tmp_path, text)
     sentence = "Expected 2 fields in line 2, saw 3"
     assert sentence in refusal(TABLE, tmp_path / "rows.csv", **options)

@@ -14,7 +14,7 @@ owners = st.lists(st.integers(0, 6), min_size=1, max_size=25)
 
 
 def table(persons, thin=False):
-    """Each row holds its own number, and who owns it."""
+    """A table whose rows hold their own number, and the person whose row it is."""
     x = np.column_stack([np.arange(1.0, len(persons) + 1), persons])
     x = sparse.csr_array(x) if thin else x
     return Table(x, np.arange(len(persons)) % 2, ("row", "person"), 1e3, persons=persons)

@@ -107,8 +107,8 @@ def test_records_are_grouped_by_the_persons_that_are_found_elsewhere(tmp_path):
         assert len(shard(kind, [tmp_path / name], shards, options, scratch=scratch)) == persons
 
 
-def test_a_person_is_one_across_the_files_and_hands_of_shards(tmp_path, monkeypatch):
-    monkeypatch.setattr("vips_core.records.files.sharding.SHARD_BYTES", 8)  # many hands
+def test_a_person_is_one_across_files_and_buckets_of_shards(tmp_path, monkeypatch):
+    monkeypatch.setattr("vips_core.records.files.sharding.SHARD_BYTES", 8)  # many buckets
     (tmp_path / "ranges.toml").write_text("[ranges]\nage = [0, 20]\n")
     about = {"target": "ill", "schema": str(tmp_path / "ranges.toml"), "person": "who"}
     for name, spelling in (("one.csv", "{}"), ("two.csv", "{}.0"), ("three.csv", "00{}")):

@@ -1,4 +1,4 @@
-"""Reports, of runs that take no time."""
+"""Reports of runs that take no time."""
 
 from vips_core.jobs import worker
 from vips_core.jobs.request import Request

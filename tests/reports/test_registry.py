@@ -41,7 +41,7 @@ SECTIONS = {
 
 @pytest.fixture(scope="module", autouse=True)
 def claimed(store):
-    """Records of these tests alone: others count what was released from theirs."""
+    """Records for these tests alone: other tests count the releases from theirs."""
     store.add_data("claimed", rows(300, 12), cap=Cap(5.0, 1e-3), unit="one patient", reason="a test")
 
 
@@ -84,7 +84,7 @@ NASTY = 'a "quote", it\'s: <b>bold</b> & {braces} [x] | > % @ `tick`\nnext â€” Ã
 
 
 def test_every_text_is_written_as_it_was_given(store):
-    """Issue 32: texts that HTML's templates had passed on showed &#34; for each quote."""
+    """Issue 32: texts that had passed through HTML templates showed &#34; for each quote."""
     person = Sources(rows=[b"somebody in both"])
     told = {"unit": NASTY, "by": NASTY, "reason": NASTY, "sources": person}
     store.add_data("nasty", rows(300, 14), cap=Cap(3.0, 1e-3), **told)

@@ -1,4 +1,4 @@
-"""The report of a run: what it says of the guarantee."""
+"""The report of a run: what it says about the guarantee."""
 
 import re
 from dataclasses import replace
@@ -195,7 +195,7 @@ def test_a_report_is_of_the_records_that_the_run_used_not_of_those_that_have_the
 
 
 def test_no_report_is_written_upon_a_ledger_that_does_not_verify(tmp_path):
-    """Issue 32: `fit` refused such a store, and `runs export` told its story all the same."""
+    """Issue 32: `fit` refused such a store, and `runs export` reported from it all the same."""
     store = small_store(tmp_path / "home")
     private, public = worked(store, data="secret", epsilon=0.5), worked(store, epsilon=1.0, seed=3)
     with store.database.write() as connection:

@@ -85,4 +85,4 @@ def test_lines_without_epsilon_that_look_the_same_are_named_once():
     assert "S = 400" in across[1]["hovertemplate"]
     copies = [summary[:2].assign(line=f"noisy {number}") for number in range(8)]
     many = sweep_figures.against_epsilon(pd.concat(copies), "score")
-    assert many["layout"]["height"] > few["layout"]["height"]  # a long legend leaves as much to the curves
+    assert many["layout"]["height"] > few["layout"]["height"]  # a long legend leaves the curves their height

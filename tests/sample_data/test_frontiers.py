@@ -1,4 +1,4 @@
-"""Files of results that ship: complete, and as the code of today makes them."""
+"""Shipped results: complete, and as today's code makes them."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from sample_data import frontiers
 from vips_core.sweeps.cells import Cells, computed_cell
 from vips_core.sweeps.grid import preset
 
-# One cheap run of each file: how it was asked for, and the columns that say so in the file.
+# One cheap run of each file, by its options.
 CHEAP = {
     "paper-logistic": {"method": "refined", "epsilon": 0.5, "seed": 3},
     "paper-lda": {"method": "paper", "noise": 1.0, "batch": 948, "seed": 0},
@@ -39,7 +39,7 @@ def test_a_run_of_the_file_can_be_made_again(name, tmp_path):
     rows = frontier.cells
     for option, value in asked.items():
         rows = rows[rows[column.get(option, option)] == value]
-    # The models still improve; a larger change calls for the command, and so does another score.
+    # Small changes of the models pass; a larger change, or another score, calls for the command.
     make = f"run python -m sample_data.frontiers {name}"
     assert set(again["scores"]) == set(rows["score"]), make
     assert again["scores"] == pytest.approx(dict(zip(rows["score"], rows["value"], strict=True)), rel=0.01)

@@ -1,4 +1,4 @@
-"""Releases that budgets are tried on."""
+"""Releases for tests of budgets."""
 
 from vips_core.privacy.events import SampledGaussian
 

@@ -164,7 +164,7 @@ def test_a_cap_may_change_and_the_ledger_keeps_it(store):
     ],
 )
 def test_a_cap_that_grows_or_follows_a_run_needs_a_name_and_a_reason(store, signature, missing):
-    """Issue 32: anybody could change a cap without a word, and a report stated one that never held."""
+    """Issue 32: anybody could change a cap without a reason, and a report stated one that never held."""
     for larger in (Cap(2.1, DELTA), Cap(2.0, 2 * DELTA), Cap(1.0, 2 * DELTA)):
         with pytest.raises(ValueError, match=f"a larger cap needs a name and a reason, got {missing}"):
             store.set_cap("flips", larger, **signature)

@@ -1,4 +1,4 @@
-"""One file for many processes: damage, other programs and other versions are said in one sentence."""
+"""One file for many processes: damage, other programs and other versions each get one sentence."""
 
 import sqlite3
 

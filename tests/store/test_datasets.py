@@ -56,7 +56,7 @@ def test_built_in_data_are_there(store):
 def test_data_may_be_named_again_but_not_anew(store):
     row = store.add_data("flips", coin_flips(), None, cap=CAP, unit="one person")
     assert (row.unit, row.has_test) == ("one person", False)
-    assert [entry.kind for entry in store.ledger()] == ["data", "cap", "data"]  # the unit is another
+    assert [entry.kind for entry in store.ledger()] == ["data", "cap", "data"]  # the unit has changed
     with pytest.raises(ValueError, match="another data set is called flips"):
         store.add_data("flips", coin_flips(seed=3), cap=CAP, unit="one image")
     for name in ("mnist", "../x", ""):
@@ -109,7 +109,7 @@ def test_records_cannot_be_of_rows_and_of_persons_at_once(store):
             store.add_data("others", coin_flips(seed=9), unit="", **other)
     with pytest.raises(ValueError, match="protected by id in unused"):
         store.add_data("some", coin_flips(seed=8), unit="", sources=Sources([b"row"]))
-    assert store.add_data("unused", coin_flips(seed=9), unit="").person_column is None  # a mistake is mended
+    assert store.add_data("unused", coin_flips(seed=9), unit="").person_column is None  # a correction
     assert store.add_data("unused", coin_flips(seed=9), **person).person_column == "id"
     store.remove_data("unused")
     assert store.add_data("others", coin_flips(seed=9), unit="").person_column is None

@@ -132,7 +132,7 @@ def test_an_edit_of_what_protects_people_is_found_and_blocks_runs(store, edit, w
     ["fingerprint = NULL", "fingerprint = 'x'", """request = replace(request, '"paper"', '"refined"')"""],
 )
 def test_an_edit_of_a_run_on_private_records_is_found(store, edit):
-    """A run that a table calls public would be reported as one that nobody has to count."""
+    """A run that a table calls public would be reported as if it cost no budget."""
     run = submit(store, request(method="paper", epsilon=1.0))
     tamper(store, f"UPDATE runs SET {edit}")
     wrong = f"Run {run} has another request, or other records, in its table than in the ledger."
@@ -142,7 +142,7 @@ def test_an_edit_of_a_run_on_private_records_is_found(store, edit):
 
 
 def test_another_key_of_the_digests_is_found(store):
-    """By another key the same people are strangers, who would get a budget of their own."""
+    """With another key the same people are strangers, who would get a budget of their own."""
     tamper(store, f"UPDATE meta SET value = '{'ab' * 32}' WHERE key = 'fingerprint key'")
     assert store.verify() == [
         "The key of the store's fingerprints was changed: people would not be found again."
@@ -187,7 +187,7 @@ def test_the_last_word_on_a_data_set_counts(store):
 
 
 def rebuilt(store, ledger):
-    """Replace the ledger by one that follows from itself, its head and the file of its head included."""
+    """Replace the ledger, its head and the head's file by a chain that is consistent in itself."""
     tamper(store, "DELETE FROM ledger", "DELETE FROM meta WHERE key = 'ledger head'")
     with store.database.write() as connection:
         for row in ledger:
@@ -244,7 +244,7 @@ def test_a_bad_key_is_said_before_anything_is_committed(store, home, monkeypatch
 
 
 def forged(store, run):
-    """Append a row that gives a run's budget back, as somebody would who can write to the database."""
+    """Append a row that gives a run's budget back, as anyone who can write to the database could."""
     with store.database.write() as connection:
         chain.append(connection, "settle", store.data_row("flips").fingerprint, "flips", {"events": []}, run)
 

@@ -100,13 +100,13 @@ PATIENT = {"person_column": "patient"}
 
 @pytest.mark.parametrize("agreed", [False, True])
 def test_data_sets_that_share_people_protect_the_same_unit(home, agreed):
-    """Issue 32: by visit, a patient with 20 visits moved a release by 18 bounds, under a cap by patient."""
+    """Issue 32: by visit, a patient of 20 visits moved a release by 18 bounds, under a cap by patient."""
     store = Store()
     add(store, "patients", 2, 1, 2, persons=[b"7"], cap=CAP, **PATIENT)
     add(store, "half", 3, 2, 3, persons=[b"8"], share_budget=True, **PATIENT)
     before = store.ledger()
     for other, rows_of, unit in (
-        ({"person_column": "visit"}, (3, 4), "by visit"),  # of half, so of patients too
+        ({"person_column": "visit"}, (3, 4), "by visit"),  # rows of half, which shares a budget with patients
         ({"person_column": "visit"}, (1, 2), "by visit"),
         ({}, (3, 4), "record by record"),
     ):

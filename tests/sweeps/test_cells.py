@@ -35,7 +35,7 @@ def test_a_cell_is_not_run_by_other_code_than_the_sweep_was_started_with(home):
 
 
 def test_records_that_were_registered_again_are_read_again(tmp_path):
-    """Also by a process that ran cells of the records before, as a worker of a cluster does."""
+    """Also by a process that ran cells of the earlier records, as a cluster's worker may have."""
     store, definition, scores = Store(tmp_path), Sweep.from_mapping(BASE | {"epsilon": 3.0}), []
     for held_out in (rows(200, 1), rows(200, 2), rows(200, 1)):
         store.add_data("small", rows(300, 0), held_out, private=False, unit="one row")

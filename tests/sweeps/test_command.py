@@ -32,7 +32,7 @@ def test_the_command_writes_report_and_frame_of_what_is_there(executed, monkeypa
     assert {"report.html", "summary.csv", "config.toml", "ledgers.json", "repeat.py", "repeat.ipynb"} <= names
     assert {"figures/epsilon-auc.csv", "figures/steps.csv"} <= names
     assert Sweep.from_toml((out / "config.toml").read_text(encoding="utf-8")) == without_failure(definition)
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)  # which sees the progress
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)  # so that progress is shown
     assert main(["sweep", str(config)]) == 0
     spoken = capsys.readouterr()
     assert "/10 [" in spoken.err

@@ -1,4 +1,4 @@
-"""What came of the cells, as frames."""
+"""Results of cells as frames."""
 
 import math
 
@@ -52,7 +52,7 @@ def test_a_method_with_a_proof_of_its_own_has_only_what_it_has(tmp_path):
     store = small_store(tmp_path)
     table = {"model": "logistic", "data": "small", "epsilon": 1.0, "delta": 1e-3, "epochs": 2}
     definition = Sweep.from_mapping(table | {"method": ["perm", "sgd"], "batch": [30, 60]})
-    assert len(definition.cells()) == 3  # batches are nothing to it
+    assert len(definition.cells()) == 3  # it has no batches
     cells = cells_of(definition, store)
     for request in definition.cells():
         assert run_cell(str(tmp_path), cells, request.to_mapping(), keep=False) is None

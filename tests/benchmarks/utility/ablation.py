@@ -23,7 +23,7 @@ import pandas as pd
 from tests.benchmarks.utility.run import KEYS, append, read
 
 SHIPPED = "as shipped"
-NOISE = 2.0  # standard errors within which a change counts as noise
+NOISE = 2.0  # standard errors: smaller changes count as noise
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("model", choices=("logistic", "lda", "sbn"))
     parser.add_argument("--quick", action="store_true", help="two data sets, one ε, two draws")
-    parser.add_argument("--rows", type=Path, help="CSV that keeps every score; a second call goes on from it")
-    parser.add_argument("--variants", nargs="+", default=[""], help="beginnings of names; all if left out")
+    parser.add_argument("--rows", type=Path, help="CSV that keeps every score; a second call continues it")
+    parser.add_argument("--variants", nargs="+", default=[""], help="beginnings of names (default: all)")
     parser.add_argument("--out", type=Path, help="text file for the table")
     options = parser.parse_args()
     ablation: Ablation = importlib.import_module(

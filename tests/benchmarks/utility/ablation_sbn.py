@@ -27,7 +27,7 @@ GENERATED = 7000
 
 
 class RawCovariance(Refined):
-    """Takes the noisy covariance, cut to its nonnegative eigenvalues, for the true one."""
+    """Uses the noisy covariance, cut to its nonnegative eigenvalues, as the true one."""
 
     def _moments(self, params):
         mean, covariance, _ = super()._moments(params)
@@ -43,7 +43,7 @@ class UnweighedCorrection(Refined):
 
 
 class NoTotalRow(Refined):
-    """Takes N for the total weight, and the first release for the mean image."""
+    """Uses N as the total weight, and the first release as the mean image."""
 
     def _moments(self, params):
         covariance = from_triangles(params.second, self.pixels + 1)[1:, 1:] / params.records

@@ -2,8 +2,8 @@
 
 The truth of a real table is unknown. So its labels are drawn anew, from the logistic model that a ridge
 regression finds on all of its rows: predictors, their correlation and the size of weights are real, and the
-weights are known. Each seed draws new labels and new noise. "non-private" asks for the interval's other
-meaning: whether it holds the ridge regression of the same drawn labels.
+weights are known. Each seed draws new labels and new noise. "non-private" tests the interval's other meaning:
+whether it holds the ridge regression's weight for the same drawn labels.
 
 python -m tests.benchmarks.utility.coverage coverage.csv --seeds 5
 """

@@ -1,4 +1,4 @@
-"""Load the sets of binary images of the utility bench; nothing of them is committed.
+"""Load the utility bench's sets of binary images, of which only MNIST is committed.
 
 MNIST (CC BY-SA 3.0) is shipped as a sample and `generated` is drawn by our generator. The others:
 
@@ -48,7 +48,7 @@ def digits() -> Images:
 
 
 def patches() -> Images:
-    """Squares of two photographs, at places drawn by chance."""
+    """Return squares of two photographs, at random places."""
     from sklearn.datasets import load_sample_images
 
     rng = np.random.default_rng(0)

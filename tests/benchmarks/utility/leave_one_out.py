@@ -19,7 +19,7 @@ def same_seeds(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def chosen(results: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of the settings that were chosen without the table, with `method` the family's name."""
+    """Return the rows of the settings chosen without the table, with the family's name as `method`."""
     rows = results.assign(family=results.method.str.split(SETTING).str[0])
     merits = _merits(rows)
     kept = []

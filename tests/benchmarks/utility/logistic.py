@@ -1,8 +1,9 @@
 """Logistic regression and its rivals, as the bench runs them: (train, test, ε, seed) -> probabilities.
 
 A method with constants is a family of settings, "name: setting"; `leave_one_out` chooses among them on all
-tables but the one that is scored. δ is 1e-6. Private ERM is ε-DP for replacing a record, as its authors have
-it. The paper's variant takes ten steps of full batches; strong composition is the same with its accountant.
+tables but the one that is scored. δ is 1e-6. Private ERM is ε-DP for replacing a record, by its authors'
+definition. The paper's variant takes ten steps of full batches; strong composition is the same with its own
+accountant.
 """
 
 import functools
@@ -77,7 +78,7 @@ def paper(accountant: str) -> Scores:
 
 
 def dp_sgd(clip: float, rate: float | None) -> Scores:
-    """DP-SGD with its clip as a part of the norm bound, and its learning rate, None by its own rule."""
+    """DP-SGD with its clip as a fraction of the norm bound, and its learning rate; None is its own rule."""
 
     def scores(train, test, epsilon, seed):
         model = PrivateGradientDescent(
@@ -135,7 +136,7 @@ METHODS: dict[str, Scores] = {
     },
 }
 
-# What the confirmation scores whatever settings the rivals have: (method, ε).
+# Always scored by the confirmation, whatever settings the rivals have: (method, ε).
 AS_IN_THE_PRODUCT = {
     (method, epsilon)
     for method in ("refined: prior 1.5", "paper", "strong", NOT_PRIVATE)

@@ -21,7 +21,7 @@ Score = Callable[[str, Any, Any, float, int], float]  # of (name, train, test, �
 
 @dataclass(frozen=True)
 class Bench:
-    """What is compared: data with their splits, and methods that do and do not need ε."""
+    """A comparison: data with their splits, and methods that do and do not need ε."""
 
     names: tuple[str, ...]
     split: Callable[[str, int], tuple[Any, Any]]

@@ -1,4 +1,4 @@
-"""Score methods on tables; every result is appended to a CSV, and a second call goes on where one stopped.
+"""Score methods on tables; every result is appended to a CSV, and a second call continues where one stopped.
 
 python -m tests.benchmarks.utility.run utility.csv --seeds 3
 python -m tests.benchmarks.utility.run utility.csv --tables nhanes OFP --methods refined --epsilon 0.25 1
@@ -6,8 +6,8 @@ python -m tests.benchmarks.utility.run confirmation.csv --confirm utility.csv
 VIPS_BENCH_BRFSS=brfss_2015.csv.gz python -m tests.benchmarks.utility.run utility.csv --tables brfss
 
 A column of the CSV is a metric; a kind of data with other methods and metrics writes to a CSV of its own.
-Every table, method, ε and seed has noise of its own: a draw that happens to point the right way must not
-count at every ε. On a few hundred records one draw says little; --noises averages over several of a split.
+Every table, method, ε and seed has noise of its own: a lucky draw must not count at every ε. On a few hundred
+records one draw says little; --noises averages over several draws for each split.
 """
 
 import argparse
@@ -27,18 +27,18 @@ KEYS = ["data", "method", "epsilon", "seed"]
 
 
 def main() -> None:
-    """Run what the CSV does not hold yet."""
+    """Run what the CSV lacks."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("results", type=Path)
     parser.add_argument("--tables", nargs="+", choices=tables.NAMES)
-    parser.add_argument("--methods", nargs="+", default=[""], help="beginnings of names; all where left out")
+    parser.add_argument("--methods", nargs="+", default=[""], help="beginnings of names (default: all)")
     parser.add_argument("--epsilon", nargs="+", type=float, default=list(logistic.EPSILONS))
     parser.add_argument("--seeds", type=int, default=3, help="splits")
     parser.add_argument("--noises", type=int, default=1, help="draws of noise for each split")
     parser.add_argument(
         "--confirm",
         type=Path,
-        help="score the tables that nothing was chosen on, rivals with their best settings of this CSV",
+        help="score the confirmation tables, rivals with their best settings of this CSV",
     )
     options = parser.parse_args()
     here = [name for name in tables.CHOSEN_ON if name != "brfss" or tables.SURVEY_FILE in os.environ]

@@ -49,7 +49,7 @@ def load(name: str) -> Table:
 
 
 def split(name: str, seed: int) -> tuple[Table, Table]:
-    """Return (train, test) of a table, another split for every seed; of a few records the test has more."""
+    """Return (train, test) of a table, another split for every seed; those of `FEW` train on few records."""
     if name not in FEW:
         return load(name).split(TEST_SHARE, seed)
     whole, records = FEW[name]
@@ -148,7 +148,7 @@ def correlated(records: int, features: int, seed: int) -> tuple[Table, np.ndarra
 
 
 def bag_of_words(records: int, words: int, seed: int) -> Table:
-    """Draw which words a text has, from common to rare, as rows of norm 1, and labels that follow some."""
+    """Draw which words a text has, from common to rare, as rows of norm 1, and labels that depend on some."""
     rng = np.random.default_rng(seed)
     x = (rng.random((records, words)) < np.geomspace(0.3, 0.003, words)).astype(float)
     psi = x @ rng.standard_t(2, size=words)

@@ -1,4 +1,4 @@
-"""Load the corpora of the utility bench; nothing of them is committed.
+"""Load the utility bench's corpora; only State of the Union is committed.
 
 State of the Union (public domain) is shipped, `generated` is drawn from known topics. The others:
 
@@ -138,7 +138,7 @@ def downloaded(package: str) -> Iterator[zipfile.ZipFile]:
 
 
 def interfaces() -> list[str]:
-    """What web services say of their operations, each text once, without tags; some of them, by chance."""
+    """Web services' descriptions of their operations, each text once, without tags; a random part of them."""
     with downloaded(BOTOCORE) as archive:
         names = [name for name in archive.namelist() if name.endswith("service-2.json.gz")]
         services = [json.loads(gzip.decompress(archive.read(name))) for name in names]
@@ -196,7 +196,7 @@ SOURCES = {
     },
 }
 NAMES = tuple(SOURCES)
-# N, the words that count of each document: a guess of the usual length that needs no look at the documents.
+# N, the words counted in each document: a guess of the usual length, made without looking at the documents.
 WORDS = {"sotu": 50, "debian": 30, "newsgroups": 65, "docstrings": 65, "interfaces": 30, "generated": 60} | {
     f"wikipedia {documents} x {words}": words for documents, words in SIZES
 }

@@ -1,12 +1,12 @@
-"""Score topic models on the texts of the bench; a second call goes on where one stopped.
+"""Score topic models on the texts of the bench; a second call continues where one stopped.
 
 VIPS_BENCH_WIKIPEDIA=wikipedia_100k.npz python -m tests.benchmarks.utility.topics topics.csv --seeds 3
 python -m tests.benchmarks.utility.topics topics.csv --data debian newsgroups --methods refined
 python -m tests.benchmarks.utility.topics topics.csv --table   # and where non-private is behind scikit-learn
 
-The score is the completion perplexity of held-out documents: less is better. `gap` is a private method's
-distance to non-private as a part of the paper's at the same ε, both by PLD, δ = 1e-4. The paper's variant
-makes one pass in batches of 5 %; refined and non-private take 20 passes.
+The score is held-out completion perplexity: lower is better. `gap` is a private method's distance to
+non-private as a part of the paper's at the same ε, both by PLD, δ = 1e-4. The paper's variant makes one pass
+in batches of 5 %; refined and non-private take 20 passes.
 """
 
 import functools

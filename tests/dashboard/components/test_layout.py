@@ -1,4 +1,4 @@
-"""Places that forget what was in them, and sentences that are not too long."""
+"""Places that are emptied when their content changes, and sentences of bounded length."""
 
 from streamlit.testing.v1 import AppTest
 
@@ -15,7 +15,7 @@ def one_place():
 
 
 def test_another_shape_is_drawn_in_another_place_and_the_one_before_is_emptied():
-    """In the same place the browser would go on showing what this run has not replaced yet."""
+    """In the same place, the browser would go on showing what this run has not replaced yet."""
     at = AppTest.from_function(one_place)
     places = []
     for shape in ("a", "a", "b", "b", "a"):

@@ -1,4 +1,4 @@
-"""Following runs: progress is shown, the page is run again in time, and the supervisor is spared."""
+"""Following runs: progress is shown, the page reruns in time, and the supervisor is called seldom."""
 
 import dataclasses
 
@@ -47,7 +47,7 @@ def clock(monkeypatch, started):
 
 
 def as_it_goes(run, *changes):
-    """Return what reads a run, changed in one way after another; the last stays."""
+    """Return a function that reads a run after one change after another; the last change stays."""
     rows = iter([dataclasses.replace(run, **change) for change in changes])
     last = []
 
@@ -104,7 +104,7 @@ def test_a_browser_draws_results_before_the_next_come(run, clock):
 def test_the_supervisor_is_asked_only_where_something_waits_and_not_too_often(started):
     assert stored.supervise() == []
     assert started == []
-    stored._supervised.clear()  # its hour is over
+    stored._supervised.clear()  # as if the cached answer had expired
     run_id = submit(stored.store(), Request.from_mapping(REQUEST))
     assert stored.supervise() == ["queued"]
     stored.supervise()

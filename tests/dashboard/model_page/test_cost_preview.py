@@ -1,4 +1,4 @@
-"""The price before the purchase: the core's numbers, live, and one question before a budget is spent."""
+"""What a run would cost: the core's numbers, live, and one question before a budget is spent."""
 
 import dataclasses
 
@@ -67,14 +67,14 @@ def test_the_ready_example_is_priced_before_it_is_asked_for(store, monkeypatch):
     assert foreseen
     assert background._background.result(*foreseen[-1]) is None
     settled(checked(at.button(key="example").click().run()))
-    assert background._background.result(*foreseen[-1]) is not None  # the click asked for the very same
+    assert background._background.result(*foreseen[-1]) is not None  # the click asked for the same call
     foreseen.clear()
     settled(page(data="clinic"))
     assert not foreseen  # its records are not loaded for that
 
 
 def test_noise_with_strong_composition_has_both_prices(store):
-    """The same noise trains the same model: only what is charged for it differs."""
+    """The same noise trains the same model; only the charged ε differs."""
     at = settled(page(methods="strong", noise=3.0, batch=20, epochs=2, delta=1e-4))
     assert not errors(at)
     strong, tight = (at_most(PLAN.epsilon(name)) for name in ("strong", "pld"))
@@ -87,7 +87,7 @@ def test_noise_with_strong_composition_has_both_prices(store):
     (table,) = [item.value for item in at.table if "Spent ε, tight" in item.value.to_numpy()]
     spent = dict(table.to_numpy())
     assert (spent["Spent ε, strong composition"], spent["Spent ε, tight"]) == (strong, tight)
-    assert "the extra noise was unnecessary" not in said(at)  # it was given, not asked for
+    assert "the extra noise was unnecessary" not in said(at)  # the visitor gave the noise
     assert "only the accounting differs" in said(at)
 
 

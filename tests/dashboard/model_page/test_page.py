@@ -27,7 +27,7 @@ def test_train_submits_what_the_page_shows(store):
     runs = [store.run(run_id) for run_id in address(at)["runs"].split(",")]
     shared = {"model": "lda", "data": "open", "delta": 1e-4, "epochs": 10.0, "topics": 2, "words": 50}
     assert runs[0].request == shared | {"method": "refined", "epsilon": 2.0, "accountant": "pld"}
-    assert runs[1].request == shared | {"method": "non-private"}  # which no accountant is asked about
+    assert runs[1].request == shared | {"method": "non-private"}  # without noise there is no accountant
     assert all(run.seed is None for run in runs)
 
 
@@ -105,7 +105,7 @@ def test_private_data_allow_no_run_without_noise_and_no_seed(store):
     assert not [toggle for toggle in at.toggle if toggle.key.startswith("own:seed")]
     run = store.run(address(press_train(at))["runs"])
     assert run.seed is None
-    assert run.request["delta"] == 1e-4  # the budget's, so that their ε compare
+    assert run.request["delta"] == 1e-4  # the budget's δ, so that their ε can be compared
     assert "ε = 0 of 1 left for one more run, 100% reserved" in status(at)
 
 
@@ -144,7 +144,7 @@ def test_cancel(store):
 
 
 def test_a_run_that_was_stopped_promises_what_the_whole_run_would(store):
-    """When to stop is chosen after looking, which ε of the steps that were taken does not allow for."""
+    """When to stop is chosen after looking at results, and the ε of the steps taken ignores that."""
     at = press_train(page(data="clinic", epsilon=0.5))
     run_id = address(at)["runs"]
     worker.work(store, run_id, lambda progress: store.cancel(run_id) if progress.step == 2 else None)
@@ -187,7 +187,7 @@ def test_progress_tells_steps_and_epsilon(store, monkeypatch):
     (bar,) = at.get("progress")
     assert bar.proto.value == 40
     assert "step 4 of 10, ε = 0.250 so far, held-out perplexity (completion) 5.25" in bar.proto.text
-    run = dataclasses.replace(run, epsilon=0.0)  # before the worker has said what its releases cost
+    run = dataclasses.replace(run, epsilon=0.0)  # before the worker has recorded what its releases cost
     checked(at.run())
     (bar,) = at.get("progress")
     assert "step 4 of 10, ε: computing…, held-out" in bar.proto.text
@@ -297,11 +297,11 @@ def test_inputs_have_the_bounds_of_requests():
     assert inputs["epochs"].parse("5e-324") > 0
     assert (inputs["topics"].low, inputs["topics"].high) == (2, 1000)
     with pytest.raises(ValueError, match="noise must be a number of at least 0.001"):
-        inputs["noise"].parse("0")  # the method without noise says so
+        inputs["noise"].parse("0")  # training without noise is a method of its own
     with pytest.raises(ValueError, match="epochs must be a number"):
         inputs["epochs"].parse("0")
     with pytest.raises(ValueError, match="seed must be a whole number"):
-        inputs["seed"].parse(str(2**53))  # more than a browser holds
+        inputs["seed"].parse(str(2**53))  # not exact in a browser
 
 
 def test_a_cluster_is_offered_where_one_is_known(store, monkeypatch):

@@ -138,7 +138,7 @@ def test_size_is_bounded():
 
 
 def test_uploads_are_written_for_the_owner_into_the_store_and_removed(home):
-    """They were left in the system's folder when the server was killed."""
+    """Before, they stayed in the system's temporary folder when the server was killed."""
     seen = []
 
     def look(*arguments, **options):
@@ -264,7 +264,7 @@ def test_the_same_people_are_found_in_another_upload():
 
 
 def test_an_answer_about_known_people_holds_for_the_files_it_was_given_for():
-    """Issue 32: what was said of one file must not merge another."""
+    """Issue 32: an answer about one file must not merge another."""
     letters = [f"letter {number} of peace and war" for number in range(12)]
     for name, lines in (("first", letters[:4]), ("second", letters[4:8])):
         at = attach(form(), ("d.txt", "\n".join(lines).encode(), "text/plain"))

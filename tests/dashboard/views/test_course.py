@@ -1,4 +1,4 @@
-"""The lessons on generated people and surveys: every number against a simulation of its own and the core."""
+"""The lessons on generated people and surveys: every number against a simulation and the core."""
 
 import math
 
@@ -107,7 +107,7 @@ def test_cleaning_is_the_nearest_table_that_can_be_and_costs_nothing(noise):
     assert (np.linalg.norm(others[:, None] - noisy[:20], axis=2) >= nearest - 1e-9).all()
     assert processing.error(clean) < processing.error(
         noisy
-    )  # a projection onto a convex set that has the truth
+    )  # a projection onto a convex set that contains the truth
     assert processing.error(noisy) == pytest.approx(noise, rel=0.1)
     plan = PrivacyPlan(
         records=100, expected_batch=100, steps=1, noise_multiplier=noise, delta=processing.DELTA

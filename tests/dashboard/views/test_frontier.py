@@ -102,7 +102,7 @@ def test_without_an_address_the_page_opens_on_what_ships_and_offers_a_sweep(stor
     assert button(at, "Start").label.split()[1].isdigit()
     assert "Sweeps run on public data only" in texts(at)
     submit_sweep(store, TABLE)
-    assert address(page())["sweep"] == "paper-logistic"  # one's own are one click away
+    assert address(page())["sweep"] == "paper-logistic"  # one's own sweeps are one click away
     assert page().get("button_group")
 
 
@@ -178,7 +178,7 @@ def test_curves_smallest_epsilon_and_cells_are_those_of_the_sweep(store, one_cor
     runs = at.table[-1].value
     assert list(runs["Setting"]) == ["no noise", *["ε = 0.5", "ε = 4"] * 2]
     assert set(runs["Finished runs"]) == {"2 of 2"}
-    assert "number of seeds: 2" in texts(at)  # seeds, and what the bars are
+    assert "number of seeds: 2" in texts(at)  # and, below, what the bars are
     assert "one standard deviation" in texts(at)
     assert address(at)["score"] == "AUC"
     cells = results.frame(Sweep.from_mapping(TABLE), store)
@@ -222,7 +222,7 @@ def test_smallest_epsilon_counts_runs_and_wants_larger_ones_to_do_as_well():
     table = utility.smallest_epsilon(tested, "AUC", 0.8).set_index("Method")
     assert table.loc["A", "Smallest ε"] == 2.0
     assert table.loc["A", "Runs that reach it there"] == "9 of 10"
-    assert np.isnan(table.loc["B", "Smallest ε"])  # at ε = 2 too few do: one lucky setting is no result
+    assert np.isnan(table.loc["B", "Smallest ε"])  # too few at ε = 2: one lucky setting proves nothing
     assert table.loc["C", "Smallest ε"] == 1.0
     shown = utility.readable(table.reset_index()).set_index("Method")
     assert shown.loc["B", "Smallest ε"] == "above\u00a02.00"

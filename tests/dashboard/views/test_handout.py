@@ -1,4 +1,4 @@
-"""Hand-outs of lessons: what is not markup of ours is text."""
+"""Hand-outs of lessons: all but our own markup is text."""
 
 from dataclasses import replace
 

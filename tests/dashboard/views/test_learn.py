@@ -72,7 +72,7 @@ def test_a_wrong_answer_is_said_to_be_one(lesson):
 
 @pytest.mark.parametrize("lesson", OTHER)
 def test_each_lesson_has_all_that_a_course_needs(lesson):
-    """Aim, minutes, an exercise, an animation to stop, a sentence for each wrong answer, notes to speak."""
+    """Aim, minutes, exercise, an animation that can be stopped, a sentence for each wrong answer, notes."""
     taught, at, presented = lessons.LESSONS[lesson], revealed(lesson), revealed(lesson, present=1)
     captions = [caption.value for caption in at.caption]
     assert f"**Aim.** {taught.objective} About {taught.minutes} minutes." in captions

@@ -45,7 +45,7 @@ def test_names_in_the_address_belong_to_one_lesson(lesson):
 
 @pytest.mark.parametrize("lesson", lessons.LESSONS)
 def test_every_corner_of_a_lesson_has_numbers_and_a_chart(lesson):
-    """Values come from the address too, so that all ends of ranges meet each other."""
+    """Values come from the address too, so all ends of ranges can occur together."""
     parameters = lessons.LESSONS[lesson].parameters
     ends = [(p.low, p.high) if isinstance(p, Number) else tuple(p.options) for p in parameters]
     for corner in itertools.product(*ends):
@@ -60,7 +60,7 @@ def test_every_corner_of_a_lesson_has_numbers_and_a_chart(lesson):
 
 
 def test_nothing_spent_is_said_and_drawn_at_the_foot():
-    """With so much noise and such small batches δ alone covers what is revealed: ε is 0."""
+    """With this much noise and batches this small, δ alone covers what is revealed: ε is 0."""
     shown = outcome("composition", composition_noise=100.0, composition_q=1e-4, composition_steps=2)
     assert {dict(shown.numbers)[name] for name in ("ε, Basic composition", "ε, PLD")} == {"0"}
     assert "the tightest ε is **0**, as is the sum: δ = 1e-5 alone covers everything" in shown.explanation

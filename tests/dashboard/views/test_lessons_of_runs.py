@@ -105,7 +105,7 @@ def test_the_question_on_outcomes_follows_the_model_and_its_right_answer_is_righ
     blind = {"risk": 0.5, "topics": len(sample_data.load("sotu").vocabulary), "digits": 0.5}[name]
     assert asked.answers[-1].text.startswith(model.write(blind))
     better = scores[0] < blind if model.smaller_is_better else scores[0] > blind
-    assert better.all()  # as the mistake of the last answer says
+    assert better.all()  # as the explanation of the last wrong answer says
     assert f"2/{scores.shape[1] + 1}, about " in outcome("outcomes", outcomes_what=name).explanation
 
 
@@ -133,7 +133,7 @@ def test_a_run_of_the_file_can_be_made_again():
         records=len(train), expected_batch=len(train), steps=16, delta=results_file.DELTA
     ).calibrate(1.0)
     again = auc(fit(model, train, plan, seed=3), test)
-    # The models still improve; a larger change calls for `python -m sample_data.lessons risk`.
+    # Small changes of the models pass; a larger one calls for `python -m sample_data.lessons risk`.
     assert again == pytest.approx(results_file.load().auc[2, 3], abs=0.01)
 
 

@@ -44,7 +44,7 @@ def test_slow_parts_fill_in_with_the_core_s_numbers():
 
 
 def test_slow_calls_do_not_block(monkeypatch):
-    """The rest is on the page before the run waits for what is slow."""
+    """The rest of the page is drawn before the run waits for slow calls."""
     waited_for = []
     monkeypatch.setattr(background, "_PATIENCE", 0.0)
     monkeypatch.setattr(background, "rerun_when_ready", waited_for.extend)
@@ -134,7 +134,7 @@ def test_bad_address_gives_a_sentence_and_the_default(name, value, complaint):
     assert complaint in error.value.replace("\\", "")
     assert address(at)[name] == str(DEFAULTS[name])
     checked(widget(at.number_input, "number:delta").set_value(1e-8).run())
-    assert not at.error  # settled once the visitor goes on
+    assert not at.error  # gone after the next input
 
 
 def test_complaints_outlive_the_polling():
@@ -150,7 +150,7 @@ def test_address_is_not_markup():
 
 def test_the_batch_follows_the_records_so_that_the_rate_stays():
     at = page()
-    for records, batch in ((13, 1), (1_000, 50), (400_000, 20_000)):  # by 1 of 13 nothing is lost
+    for records, batch in ((13, 1), (1_000, 50), (400_000, 20_000)):  # the rate survives a batch of 1 of 13
         checked(widget(at.number_input, "number:n").set_value(records).run())
         assert (address(at)["n"], address(at)["s"]) == (str(records), str(batch))
         assert not at.error

@@ -1,4 +1,4 @@
-"""The Plan page: answers for those who do not think in noise, and what it says of extreme plans."""
+"""The Plan page: answers for people who do not think in σ, and its sentences about extreme plans."""
 
 import json
 import math

@@ -119,6 +119,6 @@ def test_inputs_allow_what_requests_allow(parameter, name):
     for value in (parameter.low / 2, parameter.high * 2):
         with pytest.raises(ValueError, match=f"{parameter.name} must be"):
             parameter.parse(repr(value))
-    if name != "noise":  # of which 0 is allowed besides
+    if name != "noise":  # noise may also be 0
         with pytest.raises(ValueError, match=f"{name} must be"):
             option.check(name, 0)

@@ -178,7 +178,7 @@ def test_a_person_is_scaled_like_the_data(finished):
 
 
 def test_interval_of_one_feature_is_its_coefficient_s(finished):
-    """For x = e_j the linear predictor is the coefficient, so both intervals are one."""
+    """For x = e_j the linear predictor is the coefficient, so both intervals agree."""
     fit = finished["non-private"].fit
     names = fit.model.features
     rows = Table(np.eye(len(names)), np.zeros(len(names)), names, 1.0)

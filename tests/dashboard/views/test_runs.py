@@ -112,8 +112,8 @@ def test_two_runs_side_by_side_with_epsilon_from_their_ledgers(store):
 def test_a_narrow_screen_has_the_same_rows_as_links(store):
     waiting, _, paper, refined = store.runs()
     narrow = charts.history_rows([paper, refined], [refined.id])
-    assert narrow[0].link == f"?runs={refined.id},{paper.id}"  # adds it to the compared ones
-    assert (narrow[1].link, narrow[1].marked) == ("?runs=", True)  # takes it out
+    assert narrow[0].link == f"?runs={refined.id},{paper.id}"  # adds the run to the comparison
+    assert (narrow[1].link, narrow[1].marked) == ("?runs=", True)  # removes the run
     assert narrow[0].title == "VIPS, as published on small"
     assert charts.history_rows([waiting], [])[0].details.startswith("ε = ∞ · Queued 0% · ")
     rows = [element.proto.body for element in page(runs=refined.id).get("html")]
@@ -188,7 +188,7 @@ def test_every_model_has_a_page():
         "risk": "logistic",
         "images": "sbn",
     }
-    assert pages.of_model("toy") == "model-toy"  # a generic one
+    assert pages.of_model("toy") == "model-toy"  # its generic page
 
 
 def test_a_refused_config_gives_the_store_s_sentence(store):
@@ -260,7 +260,7 @@ def tampered(store, statement):
 
 
 def test_a_ledger_that_was_cut_has_no_reports_and_states_no_budget(store):
-    """Issue 32: reports told the story of a ledger that did not verify."""
+    """Issue 32: reports were made from a ledger that did not verify."""
     (run,) = store.runs(data="secret")
     tampered(store, "DELETE FROM ledger WHERE kind = 'settle'")
     at = page(runs=run.id)
@@ -305,7 +305,7 @@ def test_runs_outlive_their_data_set(store):
 
 
 def test_one_budget_under_two_names(store):
-    """The same records, saved again under another name, are no second budget, and no error."""
+    """The same records, saved again under another name, get no second budget and cause no error."""
     store.add_data("secret again", rows(300, 2), unit="one patient")
     at = page(part="budgets")
     assert not at.exception

@@ -121,7 +121,7 @@ def test_map_keeps_jensen_shannon_distances():
     placed = data.topic_map(("map",), ("refined",), {"refined": part})
     np.testing.assert_allclose(
         squareform(pdist(placed["refined"])), expected, atol=1e-9
-    )  # 3 points fit a plane
+    )  # 3 points fit in a plane
 
 
 def test_map_joins_partners(trained):
@@ -177,7 +177,7 @@ def test_scores_over_steps_take_a_log_axis_for_runs_of_very_different_length():
     assert figure["data"][2]["y"] == [7.0, 7.0]
     going_on = {"refined": [(1, 9.0), (6, 5.0)], "paper": [(1, 9.0)]}
     x = scores_over_steps(going_on, PAGE.labels, "perplexity", planned=[20, 20])["layout"]["xaxis"]
-    assert (x.get("type"), x["range"]) == (None, [0, 20.4])  # as at their end
+    assert (x.get("type"), x["range"]) == (None, [0, 20.4])  # of the plan, as when they will have ended
     del scores["paper"]
     assert "type" not in scores_over_steps(scores, PAGE.labels, "perplexity")["layout"]["xaxis"]
 
@@ -196,7 +196,7 @@ def test_one_topic_has_a_place_too():
 
 
 def test_charts_show_words_as_they_are():
-    """Plotly takes some of HTML for itself."""
+    """Plotly interprets some HTML."""
     topics = data.Topics(np.full((1, 2), 0.5), np.ones(1), None, np.arange(1))
     figure, table = charts.word_bars({"refined": topics}, ("<b>peace</b>", "war"), ("refined",), 0, 1.0)
     assert set(figure["data"][0]["y"]) == {"&lt;b&gt;peace&lt;/b&gt;", "war"}
@@ -211,7 +211,7 @@ def test_coherence_that_differs_by_rounding_only_keeps_its_ticks():
 
 
 def test_empty_topics_have_no_number_on_the_map():
-    """They have the words of all documents, so that their numbers would be upon each other."""
+    """They all have the words of all documents, so their numbers would overlap."""
     topics = data.Topics(
         np.array([[0.9, 0.1], [0.5, 0.5], [0.5, 0.5]]), np.array([1.0, 0, 0]), None, np.arange(3)
     )

@@ -118,7 +118,7 @@ def test_twelve_sweeps_reach_the_bound_of_twenty_plain_ones(topics):
         return [reference.lda_document(row, lam, 1 / topics, sweeps, plain=True)[0] for row in matrix]
 
     found = bound_of(infer_gammas(corpus_of(matrix), expected_rows(lam), topics, 1 / topics, 12, 0.0))
-    assert bound_of(plain(12)) < bound_of(plain(20)) < found + 0.05  # of about 4,000; optima may differ
+    assert bound_of(plain(12)) < bound_of(plain(20)) < found + 0.05  # about 4,000; optima may differ
 
 
 def test_the_early_end_changes_little():

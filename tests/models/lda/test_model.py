@@ -54,7 +54,7 @@ def fits(documents):
     paper = LDA(4, corpus.vocabulary, 60, variant="paper")
 
     def best(model, plan):
-        """Of four starts: topics have several optima, with and without noise."""
+        """Return the best of four starts: topics have several optima, with and without noise."""
         return min(
             (vips.fit(model, train, plan, seed=seed) for seed in range(4)),
             key=lambda fit: perplexity(fit, test),
@@ -133,7 +133,7 @@ def test_noise_alone_leaves_a_usable_posterior(documents):
     assert np.isfinite(fit.params.lam).all()
     assert fit.params.lam.min() > 0
     ratios = topic_words(fit.params) / fit.params.word_shares
-    assert np.median(np.abs(np.log(ratios))) < 0.2  # cells that say nothing are their words' average
+    assert np.median(np.abs(np.log(ratios))) < 0.2  # cells without signal are their words' average
 
 
 def test_only_as_many_topics_are_measured_as_the_noise_leaves_room_for(documents):
@@ -260,7 +260,7 @@ def test_noisy_steps_measure_residuals_and_exact_ones_counts(documents):
     assert counts.min() >= 0
     assert not measurement_of(exact.params, CONSTANTS).expected.any()
     assert residuals.min() < 0
-    # A document counts as much as its bound allows, and what is left of it is larger than it was.
+    # Residuals need less clipping than counts, so a unit of their sum stands for fewer words.
     counted = model.e_step(replace(noisy.params, share_std=0.0), corpus, block).sums["topics"]
     counted_in_words, residuals_in_words = (
         measurement_of(params, CONSTANTS).to_word_counts(

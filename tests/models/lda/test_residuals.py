@@ -102,7 +102,7 @@ def test_counts_come_back_from_their_residuals():
         exact,
         Measurement.of_residuals(lam, shares, 1e-9, CONSTANTS),
     ):
-        total = residuals_of(corpus, lam, measurement) * 0.3  # as if clipping had left so much of them
+        total = residuals_of(corpus, lam, measurement) * 0.3  # as if clipping had left 30 %
         found, noise, scale = measurement.to_word_counts(total, 1.5, shares, float(counts.sum()))
         np.testing.assert_allclose(found, truth, rtol=1e-3, atol=0.01)
         np.testing.assert_allclose(noise, 1.5 * scale / measurement.weights)

@@ -82,7 +82,7 @@ def test_npmi_matches_brute_force():
         ([[1, 1, 0]], 0),  # both in all documents: no more often together than by chance
         ([[1, 1, 0]] * 1000, 0),
         ([[1, 1, 0], [0, 0, 1]], 1),
-        ([[0, 0, 1]] * 3, -1),  # words that are nowhere are not together
+        ([[0, 0, 1]] * 3, -1),  # words in no document are never together
         ([[1, 0, 0]] * 3, -1),
     ],
 )

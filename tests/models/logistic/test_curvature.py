@@ -1,4 +1,4 @@
-"""What changes of gradients say of the curvature, and regression on columns that share much of it."""
+"""Curvature learned from changes of gradients, and regression on columns that are correlated."""
 
 import numpy as np
 import pytest

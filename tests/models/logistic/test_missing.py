@@ -21,7 +21,7 @@ from vips_core.saved import arrays
 
 
 def survey(people=2000, seed=0):
-    """A test score, known of half of the people, that says much about them."""
+    """Return people whose outcome depends on a test score, which is known for half of them."""
     rng = np.random.default_rng(seed)
     age, score = rng.random(people), rng.uniform(0.4, 0.9, people)
     passed = rng.random(people) < expit(12 * (score - 0.65) + age - 0.5)
@@ -116,7 +116,7 @@ def test_variances_of_weights_are_those_of_their_moves(constant):
     centre, scale = np.array([1.0, 0.5, 0.0, 0.2]), rng.random(4) + 0.5
     coordinates = Coordinates(centre, scale, np.ones(4), 0.3, constant, 1.0, missing=np.array([[1, 2]]))
     values, vectors = rng.random(5) + 0.1, np.linalg.qr(rng.normal(size=(5, 5)))[0]
-    values = np.append(np.ones(5), values)  # of the axes, which the eigenvectors leave nothing of
+    values = np.append(np.ones(5), values)  # those of the axes, which the eigenvectors span completely
     directions, scales = Directions(values, vectors), np.append(0.3, scale)
     moves = np.array(
         [posterior.weights(level, np.array(slopes), coordinates) for level, *slopes in np.eye(5)]
@@ -126,7 +126,7 @@ def test_variances_of_weights_are_those_of_their_moves(constant):
 
 
 def test_predictions_are_better_than_with_missing_values_at_the_low_end():
-    """Without pairs nothing is known to be missing."""
+    """Without pairs of column and indicator, nothing is known to be missing."""
     rows, new = survey(), survey(4000, seed=1)
     plain = replace(rows, missing_pairs=())
     losses = [

@@ -71,7 +71,7 @@ def test_one_record_moves_each_block_by_at_most_its_bound(name, make, seed, size
 @settings(max_examples=300, deadline=None)
 @given(psi=st.floats(-40, 40), norm=st.floats(0.0, 50.0), label=st.integers(0, 1))
 def test_what_the_residual_leaves_of_the_norm_is_enough_for_the_diagonal(psi, norm, label):
-    """All of a record's norm in one column at its reach: the longest share that there is."""
+    """All of a record's norm in one column at its reach: the longest contribution possible."""
     rows = vips.Table(np.array([[norm]]), [label], ("a",), 50.0)
     coordinates = Coordinates(np.zeros(1), np.ones(1), np.full(1, 1e-12), 0.3, -1, 1.0)
     point = np.array([psi / 0.3, 0.0])

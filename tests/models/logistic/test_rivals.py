@@ -145,7 +145,7 @@ def test_the_charge_for_persons_covers_the_determinant(rank, n, epsilon, penalty
     rng = np.random.default_rng(seed)
 
     def hessian():
-        """Of an average of unit rows, each with the largest curvature, ¼."""
+        """Return the Hessian of an average of unit rows, each with the largest curvature, ¼."""
         rows = rng.normal(size=(rank, 8))
         rows /= np.linalg.norm(rows, axis=1, keepdims=True)
         return 0.25 / rank * rows.T @ rows

@@ -71,7 +71,7 @@ def bound_of(params, images, mus):
 
 
 def test_the_lower_bound_never_falls_within_an_e_step():
-    """From round to round: a round puts ⟨ξ⟩ at its optimum and then sweeps over z."""
+    """From round to round: each round sets ⟨ξ⟩ to its optimum and then sweeps over z."""
     params, images = trained("paper", steps=2, prior="isotropic"), patterns().unpack(np.float64)
     mu = np.full((len(images), HIDDEN), 0.5)
     bounds = [bound_of(params, images, mu)]
