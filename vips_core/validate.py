@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 _MOST_NAMED = 3  # names listed in one error, so that it stays readable
-_MOST_CHARACTERS = 300  # of a printed error: about four lines of a terminal
+_MOST_CHARACTERS = 300  # of a printed error, about four lines of a terminal
 
 
 def number(
@@ -185,7 +185,8 @@ def _written(bound: float) -> str:
 def few(names: Iterable[Any]) -> str:
     """List at most three public names, and count the rest.
 
-    Never for values in a file, or names in one: an error may give their row, and nothing else.
+    Only for public names, such as options and columns. An error about private values may give their row,
+    and nothing else.
 
     Examples
     --------

@@ -142,8 +142,8 @@ def test_ledger_check_recomputes_epsilon_from_the_file_alone(capsys, tmp_path):
     assert any("demonstration" in note for note in content["notes"])
     code, printed = run(capsys, "ledger", "check", str(path), "--delta", "1e-4")
     assert (
-        "8 × q = 0.25, σ = 1.5, poisson batches of: on (cells: 12, bound: 2), images (cells: 1, bound: 1)"
-        in printed.out
+        "8 × q = 0.25, σ = 1.5, poisson batches; blocks: on (cells: 12, bound: 2), "
+        "images (cells: 1, bound: 1)" in printed.out
     )
     code, printed = run(capsys, "ledger", "check", str(path), "--delta", "1e-40")
     assert (code, "the noise's own distance from an ideal one" in printed.err) == (2, True)

@@ -14,7 +14,7 @@ def test_a_private_file_needs_an_explicit_cap(capsys, home, survey):
     """Issue 16: `fit` on a file that was not registered silently set a cap of ε = 10."""
     code, printed = run(capsys, "fit", "logistic", "--data", *survey, *SPEND)
     assert (code, printed.err.count("\n")) == (2, 1)
-    assert "is private and has no cap yet: first register it with one" in printed.err
+    assert "is private and has no cap yet: register it with one" in printed.err
     assert f"data add table {survey[0]} --epsilon E --delta D" in printed.err
     assert (Store().ledger(), Store().runs(), list((home / "data").iterdir())) == ([], [], [])
 
@@ -39,7 +39,7 @@ def test_a_large_delta_needs_a_reason(capsys, survey):
     said = ["--by", "Ada", "--reason", "the board agreed"]
     run_json(capsys, "data", "add", "table", *survey, *cap, *said)
     code, printed = run(capsys, "data", "budget", "people", "--epsilon", 3, "--delta", 0.02)
-    assert (code, "otherwise give a reason" in printed.err) == (2, True)
+    assert (code, "a larger δ needs a reason" in printed.err) == (2, True)
     run_json(capsys, "data", "budget", "people", "--epsilon", 3, "--delta", 1e-4, "--by", "Bob")
     rows = run_json(capsys, "ledger", "show")
     contents = [row["content"] for row in rows if row["kind"] in ("data", "cap")]
@@ -142,8 +142,8 @@ def test_studies_that_number_their_people_alike_are_told_apart(capsys, tmp_path)
     assert (code, printed.err.count("\n")) == (2, 1)
     assert printed.err == (
         "vips-explorer data: some rows or persons of these records also occur in north (20), so these data "
-        "sets would share one budget; add --share-budget to agree, or if they are different people, "
-        "--separate REASON, or --person-namespace STUDY if only identifiers coincide\n"
+        "sets would share one budget; add --share-budget to agree, or --separate REASON if they are "
+        "different people, or --person-namespace STUDY if only identifiers coincide\n"
     )
     assert [row.name for row in Store().data_sets() if row.created] == ["north"]
     row = run_json(capsys, "data", "add", "table", *south, "--person-namespace", "South trial")
@@ -201,8 +201,8 @@ def test_the_same_people_keep_their_budget_in_any_file(capsys, tmp_path, registe
         assert (code, printed.err.count("\n")) == (2, 1)
         assert "also occur in people (59" in printed.err or "also occur in people (60" in printed.err
         assert printed.err.endswith(
-            "so these data sets would share one budget; add --share-budget to agree, or if they are "
-            "different people, --separate REASON\n"
+            "so these data sets would share one budget; add --share-budget to agree, or --separate REASON "
+            "if they are different people\n"
         )
         assert name not in [row.name for row in Store().data_sets()]
         added = run_json(capsys, "data", "add", "table", *about, "--share-budget")
@@ -257,7 +257,7 @@ def test_a_bad_key_is_said_and_nothing_is_registered(capsys, survey, monkeypatch
     monkeypatch.setenv("VIPS_LEDGER_KEY", "no such file")
     code, printed = run(capsys, "data", "add", "table", *survey, "--epsilon", 1, "--delta", 1e-5)
     assert (code, printed.err.count("\n")) == (2, 1)
-    assert "VIPS_LEDGER_KEY must be hexadecimal digits or a file that can be read" in printed.err
+    assert "VIPS_LEDGER_KEY must be hexadecimal digits or a readable file" in printed.err
     monkeypatch.delenv("VIPS_LEDGER_KEY")
     assert Store().ledger() == []
 
@@ -279,7 +279,7 @@ def test_private_records_made_public_in_the_table_are_found(capsys, home, regist
     connection.close()
     code, printed = run(capsys, "fit", "logistic", "--data", "people", "--noise", 0, "--delta", 1e-5)
     assert (code, printed.err.count("\n")) == (2, 1)
-    assert "people has another private in its table than in the ledger" in printed.err
+    assert "the ledger disagree about “private” of the data set people" in printed.err
     assert Store().runs() == []
     assert run(capsys, "ledger", "verify")[0] == 2
 
@@ -373,6 +373,6 @@ def test_a_run_is_charged_to_the_records_it_trains_on_though_their_name_passes_o
     spend = ["--epsilon", 40, "--delta", 1e-5]
     code, printed = run(capsys, "fit", "logistic", "--data", tmp_path / "clinic.csv", *table, *spend)
     assert code == 2
-    assert "what this run had reserved is for other records" in printed.err
+    assert "the reservation of this run is for other records" in printed.err
     assert Store().budget("people").spent_share == 0
     assert not any((Store().folder(row.id) / "params.npz").exists() for row in Store().runs())

@@ -48,7 +48,7 @@ def test_a_method_with_a_proof_of_its_own_has_no_noise_no_delta_and_no_steps(cap
     fit = ["fit", "logistic", "--data", "nhanes-stroke", "--method", "perm", "--epsilon", 2, "--seed", 0]
     code, printed = run(capsys, *fit)
     assert code == 0, printed.err
-    assert "Answered once, by a proof of its own: ε = 2." in printed.out
+    assert "Released once, with its own privacy proof: ε = 2." in printed.out
     (row,) = run_json(capsys, "runs", "list")
     plan = {"records": 4204, "epsilon": 2.0}
     assert row["plan"] == plan
@@ -201,7 +201,10 @@ def test_the_ledger_is_shown_and_verified(capsys, home, survey):
         connection.execute("UPDATE ledger SET content = '{\"events\": []}' WHERE number = 4")
     connection.close()
     code, printed = run(capsys, "ledger", "verify")
-    assert (code, printed.out) == (2, "Row 4 of the ledger was changed: its hash does not match it.\n")
+    assert (code, printed.out) == (
+        2,
+        "Row 4 of the ledger was changed: its hash does not match its content.\n",
+    )
     code, printed = run(capsys, "ledger", "verify", "--json")
     assert (code, json.loads(printed.out)["whole"]) == (2, False)
 
@@ -219,7 +222,7 @@ def test_a_cap_that_was_set_after_a_run_is_not_said_to_have_held(capsys, tmp_pat
     run_json(capsys, *smaller, "--by", "Eve", "--reason", "looks better")
     assert run_json(capsys, "runs", "show", row["id"])["cap"] == {"epsilon": 10, "delta": 1e-5}
     assert (
-        "Cap when it was reserved: ε = 10 at δ = 1e-5, by Ada\n"
+        "Cap when the run was reserved: ε = 10 at δ = 1e-5, by Ada\n"
         in run(capsys, "runs", "show", row["id"])[1].out
     )
     export = ["runs", "export", row["id"], "--out", tmp_path / "report"]
@@ -233,7 +236,7 @@ def test_a_cap_that_was_set_after_a_run_is_not_said_to_have_held(capsys, tmp_pat
     export[-1] = tmp_path / "forged"
     code, printed = run(capsys, *export)
     assert (code, printed.err.count("\n"), export[-1].exists()) == (2, 1, False)
-    assert "no report may be written while the ledger is not whole: Row 3 of the ledger" in printed.err
+    assert "no report may be written while the ledger is not intact: Row 3 of the ledger" in printed.err
 
 
 def test_a_read_only_store_is_listed_shown_verified_and_exported(

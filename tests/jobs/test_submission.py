@@ -90,7 +90,7 @@ def test_a_run_is_followed_by_documents_that_can_be_scored(home):
     run = submit(store, Request.from_mapping(table))
     worker.work(store, run)
     assert store.run(run).error is None
-    assert store.run(run).scores
+    assert store.run(run).validation_scores
 
 
 def test_held_out_records_are_like_the_others(store):
@@ -138,7 +138,7 @@ def test_what_was_reserved_of_some_records_is_not_spent_on_others(store):
     worker.work(store, run)
     row = store.run(run)
     assert (row.status, row.step) == ("failed", 0)
-    assert row.error == "what this run had reserved is for other records: submit it again"
+    assert row.error == "the reservation of this run is for other records: submit it again"
 
 
 def test_private_data_take_no_batches_that_accountants_do_not_know(store):

@@ -73,7 +73,7 @@ def test_a_run_whose_processes_never_begin_fails_and_costs_nothing(store, few):
     for _ in range(lifecycle.LAUNCHES):
         assert supervisor.start(store, launcher) == [run]
     assert supervisor.start(store, launcher) == []
-    assert store.run(run).error == "no worker could be started; its log says why"
+    assert store.run(run).error == "no worker could be started; the log says why"
     assert releases(store, run) == 0
 
 

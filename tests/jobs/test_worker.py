@@ -49,7 +49,7 @@ def test_a_run_is_cancelled_within_one_step(store):
     plan = submission.prepare(request(), store.load("flips")).plan
     assert result["epsilon"]["pld"] < plan.epsilon()
     (caution,) = [text for text in result["cautions"] if f"stopped after 3 of {STEPS} steps" in text]
-    assert f"ε of the whole run holds, {stated(plan.epsilon())}" in caution
+    assert f"ε of the whole plan holds: {stated(plan.epsilon())}" in caution
 
 
 def test_a_run_that_is_cancelled_before_its_first_release_costs_nothing(store, monkeypatch):
@@ -314,14 +314,14 @@ def test_announcements_are_sealed(store):
         connection.execute("DROP TRIGGER ledger_is_not_changed")
         connection.execute("DELETE FROM ledger WHERE number = (SELECT max(number) FROM ledger)")
         connection.execute("DELETE FROM meta WHERE key = 'ledger head'")
-    assert store.verify() == ["The ledger was cut: it had 5 rows, and has 4."]
+    assert store.verify() == ["The ledger was cut: it had 5 rows and now has 4."]
 
 
 def test_a_killed_run_that_waits_again_releases_nothing_more(store):
     run = begun(store, 3)
     edited(store, run, status="queued", worker=None, fingerprint=None)
     worker.work(store, run)
-    assert "has released some of what it had reserved: submit it again" in store.run(run).error
+    assert "may have released something already: submit it again" in store.run(run).error
     assert not (store.folder(run) / "params.npz").exists()
 
 

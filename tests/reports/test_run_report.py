@@ -201,7 +201,7 @@ def test_no_report_is_written_upon_a_ledger_that_does_not_verify(tmp_path):
     with store.database.write() as connection:
         connection.execute("DROP TRIGGER ledger_is_not_changed")
         connection.execute("UPDATE ledger SET content = replace(content, '3.0', '9.0') WHERE kind = 'cap'")
-    refused = "no report may be written while the ledger is not whole: Row 3 of the ledger was changed"
+    refused = "no report may be written while the ledger is not intact: Row 3 of the ledger was changed"
     for run_id in (private, public):  # which of the two a run is, a table says
         for made in (report.html_for_run, report.zip_for_run):
             with pytest.raises(ValueError, match=refused):

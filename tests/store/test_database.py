@@ -28,7 +28,7 @@ def test_a_damaged_database_gets_one_sentence_and_is_left_alone(store, home, how
         (home / name).unlink(missing_ok=True)
     damage(path, how)
     before = path.read_bytes() if path.exists() else None
-    with pytest.raises(StoreError, match="put back a copy") as error:
+    with pytest.raises(StoreError, match="restore a backup") as error:
         use_all(home)
     assert "\n" not in str(error.value)
     if how != "missing":

@@ -31,7 +31,7 @@ def test_a_damaged_data_file_gets_one_sentence_and_nothing_else_is_lost(store, h
 def test_a_data_file_with_other_records_is_refused(store, home):
     (file,) = (home / "data").glob("*.npz")
     records_file.write(file, coin_flips(seed=5), None)
-    with pytest.raises(ValueError, match="holds other records than were registered"):
+    with pytest.raises(ValueError, match="does not hold the records that were registered"):
         store.load("flips")
 
 

@@ -68,8 +68,8 @@ def test_the_ledger_is_append_only(store):
 def test_a_changed_row_is_named_and_private_runs_are_refused(store):
     run = submit(store, request())
     tamper(store, 'UPDATE ledger SET content = \'{"epsilon": 99, "delta": 1e-5}\' WHERE number = 2')
-    assert store.verify() == ["Row 2 of the ledger was changed: its hash does not match it."]
-    with pytest.raises(ValueError, match="while the ledger is not whole: Row 2 of the ledger") as error:
+    assert store.verify() == ["Row 2 of the ledger was changed: its hash does not match its content."]
+    with pytest.raises(ValueError, match="while the ledger is not intact: Row 2 of the ledger") as error:
         submit(store, request())
     assert "\n" not in str(error.value)
     assert store.run(run).status == "queued"
@@ -79,10 +79,10 @@ def test_a_changed_row_is_named_and_private_runs_are_refused(store):
 @pytest.mark.parametrize(
     ("statements", "sentence"),
     [
-        (["DELETE FROM ledger WHERE number = 3"], "The ledger was cut: it had 3 rows, and has 2."),
+        (["DELETE FROM ledger WHERE number = 3"], "The ledger was cut: it had 3 rows and now has 2."),
         (
             ["DELETE FROM ledger WHERE number = 3", "DELETE FROM meta WHERE key = 'ledger head'"],
-            "The ledger was cut: it had 3 rows, and has 2.",
+            "The ledger was cut: it had 3 rows and now has 2.",
         ),
         (["DELETE FROM ledger WHERE number = 2"], "Row 2 of the ledger is missing."),
     ],
@@ -98,7 +98,7 @@ def test_a_replaced_tail_is_noticed(store):
     tamper(store, "DELETE FROM ledger WHERE number = 3", "DELETE FROM meta WHERE key = 'ledger head'")
     with store.database.write() as connection:
         chain.append(connection, "cap", "f", "flips", {"epsilon": 1e9, "delta": 0.5})
-    assert store.verify() == ["Row 3 of the ledger was replaced: its hash is not the one that was kept."]
+    assert store.verify() == ["Row 3 of the ledger was replaced: its hash differs from the recorded one."]
 
 
 # What the tables say against the chain
@@ -107,13 +107,13 @@ def test_a_replaced_tail_is_noticed(store):
 @pytest.mark.parametrize(
     ("edit", "wrong"),
     [
-        ("private = 0", "has another private in its table"),
-        ("records = 2", "has another records in its table"),
-        ("unit = 'one person'", "has another unit in its table"),
-        ("schema = 'x'", "has another schema in its table"),
-        ("person_column = 'id'", "has another person column in its table"),
-        ("fingerprint = 'x'", "is in its table, but not in the ledger"),
-        ("name = 'other'", "is in its table, but not in the ledger"),
+        ("private = 0", "disagree about “private” of"),
+        ("records = 2", "disagree about “records” of"),
+        ("unit = 'one person'", "disagree about “unit” of"),
+        ("schema = 'x'", "disagree about “schema” of"),
+        ("person_column = 'id'", "disagree about “person column” of"),
+        ("fingerprint = 'x'", "is in the store's table, but not in the ledger"),
+        ("name = 'other'", "is in the store's table, but not in the ledger"),
     ],
 )
 def test_an_edit_of_what_protects_people_is_found_and_blocks_runs(store, edit, wrong):
@@ -122,7 +122,7 @@ def test_an_edit_of_what_protects_people_is_found_and_blocks_runs(store, edit, w
     assert wrong in sentence
     name = "other" if edit.startswith("name") else "flips"
     plan = PrivacyPlan(records=200, expected_batch=200, steps=1, delta=1e-5, noise_multiplier=50.0)
-    with pytest.raises(ValueError, match="no run may use registered data while the ledger is not whole"):
+    with pytest.raises(ValueError, match="no run may use registered data while the ledger is not intact"):
         store.queue("fit", {"model": "sbn", "data": name, "delta": 1e-5}, 1, plan)
     assert store.runs() == []
 
@@ -135,7 +135,7 @@ def test_an_edit_of_a_run_on_private_records_is_found(store, edit):
     """A run that a table calls public would be reported as one that nobody has to count."""
     run = submit(store, request(method="paper", epsilon=1.0))
     tamper(store, f"UPDATE runs SET {edit}")
-    wrong = f"Run {run} has another request, or other records, in its table than in the ledger."
+    wrong = f"Run {run} has another request, or other records, in the store's table than in the ledger."
     assert store.verify() == [wrong]
     with pytest.raises(ValueError, match=wrong):
         report.html_for_run(store, run)
@@ -148,11 +148,11 @@ def test_another_key_of_the_digests_is_found(store):
         "The key of the store's fingerprints was changed: people would not be found again."
     ]
     with pytest.raises(
-        ValueError, match="no data set may be registered, .* not whole: The key of the store's"
+        ValueError, match="no data set may be registered, .* not intact: The key of the store's"
     ):
         store.add_data("again", coin_flips(), cap=CAP, unit="one image")
     tamper(store, "UPDATE meta SET value = 'nonsense' WHERE key = 'fingerprint key'")
-    with pytest.raises(StoreError, match="the key of the store's fingerprints is damaged: put back a copy"):
+    with pytest.raises(StoreError, match="the key of the store's fingerprints is damaged: restore a backup"):
         store.verify()
 
 
@@ -167,7 +167,7 @@ def test_another_key_of_the_digests_is_found(store):
 def test_no_budget_is_stated_upon_an_edit(store, edit):
     submit(store, request())
     tamper(store, edit)
-    with pytest.raises(StoreError, match="no budget can be read while the ledger is not whole: "):
+    with pytest.raises(StoreError, match="no budget can be read while the ledger is not intact: "):
         store.budget("flips")
 
 
@@ -212,7 +212,7 @@ def test_a_rebuilt_ledger_is_found_with_a_key(store, monkeypatch, tmp_path, in_f
     monkeypatch.setenv("VIPS_LEDGER_KEY", str(tmp_path / "key") if in_file else key)
     (sentence,) = store.verify()
     assert "others may have rebuilt it" in sentence
-    with pytest.raises(ValueError, match="while the ledger is not whole"):
+    with pytest.raises(ValueError, match="while the ledger is not intact"):
         submit(store, request())
 
 
@@ -265,10 +265,10 @@ def test_what_follows_a_cut_does_not_cover_it_up(store):
     run = submit(store, request())
     submit(store, request())
     tamper(store, "DELETE FROM ledger WHERE number = 4")
-    assert store.verify() == ["The ledger was cut: it had 4 rows, and has 3."]
+    assert store.verify() == ["The ledger was cut: it had 4 rows and now has 3."]
     store.cancel(run)  # has to be settled all the same
-    assert store.verify() == ["Row 4 of the ledger was replaced: its hash is not the one that was kept."]
-    refused = "no data set may be registered, and no cap changed, while the ledger is not whole: Row 4"
+    assert store.verify() == ["Row 4 of the ledger was replaced: its hash differs from the recorded one."]
+    refused = "no data set may be registered, and no cap changed, while the ledger is not intact: Row 4"
     with pytest.raises(ValueError, match=refused):
         store.set_cap("flips", CAP)
 
@@ -277,7 +277,7 @@ def test_nobody_is_registered_while_digests_are_gone(store):
     rows = Sources(rows=[b"a row of flips"])
     store.add_data("flips", coin_flips(), unit="one image", sources=rows)
     tamper(store, "DELETE FROM people")
-    with pytest.raises(ValueError, match="not whole: The digests of the people in flips were changed"):
+    with pytest.raises(ValueError, match="not intact: The digests of the people in flips were changed"):
         store.add_data("again", coin_flips(seed=3), cap=CAP, unit="one image", sources=rows)
     assert [row.name for row in store.data_sets() if row.fingerprint] == ["flips"]
 

@@ -61,7 +61,7 @@ def test_a_shared_row_or_person_joins_the_pool(store, numbers, persons):
     assert store.budget("flips").history[0][1] == run
     with pytest.raises(ValueError, match="does not fit in the budget of flips"):
         submit(store, request(epsilon=1.5))
-    sentence = "1 rows or persons of others occur in flips too: they share one budget."
+    sentence = "1 rows or persons of others also occur in flips: both data sets share one budget."
     assert store.overlap_sentences("flips") == store.overlap_sentences("others") == [sentence]
     store.set_cap("others", Cap(5.0, 1e-5), **SIGNED)
     assert store.data_row("flips").cap == Cap(5.0, 1e-5)
@@ -165,7 +165,7 @@ def test_identifiers_of_two_studies_are_kept_apart_by_their_names(home):
     with store.database.write() as connection:
         connection.execute("UPDATE data SET person_namespace = NULL WHERE name = 'west'")
     assert store.verify() == [
-        "The data set west has another person namespace in its table than in the ledger."
+        "The store's table and the ledger disagree about “person namespace” of the data set west."
     ]
 
 
@@ -347,7 +347,7 @@ def test_forgotten_digests_are_noticed(store):
     assert store.verify() == [
         f"The digests of the people in {name} were changed." for name in ("flips", "open")
     ]
-    with pytest.raises(ValueError, match="while the ledger is not whole"):
+    with pytest.raises(ValueError, match="while the ledger is not intact"):
         submit(store, request())
 
 
