@@ -220,7 +220,9 @@ def test_a_ledger_that_was_edited_is_not_reported(store):
     noisier = {name: replace(block, noise_std=2 * block.noise_std) for name, block in entry.blocks.items()}
     for entries in ([replace(entry, blocks=noisier), *released.entries[1:]], released.entries[1:]):
         file.write_text(replace(released, entries=entries).to_json(), encoding="utf-8")
-        with pytest.raises(ValueError, match=f"the ledger of run {run_id} is not what the store has counted"):
+        with pytest.raises(
+            ValueError, match=f"the ledger of run {run_id} differs from what the store counted"
+        ):
             report.html_for_run(store, run_id)
     file.write_text(released.to_json(), encoding="utf-8")
     assert gather(store, run_id).ledger == released

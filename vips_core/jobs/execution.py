@@ -23,7 +23,7 @@ from vips_core.privacy.ledger import SEEDED
 from vips_core.rounding import brief
 
 RESCUE = "VIPS_RESCUE"  # environment variable: folder for results that cannot be written to the store
-PURE = "ε is for replacing one record, at δ = 0. There is no ledger: the proof covers the whole run."
+PURE = "ε is for replacing one record, at δ = 0, without a ledger: the proof covers the whole run."
 REPORTED = ("moments", "strong", "pld")  # accountants in a result
 WATCHES = 20  # most held-out scores computed while training
 LEDGER, PARAMETERS, SETTINGS = saved.LEDGER, saved.PARAMETERS, saved.SETTINGS
