@@ -19,7 +19,7 @@ def number(
     below: float = math.inf,
     or_zero: bool = False,
 ) -> float:
-    """Return a finite number within bounds, of which `low` and `high` are inclusive.
+    """Return a finite number within bounds; `low` and `high` are inclusive.
 
     Parameters
     ----------
@@ -143,13 +143,14 @@ def known_options(of: str, names: Iterable[Any], known: Collection[str]) -> None
     >>> known_options("lda", ["topics", "colour"], ["topics", "words"])
     Traceback (most recent call last):
     ...
-    ValueError: colour is not an option of lda; known are topics, words
+    ValueError: colour is not an option of lda; its options are topics, words
     """
     for name in names:
         if name not in known:
             plain = isinstance(name, str) and name.isidentifier() and len(name) <= 60
             raise ValueError(
-                f"{name if plain else shown(name)} is not an option of {of}; known are {', '.join(known)}"
+                f"{name if plain else shown(name)} is not an option of {of}; "
+                f"its options are {', '.join(known)}"
             )
 
 

@@ -299,7 +299,10 @@ def test_a_config_file_says_the_whole_run(capsys, tmp_path):
             'model = "lda"\nepsilon = \n',
             "the config run.toml is not TOML: Invalid value (at line 2, column 11)",
         ),
-        ('model = "lda"\ndata = "sotu"\nepsilons = 1\n', "epsilons is not an option of lda; known are data"),
+        (
+            'model = "lda"\ndata = "sotu"\nepsilons = 1\n',
+            "epsilons is not an option of lda; its options are data",
+        ),
         ('model = "cnn"\n', "model must be one of lda, logistic, sbn, got 'cnn'"),
         (
             'model = "lda"\ndata = "sotu"\nepsilon = "1"\ndelta = 1e-5\n',

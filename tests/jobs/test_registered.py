@@ -160,7 +160,7 @@ def test_a_killed_notebook_is_noticed_and_its_releases_count(store):
         ({"method": "non-private", "noise": None}, "flips is private: a run without noise is refused"),
         ({"data": "nobody"}, "there is no data set 'nobody'"),
         ({"engine": "cluster"}, "no cluster is known: set VIPS_CLUSTER"),
-        ({"sampling": "fixed"}, "sampling is not an option of sbn; known are"),
+        ({"sampling": "fixed"}, "sampling is not an option of sbn; its options are"),
         ({"epsilon": 1.0}, "give either epsilon or noise, got epsilon and noise"),
     ],
 )

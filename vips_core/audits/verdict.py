@@ -38,7 +38,7 @@ class Verdict:
     attempts
         Number of releases, or of canaries.
     claimed, measured
-        Claimed ε of what was attacked (None is infinite), and its lower bound at `confidence`. Of several
+        Claimed ε of the target (None is infinite), and its lower bound at `confidence`. Of several
         steps, the one whose bound comes closest to its claim.
     run_epsilon
         ε of the whole plan.

@@ -21,7 +21,7 @@ NOT_INTACT = 2  # exit code
 
 def add_ledger(commands: Any) -> None:
     """Declare the options of `ledger`."""
-    parser = commands.add_parser("ledger", help="what was released from private data")
+    parser = commands.add_parser("ledger", help="the record of all releases from private data")
     actions = add_subcommands(parser, "ACTION")
     show = add_command(actions, "show", _show, "all rows, or those of one data set's records")
     show.add_argument("--data", metavar="NAME")

@@ -1,9 +1,9 @@
 """The life of a run in the store: claimed, begun, advanced, finished, or ended after its worker died.
 
-A worker may release only what it has announced: `advance` writes into the ledger how many releases there may
-be by then, before they happen, in a transaction that fails once the run was taken from the worker. So a run
-that is settled to what it announced is charged at least what it released, whenever its worker dies and
-whatever was changed in the table of runs. A worker that was given up wrongly cannot release anything more.
+A worker may release only what it has announced: `advance` writes each release into the ledger before it
+happens (often several at once), in a transaction that fails once the run was taken from the worker. So a run
+that is settled to what it announced is charged at least what it released, whenever its worker dies and whatever was
+changed in the table of runs. A worker that was given up wrongly cannot release anything more.
 """
 
 import contextlib

@@ -25,7 +25,7 @@ _ROUNDED_DOWN = 1 - 2.0**-40  # keeps the sum of a person's row weights at most 
 class Records(Sized):
     """Records of one kind, sliced by a boolean mask, as Poisson batches are drawn.
 
-    Each kind is a subclass that defines what is public about its records, how they become arrays and bytes,
+    Each kind is a subclass that defines its public fields, how its records become arrays and bytes,
     and how parts of a data set are joined.
 
     Attributes

@@ -78,8 +78,8 @@ def accounting(model: str, records: int) -> list[Exhibit]:
     Returns
     -------
     list of Exhibit
-        One, with a curve for each accountant and batch size; none where there are fewer records than in the
-        paper's smallest batch, or where the paper does not show the model.
+        One, with a curve for each accountant and batch size; none if there are fewer records than in the
+        paper's smallest batch, or if the paper does not show the model.
     """
     import pandas as pd
 
@@ -135,7 +135,7 @@ def line_names(cells: "pd.DataFrame", x: str) -> "pd.Series":
         follows = ~(mixed | (points > 1)).groupby(cells["series"]).transform("any")
         symbol = options[column].symbol or column
         names = names.where(~(several & ~follows), names + _settings(symbol, cells[column]))
-    if x != "epsilon":  # ε may follow from what is on the axis; else it tells lines apart
+    if x != "epsilon":  # ε may follow from the axis; otherwise it distinguishes lines
         several = cells.groupby(["series", x])["epsilon"].transform("nunique") > 1
         names = names.where(~several, names + _settings("ε", cells["epsilon"]))
     return names

@@ -56,9 +56,9 @@ class DataSets(Home):
     ) -> DataRow:
         """Register records under a name; registering them again updates their declaration.
 
-        Records that are known under another name share its budget, and a new cap must equal theirs. Records
-        that share a source row or a person with private data sets raise `KnownPeople`, until somebody decides
-        whether they share the budget or are different people.
+        Records already registered under another name share its budget, and a new cap must equal theirs.
+        Records that share a source row or a person with private data sets raise `KnownPeople`, until the
+        caller decides whether they share the budget or are different people.
 
         Parameters
         ----------

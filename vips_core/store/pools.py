@@ -224,7 +224,7 @@ def _keep_apart(connection: sqlite3.Connection, new: Newcomer) -> dict[str, int]
 
 
 def _check_declared(connection: sqlite3.Connection, new: Newcomer, rows: Sequence[chain.LedgerRow]) -> None:
-    """Refuse a declaration that contradicts what is known of the name or of the shared budget."""
+    """Refuse a declaration that contradicts an earlier one for the name or the shared budget."""
     taken = find(connection, "data", name=new.name)
     if taken is not None and taken["fingerprint"] != new.fingerprint:
         raise ValueError(f"another data set is called {new.name}: choose another name, or remove that one")

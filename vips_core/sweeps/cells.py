@@ -143,8 +143,8 @@ def cells_of(sweep: Sweep, store: Store) -> Cells:
     row = store.data_row(sweep.data)
     if row.private:
         raise ValueError(f"a sweep needs public or generated data, but {sweep.data} is private")
-    # The fingerprint is of the training records in any order. Registering again may change their order,
-    # what is public about them, and the held-out records.
+    # The fingerprint covers the training records in any order. Registering again may change their order,
+    # their public fields, and the held-out records.
     registered = f"{row.fingerprint} {row.created}"
     return Cells(store.home / "cells", samples_hash() if sweep.data in SAMPLES else registered)
 
