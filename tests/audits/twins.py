@@ -56,7 +56,7 @@ class OneOf300Unclipped(BetaBernoulli):
 
 
 class KeepsState(BetaBernoulli):
-    """Starts from where the batch before ended, as an E-step with remembered latents would."""
+    """Starts where the previous batch ended, as an E-step that remembers its latents would."""
 
     last = 0.0
 
@@ -106,7 +106,7 @@ _noisy, _entry, _derive = wall._noisy, wall._entry, Randomness.derive
 
 
 def _derived(stream, *label):
-    """As `Randomness.derive`, with the way to the stream remembered."""
+    """Like `Randomness.derive`, but remembers the path to the stream."""
     child = _derive(stream, *label)
     child.way = (*getattr(stream, "way", ()), (stream, label))
     return child

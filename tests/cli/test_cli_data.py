@@ -23,7 +23,7 @@ def test_a_private_file_needs_an_explicit_cap(capsys, home, survey):
     ("file", "name"),
     [("-dash.csv", "dash"), (" x.csv", "x"), ("$(id).csv", "id-"), ("n" * 99 + ".csv", "n" * 64)],
 )
-def test_any_file_has_a_name_that_the_store_takes(capsys, survey, file, name):
+def test_any_file_gets_a_name_that_the_store_accepts(capsys, survey, file, name):
     survey[0] = survey[0].rename(survey[0].with_name(file))
     row = run_json(capsys, "data", "add", "table", *survey, "--epsilon", 3, "--delta", 1e-5)
     assert row["name"] == name
@@ -134,7 +134,7 @@ def study(tmp_path, name, offset):
     return [*about, "--person", "patient", "--epsilon", 3, "--delta", 1e-4]
 
 
-def test_studies_that_number_their_people_alike_are_told_apart(capsys, tmp_path):
+def test_studies_that_number_people_alike_are_distinguished(capsys, tmp_path):
     """Issue 32: they were merged, the steward was told afterwards, and could not undo it."""
     north, south = study(tmp_path, "north", 20), study(tmp_path, "south", 100)
     run_json(capsys, "data", "add", "table", *north)
@@ -181,7 +181,7 @@ def test_an_accidental_merge_is_undone_with_a_name_and_a_reason(capsys, tmp_path
 
 
 def test_the_same_people_keep_their_budget_in_any_file(capsys, tmp_path, registered):
-    """Issue 16: one row less, another range or other columns got a fresh budget; so did `--public`."""
+    """Issue 16: one row fewer, another range or other columns got a fresh budget; so did `--public`."""
     run_json(capsys, "fit", "logistic", "--data", "people", *SPEND)
     spent = run_json(capsys, "data", "budget", "people")["spent_share"]
     header, *rows = (tmp_path / "people.csv").read_text().splitlines()
@@ -253,7 +253,7 @@ def test_rows_that_were_public_cannot_be_private_later(capsys, tmp_path, survey)
     assert "3 rows or persons of these records are public or held out in people" in printed.err
 
 
-def test_a_bad_key_is_said_and_nothing_is_registered(capsys, survey, monkeypatch):
+def test_a_bad_key_is_reported_and_nothing_is_registered(capsys, survey, monkeypatch):
     monkeypatch.setenv("VIPS_LEDGER_KEY", "no such file")
     code, printed = run(capsys, "data", "add", "table", *survey, "--epsilon", 1, "--delta", 1e-5)
     assert (code, printed.err.count("\n")) == (2, 1)
@@ -263,7 +263,7 @@ def test_a_bad_key_is_said_and_nothing_is_registered(capsys, survey, monkeypatch
 
 
 @pytest.mark.usefixtures("registered")
-def test_public_data_sets_without_source_rows_are_told(capsys, monkeypatch):
+def test_public_data_sets_without_source_rows_are_reported(capsys, monkeypatch):
     monkeypatch.setattr("vips_core.store.people.public_without_digests", lambda connection: ["people"])
     for command in (["data", "list"], ["ledger", "verify"]):
         assert (
@@ -273,7 +273,7 @@ def test_public_data_sets_without_source_rows_are_told(capsys, monkeypatch):
 
 
 def test_private_records_made_public_in_the_table_are_found(capsys, home, registered):
-    """Issue 16: a fit without noise ran after such an edit, and the ledger was said to be whole."""
+    """Issue 16: a fit without noise ran after such an edit, and the ledger was reported as intact."""
     with sqlite3.connect(home / "store.db") as connection:
         connection.execute("UPDATE data SET private = 0")
     connection.close()
@@ -346,7 +346,7 @@ def test_help_names_the_formats(capsys, command, model, kind, ending):
     assert ending in " ".join(capsys.readouterr().out.split())
 
 
-def test_a_name_with_a_space_is_quoted_where_it_is_to_be_typed_again(capsys, survey):
+def test_a_name_with_a_space_is_quoted_in_suggested_commands(capsys, survey):
     _, printed = run(
         capsys, "data", "add", "table", *survey, "--name", "two words", "--epsilon", 3, "--delta", 1e-4
     )

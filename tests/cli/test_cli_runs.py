@@ -43,7 +43,7 @@ def test_runs_are_listed_shown_and_exported(capsys, tmp_path, survey):
         assert len(archive.namelist()) > 3
 
 
-def test_a_method_with_a_proof_of_its_own_has_no_noise_no_delta_and_no_steps(capsys, tmp_path):
+def test_a_method_with_its_own_proof_has_no_noise_no_delta_and_no_steps(capsys, tmp_path):
     """Issue 32: it stored and showed a σ and a δ that it never used."""
     fit = ["fit", "logistic", "--data", "nhanes-stroke", "--method", "perm", "--epsilon", 2, "--seed", 0]
     code, printed = run(capsys, *fit)
@@ -112,7 +112,7 @@ def test_control_c_or_sigterm_ends_the_run_after_its_step_with_results(
 
 
 class Unreadable(io.StringIO):
-    """A terminal that was closed."""
+    """A closed terminal."""
 
     def isatty(self):
         return True
@@ -121,7 +121,7 @@ class Unreadable(io.StringIO):
         raise BrokenPipeError
 
 
-def test_a_progress_bar_that_nobody_reads_ends_no_run(capsys, tmp_path, registered, monkeypatch):
+def test_a_run_survives_a_closed_progress_bar(capsys, tmp_path, registered, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(sys, "stderr", Unreadable())
         code, _ = run(capsys, "fit", "logistic", "--data", *registered, *SPEND, "--out", tmp_path / "out")
@@ -209,8 +209,8 @@ def test_the_ledger_is_shown_and_verified(capsys, home, survey):
     assert (code, json.loads(printed.out)["whole"]) == (2, False)
 
 
-def test_a_cap_that_was_set_after_a_run_is_not_said_to_have_held(capsys, tmp_path, home, registered):
-    """Issue 32, finding 7, as somebody would try it."""
+def test_a_cap_set_after_a_run_is_not_reported_as_in_force(capsys, tmp_path, home, registered):
+    """Issue 32, finding 7, as a user would meet it."""
     run_json(capsys, "fit", "logistic", "--data", "people", *SPEND)
     (row,) = run_json(capsys, "runs", "list")
     smaller = ["data", "budget", "people", "--epsilon", 0.1, "--delta", 1e-5]
@@ -279,7 +279,7 @@ def config(tmp_path, text):
     return path
 
 
-def test_a_config_file_says_the_whole_run(capsys, tmp_path):
+def test_a_config_file_describes_the_whole_run(capsys, tmp_path):
     rows = generate.digits(30, seed=0)[0]
     Store().add_data("digits", rows, rows, private=False, unit="one image")
     path = config(

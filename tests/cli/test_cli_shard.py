@@ -97,7 +97,7 @@ def test_people_are_found_in_shards_on_another_file_system(capsys, tmp_path, pat
 
 
 @pytest.mark.parametrize("whose", ["another store's", "other shards'", "edited", "nobody's"])
-def test_shards_whose_people_are_not_known_are_refused(capsys, tmp_path, patients, monkeypatch, whose):
+def test_shards_of_unknown_people_are_refused(capsys, tmp_path, patients, monkeypatch, whose):
     file, about = patients
     for name in ("s", "t"):
         run(capsys, "data", "shard", "table", file, "--out", tmp_path / name, *about)

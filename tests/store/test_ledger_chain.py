@@ -1,4 +1,4 @@
-"""The ledger shows every edit, and private data take no run while it is not whole."""
+"""The ledger shows every edit, and private data refuse runs while the ledger is not intact."""
 
 import sqlite3
 import tempfile
@@ -101,7 +101,7 @@ def test_a_replaced_tail_is_noticed(store):
     assert store.verify() == ["Row 3 of the ledger was replaced: its hash differs from the recorded one."]
 
 
-# What the tables say against the chain
+# Tables that contradict the chain
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_an_edit_of_what_protects_people_is_found_and_blocks_runs(store, edit, w
     ["fingerprint = NULL", "fingerprint = 'x'", """request = replace(request, '"paper"', '"refined"')"""],
 )
 def test_an_edit_of_a_run_on_private_records_is_found(store, edit):
-    """A run that a table calls public would be reported as one that nobody has to count."""
+    """A run that a table calls public would be reported as one that spends no budget."""
     run = submit(store, request(method="paper", epsilon=1.0))
     tamper(store, f"UPDATE runs SET {edit}")
     wrong = f"Run {run} has another request, or other records, in the store's table than in the ledger."
@@ -142,7 +142,7 @@ def test_an_edit_of_a_run_on_private_records_is_found(store, edit):
 
 
 def test_another_key_of_the_digests_is_found(store):
-    """By another key the same people are strangers, who would get a budget of their own."""
+    """Under another key the same people look new, and would get a new budget."""
     tamper(store, f"UPDATE meta SET value = '{'ab' * 32}' WHERE key = 'fingerprint key'")
     assert store.verify() == [
         "The key of the store's fingerprints was changed: people would not be found again."
@@ -164,7 +164,7 @@ def test_another_key_of_the_digests_is_found(store):
         """UPDATE ledger SET content = '{"events": []}' WHERE kind = 'reserve'""",
     ],
 )
-def test_no_budget_is_stated_upon_an_edit(store, edit):
+def test_no_budget_is_stated_after_an_edit(store, edit):
     submit(store, request())
     tamper(store, edit)
     with pytest.raises(StoreError, match="no budget can be read while the ledger is not intact: "):
@@ -187,7 +187,7 @@ def test_the_last_word_on_a_data_set_counts(store):
 
 
 def rebuilt(store, ledger):
-    """Replace the ledger by one that follows from itself, its head and the file of its head included."""
+    """Replace the ledger by a consistent one, with its head and the file of its head."""
     tamper(store, "DELETE FROM ledger", "DELETE FROM meta WHERE key = 'ledger head'")
     with store.database.write() as connection:
         for row in ledger:
@@ -201,11 +201,11 @@ def test_a_rebuilt_ledger_is_found_with_a_key(store, monkeypatch, tmp_path, in_f
     key = "ab" * 32
     (tmp_path / "key").write_text(key)
     monkeypatch.setenv("VIPS_LEDGER_KEY", str(tmp_path / "key") if in_file else key)
-    assert "not signed with the key" in store.verify()[0]  # it was begun without
+    assert "not signed with the key" in store.verify()[0]  # it was begun without a key
     store.sign()
     submit(store, request())
     assert store.verify() == []
-    monkeypatch.delenv("VIPS_LEDGER_KEY")  # which the attacker does not have
+    monkeypatch.delenv("VIPS_LEDGER_KEY")  # the attacker does not have it
     assert store.verify() == []
     rebuilt(store, store.ledger()[:-1])
     assert store.verify() == []
@@ -228,7 +228,7 @@ def test_a_bad_key_gets_one_sentence(store, monkeypatch, key, sentence):
         store.sign()
 
 
-def test_a_bad_key_is_said_before_anything_is_committed(store, home, monkeypatch):
+def test_a_bad_key_is_reported_before_anything_is_committed(store, home, monkeypatch):
     before, files = store.ledger(), sorted((home / "data").iterdir())
     monkeypatch.setenv("VIPS_LEDGER_KEY", "abcd")
     for change in (
@@ -244,12 +244,12 @@ def test_a_bad_key_is_said_before_anything_is_committed(store, home, monkeypatch
 
 
 def forged(store, run):
-    """Append a row that gives a run's budget back, as somebody would who can write to the database."""
+    """Append a row that gives a run's budget back, as anyone with write access to the database could."""
     with store.database.write() as connection:
         chain.append(connection, "settle", store.data_row("flips").fingerprint, "flips", {"events": []}, run)
 
 
-def test_what_somebody_appended_without_the_key_is_found_and_never_signed(store, monkeypatch):
+def test_rows_appended_without_the_key_are_found_and_never_signed(store, monkeypatch):
     monkeypatch.setenv("VIPS_LEDGER_KEY", "ab" * 32)
     store.sign()
     run = submit(store, request())
@@ -261,12 +261,12 @@ def test_what_somebody_appended_without_the_key_is_found_and_never_signed(store,
     assert "not signed with the key" in store.verify()[0]
 
 
-def test_what_follows_a_cut_does_not_cover_it_up(store):
+def test_rows_after_a_cut_do_not_hide_it(store):
     run = submit(store, request())
     submit(store, request())
     tamper(store, "DELETE FROM ledger WHERE number = 4")
     assert store.verify() == ["The ledger was cut: it had 4 rows and now has 3."]
-    store.cancel(run)  # has to be settled all the same
+    store.cancel(run)  # it must be settled all the same
     assert store.verify() == ["Row 4 of the ledger was replaced: its hash differs from the recorded one."]
     refused = "no data set may be registered, and no cap changed, while the ledger is not intact: Row 4"
     with pytest.raises(ValueError, match=refused):
@@ -284,7 +284,7 @@ def test_nobody_is_registered_while_digests_are_gone(store):
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_a_kept_head_is_not_moved_on_over_a_row_that_was_replaced(store, count):
-    """Also where it is the first: hashes that were computed anew look whole, but not beside a kept head."""
+    """Also of the first row: recomputed hashes look intact, but contradict the head on file."""
     with store.database.write() as connection:
         last = connection.execute("SELECT * FROM ledger WHERE number = ?", [count]).fetchone()
         head = chain.Head(count, last["hash"])

@@ -19,7 +19,7 @@ from vips_core.sweeps import results
 from vips_core.sweeps.grid import Sweep
 
 
-def test_the_command_writes_report_and_frame_of_what_is_there(executed, monkeypatch, tmp_path, capsys):
+def test_the_command_writes_report_and_frame_of_finished_cells(executed, monkeypatch, tmp_path, capsys):
     store, _, definition, _ = executed
     monkeypatch.setenv("VIPS_HOME", str(store.home))
     config, out = tmp_path / "sweep.toml", tmp_path / "out"

@@ -2,8 +2,8 @@
 
 A worker may release only what it has announced: `advance` writes each release into the ledger before it
 happens (often several at once), in a transaction that fails once the run was taken from the worker. So a run
-that is settled to what it announced is charged at least what it released, whenever its worker dies and whatever was
-changed in the table of runs. A worker that was given up wrongly cannot release anything more.
+that is settled to what it announced is charged at least what it released, whenever its worker dies and
+whatever was changed in the table of runs. A worker that was given up wrongly cannot release anything more.
 """
 
 import contextlib
