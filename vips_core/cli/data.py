@@ -32,7 +32,7 @@ from vips_core.store.store import Store
 
 CAP = {
     "epsilon": dataclasses.replace(SPENDING["epsilon"], help="Cap on the ε of all runs together."),
-    "delta": dataclasses.replace(SPENDING["delta"], help="The δ of that cap. Keep it well below 1/N."),
+    "delta": dataclasses.replace(SPENDING["delta"], help="The cap's δ. Keep it well below 1/N."),
 }
 NAMESPACE = {
     "person-namespace": Option(

@@ -24,9 +24,13 @@ def add_plan(commands: Any) -> None:
     noise = plan.add_mutually_exclusive_group(required=True)
     noise.add_argument("--noise", type=float, help="σ, noise multiplier")
     noise.add_argument("--target-epsilon", type=float, help="find the noise multiplier for this ε")
-    noise.add_argument("--target-tpr", type=float, help="find the noise that limits the TPR at --at-fpr")
-    noise.add_argument("--target-advantage", type=float, help="find the noise that limits TPR − FPR")
-    noise.add_argument("--target-posterior", type=float, help="find the noise that limits the posterior")
+    noise.add_argument(
+        "--target-tpr", type=float, help="find the noise that limits the TPR at --at-fpr to this"
+    )
+    noise.add_argument("--target-advantage", type=float, help="find the noise that limits TPR − FPR to this")
+    noise.add_argument(
+        "--target-posterior", type=float, help="find the noise that limits the posterior to this"
+    )
     about = "FPR (false alarm rate) for --target-tpr and --target-posterior (default: 0.01)"
     plan.add_argument("--at-fpr", type=float, default=0.01, help=about)
     about = "prior probability that a person took part, for --target-posterior (default: 0.5)"

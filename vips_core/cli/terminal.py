@@ -59,8 +59,13 @@ def add_cluster_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cluster", metavar="ADDRESS", help="tls://host:port, tcp://127.0.0.1:port or local[N]"
     )
-    for name, what in (("ca", "authority"), ("cert", "own certificate"), ("key", "own key")):
-        parser.add_argument(f"--tls-{name}", metavar="FILE", help=f"TLS of the cluster: {what}")
+    files = {
+        "ca": "TLS certificate of the cluster's authority",
+        "cert": "your own TLS certificate",
+        "key": "key of your own TLS certificate",
+    }
+    for name, about in files.items():
+        parser.add_argument(f"--tls-{name}", metavar="FILE", help=about)
     parser.add_argument(
         "--insecure-cluster", action="store_true", help="send raw sums over a network without TLS"
     )
