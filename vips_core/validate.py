@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 _MOST_NAMED = 3  # names listed in one error, so that it stays readable
-_MOST_CHARACTERS = 300  # of a printed error: about four lines of a terminal
+_MOST_CHARACTERS = 300  # of a printed error, about four lines of a terminal
 
 
 def number(
@@ -19,7 +19,7 @@ def number(
     below: float = math.inf,
     or_zero: bool = False,
 ) -> float:
-    """Return a finite number within bounds, of which `low` and `high` are inclusive.
+    """Return a finite number within bounds; `low` and `high` are inclusive.
 
     Parameters
     ----------
@@ -143,13 +143,14 @@ def known_options(of: str, names: Iterable[Any], known: Collection[str]) -> None
     >>> known_options("lda", ["topics", "colour"], ["topics", "words"])
     Traceback (most recent call last):
     ...
-    ValueError: colour is not an option of lda; known are topics, words
+    ValueError: colour is not an option of lda; its options are topics, words
     """
     for name in names:
         if name not in known:
             plain = isinstance(name, str) and name.isidentifier() and len(name) <= 60
             raise ValueError(
-                f"{name if plain else shown(name)} is not an option of {of}; known are {', '.join(known)}"
+                f"{name if plain else shown(name)} is not an option of {of}; "
+                f"its options are {', '.join(known)}"
             )
 
 
@@ -185,7 +186,8 @@ def _written(bound: float) -> str:
 def few(names: Iterable[Any]) -> str:
     """List at most three public names, and count the rest.
 
-    Never for values in a file, or names in one: an error may give their row, and nothing else.
+    Only for public names, such as options and columns. An error about private values may give their row,
+    and nothing else.
 
     Examples
     --------

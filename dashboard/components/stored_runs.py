@@ -51,7 +51,7 @@ def report_buttons(run_id: str) -> None:
     If the ledger is damaged, a sentence says so in place of the buttons.
     """
     try:
-        stored.store().require_whole(report.REFUSED)
+        stored.store().require_intact(report.REFUSED)
     except StoreError as problem:
         layout.problem(str(problem))
         return

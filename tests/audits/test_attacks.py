@@ -1,4 +1,4 @@
-"""Attacks on the wall and on a run: they find what is there, and never more than is claimed."""
+"""Attacks on the wall and on a run: they come close to a true claim, and never exceed it."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def claimed(audit):
 @pytest.mark.parametrize("case", CONFIGURATIONS, ids=lambda case: case.name)
 @pytest.mark.parametrize("rate", [1.0, 0.25])
 def test_no_model_shows_more_than_it_claims(case, rate):
-    """Also the support test: releases are on the grid, with and without the person."""
+    """Also the support test: all releases are on the grid, with and without the person."""
     model, data = case.model(), case.data()
     plan = vips.PrivacyPlan(
         records=len(data), expected_batch=round(rate * len(data)), steps=3, noise_multiplier=1.5, delta=DELTA
@@ -110,8 +110,8 @@ def test_one_run_with_canaries_that_differ_shows_much_of_the_claim():
     assert 0.45 * claimed(audit) < audit.measured(DELTA, 0.95) <= claimed(audit)
 
 
-def test_canaries_that_overlap_are_told_apart():
-    """The canaries differ in one pixel each: what they share is estimated and subtracted."""
+def test_overlapping_canaries_are_distinguished():
+    """The canaries differ in one pixel each: their common part is estimated and subtracted."""
     alike = np.ones((400, 200)) - np.repeat(np.eye(200), 2, axis=0)
     data = OwnCanaries.from_images(alike, 0.5)
     audit = attack_one_run(BetaBernoulli(200, 20.0, 0.1), data, full_plan(400, 0.02, 4), canaries=100, seed=0)
@@ -120,7 +120,7 @@ def test_canaries_that_overlap_are_told_apart():
 
 @pytest.mark.parametrize("with_person", [True, False])
 def test_naive_noise_betrays_the_person_and_ours_does_not(with_person):
-    """Finding 1 of issue 15: a person with columns that nobody else has, at ε = 0.05."""
+    """Finding 1 of issue 15: a person with columns that no other record has, at ε = 0.05."""
     rng = np.random.default_rng(0)
     x = np.zeros((301, 31))
     x[:, 0] = 0.5
@@ -141,7 +141,9 @@ def test_naive_noise_betrays_the_person_and_ours_does_not(with_person):
     exact = 0.5 * x[:, 1:].sum(axis=0) * (1 if rows.y[-1] else -1)
     naive = exact + std * rng.standard_normal((40, 30))
     assert possible_without_the_person(naive, std).all() == (not with_person)
-    assert not possible_without_the_person(own, std).all()  # ours never looks like NumPy's, with or without
+    assert not possible_without_the_person(
+        own, std
+    ).all()  # noise on the grid never looks like NumPy's, with or without the person
     (entry,) = vips.fit(model, rows, plan, seed=1).ledger
     assert not np.remainder(own, entry.blocks["linear"].grid).any()
 

@@ -13,7 +13,7 @@ from vips_core.audits.bounds import Rates, best_rates, one_run_epsilon, one_run_
 from vips_core.privacy import gaussian
 
 
-def test_clopper_pearson_is_that_of_scipy():
+def test_clopper_pearson_equals_that_of_scipy():
     exact = stats.binomtest(37, 120).proportion_ci(0.9, method="exact")
     assert Rates(37, 120, 37, 120).bounds(0.9) == pytest.approx((exact.low, exact.high))
     assert Rates(0, 50, 50, 50).bounds(0.9) == (0, 1)
@@ -29,7 +29,7 @@ def test_bounds_of_a_gaussian_attack_hold_and_come_close(mu):
     assert 0 <= best_rates(present, absent, 1e-5, 0.999).epsilon(1e-5, 0.999) < claimed
 
 
-def test_bounds_are_wrong_as_rarely_as_they_say():
+def test_bounds_hold_with_the_stated_confidence():
     """A claim that is exactly right is refuted in at most 1 − confidence of the audits."""
     mu, refuted = 1.0, 0
     claimed = float(gaussian.epsilon(mu, 1e-3))
@@ -60,7 +60,7 @@ def test_one_run_bound_inverts_the_binomial_tail_and_falls_with_delta():
 
 
 def most_likely(guesses, right, canaries, mu):
-    """Return the largest probability of at least `right` right guesses under μ-GDP, by a linear program.
+    """Largest chance of at least `right` right guesses under μ-GDP, by a linear program.
 
     Flipping a canary's coin makes a right guess wrong: with rᵢ and hᵢ as in `_least_mass`, each
     rᵢ₊₁ ≤ f(hᵢ) for the concave f(x) = Φ(Φ⁻¹(x) + μ), which its tangents bound.
@@ -85,8 +85,8 @@ def test_one_run_mu_inverts_the_largest_chance(guesses, right, canaries):
     assert most_likely(guesses, right, canaries, bound) == pytest.approx(0.05, abs=0.003)
 
 
-def test_one_run_mu_is_wrong_as_rarely_as_it_says_and_shows_two_thirds():
-    """Guesses by the optimal test of independent canaries, each of which moves the release by μ."""
+def test_one_run_mu_holds_with_the_stated_confidence_and_shows_two_thirds():
+    """Guesses by the best test of independent canaries, of which each moves the release by μ."""
     rng, mu, canaries, guesses = np.random.default_rng(0), 1.0, 1000, 200
     bounds = []
     for _ in range(100):

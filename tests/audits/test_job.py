@@ -32,7 +32,7 @@ ASKED = {
     "releases": 400,
     "canaries": 20,
     "confidence": 0.999999,
-    "seed": 1,  # so that nothing here depends on chance; the benchmark uses the operating system's randomness
+    "seed": 1,  # so that nothing depends on luck; the benchmark uses the operating system's entropy
 }
 
 
@@ -83,7 +83,7 @@ def test_the_attack_on_the_wall_stays_under_the_claimed_curve(store, method):
     _, curve = job.results(store, row.id)
     margin = math.sqrt(
         math.log(2e7) / attempts
-    )  # a rate is off by more with probability exp(−attempts·margin²)
+    )  # probability that a rate is off by more: exp(−attempts·margin²)
     highest = claim.true_positive_rate(np.minimum(curve[FALSE] + margin, 1))
     assert (curve[TRUE] - margin <= highest).all()
 
@@ -101,7 +101,7 @@ def test_the_wall_claims_one_release_and_one_run_the_whole_plan(store):
     assert at_wall.claimed < at_wall.run_epsilon == pytest.approx(whole.claimed)
 
 
-def test_a_verdict_says_refuted_where_the_bound_is_above_the_claim():
+def test_a_verdict_is_refuted_if_the_bound_exceeds_the_claim():
     verdict = Verdict("wall", 100, 1e-5, 0.95, 1.0, 1.5, 4.0, {"with": 0.5, "without": 1.0}, {})
     assert verdict.refuted
     assert "refuted the claim" in verdict.sentence()
@@ -140,7 +140,7 @@ def test_a_stopped_audit_keeps_what_it_has(store, monkeypatch):
         ({"colour": 1}, "colour is not an option of sbn"),
     ],
 )
-def test_what_cannot_be_audited_is_refused_in_one_sentence(store, changes, sentence):
+def test_audits_that_cannot_run_are_refused_in_one_sentence(store, changes, sentence):
     table = {name: value for name, value in (ASKED | changes).items() if value is not None}
     with pytest.raises(ValueError, match=sentence):
         job.submit_audit(store, table)

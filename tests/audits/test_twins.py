@@ -1,4 +1,4 @@
-"""Every broken twin is found by an instrument meant to find it; a sound model and wall pass."""
+"""An instrument that is meant to find a broken twin finds it, and finds nothing in a sound product."""
 
 import functools
 from dataclasses import replace
@@ -31,7 +31,7 @@ def test_a_broken_twin_is_found(twin):
 
 
 @pytest.mark.parametrize("rate", [1.0, 0.25])
-def test_nothing_is_found_where_all_is_sound(rate):
+def test_nothing_is_found_in_a_sound_product(rate):
     assert found_by(Twin("sound", rate=rate)) == []
 
 

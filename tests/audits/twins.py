@@ -56,7 +56,7 @@ class OneOf300Unclipped(BetaBernoulli):
 
 
 class KeepsState(BetaBernoulli):
-    """Starts each batch where the previous one ended, as an E-step that remembers latents would."""
+    """Starts where the previous batch ended, as an E-step that remembers its latents would."""
 
     last = 0.0
 
@@ -106,7 +106,7 @@ _noisy, _entry, _derive = wall._noisy, wall._entry, Randomness.derive
 
 
 def _derived(stream, *label):
-    """Derive a stream as `Randomness.derive` does, and remember the labels that led to it."""
+    """Like `Randomness.derive`, but remembers the path to the stream."""
     child = _derive(stream, *label)
     child.way = (*getattr(stream, "way", ()), (stream, label))
     return child

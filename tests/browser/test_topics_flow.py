@@ -125,6 +125,6 @@ def test_run_out_of_budget_and_read_the_refusal(visit, shelf):
     button(page, "Train").click()
     alert = page.get_by_test_id("stAlert").filter(has_text="does not fit in the budget of ward")
     expect(alert).to_contain_text("of the cap of ε = 1")
-    expect(alert).to_contain_text("what fits is ε of at most")
+    expect(alert).to_contain_text("fit with ε of at most")
     assert len(shelf.runs(data="ward")) == 1
     expect(page.get_by_text("Topics side by side")).to_be_visible()

@@ -1,4 +1,4 @@
-"""The command as a shell runs it, and small files for it."""
+"""The command as a shell runs it, and files for it."""
 
 import json
 

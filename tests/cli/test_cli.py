@@ -31,8 +31,8 @@ def test_plan_as_table(capsys):
     assert "Choose δ well below 1/N" in printed.out
 
 
-def test_output_that_lacks_greek_letters_or_is_closed_fails_nothing(monkeypatch):
-    """Redirected output on Windows lacks them: `fit` ended with an error after all was paid for."""
+def test_output_without_greek_letters_or_closed_raises_no_error(monkeypatch):
+    """So is a redirected output on Windows: `fit` ended with an error after spending its budget."""
     written = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="latin-1"))
     assert main([*PLAN, "--noise", "1.24", "--epochs", "1"]) == 0
@@ -80,7 +80,7 @@ def test_plan_for_an_attack_risk(capsys, target, number, most):
     assert risk[number] <= most
 
 
-def test_plan_for_an_attack_risk_that_guessing_has(capsys):
+def test_plan_for_the_attack_risk_of_guessing(capsys):
     code, printed = run(capsys, *PLAN, "--target-tpr", "0.01", "--epochs", "1")
     assert code == 2
     assert printed.err.endswith("true_positive_rate must be a number above 0.01 and below 1, got 0.01\n")
@@ -142,8 +142,8 @@ def test_ledger_check_recomputes_epsilon_from_the_file_alone(capsys, tmp_path):
     assert any("demonstration" in note for note in content["notes"])
     code, printed = run(capsys, "ledger", "check", str(path), "--delta", "1e-4")
     assert (
-        "8 × q = 0.25, σ = 1.5, poisson batches of: on (cells: 12, bound: 2), images (cells: 1, bound: 1)"
-        in printed.out
+        "8 × q = 0.25, σ = 1.5, poisson batches; blocks: on (cells: 12, bound: 2), "
+        "images (cells: 1, bound: 1)" in printed.out
     )
     code, printed = run(capsys, "ledger", "check", str(path), "--delta", "1e-40")
     assert (code, "the noise's own distance from an ideal one" in printed.err) == (2, True)
@@ -159,13 +159,13 @@ def test_a_closed_pipe_is_no_error():
     assert process.returncode == 1
 
 
-def test_the_version_is_told(capsys):
+def test_the_version_is_printed(capsys):
     with pytest.raises(SystemExit, match="0"):
         main(["--version"])
     assert capsys.readouterr().out == f"vips-explorer {importlib.metadata.version('vips-explorer')}\n"
 
 
-def test_the_core_has_no_dashboard_but_takes_commands_of_others(capsys):
+def test_the_core_has_no_dashboard_but_takes_commands_from_other_packages(capsys):
     with pytest.raises(SystemExit, match="2"):
         main(["dashboard"])
     assert "invalid choice: 'dashboard'" in capsys.readouterr().err

@@ -14,7 +14,7 @@ def test_a_private_file_needs_an_explicit_cap(capsys, home, survey):
     """Issue 16: `fit` on a file that was not registered silently set a cap of ε = 10."""
     code, printed = run(capsys, "fit", "logistic", "--data", *survey, *SPEND)
     assert (code, printed.err.count("\n")) == (2, 1)
-    assert "is private and has no cap yet: first register it with one" in printed.err
+    assert "is private and has no cap yet: register it with one" in printed.err
     assert f"data add table {survey[0]} --epsilon E --delta D" in printed.err
     assert (Store().ledger(), Store().runs(), list((home / "data").iterdir())) == ([], [], [])
 
@@ -23,7 +23,7 @@ def test_a_private_file_needs_an_explicit_cap(capsys, home, survey):
     ("file", "name"),
     [("-dash.csv", "dash"), (" x.csv", "x"), ("$(id).csv", "id-"), ("n" * 99 + ".csv", "n" * 64)],
 )
-def test_any_file_has_a_name_that_the_store_takes(capsys, survey, file, name):
+def test_any_file_gets_a_name_that_the_store_accepts(capsys, survey, file, name):
     survey[0] = survey[0].rename(survey[0].with_name(file))
     row = run_json(capsys, "data", "add", "table", *survey, "--epsilon", 3, "--delta", 1e-5)
     assert row["name"] == name
@@ -39,7 +39,7 @@ def test_a_large_delta_needs_a_reason(capsys, survey):
     said = ["--by", "Ada", "--reason", "the board agreed"]
     run_json(capsys, "data", "add", "table", *survey, *cap, *said)
     code, printed = run(capsys, "data", "budget", "people", "--epsilon", 3, "--delta", 0.02)
-    assert (code, "otherwise give a reason" in printed.err) == (2, True)
+    assert (code, "a larger δ needs a reason" in printed.err) == (2, True)
     run_json(capsys, "data", "budget", "people", "--epsilon", 3, "--delta", 1e-4, "--by", "Bob")
     rows = run_json(capsys, "ledger", "show")
     contents = [row["content"] for row in rows if row["kind"] in ("data", "cap")]
@@ -134,16 +134,16 @@ def study(tmp_path, name, offset):
     return [*about, "--person", "patient", "--epsilon", 3, "--delta", 1e-4]
 
 
-def test_studies_that_number_their_people_alike_are_told_apart(capsys, tmp_path):
-    """Issue 32: such studies were merged; the steward was told afterwards and could not undo it."""
+def test_studies_that_number_people_alike_are_distinguished(capsys, tmp_path):
+    """Issue 32: they were merged, the steward was told afterwards, and could not undo it."""
     north, south = study(tmp_path, "north", 20), study(tmp_path, "south", 100)
     run_json(capsys, "data", "add", "table", *north)
     code, printed = run(capsys, "data", "add", "table", *south)
     assert (code, printed.err.count("\n")) == (2, 1)
     assert printed.err == (
         "vips-explorer data: some rows or persons of these records also occur in north (20), so these data "
-        "sets would share one budget; add --share-budget to agree, or if they are different people, "
-        "--separate REASON, or --person-namespace STUDY if only identifiers coincide\n"
+        "sets would share one budget; add --share-budget to agree, or --separate REASON if they are "
+        "different people, or --person-namespace STUDY if only identifiers coincide\n"
     )
     assert [row.name for row in Store().data_sets() if row.created] == ["north"]
     row = run_json(capsys, "data", "add", "table", *south, "--person-namespace", "South trial")
@@ -201,8 +201,8 @@ def test_the_same_people_keep_their_budget_in_any_file(capsys, tmp_path, registe
         assert (code, printed.err.count("\n")) == (2, 1)
         assert "also occur in people (59" in printed.err or "also occur in people (60" in printed.err
         assert printed.err.endswith(
-            "so these data sets would share one budget; add --share-budget to agree, or if they are "
-            "different people, --separate REASON\n"
+            "so these data sets would share one budget; add --share-budget to agree, or --separate REASON "
+            "if they are different people\n"
         )
         assert name not in [row.name for row in Store().data_sets()]
         added = run_json(capsys, "data", "add", "table", *about, "--share-budget")
@@ -253,17 +253,17 @@ def test_rows_that_were_public_cannot_be_private_later(capsys, tmp_path, survey)
     assert "3 rows or persons of these records are public or held out in people" in printed.err
 
 
-def test_a_bad_key_is_said_and_nothing_is_registered(capsys, survey, monkeypatch):
+def test_a_bad_key_is_reported_and_nothing_is_registered(capsys, survey, monkeypatch):
     monkeypatch.setenv("VIPS_LEDGER_KEY", "no such file")
     code, printed = run(capsys, "data", "add", "table", *survey, "--epsilon", 1, "--delta", 1e-5)
     assert (code, printed.err.count("\n")) == (2, 1)
-    assert "VIPS_LEDGER_KEY must be hexadecimal digits or a file that can be read" in printed.err
+    assert "VIPS_LEDGER_KEY must be hexadecimal digits or a readable file" in printed.err
     monkeypatch.delenv("VIPS_LEDGER_KEY")
     assert Store().ledger() == []
 
 
 @pytest.mark.usefixtures("registered")
-def test_public_data_sets_without_source_rows_are_told(capsys, monkeypatch):
+def test_public_data_sets_without_source_rows_are_reported(capsys, monkeypatch):
     monkeypatch.setattr("vips_core.store.people.public_without_digests", lambda connection: ["people"])
     for command in (["data", "list"], ["ledger", "verify"]):
         assert (
@@ -273,13 +273,13 @@ def test_public_data_sets_without_source_rows_are_told(capsys, monkeypatch):
 
 
 def test_private_records_made_public_in_the_table_are_found(capsys, home, registered):
-    """Issue 16: a fit without noise ran after such an edit, and the ledger was reported whole."""
+    """Issue 16: a fit without noise ran after such an edit, and the ledger was reported as intact."""
     with sqlite3.connect(home / "store.db") as connection:
         connection.execute("UPDATE data SET private = 0")
     connection.close()
     code, printed = run(capsys, "fit", "logistic", "--data", "people", "--noise", 0, "--delta", 1e-5)
     assert (code, printed.err.count("\n")) == (2, 1)
-    assert "people has another private in its table than in the ledger" in printed.err
+    assert "the ledger disagree about “private” of the data set people" in printed.err
     assert Store().runs() == []
     assert run(capsys, "ledger", "verify")[0] == 2
 
@@ -346,7 +346,7 @@ def test_help_names_the_formats(capsys, command, model, kind, ending):
     assert ending in " ".join(capsys.readouterr().out.split())
 
 
-def test_a_name_with_a_space_is_quoted_where_it_is_to_be_typed_again(capsys, survey):
+def test_a_name_with_a_space_is_quoted_in_suggested_commands(capsys, survey):
     _, printed = run(
         capsys, "data", "add", "table", *survey, "--name", "two words", "--epsilon", 3, "--delta", 1e-4
     )
@@ -373,6 +373,6 @@ def test_a_run_is_charged_to_the_records_it_trains_on_though_their_name_passes_o
     spend = ["--epsilon", 40, "--delta", 1e-5]
     code, printed = run(capsys, "fit", "logistic", "--data", tmp_path / "clinic.csv", *table, *spend)
     assert code == 2
-    assert "what this run had reserved is for other records" in printed.err
+    assert "the reservation of this run is for other records" in printed.err
     assert Store().budget("people").spent_share == 0
     assert not any((Store().folder(row.id) / "params.npz").exists() for row in Store().runs())

@@ -1,4 +1,4 @@
-"""Files that hang a command, fill the memory or reveal people: what commands do, and leave behind."""
+"""Files that hang, fill memory or reveal people: how commands treat them, and what they leave behind."""
 
 import gzip
 import json
@@ -75,7 +75,7 @@ def started(*arguments, limit=MEMORY):
 
 
 def one_sentence(printed):
-    """Return what is on stderr, which must be one line of at most 300 characters."""
+    """Return all of stderr, which is one line of at most 300 characters."""
     assert (printed.count("\n"), printed.count("\r")) == (1, 0), printed
     assert len(printed) <= 301
     return printed.strip()
@@ -113,7 +113,7 @@ def test_a_pipe_among_images_is_refused(capsys, place):
         assert "image 1 (sorted by name) must be a regular file" in one_sentence(printed.err)
 
 
-def test_sizes_name_what_is_allowed(capsys, place):
+def test_errors_about_sizes_name_the_limit(capsys, place):
     _, printed = run(capsys, *(str(argument).format("zeros") for argument in READING["documents"]))
     assert "zeros.txt must have at most 256 MB, got 2,048 MB: cut it into shards with" in printed.err
     _, printed = run(capsys, *(str(argument).format("zeros") for argument in READING["documents to cut"]))
@@ -121,7 +121,7 @@ def test_sizes_name_what_is_allowed(capsys, place):
 
 
 @needs_limits
-def test_what_is_packed_is_bounded_as_it_unpacks(place):
+def test_packed_files_are_bounded_while_they_unpack(place):
     with gzip.open(place / "zeros.csv.gz", "wb", compresslevel=1) as file:
         file.write(b"age,ill\n")
         for _ in range(257):
@@ -158,7 +158,7 @@ def test_a_table_of_a_million_columns_is_refused_before_pandas_sees_it(capsys, p
 
 
 def damaged_tables():
-    """Tables with a mistake next to a value that must not appear in a log."""
+    """Tables with a mistake next to a value that no log may show."""
     return {
         "a label": f"age,ill\n30,0\n40,{SECRET}\n",
         "a number": f"age,ill\n30,0\n{SECRET},1\n",
@@ -250,7 +250,7 @@ def test_no_progress_bar_is_left_in_front_of_a_sentence(place):
 
 @pytest.fixture
 def open_to_all():
-    """Make new files readable by everybody, unless their mode is set explicitly."""
+    """Make new files readable by everybody by default."""
     before = os.umask(0)
     yield
     os.umask(before)
@@ -262,7 +262,7 @@ def modes(folder):
 
 @pytest.mark.usefixtures("open_to_all")
 @pytest.mark.parametrize("out", ["mine", "new", "deep/new", "file://{}/address"])
-def test_shards_are_their_owners_alone(capsys, place, out):
+def test_only_their_owner_can_read_shards(capsys, place, out):
     (place / "mine").mkdir(mode=0o755)
     (place / "mine" / "part-000000.parquet").write_text("older, and open to all")
     out = out.format(place)

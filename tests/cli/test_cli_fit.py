@@ -100,7 +100,7 @@ def test_topics_from_text_lines_and_csv(capsys, tmp_path, monkeypatch):
         capsys, "fit", "lda", "--data", tmp_path / "documents.txt", *shared, "--out", tmp_path / "a"
     )
     assert code == 0, printed.err
-    assert "No scores: give public held-out records" in printed.out
+    assert "No scores: they need public held-out records" in printed.out
     target = SPEND[SPEND.index("--epsilon") + 1]
     assert 0 < max(map(float, re.findall(r"ε so far ([\d.]+)", printed.err))) <= float(target)
     code, printed = run(
@@ -268,9 +268,9 @@ def test_without_noise_and_by_another_accountant(capsys, tmp_path, counts_file):
     [
         (
             ["lda", "--data", "nowhere.txt"],
-            "data must be sotu, generated-documents, a known data set or a file, got 'nowhere.txt'",
+            "data must be sotu, generated-documents, a registered data set or a file, got 'nowhere.txt'",
         ),
-        (["lda", "--data", "mnist"], "lda needs data of the kind documents, but mnist holds images"),
+        (["lda", "--data", "mnist"], "lda needs data of kind documents, but mnist is of kind images"),
         (
             ["lda", "--data", "COUNTS", "--topics", "1"],
             "topics must be a whole number of at least 2 and at most 1,000, got 1",
@@ -282,7 +282,7 @@ def test_without_noise_and_by_another_accountant(capsys, tmp_path, counts_file):
         (["lda", "--data", "BROKEN"], "broken.npz is not a readable .npz of plain arrays"),
         (["lda", "--data", "TRUNCATED"], "truncated.npz is not a readable .npz of plain arrays"),
         (["logistic", "--data", "COUNTS"], "a CSV needs target, the column with the label, and schema"),
-        (["logistic", "--data", "sotu"], "logistic needs data of the kind table, but sotu holds documents"),
+        (["logistic", "--data", "sotu"], "logistic needs data of kind table, but sotu is of kind documents"),
         (["sbn", "--data", "COUNTS"], "counts.npz must hold an array named images"),
         (["sbn", "--data", "FOLDER"], "must hold PNG images, got none"),
     ],

@@ -43,12 +43,12 @@ def test_runs_are_listed_shown_and_exported(capsys, tmp_path, survey):
         assert len(archive.namelist()) > 3
 
 
-def test_a_method_with_a_proof_of_its_own_has_no_noise_no_delta_and_no_steps(capsys, tmp_path):
+def test_a_method_with_its_own_proof_has_no_noise_no_delta_and_no_steps(capsys, tmp_path):
     """Issue 32: it stored and showed a σ and a δ that it never used."""
     fit = ["fit", "logistic", "--data", "nhanes-stroke", "--method", "perm", "--epsilon", 2, "--seed", 0]
     code, printed = run(capsys, *fit)
     assert code == 0, printed.err
-    assert "Answered once, by a proof of its own: ε = 2." in printed.out
+    assert "Released once, with its own privacy proof: ε = 2." in printed.out
     (row,) = run_json(capsys, "runs", "list")
     plan = {"records": 4204, "epsilon": 2.0}
     assert row["plan"] == plan
@@ -121,7 +121,7 @@ class Unreadable(io.StringIO):
         raise BrokenPipeError
 
 
-def test_a_progress_bar_that_nobody_reads_ends_no_run(capsys, tmp_path, registered, monkeypatch):
+def test_a_run_survives_a_closed_progress_bar(capsys, tmp_path, registered, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(sys, "stderr", Unreadable())
         code, _ = run(capsys, "fit", "logistic", "--data", *registered, *SPEND, "--out", tmp_path / "out")
@@ -201,13 +201,16 @@ def test_the_ledger_is_shown_and_verified(capsys, home, survey):
         connection.execute("UPDATE ledger SET content = '{\"events\": []}' WHERE number = 4")
     connection.close()
     code, printed = run(capsys, "ledger", "verify")
-    assert (code, printed.out) == (2, "Row 4 of the ledger was changed: its hash does not match it.\n")
+    assert (code, printed.out) == (
+        2,
+        "Row 4 of the ledger was changed: its hash does not match its content.\n",
+    )
     code, printed = run(capsys, "ledger", "verify", "--json")
     assert (code, json.loads(printed.out)["whole"]) == (2, False)
 
 
-def test_a_cap_that_was_set_after_a_run_is_not_said_to_have_held(capsys, tmp_path, home, registered):
-    """Issue 32, finding 7, tried step by step."""
+def test_a_cap_set_after_a_run_is_not_reported_as_in_force(capsys, tmp_path, home, registered):
+    """Issue 32, finding 7, as a user would meet it."""
     run_json(capsys, "fit", "logistic", "--data", "people", *SPEND)
     (row,) = run_json(capsys, "runs", "list")
     smaller = ["data", "budget", "people", "--epsilon", 0.1, "--delta", 1e-5]
@@ -219,7 +222,7 @@ def test_a_cap_that_was_set_after_a_run_is_not_said_to_have_held(capsys, tmp_pat
     run_json(capsys, *smaller, "--by", "Eve", "--reason", "looks better")
     assert run_json(capsys, "runs", "show", row["id"])["cap"] == {"epsilon": 10, "delta": 1e-5}
     assert (
-        "Cap when it was reserved: ε = 10 at δ = 1e-5, by Ada\n"
+        "Cap when the run was reserved: ε = 10 at δ = 1e-5, by Ada\n"
         in run(capsys, "runs", "show", row["id"])[1].out
     )
     export = ["runs", "export", row["id"], "--out", tmp_path / "report"]
@@ -233,7 +236,7 @@ def test_a_cap_that_was_set_after_a_run_is_not_said_to_have_held(capsys, tmp_pat
     export[-1] = tmp_path / "forged"
     code, printed = run(capsys, *export)
     assert (code, printed.err.count("\n"), export[-1].exists()) == (2, 1, False)
-    assert "no report may be written while the ledger is not whole: Row 3 of the ledger" in printed.err
+    assert "no report may be written while the ledger is not intact: Row 3 of the ledger" in printed.err
 
 
 def test_a_read_only_store_is_listed_shown_verified_and_exported(
@@ -276,7 +279,7 @@ def config(tmp_path, text):
     return path
 
 
-def test_a_config_file_says_the_whole_run(capsys, tmp_path):
+def test_a_config_file_describes_the_whole_run(capsys, tmp_path):
     rows = generate.digits(30, seed=0)[0]
     Store().add_data("digits", rows, rows, private=False, unit="one image")
     path = config(
@@ -296,7 +299,10 @@ def test_a_config_file_says_the_whole_run(capsys, tmp_path):
             'model = "lda"\nepsilon = \n',
             "the config run.toml is not TOML: Invalid value (at line 2, column 11)",
         ),
-        ('model = "lda"\ndata = "sotu"\nepsilons = 1\n', "epsilons is not an option of lda; known are data"),
+        (
+            'model = "lda"\ndata = "sotu"\nepsilons = 1\n',
+            "epsilons is not an option of lda; its options are data",
+        ),
         ('model = "cnn"\n', "model must be one of lda, logistic, sbn, got 'cnn'"),
         (
             'model = "lda"\ndata = "sotu"\nepsilon = "1"\ndelta = 1e-5\n',

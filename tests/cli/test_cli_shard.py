@@ -70,7 +70,7 @@ def test_shards_protect_the_unit_and_the_study_that_they_were_cut_by(capsys, tmp
     run(capsys, *cut, "--out", tmp_path / "north", *person, *study)
     add = ["data", "add", "table"]
     code, printed = run(capsys, *add, tmp_path / "north", *cap, "--person-namespace", "south")
-    assert (code, "shards have the --person-namespace that data shard was given" in printed.err) == (2, True)
+    assert (code, "shards keep the --person-namespace given to data shard" in printed.err) == (2, True)
     code, printed = run(capsys, *add, tmp_path / "north", *cap, "--json")
     assert (code, json.loads(printed.out)["person_namespace"]) == (0, "north"), printed.err
     file.write_text(file.read_text().replace("0.", "0.0"))  # other rows, with the same identifiers
@@ -97,7 +97,7 @@ def test_people_are_found_in_shards_on_another_file_system(capsys, tmp_path, pat
 
 
 @pytest.mark.parametrize("whose", ["another store's", "other shards'", "edited", "nobody's"])
-def test_shards_whose_people_are_not_known_are_refused(capsys, tmp_path, patients, monkeypatch, whose):
+def test_shards_of_unknown_people_are_refused(capsys, tmp_path, patients, monkeypatch, whose):
     file, about = patients
     for name in ("s", "t"):
         run(capsys, "data", "shard", "table", file, "--out", tmp_path / name, *about)

@@ -1,4 +1,4 @@
-"""A store damaged at random places: every command ends with one sentence, and no budget grows back."""
+"""A store damaged at random places: every command ends with one sentence, and no budget is given back."""
 
 import contextlib
 import itertools

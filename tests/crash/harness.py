@@ -1,4 +1,4 @@
-"""Kills workers and supervisors at random moments and compares the ledger with what was really released."""
+"""Kills workers and supervisors at random moments and compares the ledger with the actual releases."""
 
 import contextlib
 import os
@@ -61,7 +61,7 @@ class Harness:
         return int(self.zygote.stdout.readline())
 
     def kill_supervisor(self) -> None:
-        """Kill the supervisor, whatever it is doing."""
+        """Kill it, whatever it is doing."""
         os.kill(self.supervisor, signal.SIGKILL)
 
     def keep_busy(self, runs: int = 4) -> None:
@@ -91,11 +91,11 @@ class Harness:
         return False
 
     def released(self) -> int:
-        """Return how many releases were made so far."""
+        """Return the number of releases so far."""
         return sum(file.stat().st_size for file in (self.home / "released").iterdir())
 
     def check_opens(self) -> None:
-        """Check that the store opens cleanly and its ledger is whole."""
+        """The store opens cleanly, and its ledger is intact."""
         store = Store(self.home)
         assert store.verify() == []
         assert store.database.read("PRAGMA integrity_check")[0][0] == "ok"
@@ -131,7 +131,7 @@ class Harness:
         return {"runs": len(really), "released": sum(really), "recorded": sum(counted)}
 
     def close(self) -> None:
-        """End the supervisor, its workers and the zygote."""
+        """End all processes that were started."""
         with contextlib.suppress(ProcessLookupError):
             self.kill_supervisor()
         for file in (self.home / "pids").iterdir():

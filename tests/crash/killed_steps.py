@@ -66,7 +66,7 @@ def register(home: Path, number: int) -> None:
 
 
 def kill_creations(folder: Path, kills: int, seed: int) -> None:
-    """Kill the process that makes a store: the next one makes it, or finds it whole."""
+    """Kill the process that makes a store: the next one makes it, or finds it intact."""
     seconds = _seconds(partial(Store, folder / "whole"))
     chance, killed = random.Random(seed), 0
     while killed < kills:
@@ -86,7 +86,7 @@ def _seconds(step: Callable[[], object]) -> float:
 
 
 def opened(home: Path) -> Store:
-    """Open a store that must be whole."""
+    """Open a store that must be intact."""
     store = Store(home)
     assert store.verify() == []
     assert store.database.read("PRAGMA integrity_check")[0][0] == "ok"

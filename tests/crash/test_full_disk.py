@@ -50,7 +50,7 @@ def fill(folder):
     return filler
 
 
-def test_a_full_disk_is_said_clearly_and_under_counts_nothing(small_disk, tmp_path, monkeypatch):
+def test_a_full_disk_is_reported_and_nothing_is_under_counted(small_disk, tmp_path, monkeypatch):
     monkeypatch.setenv("VIPS_RESCUE", str(tmp_path))
     store = Store(small_disk)
     store.add_data("flips", coin_flips(), cap=Cap(500.0, 1e-5), unit="one image")
@@ -61,7 +61,7 @@ def test_a_full_disk_is_said_clearly_and_under_counts_nothing(small_disk, tmp_pa
         if progress.step == 3:
             fill(small_disk)
 
-    worker.work(store, run, fill_at_three)  # the disk space set aside is enough to record its end
+    worker.work(store, run, fill_at_three)  # the reserved space is enough to record its end
     error = store.run(run).error
     assert "is full or failing" in error
     assert error.endswith(f"is counted and was kept in {tmp_path / f'vips-run-{run}'}")

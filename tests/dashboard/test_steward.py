@@ -104,7 +104,7 @@ def test_people_that_are_known_share_their_budget_and_are_neither_public_nor_hel
     checked(at.radio(key="same-people").set_value("Yes: share one budget").run())
     checked(at.button(key="add").click().run())
     at = view("runs", part="budgets")
-    sentence = "4 rows or persons of second occur in first too: they share one budget"
+    sentence = "4 rows or persons of second also occur in first: both data sets share one budget"
     assert sentence in said(at).replace("\\", "")
     assert {"Linked", "Public people"} <= set(at.dataframe[0].value["Event"])
 
@@ -114,11 +114,11 @@ def test_private_records_made_public_in_the_table_are_found(store):
     edit(store, "UPDATE data SET private = 0")
     at = view("risk", data="secret", methods="non-private", delta=1e-4)
     (sentence,) = errors(press_train(at))
-    assert sentence.endswith("The data set secret has another private in its table than in the ledger.")
+    assert sentence.endswith("the ledger disagree about “private” of the data set secret.")
     assert store.runs() == []
     at = view("runs", part="budgets")
     checked(at.button(key="verify").click().run())
-    assert "secret has another private in its table than in the ledger" in errors(at)[0]
+    assert "the ledger disagree about “private” of the data set secret" in errors(at)[0]
 
 
 def test_a_read_only_store_is_shown_and_every_change_is_refused_in_one_sentence(store, monkeypatch):
@@ -195,9 +195,9 @@ def test_a_bad_key_is_said_on_every_page(store, monkeypatch):
     monkeypatch.setenv("VIPS_LEDGER_KEY", "no such file")
     at = opened(AppTest.from_file(Path(dashboard.__file__).parent / "app.py", default_timeout=60), prior=0.5)
     (sentence,) = errors(at)
-    assert sentence.startswith("VIPS_LEDGER_KEY must be hexadecimal digits or a file that can be read")
+    assert sentence.startswith("VIPS_LEDGER_KEY must be hexadecimal digits or a readable file")
     (sentence,) = errors(upload("letters", ["peace", "war"] * 6))
-    assert sentence.startswith("VIPS_LEDGER_KEY must be hexadecimal digits or a file that can be read")
+    assert sentence.startswith("VIPS_LEDGER_KEY must be hexadecimal digits or a readable file")
     monkeypatch.delenv("VIPS_LEDGER_KEY")
     assert "letters" not in [row.name for row in store.data_sets()]
 

@@ -1,4 +1,4 @@
-"""What tests of jobs share: a request of a few steps on private coin flips, and counts of its releases."""
+"""Shared by tests of jobs: a request of a few steps on private coin flips, and its releases."""
 
 from vips_core.jobs.request import Request
 from vips_core.store import budget

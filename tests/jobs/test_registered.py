@@ -30,7 +30,7 @@ def only_run(store):
     return row
 
 
-def test_every_fit_takes_of_the_cap_until_one_does_not_fit(store, capsys):
+def test_every_fit_spends_from_the_cap_until_one_does_not_fit(store, capsys):
     """Issue 32: five fits in Python on private records touched no cap."""
     store.add_data("few", coin_flips(seed=7), cap=Cap(1.0, 1e-5), unit="one image")
     fits = [spend("few", noise=23.0) for _ in range(4)]
@@ -119,7 +119,7 @@ def test_a_second_interrupt_stops_at_once_and_settles(store):
     assert not (store.folder(row.id) / "params.npz").exists()
 
 
-def test_a_mistake_in_on_step_ends_the_run_and_is_paid_for(store):
+def test_an_error_in_on_step_ends_the_run_and_its_cost_counts(store):
     def fail(progress):
         if progress.step == 2:
             raise ZeroDivisionError("oh")
@@ -160,7 +160,7 @@ def test_a_killed_notebook_is_noticed_and_its_releases_count(store):
         ({"method": "non-private", "noise": None}, "flips is private: a run without noise is refused"),
         ({"data": "nobody"}, "there is no data set 'nobody'"),
         ({"engine": "cluster"}, "no cluster is known: set VIPS_CLUSTER"),
-        ({"sampling": "fixed"}, "sampling is not an option of sbn; known are"),
+        ({"sampling": "fixed"}, "sampling is not an option of sbn; its options are"),
         ({"epsilon": 1.0}, "give either epsilon or noise, got epsilon and noise"),
     ],
 )

@@ -26,7 +26,7 @@ def tables(draw):
     return table
 
 
-def test_what_a_method_ignores_is_not_in_its_request():
+def test_options_that_a_method_ignores_are_not_in_its_request():
     table = {"model": "logistic", "data": "nhanes-stroke", "epsilon": 1.0, "delta": 1e-5, "batch": 30}
     assert Request.from_mapping(table | {"method": "perm"}).values == {"epsilon": 1.0}
     assert "accountant" not in Request.from_mapping(table | {"method": "strong"}).values

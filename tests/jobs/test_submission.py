@@ -1,4 +1,4 @@
-"""The plan of a run is derived once, when it is submitted, and everyone reads it from the store."""
+"""The plan of a run is derived once, when the run is submitted; all readers take it from the store."""
 
 import json
 from dataclasses import replace
@@ -22,7 +22,7 @@ from vips_core.store.store import Store
 
 @pytest.fixture
 def derived(monkeypatch):
-    """Every plan that is derived from a request."""
+    """Every plan derived from a request."""
     plans, derive = [], submission.plan_for
 
     def noted(*arguments):
@@ -66,7 +66,7 @@ def test_noise_given_to_strong_composition_is_the_papers_run_and_takes_the_same_
 
 @pytest.mark.parametrize("words", [[[0, 0]], [[1, 0], [0, 1], [0, 0]]])
 def test_held_out_documents_that_cannot_be_scored_are_refused_before_anything_is_spent(home, words):
-    """Before, they were found after the first release, which then counted."""
+    """Such records were found only after the first release, which then counted."""
     store, names = Store(), ["tea", "milk"]
     train, test = Documents.from_counts([[3, 2]] * 50, names), Documents.from_counts(words, names)
     store.add_data("texts", train, test, cap=Cap(5.0, 1e-5), unit="one document")
@@ -77,7 +77,7 @@ def test_held_out_documents_that_cannot_be_scored_are_refused_before_anything_is
 
 
 def test_a_run_is_followed_by_documents_that_can_be_scored(home):
-    """While training, only some held-out documents are scored, and these may all be empty."""
+    """Only some of many held-out documents are scored while training, and all of these may be empty."""
     names = ["tea", "milk"]
     test = np.zeros((1000, 2), int)
     test[1] = 3, 2
@@ -90,10 +90,10 @@ def test_a_run_is_followed_by_documents_that_can_be_scored(home):
     run = submit(store, Request.from_mapping(table))
     worker.work(store, run)
     assert store.run(run).error is None
-    assert store.run(run).scores
+    assert store.run(run).validation_scores
 
 
-def test_held_out_records_are_like_the_others(store):
+def test_held_out_records_match_the_training_records(store):
     image = Images.from_images(np.eye(12), 0.5)
     other = Images.from_images(np.eye(13), 0.5)
     with pytest.raises(ValueError, match="held-out records must have the same shape as the training records"):
@@ -130,7 +130,7 @@ def test_an_edited_plan_is_not_trained_with(store):
     assert use.events == ()
 
 
-def test_what_was_reserved_of_some_records_is_not_spent_on_others(store):
+def test_a_reservation_on_some_records_is_not_spent_on_others(store):
     store.add_data("others", coin_flips(seed=5), cap=Cap(2.0, 1e-4), unit="one image")
     run = submit(store, request())
     with store.database.write() as connection:
@@ -138,10 +138,10 @@ def test_what_was_reserved_of_some_records_is_not_spent_on_others(store):
     worker.work(store, run)
     row = store.run(run)
     assert (row.status, row.step) == ("failed", 0)
-    assert row.error == "what this run had reserved is for other records: submit it again"
+    assert row.error == "the reservation of this run is for other records: submit it again"
 
 
-def test_private_data_take_no_batches_that_accountants_do_not_know(store):
+def test_private_data_refuse_batches_that_no_accountant_covers(store):
     table = request(batch=20)
     prepared = submission.prepare(table, store.load("flips"))
     plan = prepared.plan
@@ -155,7 +155,7 @@ def test_private_data_take_no_batches_that_accountants_do_not_know(store):
     assert (store.run(run).status, store.run(run).step) == ("failed", 0)
 
 
-def test_private_data_take_no_run_without_a_plan(store):
+def test_private_data_refuse_a_run_without_a_plan(store):
     with pytest.raises(ValueError, match="flips is private: a sweep would spend its budget on trials"):
         store.queue(SWEEP, {"model": "sbn", "data": "flips"}, 1)
     assert store.runs() == []

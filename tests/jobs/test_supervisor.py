@@ -1,4 +1,4 @@
-"""Supervisors: which runs start, how many at once, and what happens when a worker dies."""
+"""Supervisors: which runs start, how many at once, and what happens when workers die."""
 
 import os
 import signal
@@ -17,7 +17,7 @@ from vips_core.store.store import Store
 
 
 class Launcher:
-    """Notes what it is asked to start, and starts nothing."""
+    """Records the runs that it is to start, and starts nothing."""
 
     def __init__(self, ends=None):
         self.runs, self.ends = [], ends
@@ -42,11 +42,11 @@ def test_the_queue_is_first_come_first_served_and_limited(store, few):
     assert launcher.runs == runs[:3]
 
 
-def test_where_nothing_may_start_no_writer_is_waited_for(store, few):
+def test_at_the_limit_start_waits_for_no_writer(store, few):
     for _ in range(3):
         submit(store, request())
     assert len(supervisor.start(store, Launcher())) == 2
-    with Store().database.write():  # as in a worker's step
+    with Store().database.write():  # as during a worker's step
         assert supervisor.start(store, Launcher()) == []
 
 
@@ -73,11 +73,11 @@ def test_a_run_whose_processes_never_begin_fails_and_costs_nothing(store, few):
     for _ in range(lifecycle.LAUNCHES):
         assert supervisor.start(store, launcher) == [run]
     assert supervisor.start(store, launcher) == []
-    assert store.run(run).error == "no worker could be started; its log says why"
+    assert store.run(run).error == "no worker could be started; the log says why"
     assert releases(store, run) == 0
 
 
-def test_a_claim_of_a_clock_that_was_ahead_holds_nobody_up(store, few, monkeypatch):
+def test_a_claim_from_a_fast_clock_blocks_no_run(store, few, monkeypatch):
     run = submit(store, request())
     with monkeypatch.context() as ahead:
         tomorrow = time.time() + 86_400
@@ -110,7 +110,7 @@ def wait_for(condition, seconds=60.0):
 
 
 def test_processes_train_stop_when_asked_and_are_given_up_when_killed(store, home, few):
-    """The real thing: one run to its end, one asked to stop by SIGTERM, one killed."""
+    """With real processes: one run to its end, one asked to stop by SIGTERM, one killed."""
     long = request(epochs=5000, noise=2000.0)
     done, stopped, killed = submit(store, request()), submit(store, long), submit(store, long)
     loop = subprocess.Popen([sys.executable, "-m", "vips_core", "supervisor", "--home", str(home)])
@@ -132,7 +132,7 @@ def test_processes_train_stop_when_asked_and_are_given_up_when_killed(store, hom
 
 
 def worker_of(run_id):
-    """The process that trains a run, whoever started it."""
+    """The process that trains a run, whichever process started it."""
     processes = subprocess.run(["ps", "-eo", "pid=,args="], capture_output=True, text=True).stdout
     (line,) = [line for line in processes.splitlines() if f"vips_core worker {run_id}" in line]
     return int(line.split()[0])

@@ -1,4 +1,4 @@
-"""Processes that wait for runs: they take them, outlive mistakes, are replaced, and end by themselves."""
+"""Processes that wait for runs: they take runs, survive errors, are replaced, and end by themselves."""
 
 import os
 import signal
@@ -51,7 +51,7 @@ def test_runs_are_done_one_after_the_other_until_the_process_is_killed(store, on
     first, second = submit(store, request()), submit(store, request())
     assert supervisor.start(store) == [first]
     assert not one_warm.is_free
-    wait_for(lambda: one_warm.is_free)  # it took the second by itself
+    wait_for(lambda: one_warm.is_free)  # it took the second run by itself
     assert [store.run(run).status for run in (first, second)] == ["done", "done"]
     assert [releases(store, run) for run in (first, second)] == [STEPS, STEPS]
 
@@ -61,7 +61,7 @@ def test_runs_are_done_one_after_the_other_until_the_process_is_killed(store, on
     supervisor.keep_warm(store)
     assert supervisor._warm == [one_warm]
     os.kill(one_warm.pid, signal.SIGKILL)
-    wait_for(lambda: not is_there(one_warm.pid))  # no zombie stays, whoever looks
+    wait_for(lambda: not is_there(one_warm.pid))  # it leaves no zombie
     supervisor.start(store)
     assert store.run(long).status == "failed"
     assert store.run(long).step < releases(store, long) <= 2 * store.run(long).step
@@ -88,7 +88,7 @@ def test_mistakes_are_in_the_log_of_their_run_and_the_next_order_is_done(store, 
     monkeypatch.setattr(warm, "load_code", lambda enough: None)
     monkeypatch.setattr(warm, "write_output_to", logs.append)
     monkeypatch.setattr(warm, "use_threads", lambda threads: None)
-    monkeypatch.setattr(warm, "has_grown", lambda: False)  # whatever memory other tests need
+    monkeypatch.setattr(warm, "has_grown", lambda: False)  # other tests have used memory
     monkeypatch.setattr(worker.signal, "signal", lambda *arguments: None)
     worker.serve(store, JOBS)
     assert logs == [store.folder(run) / "worker.log" for run in (cancelled, waiting)]
@@ -106,7 +106,7 @@ def test_a_process_is_not_blamed_for_the_memory_of_the_one_that_started_it():
     assert told.stdout.split() == ["False"]
 
 
-def test_orders_end_where_none_comes_for_long(monkeypatch):
+def test_orders_end_after_a_long_pause(monkeypatch):
     over = threading.Event()
 
     def lines():

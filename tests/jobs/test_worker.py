@@ -44,12 +44,12 @@ def test_a_run_is_cancelled_within_one_step(store):
     worker.work(store, run, lambda progress: store.cancel(run) if progress.step == 3 else None)
     row = store.run(run)
     assert (row.status, row.step, releases(store, run)) == ("cancelled", 3, 3)
-    assert (store.folder(run) / "params.npz").exists()  # what was paid for is kept
+    assert (store.folder(run) / "params.npz").exists()  # the results are kept
     result = json.loads((store.folder(run) / execution.RESULT).read_text(encoding="utf-8"))
     plan = submission.prepare(request(), store.load("flips")).plan
     assert result["epsilon"]["pld"] < plan.epsilon()
     (caution,) = [text for text in result["cautions"] if f"stopped after 3 of {STEPS} steps" in text]
-    assert f"ε of the whole run holds, {stated(plan.epsilon())}" in caution
+    assert f"ε of the whole plan holds: {stated(plan.epsilon())}" in caution
 
 
 def test_a_run_that_is_cancelled_before_its_first_release_costs_nothing(store, monkeypatch):
@@ -83,7 +83,7 @@ def test_a_run_on_public_data_needs_no_ledger(store):
         (MemoryError(), "there is not enough memory for this run"),
     ],
 )
-def test_a_mistake_ends_the_run_in_one_sentence_and_is_paid_for(
+def test_an_error_ends_the_run_in_one_sentence_and_its_cost_counts(
     store, error, sentence, tmp_path, monkeypatch
 ):
     monkeypatch.setenv("VIPS_RESCUE", str(tmp_path))
@@ -115,7 +115,7 @@ def test_an_interrupt_settles_the_run(store):
     assert (store.run(run).status, releases(store, run)) == ("cancelled", 4)
 
 
-def test_only_a_waiting_run_can_be_started(store):
+def test_only_a_queued_run_can_be_started(store):
     run = submit(store, request())
     store.cancel(run)
     with pytest.raises(ValueError, match=f"run {run} cannot be started: it is cancelled"):
@@ -125,7 +125,7 @@ def test_only_a_waiting_run_can_be_started(store):
 
 
 def test_a_worker_that_was_given_up_wrongly_releases_nothing_more(store, monkeypatch):
-    """One that hung: the heartbeat is old, another process ends the run, and the worker goes on."""
+    """A worker that hung: its heartbeat is old, another process ends the run, and the worker goes on."""
     run, steps = submit(store, request()), []
 
     def on_step(progress):
@@ -144,7 +144,7 @@ def test_a_worker_that_was_given_up_wrongly_releases_nothing_more(store, monkeyp
     assert [entry.kind for entry in store.ledger("flips")].count("settle") == 1
 
 
-def test_results_that_do_not_fit_on_the_disk_are_paid_for(store, monkeypatch):
+def test_results_that_do_not_fit_on_the_disk_still_count(store, monkeypatch):
     def full(*arguments, **arrays):
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -157,12 +157,12 @@ def test_results_that_do_not_fit_on_the_disk_are_paid_for(store, monkeypatch):
     assert releases(store, run) == STEPS
 
 
-def test_a_run_that_fails_says_no_path_and_no_more_than_its_target(store):
-    """RDP, which answers at once, is looser than PLD, which chose the noise: the whole run's target holds."""
+def test_a_failed_run_shows_no_path_and_at_most_its_target(store):
+    """RDP, which is fast, is looser than PLD, which chose the noise: the target of the run still holds."""
     store.add_data("open", coin_flips(seed=3), coin_flips(seed=1), private=False, unit="one image")
     run = submit(store, request(data="open", noise=None, epsilon=1.0, batch=20))
     store.folder(run).mkdir(parents=True)
-    (store.folder(run) / "ledger.json").mkdir()  # where a file should go
+    (store.folder(run) / "ledger.json").mkdir()  # in place of a file
     worker.work(store, run)
     row = store.run(run)
     assert (row.status, row.step, row.epsilon) == ("failed", row.steps, 1.0)
@@ -269,7 +269,7 @@ def test_seeds_repeat_a_run_whatever_trains_it(store):
 
 
 def edited(store, run, **columns):
-    """Change the table of runs, as anyone who can write to the database could."""
+    """Change the table of runs, as anyone with write access to the database could."""
     with store.database.write() as connection:
         for column, value in columns.items():
             connection.execute(f"UPDATE runs SET {column} = ? WHERE id = ?", [value, run])
@@ -314,14 +314,14 @@ def test_announcements_are_sealed(store):
         connection.execute("DROP TRIGGER ledger_is_not_changed")
         connection.execute("DELETE FROM ledger WHERE number = (SELECT max(number) FROM ledger)")
         connection.execute("DELETE FROM meta WHERE key = 'ledger head'")
-    assert store.verify() == ["The ledger was cut: it had 5 rows, and has 4."]
+    assert store.verify() == ["The ledger was cut: it had 5 rows and now has 4."]
 
 
 def test_a_killed_run_that_waits_again_releases_nothing_more(store):
     run = begun(store, 3)
     edited(store, run, status="queued", worker=None, fingerprint=None)
     worker.work(store, run)
-    assert "has released some of what it had reserved: submit it again" in store.run(run).error
+    assert "may have released something already: submit it again" in store.run(run).error
     assert not (store.folder(run) / "params.npz").exists()
 
 

@@ -107,8 +107,8 @@ def test_corpus_refuses_bad_counts(matrix, sentence):
         ("one text", WORDS, "texts must be a sequence of strings, got one string"),
         (["a", None], WORDS, "texts must be strings, but text 2 is NoneType"),
         ([], WORDS, "there must be at least one document"),
-        (["a"], ("Cat",), "vocabulary must hold words of lower-case letters, which word 1 is not"),
-        (["a"], ("new york",), "vocabulary must hold words of lower-case letters, which word 1 is not"),
+        (["a"], ("Cat",), "vocabulary must hold words of lower-case letters, but word 1 is not one"),
+        (["a"], ("new york",), "vocabulary must hold words of lower-case letters, but word 1 is not one"),
     ],
 )
 def test_corpus_refuses_bad_texts(texts, vocabulary, sentence):

@@ -31,7 +31,7 @@ def npz(**arrays):
 
 
 def refusal(kind, path, **options):
-    """The one sentence about a file, empty where it can be read."""
+    """Return the one sentence about a file, empty if it can be read."""
     try:
         records = kind.read_file(path, options)
     except ValueError as error:
@@ -121,7 +121,7 @@ def test_every_task_has_samples_and_file_options():
         (b"age,ill\n\xff,1\n", "rows.csv is not text in UTF-8: invalid start byte at byte"),
     ],
 )
-def test_a_table_that_is_none_gets_one_sentence(tmp_path, content, sentence):
+def test_a_file_that_is_no_table_gets_one_sentence(tmp_path, content, sentence):
     (tmp_path / "rows.csv").write_bytes(content)
     (tmp_path / "s.toml").write_text(SCHEMA)
     path = str(tmp_path / "s.toml")
@@ -165,7 +165,7 @@ def table(folder, text=ROWS, name="rows.csv"):
     return {"target": "ill", "schema": str(folder / "s.toml")}
 
 
-def test_what_may_be_missing_reaches_the_model_by_its_place(tmp_path, scratch):
+def test_columns_that_may_be_missing_reach_the_model_by_position(tmp_path, scratch):
     file, schema = tmp_path / "rows.csv", tmp_path / "schema.toml"
     schema.write_text('may_be_missing = ["age"]\n[ranges]\ndose = [0, 10]\nage = [0, 100]\n')
     file.write_text("who,age,dose,ill\nann,,1,0\nbob,90,3,1\ncyd,40,5,1\n")
@@ -251,7 +251,7 @@ def test_text_is_split_at_line_ends_only(tmp_path):
     ],
 )
 def test_a_text_without_words_gets_one_sentence(tmp_path, name, content, sentence):
-    """Its runs would spend a budget on noise alone."""
+    """Its runs would spend budget on noise alone."""
     (tmp_path / name).write_text(content, encoding="utf-8")
     assert refusal(DOCUMENTS, tmp_path / name).startswith(sentence)
 
@@ -276,12 +276,12 @@ def test_a_number_larger_than_any_float_gets_one_sentence(tmp_path):
         ("age,ill\n", "the table has no rows"),
     ],
 )
-def test_a_strangers_table_is_refused_with_what_it_has(tmp_path, text, sentence):
+def test_a_foreign_table_is_refused_with_its_columns(tmp_path, text, sentence):
     options = table(tmp_path, text)
     assert sentence in refusal(TABLE, tmp_path / "rows.csv", **options)
 
 
-def test_columns_that_nobody_asks_for_may_have_one_name(tmp_path):
+def test_unused_columns_may_share_a_name(tmp_path):
     options = table(tmp_path, "note,age,note,ill\na,30,b,0\n")
     assert len(TABLE.read_file(tmp_path / "rows.csv", options)) == 1
 
@@ -292,7 +292,7 @@ def test_a_packed_table_that_ends_early_gets_one_sentence(tmp_path):
     assert "is not a readable CSV" in refusal(TABLE, tmp_path / "rows.csv.gz", **options)
 
 
-def test_the_mark_before_a_text_is_no_part_of_it(tmp_path):
+def test_the_byte_order_mark_is_dropped(tmp_path):
     (tmp_path / "words.txt").write_text("tea\nmilk\n", encoding="utf-8-sig")
     (tmp_path / "marked.txt").write_text("tea\n", encoding="utf-8-sig")
     (tmp_path / "plain.txt").write_text("tea\n")
@@ -319,7 +319,7 @@ def test_images_of_16_bits_have_the_same_pixels_as_of_8(tmp_path):
         assert IMAGES.read_file(tmp_path / name, {}).unpack().tolist() == [[0, 0, 0, 1, 1]]
 
 
-def test_images_from_0_to_1_ask_for_their_threshold(tmp_path):
+def test_images_from_0_to_1_need_a_threshold(tmp_path):
     (tmp_path / "i.npz").write_bytes(npz(images=np.eye(3)[:, None]))
     sentence = "threshold must be below the brightest pixel of i.npz, got 127"
     assert refusal(IMAGES, tmp_path / "i.npz") == sentence
@@ -333,7 +333,7 @@ def test_nobody_is_told_to_trust_a_pickle(tmp_path):
 
 @pytest.mark.parametrize("text", ["age,ill\n3,5,0\n4,5,1\n", "age,ill\n30,0,\n40,1,\n"])
 def test_rows_that_are_longer_than_the_header_are_not_shifted(tmp_path, scratch, text):
-    """pandas took the first values for row names: ages of 3,5 became 5."""
+    """pandas took the first values as names of the rows: ages of 3,5 became 5."""
     options = table(tmp_path, text)
     sentence = "Expected 2 fields in line 2, saw 3"
     assert sentence in refusal(TABLE, tmp_path / "rows.csv", **options)

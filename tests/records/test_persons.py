@@ -14,7 +14,7 @@ owners = st.lists(st.integers(0, 6), min_size=1, max_size=25)
 
 
 def table(persons, thin=False):
-    """A table whose rows hold their own number, and the person whose row it is."""
+    """Each row holds its own number and its person."""
     x = np.column_stack([np.arange(1.0, len(persons) + 1), persons])
     x = sparse.csr_array(x) if thin else x
     return Table(x, np.arange(len(persons)) % 2, ("row", "person"), 1e3, persons=persons)
@@ -120,7 +120,7 @@ SPELLINGS = [
     (["0", "-0", "0.0", 0], 1),
     (["Ren\u00e9", "Rene\u0301", "\u00a0Ren\u00e9"], 1),
     (["ann", "Ann", "ann b", "annb"], 4),
-    (["1_2", "12", "1 2", "1,2"], 4),  # Python reads the first as the second
+    (["1_2", "12", "1 2", "1,2"], 4),  # Python reads 1_2 as 12
     ([2**53 + 1, 2**53 + 2, 2**70], 3),
     (["9" * 41, "9" * 40 + "8"], 2),
 ]
@@ -142,12 +142,12 @@ def test_all_spellings_of_an_identifier_are_one_person(identifiers, persons):
     [[7.5, 8.0], [float("inf"), 1.0], [2.0**53, 1.0], np.float32([2**24, 1]), [True, False], [b"a", b"b"]]
     + [[("a", 1), ("b", 2)], pd.to_datetime(["2020-01-01", "2020-01-02"])],
 )
-def test_what_may_be_another_person_as_well_is_no_identifier(identifiers):
+def test_an_ambiguous_identifier_is_refused(identifiers):
     with pytest.raises(ValueError, match="identifiers of persons must be text or whole numbers|one per row"):
         Images.from_images(np.eye(2), 0.5, identifiers)
 
 
-def test_identifiers_are_one_a_row():
+def test_each_row_has_one_identifier():
     with pytest.raises(ValueError, match="persons must be 3 identifiers, one per row"):
         Images.from_images(np.eye(3), 0.5, ["ann", "bob"])
     with pytest.raises(ValueError, match="persons must be 1 identifiers, one per row"):

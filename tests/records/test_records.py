@@ -82,7 +82,7 @@ def test_split_is_seeded_disjoint_and_exhaustive(make, share, size):
     np.testing.assert_array_equal(content(again), content(test))
 
 
-def test_other_seeds_split_otherwise():
+def test_other_seeds_give_other_splits():
     tests = {tuple(content(small_corpus().split(0.5, seed)[1]).ravel()) for seed in range(20)}
     assert len(tests) > 1
 
@@ -95,7 +95,7 @@ def test_split_refuses_an_empty_part(make, share):
 
 
 @pytest.mark.parametrize("seed", [None, -1, 2.5, True, "x"])
-def test_split_refuses_what_is_no_seed(seed):
+def test_split_refuses_a_bad_seed(seed):
     with pytest.raises(ValueError, match="seed must be a whole number of at least 0, got"):
         small_images().split(0.5, seed)
 
@@ -121,7 +121,7 @@ def test_entries_of_one_cell_are_added_up_without_overflow():
     assert Table(twice, [1], ("a", "b"), 1000.0).x.toarray().tolist() == [[0, 400]]
 
 
-def test_rows_do_not_change_what_they_are_given():
+def test_rows_do_not_change_their_inputs():
     x = np.full((2, 2), 10.0)
     rows = Table(x, [0, 1], ("a", "b"), 1.0)
     assert (x == 10.0).all()
@@ -158,7 +158,7 @@ def test_rows_do_not_change_what_they_are_given():
         (([[1.0]], [0], ("a",), 0), "norm_bound must be a number of at least 1e-100 and .*, got 0"),
         (([[1.0]], [0], ("a",), np.inf), "norm_bound must be a number of .*, got inf"),
         (([[1.0]], [0], ("a",), np.nan), "norm_bound must be a number of .*, got nan"),
-        # The square of 1e-165 is 0: the row would pass for one that is within the bound.
+        # The square of 1e-165 is 0: the row would pass as within the bound.
         (([[1e-165]], [0], ("a",), 1e-170), "norm_bound must be a number of .*, got 1e-170"),
         ((np.array([[1j]]), [0], ("a",), 1), "x must be numbers, got complex128"),
         ((sparse.csr_array([[1j]]), [0], ("a",), 1), "x must be numbers, got complex128"),
@@ -192,7 +192,7 @@ def test_declared_columns_have_an_indicator_even_when_nothing_is_missing():
     assert not rows.x[:, 2].any()
 
 
-def test_an_indicator_is_told_by_its_place_whatever_other_columns_are_called():
+def test_an_indicator_is_known_by_position_whatever_the_names_of_other_columns():
     frame = FRAME.assign(**{"age missing": [0.0, np.nan, 1.0]})
     rows = Table.from_frame(
         frame, "sick", {"age": (0, 100), "age missing": (0, 1)}, may_be_missing=["age missing"]

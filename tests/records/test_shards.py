@@ -48,7 +48,7 @@ def test_lots_are_consecutive_and_whole(tmp_path):
         assert [lot.start for lot in lots] == [0, *np.cumsum([len(lot) for lot in lots])[:-1]]
 
 
-def test_what_is_public_is_an_attribute(tmp_path):
+def test_public_fields_are_attributes(tmp_path):
     sharded = Sharded.write(tmp_path / "shards", visits())
     assert sharded.feature_names == visits().feature_names
     assert sharded.norm_bound == visits().norm_bound

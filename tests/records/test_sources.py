@@ -1,4 +1,4 @@
-"""The same people are found in another file, whatever was done to it."""
+"""The same people are found in another file, however it was changed."""
 
 import numpy as np
 import pandas as pd
@@ -25,7 +25,7 @@ def rows_of(frame, path, kind=TABLE):
     return list(kind.source_rows(path))
 
 
-def test_rows_are_found_whatever_their_order_spelling_and_company(frame, tmp_path):
+def test_rows_are_found_in_any_order_spelling_and_file(frame, tmp_path):
     before = rows_of(frame, tmp_path / "before.csv")
     assert len(set(before)) == 50
     after = frame.sample(frac=1, random_state=1).iloc[1:][["city", "id", "age"]]
@@ -62,7 +62,7 @@ def test_rows_do_not_depend_on_the_size_of_a_chunk(frame, tmp_path, monkeypatch)
     assert list(TABLE.source_rows(tmp_path / "before.csv")) == before
 
 
-def test_persons_are_named_once(tmp_path):
+def test_each_person_is_named_once(tmp_path):
     (tmp_path / "rows.csv").write_text("who,age\n7,1\n 7,2\n8 ,3\n")
     np.savez(tmp_path / "rows.npz", who=np.array([7, 7, 8]))
     for name in ("rows.csv", "rows.npz"):
@@ -84,7 +84,7 @@ IDENTIFIERS = ["7", "7.0", "007", " 7", "8", "Ren\u00e9", "Rene\u0301 ", "ann", 
 
 
 def test_records_are_grouped_by_the_persons_that_are_found_elsewhere(tmp_path):
-    """Issue 32: one rule for both, in every kind of file, and in shards."""
+    """Issue 32: grouping and finding follow one rule, in every kind of file and in shards."""
     words = " tea rain sun milk rum ale gin wine oats rye hops".split()
     (tmp_path / "words.txt").write_text("\n".join(words))
     (tmp_path / "ranges.toml").write_text("[ranges]\nage = [0, 20]\n")
@@ -107,7 +107,7 @@ def test_records_are_grouped_by_the_persons_that_are_found_elsewhere(tmp_path):
         assert len(shard(kind, [tmp_path / name], shards, options, scratch=scratch)) == persons
 
 
-def test_a_person_is_one_across_files_and_buckets_of_shards(tmp_path, monkeypatch):
+def test_a_person_stays_one_person_across_files_and_buckets_of_shards(tmp_path, monkeypatch):
     monkeypatch.setattr("vips_core.records.files.sharding.SHARD_BYTES", 8)  # many buckets
     (tmp_path / "ranges.toml").write_text("[ranges]\nage = [0, 20]\n")
     about = {"target": "ill", "schema": str(tmp_path / "ranges.toml"), "person": "who"}

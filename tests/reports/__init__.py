@@ -15,5 +15,5 @@ def worked(store, **changes):
 
 
 def text_of(html):
-    """The page as one line: a browser makes no difference between spaces and new lines."""
+    """Return the page as one line, because a browser treats line breaks as spaces."""
     return " ".join(html.split())

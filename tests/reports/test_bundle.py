@@ -27,7 +27,7 @@ def test_everything_behind_a_report_is_in_it(store, seeded, folder, tmp_path):
     )
 
 
-def test_other_files_of_a_run_stay_where_they_are(store, seeded, tmp_path):
+def test_other_files_of_a_run_stay_in_the_store(store, seeded, tmp_path):
     folder = store.folder(seeded)
     kept = {file.name: file.read_bytes() for file in folder.iterdir()}
     for name in ("people.csv", "worker.log", "notes.json", "records.npz"):
@@ -43,7 +43,7 @@ def test_other_files_of_a_run_stay_where_they_are(store, seeded, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["people.csv", "figures/../people.csv", "figures/a.svg", "/figures/a.csv"])
-def test_what_is_not_listed_is_never_written(tmp_path, name):
+def test_unlisted_files_are_never_written(tmp_path, name):
     for path in (tmp_path / "folder", tmp_path / "report.zip"):
         with pytest.raises(ValueError, match="a report may hold report.html, config.toml"):
             bundle.write({"report.html": b"", name: b"secret"}, path)

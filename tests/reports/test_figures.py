@@ -1,4 +1,4 @@
-"""Figures: room for what stands beside the axes, so that a browser draws them once."""
+"""Figures: margins for the labels of the axes, so that a browser draws once."""
 
 import pytest
 
@@ -15,17 +15,17 @@ from vips_core.reports.traces import axis
         (axis("Step", domain=[0.2, 1]), axis("AUC", showticklabels=False), ()),
     ],
 )
-def test_axes_begin_with_the_room_that_their_labels_take(x, y, sides):
+def test_axes_reserve_the_width_of_their_labels(x, y, sides):
     margin = figure([], x, y)["layout"]["margin"]
     assert {side for side in "lrb" if margin[side] > NO_LEGEND[side]} == set(sides)
 
 
-def test_longer_names_have_more_room():
+def test_longer_names_get_more_width():
     short, long = (figure([], {}, {"ticktext": [name]})["layout"]["margin"]["l"] for name in ("i", "wide"))
     assert short < long
 
 
-def test_a_figure_may_have_a_side_of_its_own():
+def test_a_figure_may_set_one_margin():
     margin = figure([], axis("Step"), axis("AUC"), margin={"b": 5})["layout"]["margin"]
     assert (margin["b"], margin["r"]) == (5, NO_LEGEND["r"])
     assert margin["l"] > NO_LEGEND["l"]

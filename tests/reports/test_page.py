@@ -1,4 +1,4 @@
-"""Pages: what users wrote is text, numbers are for people, and nothing is fetched."""
+"""Pages: users' input stays text, numbers are readable, and nothing is fetched."""
 
 import json
 import math
@@ -97,7 +97,7 @@ def test_figures_are_plain_json():
         assert json.loads(json.dumps(page.plain(figure), allow_nan=False))["data"]
 
 
-def test_tables_write_numbers_for_people():
+def test_tables_show_readable_numbers():
     head, rows = page.as_table(
         pd.DataFrame({"a": ["x" * 41, None], "n": [1234.5678, math.nan], "i": [10**6, 2]})
     )

@@ -1,4 +1,4 @@
-"""The draft for the public registry of deployments: its keys, its values, and when there is none."""
+"""The draft for the public registry of deployments: its keys, its values, and runs without a draft."""
 
 import re
 from dataclasses import replace
@@ -19,7 +19,7 @@ from vips_core.reports.run_facts import gather
 from vips_core.store.budget import Cap
 from vips_core.store.people import Sources
 
-# What the registry knows; it allows no further keys.
+# Keys of the registry, which allows no others.
 SECTIONS = {
     "basic": {
         "name", "data_curators", "description", "intended_use", "data_product_type", "data_product_region",
@@ -41,7 +41,7 @@ SECTIONS = {
 
 @pytest.fixture(scope="module", autouse=True)
 def claimed(store):
-    """Records for these tests alone: other tests count the releases from theirs."""
+    """Records for these tests only: other tests count releases from theirs."""
     store.add_data("claimed", rows(300, 12), cap=Cap(5.0, 1e-3), unit="one patient", reason="a test")
 
 
@@ -71,7 +71,7 @@ def test_a_private_run_has_a_draft_with_the_registrys_keys(store, tmp_path):
     assert "TO FILL IN" in deployment["basic"]["data_curators"][0]
 
 
-def test_a_unit_is_written_as_it_is_and_a_small_delta_as_a_number(store):
+def test_a_unit_is_written_unchanged_and_a_small_delta_as_a_number(store):
     unit = 'one "patient"\t<all>: & {visits}\x07 # not a comment'
     store.add_data("quoted", rows(300, 11), cap=Cap(3.0, 1e-9), unit=unit)
     record = drafted(store, worked(store, data="quoted", epsilon=0.5, delta=1.2345e-15))
@@ -110,7 +110,7 @@ def test_any_text_is_a_string_of_yaml(text):
     assert yaml.safe_load(f"key: {page.scalar(text)}") == {"key": line}
 
 
-def test_a_second_run_is_one_of_many(store):
+def test_a_second_run_counts_as_many_releases(store):
     first, second = (worked(store, data="claimed", epsilon=0.1) for _ in range(2))
     kinds = [drafted(store, run)["deployment"]["deployment_model"]["release_type"] for run in (first, second)]
     assert kinds[1] == "Many releases"
@@ -126,7 +126,7 @@ def test_the_claim_outlives_the_data_set(store):
     assert before[1]["deployment"]["deployment_model"]["release_type"] == "Many releases"
 
 
-def test_a_run_that_was_stopped_is_stated_as_a_whole(store):
+def test_a_stopped_run_states_the_cost_of_its_whole_plan(store):
     facts = gather(store, worked(store, data="claimed", epsilon=0.2))
     plan = facts.result["plan"] | {"steps": 2 * facts.ledger.steps}
     stopped = replace(facts, result={**facts.result, "plan": plan})
@@ -137,7 +137,7 @@ def test_a_run_that_was_stopped_is_stated_as_a_whole(store):
     assert of_all == float(stated(PrivacyPlan(**plan).epsilon())) > 1.3 * of_part
 
 
-def test_what_claims_nothing_has_no_draft(store, seeded):
+def test_a_run_without_a_claim_has_no_draft(store, seeded):
     assert run_report.draft(gather(store, seeded)) is None
     cancelled = submit(store, Request.from_mapping(TABLE | {"data": "claimed", "epsilon": 0.1}))
     store.cancel(cancelled)

@@ -88,7 +88,7 @@ def test_scripts_make_the_model_that_the_run_had(name, method):
 
 
 def settings_of(model):
-    """Return the model's settings, without values that it derives and caches at first use."""
+    """Return the arguments of a model, without what it derives from them at first use."""
     return repr(
         {
             name: vars(value) if hasattr(value, "__dict__") else value

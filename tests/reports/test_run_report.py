@@ -1,4 +1,4 @@
-"""The report of a run: what it says about the guarantee."""
+"""The report of a run and its guarantee."""
 
 import re
 from dataclasses import replace
@@ -65,7 +65,7 @@ def test_a_known_seed_is_shown_as_a_demonstration(folder):
     assert "With a secret seed, this run would be" in html
 
 
-def test_private_data_tell_composition_and_repeat_through_the_store(store, tmp_path):
+def test_reports_on_private_data_state_composition_and_repeat_through_the_store(store, tmp_path):
     first, second = (worked(store, data="secret", epsilon=1.0) for _ in range(2))
     html = text_of(report.html_for_run(store, second))
     assert "1 run preceded it on these records" in html
@@ -76,7 +76,7 @@ def test_private_data_tell_composition_and_repeat_through_the_store(store, tmp_p
     assert "Demonstration" not in html
     assert "to request the same run again, with fresh noise and at its own cost" in html
     assert "There are no scores" in html
-    assert not re.search(r"\d s,", html)  # how long private records took depends on them
+    assert not re.search(r"\d s,", html)  # training time depends on private records
     report.write_run(store, second, tmp_path)
     script = (tmp_path / "repeat.py").read_text(encoding="utf-8")
     assert "vips.fit_registered(" in script  # so that the budget counts it
@@ -86,7 +86,7 @@ def test_private_data_tell_composition_and_repeat_through_the_store(store, tmp_p
     }  # fmt: skip
 
 
-def test_a_report_states_the_cap_that_held_and_all_that_were_set(store):
+def test_a_report_states_the_cap_in_force_and_all_other_caps(store):
     """Issue 32: ε = 0.5 was spent under a cap of 3. Then 0.1 was set, and the report stated that."""
     first = {"unit": "one row", "by": "Ada", "reason": "a <test>"}
     store.add_data("capped", rows(300, 41), cap=Cap(3.0, 1e-3), **first)
@@ -125,7 +125,7 @@ def test_sampled_batches_are_described(store):
     html = text_of(report.html_for_run(store, worked(store, method="sgd", epsilon=1.0, batch=30, seed=1)))
     assert "Poisson batches, each record in each batch independently with probability q = 0.1" in html
     mu = re.search(r"and with μ = ([\d.]+) \(Gaussian DP for δ ≥ 1e-10, regret [\d.]+\), for replacing", html)
-    assert html.count(f"μ = {mu[1]} (Gaussian DP") == 2  # where ε is, and in the guarantee
+    assert html.count(f"μ = {mu[1]} (Gaussian DP") == 2  # beside ε, and in the guarantee
     epsilon, delta = re.search(r"with ε = ([\d.]+) and δ = ([\de.-]+)", html).groups()
     assert gaussian.epsilon(float(mu[1]), float(delta)) >= 0.999 * float(epsilon)
 
@@ -151,7 +151,7 @@ def test_why_a_private_run_failed_is_not_published(store, monkeypatch):
         assert ("first label" in report.html_for_run(store, run_id)) == is_told
 
 
-def test_a_run_on_persons_protects_all_that_a_person_has(store):
+def test_a_run_on_persons_protects_all_records_of_a_person(store):
     visits = replace(rows(300, 7), persons=np.arange(300) % 120)
     unit = TASKS["logistic"].records.unit("patient")
     store.add_data("visits", visits, cap=Cap(3.0, 1e-4), unit=unit, person_column="patient")
@@ -168,7 +168,7 @@ def test_a_run_on_persons_protects_all_that_a_person_has(store):
     )
 
 
-def test_a_report_is_of_the_records_that_the_run_used_not_of_those_that_have_their_name_now(store):
+def test_a_report_describes_the_records_of_the_run_not_those_with_their_name_now(store):
     store.add_data("reused", rows(300, 21), cap=Cap(3.0, 1e-3), unit="one row", reason="a test")
     private = worked(store, data="reused", epsilon=0.5)
     store.remove_data("reused")
@@ -194,15 +194,15 @@ def test_a_report_is_of_the_records_that_the_run_used_not_of_those_that_have_the
     assert run_report.draft(gather(store, public)) is None
 
 
-def test_no_report_is_written_upon_a_ledger_that_does_not_verify(tmp_path):
-    """Issue 32: `fit` refused such a store, and `runs export` reported from it all the same."""
+def test_no_report_is_written_from_a_ledger_that_does_not_verify(tmp_path):
+    """Issue 32: `fit` refused such a store, but `runs export` reported it all the same."""
     store = small_store(tmp_path / "home")
     private, public = worked(store, data="secret", epsilon=0.5), worked(store, epsilon=1.0, seed=3)
     with store.database.write() as connection:
         connection.execute("DROP TRIGGER ledger_is_not_changed")
         connection.execute("UPDATE ledger SET content = replace(content, '3.0', '9.0') WHERE kind = 'cap'")
-    refused = "no report may be written while the ledger is not whole: Row 3 of the ledger was changed"
-    for run_id in (private, public):  # which of the two a run is, a table says
+    refused = "no report may be written while the ledger is not intact: Row 3 of the ledger was changed"
+    for run_id in (private, public):  # whether a run is private, a table says
         for made in (report.html_for_run, report.zip_for_run):
             with pytest.raises(ValueError, match=refused):
                 made(store, run_id)
@@ -220,7 +220,9 @@ def test_a_ledger_that_was_edited_is_not_reported(store):
     noisier = {name: replace(block, noise_std=2 * block.noise_std) for name, block in entry.blocks.items()}
     for entries in ([replace(entry, blocks=noisier), *released.entries[1:]], released.entries[1:]):
         file.write_text(replace(released, entries=entries).to_json(), encoding="utf-8")
-        with pytest.raises(ValueError, match=f"the ledger of run {run_id} is not what the store has counted"):
+        with pytest.raises(
+            ValueError, match=f"the ledger of run {run_id} differs from what the store counted"
+        ):
             report.html_for_run(store, run_id)
     file.write_text(released.to_json(), encoding="utf-8")
     assert gather(store, run_id).ledger == released

@@ -1,4 +1,4 @@
-"""Figures of sweeps: which points are one line, where they lie, and what accountants say."""
+"""Figures of sweeps: which points form a line, where they lie, and ε by accountant."""
 
 import json
 import math
@@ -18,7 +18,7 @@ def lines_of(x, **columns):
     return line_names(cells.assign(expected_batch=cells["batch"]), x).tolist()
 
 
-def test_different_settings_are_never_one_point_of_a_line():
+def test_different_settings_never_share_a_point_of_a_line():
     assert lines_of("epsilon", epsilon=[1, 2]) == ["a", "a"]
     assert lines_of("epsilon", epsilon=[1, 1], batch=[10, 20]) == ["a, S = 10", "a, S = 20"]
     assert lines_of("epsilon", epsilon=[math.nan] * 2, batch=[10, 20]) == ["a, S = 10", "a, S = 20"]
@@ -85,4 +85,4 @@ def test_lines_without_epsilon_that_look_the_same_are_named_once():
     assert "S = 400" in across[1]["hovertemplate"]
     copies = [summary[:2].assign(line=f"noisy {number}") for number in range(8)]
     many = sweep_figures.against_epsilon(pd.concat(copies), "score")
-    assert many["layout"]["height"] > few["layout"]["height"]  # a long legend leaves the curves their height
+    assert many["layout"]["height"] > few["layout"]["height"]  # a long legend takes no height from the curves

@@ -1,4 +1,4 @@
-"""What tests of the store share: a private data set of coin flips, and requests to run on it."""
+"""Shared by tests of the store: a private data set of coin flips, and requests to run on it."""
 
 from vips_core.jobs.request import Request
 from vips_core.store.budget import Cap

@@ -58,21 +58,21 @@ def test_a_run_reserves_its_plan_and_settles_to_its_ledger(store):
 def test_a_run_of_exactly_the_cap_fits_and_nothing_after_it(store):
     submit(store, request(epsilon=2.0))
     assert store.budget("flips").left_epsilon == store.budget("flips").left_share == 0
-    with pytest.raises(ValueError, match="nothing worth running fits any more"):
+    with pytest.raises(ValueError, match="no useful run fits any more"):
         submit(store, request(epsilon=0.1))
 
 
-def test_a_run_that_entered_as_a_whole_keeps_what_it_reserved_once_it_released_anything(store):
-    """Stopping it is a choice made after looking, and only the filter allows such choices."""
+def test_a_run_that_fits_only_as_a_whole_is_charged_its_reservation_after_any_release(store):
+    """Stopping a run is an adaptive choice, and only the filter allows those."""
     run = submit(store, request(epsilon=2.0))
     worker.work(store, run, lambda progress: progress.step == 1)
     assert store.run(run).step == 1
     assert store.budget("flips").left_share == 0
-    store.set_cap("flips", Cap(3.0, DELTA), **SIGNED)  # under which it fits by the filter, stopped or not
+    store.set_cap("flips", Cap(3.0, DELTA), **SIGNED)  # the run fits under it by the filter, stopped or not
     assert store.budget("flips").left_share > 0.5
 
 
-def test_what_ended_before_its_first_release_leaves_all_of_the_cap(store):
+def test_a_run_that_ended_before_its_first_release_costs_nothing(store):
     store.cancel(submit(store, request(epsilon=2.0)))
     assert store.budget("flips").left_epsilon == 2.0
     submit(store, request(epsilon=2.0))
@@ -116,11 +116,11 @@ def test_the_same_records_share_a_budget_under_any_name(store):
 @pytest.mark.parametrize("given", [{"epsilon": 1.8}, {"noise": 1.0}, {"noise": 1.5, "batch": 20}])
 def test_what_a_refusal_suggests_fits(store, given):
     submit(store, request(epsilon=1.0))
-    with pytest.raises(ValueError, match="does not fit in the budget of flips: with it") as error:
+    with pytest.raises(ValueError, match="does not fit in the budget of flips: ") as error:
         submit(store, request(**given))
     sentence = str(error.value)
     assert "\n" not in sentence
-    total, before = re.search(r"with it (.+) of the cap .*, of which (\d+)% is spent", sentence).groups()
+    before, total = re.search(r": (\d+)% of the cap .* the total would be (.+?);", sentence).groups()
     assert total == "far more than all" or int(total.removesuffix("%")) > 100
     assert f"{before}%" == budget.percent(store.budget("flips").reserved_share)
     epsilon = float(re.search(r"ε of at most ([\d.]+)", sentence)[1])
@@ -132,7 +132,7 @@ def test_what_a_refusal_suggests_fits(store, given):
         submit(store, request(**shape, noise=noise * 0.99))
 
 
-def test_runs_at_another_delta_are_judged_at_the_caps(store):
+def test_runs_at_another_delta_are_judged_at_the_delta_of_the_cap(store):
     run = submit(store, request(epsilon=1.2, delta=1e-3))
     plan = PrivacyPlan(records=200, expected_batch=200, steps=12, delta=1e-3).calibrate(1.2)
     at_cap = accountants.epsilon(plan.events(), DELTA, "pld")
@@ -164,11 +164,11 @@ def test_a_cap_may_change_and_the_ledger_keeps_it(store):
     ],
 )
 def test_a_cap_that_grows_or_follows_a_run_needs_a_name_and_a_reason(store, signature, missing):
-    """Issue 32: anybody could change a cap without a reason, and a report stated one that never held."""
+    """Issue 32: a cap could be changed without name or reason, and a report stated one never in force."""
     for larger in (Cap(2.1, DELTA), Cap(2.0, 2 * DELTA), Cap(1.0, 2 * DELTA)):
         with pytest.raises(ValueError, match=f"a larger cap needs a name and a reason, got {missing}"):
             store.set_cap("flips", larger, **signature)
-    store.set_cap("flips", Cap(1.5, DELTA), **signature)  # smaller, and nothing was promised for a run
+    store.set_cap("flips", Cap(1.5, DELTA), **signature)  # smaller, and no run has a promise yet
     store.cancel(submit(store, request(epsilon=1.0)))
     for cap in (Cap(1.0, DELTA), Cap(1.5, DELTA)):
         with pytest.raises(ValueError, match=f"changed after a run needs a name and a reason, got {missing}"):
@@ -176,7 +176,7 @@ def test_a_cap_that_grows_or_follows_a_run_needs_a_name_and_a_reason(store, sign
     assert [row.content["epsilon"] for row in cap_rows(store.ledger("flips"))] == [2.0, 1.5]
 
 
-def test_the_cap_of_a_run_is_the_one_that_held_when_it_was_reserved(store):
+def test_the_cap_of_a_run_is_the_one_in_force_at_its_reservation(store):
     first = submit(store, request(epsilon=1.0))
     store.set_cap("flips", Cap(4.0, DELTA), **SIGNED)
     second = submit(store, request(epsilon=1.0))
@@ -187,7 +187,7 @@ def test_the_cap_of_a_run_is_the_one_that_held_when_it_was_reserved(store):
     assert (cap_held(rows, "nothing"), caps_of_run(rows, "nothing")) == (None, [])
 
 
-def test_the_caps_of_records_that_join_later_never_held_for_a_run(store):
+def test_caps_of_records_that_join_later_never_apply_to_an_earlier_run(store):
     def add(name, seed, rows, cap=None):
         sources = Sources(rows=[row.encode() for row in rows])
         store.add_data(
@@ -202,7 +202,7 @@ def test_the_caps_of_records_that_join_later_never_held_for_a_run(store):
     add("one", 11, ["a", "x"], Cap(3.0, DELTA))
     add("two", 12, ["b", "y"], Cap(1.0, DELTA))
     run = submit(store, request(data="one", epsilon=0.5))
-    add("both", 13, ["x", "y"])  # joins them, and the smaller cap holds
+    add("both", 13, ["x", "y"])  # joins them under the smaller cap
     later = submit(store, request(data="one", epsilon=0.2))
     rows = store.ledger("one")
     assert [row.data for row in caps_of_run(rows, run)] == ["one", "both"]
@@ -267,7 +267,7 @@ def test_a_plan_that_is_not_the_reserved_one_releases_nothing(store, monkeypatch
 
 
 def test_concurrent_reservations_never_overspend(store, home):
-    """Eight processes ask 25 times each; exactly as many get a reservation as fit one after the other."""
+    """Eight processes ask 25 times each; the reservations made are as many as fit one after another."""
     store.set_cap("flips", Cap(2.0, DELTA))
     store.database.close()
     done = subprocess.run(

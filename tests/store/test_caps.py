@@ -17,7 +17,7 @@ from vips_core.store.budget import Balance, Cap
     st.integers(0, 99),
 )
 @settings(max_examples=100, deadline=None)
-def test_a_prefix_holds_exactly_so_many_releases(parts, releases):
+def test_a_prefix_holds_exactly_the_given_number_of_releases(parts, releases):
     events = [SampledGaussian(*part) for part in parts]
     found = budget.prefix(events, releases)
     one_by_one = [(e.sampling_rate, e.noise_multiplier) for e in events for _ in range(e.count)]
@@ -41,8 +41,8 @@ def test_noise_that_differs_by_rounding_is_one_event():
     assert budget.cost(apart, DELTA) == budget.cost([SampledGaussian(0.1, noise, 80)], DELTA)
 
 
-def test_what_pld_alone_allows_enters_only_before_anything_was_seen():
-    """Issue 15, finding 4: PLD is for what is planned as a whole, not for runs chosen one after the other."""
+def test_a_run_that_only_pld_allows_fits_only_as_the_first():
+    """Issue 15, finding 4: PLD is for a composition planned as a whole, not for adaptively chosen runs."""
     events = [SampledGaussian(0.05, 1.2, 20)]
     pld = budget.cost(events, DELTA)
     cap_filter = PrivacyFilter.for_cap(pld, DELTA)
@@ -65,7 +65,7 @@ def test_a_release_without_noise_never_fits(rate, noise):
 
 
 @pytest.mark.parametrize("unknown", [float("nan"), float("inf")])
-def test_what_cannot_be_computed_never_fits(unknown, monkeypatch):
+def test_a_cost_that_cannot_be_computed_never_fits(unknown, monkeypatch):
     monkeypatch.setattr(PrivacyFilter, "share", lambda self, events: unknown)
     monkeypatch.setattr(budget, "cost", lambda events, delta: unknown)
     assert not Balance(PrivacyFilter.for_cap(10.0, DELTA)).fits([full(100.0)])

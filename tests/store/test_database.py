@@ -1,4 +1,4 @@
-"""One file for many processes: damage, other programs and other versions each get one sentence."""
+"""One file for many processes: damage, other programs and other versions get one sentence."""
 
 import sqlite3
 
@@ -28,7 +28,7 @@ def test_a_damaged_database_gets_one_sentence_and_is_left_alone(store, home, how
         (home / name).unlink(missing_ok=True)
     damage(path, how)
     before = path.read_bytes() if path.exists() else None
-    with pytest.raises(StoreError, match="put back a copy") as error:
+    with pytest.raises(StoreError, match="restore a backup") as error:
         use_all(home)
     assert "\n" not in str(error.value)
     if how != "missing":
@@ -36,7 +36,7 @@ def test_a_damaged_database_gets_one_sentence_and_is_left_alone(store, home, how
     assert len(list((home / "data").glob("*.npz"))) == 1
 
 
-def test_a_database_of_others_is_refused_and_left_alone(home):
+def test_a_database_of_another_program_is_refused_and_left_alone(home):
     path = home / "store.db"
     with sqlite3.connect(path) as connection:
         connection.execute("CREATE TABLE theirs (x)")
@@ -50,7 +50,7 @@ def test_a_database_of_others_is_refused_and_left_alone(home):
 
 
 def test_no_index_stands_between_the_ledger_and_budgets(store):
-    """A damaged index hides rows from a query, and not from the check of the chain, which reads the table."""
+    """A damaged index hides rows from a query, but not from the check of the chain, which reads the table."""
     indices = "SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = 'ledger'"
     assert store.database.read(indices) == []
 

@@ -31,11 +31,11 @@ def test_a_damaged_data_file_gets_one_sentence_and_nothing_else_is_lost(store, h
 def test_a_data_file_with_other_records_is_refused(store, home):
     (file,) = (home / "data").glob("*.npz")
     records_file.write(file, coin_flips(seed=5), None)
-    with pytest.raises(ValueError, match="holds other records than were registered"):
+    with pytest.raises(ValueError, match="does not hold the records that were registered"):
         store.load("flips")
 
 
-def test_public_data_without_source_rows_are_told_until_they_are_registered_again(store):
+def test_public_data_without_source_rows_are_reported_until_registered_again(store):
     assert store.notes() == []
     store.add_data("open", coin_flips(seed=4), private=False, unit="one image")
     (note,) = store.notes()
@@ -53,10 +53,10 @@ def test_built_in_data_are_there(store):
         assert (rows[name].records, rows[name].kind) == (len(data.train), data.train.kind)
 
 
-def test_data_may_be_named_again_but_not_anew(store):
+def test_registering_a_name_again_takes_the_same_records_only(store):
     row = store.add_data("flips", coin_flips(), None, cap=CAP, unit="one person")
     assert (row.unit, row.has_test) == ("one person", False)
-    assert [entry.kind for entry in store.ledger()] == ["data", "cap", "data"]  # the unit has changed
+    assert [entry.kind for entry in store.ledger()] == ["data", "cap", "data"]  # the unit differs
     with pytest.raises(ValueError, match="another data set is called flips"):
         store.add_data("flips", coin_flips(seed=3), cap=CAP, unit="one image")
     for name in ("mnist", "../x", ""):
@@ -98,7 +98,7 @@ def test_the_home_is_the_users_alone(store, home):
 
 
 def test_records_cannot_be_of_rows_and_of_persons_at_once(store):
-    """Their budget would count what was released per row, or per another person, as if it were per person."""
+    """Their budget would count releases per row, or per person of another column, as if per person."""
     submit(store, request())
     with pytest.raises(ValueError, match="protected record by record in flips"):
         store.add_data("people", coin_flips(), unit="", person_column="id")
@@ -109,7 +109,9 @@ def test_records_cannot_be_of_rows_and_of_persons_at_once(store):
             store.add_data("others", coin_flips(seed=9), unit="", **other)
     with pytest.raises(ValueError, match="protected by id in unused"):
         store.add_data("some", coin_flips(seed=8), unit="", sources=Sources([b"row"]))
-    assert store.add_data("unused", coin_flips(seed=9), unit="").person_column is None  # a correction
+    assert (
+        store.add_data("unused", coin_flips(seed=9), unit="").person_column is None
+    )  # a mistake is corrected
     assert store.add_data("unused", coin_flips(seed=9), **person).person_column == "id"
     store.remove_data("unused")
     assert store.add_data("others", coin_flips(seed=9), unit="").person_column is None
@@ -120,7 +122,7 @@ def test_records_cannot_be_of_rows_and_of_persons_at_once(store):
 
 
 def test_files_that_a_kill_left_are_removed_when_the_store_is_opened(store, home):
-    """A kill between the file of the records and the commit leaves private records that nothing uses."""
+    """A kill between the file of the records and the commit leaves private records that no data set uses."""
     data = home / "data"
     (used,) = [row["file"] for row in store.database.read("SELECT file FROM data")]
     for name in ("0123456789abcdef.npz", "notes.txt"):
@@ -153,7 +155,7 @@ def test_a_registration_that_commits_is_not_taken_for_left_over(store, home, mon
     def check_while_another_opens(*arguments):
         monkeypatch.setattr(Store, "_left_over", look)
         opening.start()
-        assert looked.wait(30)  # it has seen a file that no table knows, and waits for this transaction
+        assert looked.wait(30)  # it has seen a file unknown to the table, and waits for this transaction
         return check(*arguments)
 
     monkeypatch.setattr(pools, "admit", check_while_another_opens)

@@ -1,4 +1,4 @@
-"""The ledger shows every edit, and private data take no run while it is not whole."""
+"""The ledger shows every edit, and private data refuse runs while the ledger is not intact."""
 
 import sqlite3
 import tempfile
@@ -68,8 +68,8 @@ def test_the_ledger_is_append_only(store):
 def test_a_changed_row_is_named_and_private_runs_are_refused(store):
     run = submit(store, request())
     tamper(store, 'UPDATE ledger SET content = \'{"epsilon": 99, "delta": 1e-5}\' WHERE number = 2')
-    assert store.verify() == ["Row 2 of the ledger was changed: its hash does not match it."]
-    with pytest.raises(ValueError, match="while the ledger is not whole: Row 2 of the ledger") as error:
+    assert store.verify() == ["Row 2 of the ledger was changed: its hash does not match its content."]
+    with pytest.raises(ValueError, match="while the ledger is not intact: Row 2 of the ledger") as error:
         submit(store, request())
     assert "\n" not in str(error.value)
     assert store.run(run).status == "queued"
@@ -79,10 +79,10 @@ def test_a_changed_row_is_named_and_private_runs_are_refused(store):
 @pytest.mark.parametrize(
     ("statements", "sentence"),
     [
-        (["DELETE FROM ledger WHERE number = 3"], "The ledger was cut: it had 3 rows, and has 2."),
+        (["DELETE FROM ledger WHERE number = 3"], "The ledger was cut: it had 3 rows and now has 2."),
         (
             ["DELETE FROM ledger WHERE number = 3", "DELETE FROM meta WHERE key = 'ledger head'"],
-            "The ledger was cut: it had 3 rows, and has 2.",
+            "The ledger was cut: it had 3 rows and now has 2.",
         ),
         (["DELETE FROM ledger WHERE number = 2"], "Row 2 of the ledger is missing."),
     ],
@@ -98,22 +98,22 @@ def test_a_replaced_tail_is_noticed(store):
     tamper(store, "DELETE FROM ledger WHERE number = 3", "DELETE FROM meta WHERE key = 'ledger head'")
     with store.database.write() as connection:
         chain.append(connection, "cap", "f", "flips", {"epsilon": 1e9, "delta": 0.5})
-    assert store.verify() == ["Row 3 of the ledger was replaced: its hash is not the one that was kept."]
+    assert store.verify() == ["Row 3 of the ledger was replaced: its hash differs from the recorded one."]
 
 
-# What the tables say against the chain
+# Tables that contradict the chain
 
 
 @pytest.mark.parametrize(
     ("edit", "wrong"),
     [
-        ("private = 0", "has another private in its table"),
-        ("records = 2", "has another records in its table"),
-        ("unit = 'one person'", "has another unit in its table"),
-        ("schema = 'x'", "has another schema in its table"),
-        ("person_column = 'id'", "has another person column in its table"),
-        ("fingerprint = 'x'", "is in its table, but not in the ledger"),
-        ("name = 'other'", "is in its table, but not in the ledger"),
+        ("private = 0", "disagree about “private” of"),
+        ("records = 2", "disagree about “records” of"),
+        ("unit = 'one person'", "disagree about “unit” of"),
+        ("schema = 'x'", "disagree about “schema” of"),
+        ("person_column = 'id'", "disagree about “person column” of"),
+        ("fingerprint = 'x'", "is in the store's table, but not in the ledger"),
+        ("name = 'other'", "is in the store's table, but not in the ledger"),
     ],
 )
 def test_an_edit_of_what_protects_people_is_found_and_blocks_runs(store, edit, wrong):
@@ -122,7 +122,7 @@ def test_an_edit_of_what_protects_people_is_found_and_blocks_runs(store, edit, w
     assert wrong in sentence
     name = "other" if edit.startswith("name") else "flips"
     plan = PrivacyPlan(records=200, expected_batch=200, steps=1, delta=1e-5, noise_multiplier=50.0)
-    with pytest.raises(ValueError, match="no run may use registered data while the ledger is not whole"):
+    with pytest.raises(ValueError, match="no run may use registered data while the ledger is not intact"):
         store.queue("fit", {"model": "sbn", "data": name, "delta": 1e-5}, 1, plan)
     assert store.runs() == []
 
@@ -132,27 +132,27 @@ def test_an_edit_of_what_protects_people_is_found_and_blocks_runs(store, edit, w
     ["fingerprint = NULL", "fingerprint = 'x'", """request = replace(request, '"paper"', '"refined"')"""],
 )
 def test_an_edit_of_a_run_on_private_records_is_found(store, edit):
-    """A run that a table calls public would be reported as if it cost no budget."""
+    """A run that a table calls public would be reported as one that spends no budget."""
     run = submit(store, request(method="paper", epsilon=1.0))
     tamper(store, f"UPDATE runs SET {edit}")
-    wrong = f"Run {run} has another request, or other records, in its table than in the ledger."
+    wrong = f"Run {run} has another request, or other records, in the store's table than in the ledger."
     assert store.verify() == [wrong]
     with pytest.raises(ValueError, match=wrong):
         report.html_for_run(store, run)
 
 
 def test_another_key_of_the_digests_is_found(store):
-    """With another key the same people are strangers, who would get a budget of their own."""
+    """Under another key the same people look new, and would get a new budget."""
     tamper(store, f"UPDATE meta SET value = '{'ab' * 32}' WHERE key = 'fingerprint key'")
     assert store.verify() == [
         "The key of the store's fingerprints was changed: people would not be found again."
     ]
     with pytest.raises(
-        ValueError, match="no data set may be registered, .* not whole: The key of the store's"
+        ValueError, match="no data set may be registered, .* not intact: The key of the store's"
     ):
         store.add_data("again", coin_flips(), cap=CAP, unit="one image")
     tamper(store, "UPDATE meta SET value = 'nonsense' WHERE key = 'fingerprint key'")
-    with pytest.raises(StoreError, match="the key of the store's fingerprints is damaged: put back a copy"):
+    with pytest.raises(StoreError, match="the key of the store's fingerprints is damaged: restore a backup"):
         store.verify()
 
 
@@ -164,10 +164,10 @@ def test_another_key_of_the_digests_is_found(store):
         """UPDATE ledger SET content = '{"events": []}' WHERE kind = 'reserve'""",
     ],
 )
-def test_no_budget_is_stated_upon_an_edit(store, edit):
+def test_no_budget_is_stated_after_an_edit(store, edit):
     submit(store, request())
     tamper(store, edit)
-    with pytest.raises(StoreError, match="no budget can be read while the ledger is not whole: "):
+    with pytest.raises(StoreError, match="no budget can be read while the ledger is not intact: "):
         store.budget("flips")
 
 
@@ -187,7 +187,7 @@ def test_the_last_word_on_a_data_set_counts(store):
 
 
 def rebuilt(store, ledger):
-    """Replace the ledger, its head and the head's file by a chain that is consistent in itself."""
+    """Replace the ledger by a consistent one, with its head and the file of its head."""
     tamper(store, "DELETE FROM ledger", "DELETE FROM meta WHERE key = 'ledger head'")
     with store.database.write() as connection:
         for row in ledger:
@@ -201,18 +201,18 @@ def test_a_rebuilt_ledger_is_found_with_a_key(store, monkeypatch, tmp_path, in_f
     key = "ab" * 32
     (tmp_path / "key").write_text(key)
     monkeypatch.setenv("VIPS_LEDGER_KEY", str(tmp_path / "key") if in_file else key)
-    assert "not signed with the key" in store.verify()[0]  # it was begun without
+    assert "not signed with the key" in store.verify()[0]  # it was begun without a key
     store.sign()
     submit(store, request())
     assert store.verify() == []
-    monkeypatch.delenv("VIPS_LEDGER_KEY")  # which the attacker does not have
+    monkeypatch.delenv("VIPS_LEDGER_KEY")  # the attacker does not have it
     assert store.verify() == []
     rebuilt(store, store.ledger()[:-1])
     assert store.verify() == []
     monkeypatch.setenv("VIPS_LEDGER_KEY", str(tmp_path / "key") if in_file else key)
     (sentence,) = store.verify()
     assert "others may have rebuilt it" in sentence
-    with pytest.raises(ValueError, match="while the ledger is not whole"):
+    with pytest.raises(ValueError, match="while the ledger is not intact"):
         submit(store, request())
 
 
@@ -228,7 +228,7 @@ def test_a_bad_key_gets_one_sentence(store, monkeypatch, key, sentence):
         store.sign()
 
 
-def test_a_bad_key_is_said_before_anything_is_committed(store, home, monkeypatch):
+def test_a_bad_key_is_reported_before_anything_is_committed(store, home, monkeypatch):
     before, files = store.ledger(), sorted((home / "data").iterdir())
     monkeypatch.setenv("VIPS_LEDGER_KEY", "abcd")
     for change in (
@@ -244,12 +244,12 @@ def test_a_bad_key_is_said_before_anything_is_committed(store, home, monkeypatch
 
 
 def forged(store, run):
-    """Append a row that gives a run's budget back, as anyone who can write to the database could."""
+    """Append a row that gives a run's budget back, as anyone with write access to the database could."""
     with store.database.write() as connection:
         chain.append(connection, "settle", store.data_row("flips").fingerprint, "flips", {"events": []}, run)
 
 
-def test_what_somebody_appended_without_the_key_is_found_and_never_signed(store, monkeypatch):
+def test_rows_appended_without_the_key_are_found_and_never_signed(store, monkeypatch):
     monkeypatch.setenv("VIPS_LEDGER_KEY", "ab" * 32)
     store.sign()
     run = submit(store, request())
@@ -261,14 +261,14 @@ def test_what_somebody_appended_without_the_key_is_found_and_never_signed(store,
     assert "not signed with the key" in store.verify()[0]
 
 
-def test_what_follows_a_cut_does_not_cover_it_up(store):
+def test_rows_after_a_cut_do_not_hide_it(store):
     run = submit(store, request())
     submit(store, request())
     tamper(store, "DELETE FROM ledger WHERE number = 4")
-    assert store.verify() == ["The ledger was cut: it had 4 rows, and has 3."]
-    store.cancel(run)  # has to be settled all the same
-    assert store.verify() == ["Row 4 of the ledger was replaced: its hash is not the one that was kept."]
-    refused = "no data set may be registered, and no cap changed, while the ledger is not whole: Row 4"
+    assert store.verify() == ["The ledger was cut: it had 4 rows and now has 3."]
+    store.cancel(run)  # it must be settled all the same
+    assert store.verify() == ["Row 4 of the ledger was replaced: its hash differs from the recorded one."]
+    refused = "no data set may be registered, and no cap changed, while the ledger is not intact: Row 4"
     with pytest.raises(ValueError, match=refused):
         store.set_cap("flips", CAP)
 
@@ -277,14 +277,14 @@ def test_nobody_is_registered_while_digests_are_gone(store):
     rows = Sources(rows=[b"a row of flips"])
     store.add_data("flips", coin_flips(), unit="one image", sources=rows)
     tamper(store, "DELETE FROM people")
-    with pytest.raises(ValueError, match="not whole: The digests of the people in flips were changed"):
+    with pytest.raises(ValueError, match="not intact: The digests of the people in flips were changed"):
         store.add_data("again", coin_flips(seed=3), cap=CAP, unit="one image", sources=rows)
     assert [row.name for row in store.data_sets() if row.fingerprint] == ["flips"]
 
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_a_kept_head_is_not_moved_on_over_a_row_that_was_replaced(store, count):
-    """Also where it is the first: hashes that were computed anew look whole, but not beside a kept head."""
+    """Also of the first row: recomputed hashes look intact, but contradict the head on file."""
     with store.database.write() as connection:
         last = connection.execute("SELECT * FROM ledger WHERE number = ?", [count]).fetchone()
         head = chain.Head(count, last["hash"])

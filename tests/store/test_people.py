@@ -61,14 +61,14 @@ def test_a_shared_row_or_person_joins_the_pool(store, numbers, persons):
     assert store.budget("flips").history[0][1] == run
     with pytest.raises(ValueError, match="does not fit in the budget of flips"):
         submit(store, request(epsilon=1.5))
-    sentence = "1 rows or persons of others occur in flips too: they share one budget."
+    sentence = "1 rows or persons of others also occur in flips: both data sets share one budget."
     assert store.overlap_sentences("flips") == store.overlap_sentences("others") == [sentence]
     store.set_cap("others", Cap(5.0, 1e-5), **SIGNED)
     assert store.data_row("flips").cap == Cap(5.0, 1e-5)
     assert store.verify() == []
 
 
-def test_nothing_is_registered_until_it_is_said_whether_a_budget_is_shared(store, home):
+def test_nothing_is_registered_until_the_steward_decides_about_sharing(store, home):
     """Issue 32: two studies that number people from 1 were merged, and the steward was told afterwards."""
     before, files = store.ledger(), set((home / "data").iterdir())
     for cap in (None, CAP, Cap(1.0, 1e-6)):
@@ -117,7 +117,7 @@ def test_data_sets_that_share_people_protect_the_same_unit(home, agreed):
         assert not refused.value.may_share
     assert store.ledger() == before
     with pytest.raises(KnownPeople, match="in half, so they cannot be protected"):
-        add(store, "patients", 2, 1, 2, persons=[b"7"], person_column="visit")  # not even if it is unused
+        add(store, "patients", 2, 1, 2, persons=[b"7"], person_column="visit")  # not even an unused one
     submit(store, request(data="half"))
     store.cancel(store.runs()[0].id)
     store.remove_data("patients")
@@ -165,7 +165,7 @@ def test_identifiers_of_two_studies_are_kept_apart_by_their_names(home):
     with store.database.write() as connection:
         connection.execute("UPDATE data SET person_namespace = NULL WHERE name = 'west'")
     assert store.verify() == [
-        "The data set west has another person namespace in its table than in the ledger."
+        "The store's table and the ledger disagree about “person namespace” of the data set west."
     ]
 
 
@@ -189,7 +189,7 @@ def test_an_accidental_merge_is_undone_and_each_has_its_cap_again(store):
     assert store.budget("flips").reserved_share > 0.1
     assert len(store.overlap_sentences("both")) == 1
     store.separate_data("both", ["second"], **SAID)
-    assert store.data_row("both").cap == Cap(3.0, 1e-6)  # it never had another than a shared one
+    assert store.data_row("both").cap == Cap(3.0, 1e-6)  # it never had a cap of its own
     assert store.overlap_sentences("both") == store.overlap_sentences("second") == store.linked("both") == []
     assert [row.kind for row in store.ledger()][-3:] == ["separate", "cap", "separate"]
     assert pools.separations(store.ledger("both"))[0] == (
@@ -203,7 +203,7 @@ def test_those_kept_apart_stay_so_until_someone_agrees_to_share(store):
     add(store, "others", 2, 3, 4, share_budget=True)
     store.separate_data("others", ["flips"], **SAID)
     flips = {"unit": "one image", "sources": Sources(rows(1, 2, 3), [b"ann"])}
-    store.add_data("flips", coin_flips(), **flips)  # nothing is asked, and nothing is joined
+    store.add_data("flips", coin_flips(), **flips)  # no question, no joined budgets
     add(store, "others", 2, 3, 4)
     assert store.linked("flips") == []
     store.add_data("flips", coin_flips(), **flips, share_budget=True)
@@ -220,7 +220,7 @@ def test_a_cap_that_was_changed_since_stays(store):
 
 
 @pytest.mark.parametrize("data", ["flips", "others"])
-def test_what_was_counted_for_both_cannot_be_separated(store, data):
+def test_data_sets_with_runs_counted_for_both_cannot_be_separated(store, data):
     add(store, "others", 2, 3, 4, share_budget=True)
     run = submit(store, request(data=data, epsilon=1.0))
     sentence = f"run {run} was counted against the budget that others shares with flips"
@@ -264,7 +264,7 @@ def test_a_separation_needs_a_shared_budget_a_name_and_a_reason(store, others, s
     assert store.linked("others") == ["flips"]
 
 
-def test_the_same_records_under_another_name_are_said_to_share_a_budget(store):
+def test_the_same_records_under_another_name_share_a_budget_visibly(store):
     store.add_data("again", coin_flips(), unit="one image")
     for name, other in (("flips", "again"), ("again", "flips")):
         sentence = f"{name} holds the same records as {other}: they share one budget."
@@ -277,7 +277,7 @@ def test_other_people_have_a_budget_of_their_own(store):
     assert store.overlap_sentences("others") == []
 
 
-def test_another_cap_cannot_be_had_for_the_same_people(store):
+def test_the_same_people_cannot_get_another_cap(store):
     with pytest.raises(ValueError, match="they share a cap of ε = 2"):
         add(store, "others", 2, 3, 4, cap=Cap(50.0, 1e-5), share_budget=True)
 
@@ -297,7 +297,7 @@ def test_removed_records_are_remembered(store):
     assert add(store, "others", 2, 3, 4, share_budget=True).cap == CAP
 
 
-def test_what_is_private_elsewhere_cannot_be_public_or_held_out(store):
+def test_records_private_elsewhere_cannot_be_public_or_held_out(store):
     with pytest.raises(ValueError, match="2 rows or persons of these records are private in flips"):
         add(store, "open", 2, 2, 3, 4, private=False)
     sources = Sources(rows(5, 6), test_rows=rows(3))
@@ -312,14 +312,14 @@ def test_what_is_private_elsewhere_cannot_be_public_or_held_out(store):
 
 
 @pytest.mark.parametrize("held_out", [False, True])
-def test_what_was_public_or_held_out_cannot_be_private_later_unless_someone_says_why(store, held_out):
-    """What was computed from such records was not counted, so some of them would have no budget."""
+def test_records_once_public_or_held_out_need_a_reason_to_become_private(store, held_out):
+    """Results computed from such records were not counted, so some records would be unprotected."""
     if held_out:
         sources = Sources(rows(5, 6), test_rows=rows(7, 8))
         store.add_data("open", coin_flips(seed=2), coin_flips(seed=3), cap=CAP, unit="x", sources=sources)
     else:
         add(store, "open", 2, 7, 8, private=False)
-    store.remove_data("open")  # what it was is remembered
+    store.remove_data("open")  # the store remembers that it was public
     with pytest.raises(ValueError, match="1 rows or persons of these records are public or held out in open"):
         add(store, "clinic", 4, 8, 9, cap=CAP)
     assert [row.name for row in store.data_sets() if row.created] == ["flips"]
@@ -328,7 +328,7 @@ def test_what_was_public_or_held_out_cannot_be_private_later_unless_someone_says
     assert store.verify() == []
 
 
-def test_rows_that_collide_honestly_are_kept_apart_with_a_reason(store):
+def test_rows_that_match_by_chance_are_kept_apart_with_a_reason(store):
     add(store, "others", 2, 3, 4, cap=Cap(1.0, 1e-6), separate="three yes-or-no questions", by="Ada")
     assert store.data_row("others").cap == Cap(1.0, 1e-6)
     (sentence,) = pools.separations(store.ledger("others"))
@@ -347,7 +347,7 @@ def test_forgotten_digests_are_noticed(store):
     assert store.verify() == [
         f"The digests of the people in {name} were changed." for name in ("flips", "open")
     ]
-    with pytest.raises(ValueError, match="while the ledger is not whole"):
+    with pytest.raises(ValueError, match="while the ledger is not intact"):
         submit(store, request())
 
 

@@ -16,7 +16,7 @@ from vips_core.store.store import Store
 
 @pytest.fixture
 def read_only(tmp_path):
-    """Mount folders where nothing can be written."""
+    """Yield folders on a read-only disk."""
     place = tmp_path / "read-only"
     place.mkdir()
 
@@ -55,7 +55,7 @@ def test_a_copy_of_a_store_in_use_without_its_index_is_refused_in_one_sentence(s
 
 
 def test_the_database_is_the_users_alone(tmp_path):
-    """It holds the key with which one could test guesses of who is in a data set."""
+    """It holds the key with which guesses about who is in a data set can be tested."""
     tmp_path.chmod(0o755)  # a folder that was there before
     Store(tmp_path).database.close()
     assert os.stat(tmp_path / "store.db").st_mode & 0o077 == 0

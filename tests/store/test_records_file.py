@@ -1,4 +1,4 @@
-"""Files of records, and the fingerprint that knows records whatever their name."""
+"""Files of records, and the fingerprint that identifies records whatever their name."""
 
 import tempfile
 from pathlib import Path
@@ -65,7 +65,7 @@ def test_data_sets_round_trip(data, with_test):
 
 @given(records(), st.randoms())
 @settings(max_examples=60, deadline=None)
-def test_fingerprint_is_of_the_records_alone(data, random):
+def test_the_fingerprint_depends_on_the_records_alone(data, random):
     rows = [np.arange(len(data)) == index for index in range(len(data))]
     some = data[np.arange(len(data)) > 0]
     assert records_file.fingerprint(data, KEY) != records_file.fingerprint(some, KEY)
@@ -93,7 +93,7 @@ def test_sparse_and_dense_rows_have_one_fingerprint():
     assert records_file.fingerprint(dense, KEY) == records_file.fingerprint(thin, KEY)
 
 
-def test_who_each_row_is_of_is_kept(tmp_path):
+def test_the_person_of_each_row_is_kept(tmp_path):
     images = Images.from_images(np.eye(4)[:, None], 0.5, persons=["ann", "bob", "ann", "cyd"])
     rows = Table(np.eye(4), [0, 1, 0, 1], tuple("abcd"), 1.0, persons=[7, 7, 9, 7])
     for data in (images, rows):

@@ -1,4 +1,4 @@
-"""Runs: listed, pinned, cancelled and deleted; the ledger keeps what they cost."""
+"""Runs: listed, pinned, cancelled and deleted; the ledger keeps their cost."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ def test_runs_are_listed_pinned_and_deleted(store):
             action(first)
 
 
-def test_what_is_public_about_records_outlives_them(store):
+def test_public_facts_about_records_outlive_them(store):
     run = submit(store, request())
     before = store.data_of(store.run(run))
     store.cancel(run)

@@ -1,4 +1,4 @@
-"""Folders for records on their way: their owner's alone, and gone with their process."""
+"""Temporary folders for records: readable by their owner only, and removed with their process."""
 
 import os
 import subprocess
@@ -23,7 +23,7 @@ with Store().temporary_folder() as folder, new_private_file(folder / "rows") as 
 
 @pytest.fixture
 def open_to_all():
-    """Let new files be open to everybody, unless whoever makes them says otherwise."""
+    """Make new files readable by everybody by default."""
     before = os.umask(0)
     yield
     os.umask(before)
@@ -43,7 +43,7 @@ def test_a_folder_is_private_and_goes_with_its_block(home):
     assert list(folder.parent.iterdir()) == []
 
 
-def test_what_a_killed_process_left_goes_when_the_store_is_opened(home):
+def test_folders_of_a_killed_process_are_removed_when_the_store_is_opened(home):
     killed = subprocess.run([sys.executable, "-c", KILLED], stdout=subprocess.PIPE, text=True)
     assert killed.returncode == -9
     left = home / "tmp" / killed.stdout.strip()
@@ -62,8 +62,8 @@ def test_folders_of_live_processes_stay(home):
         assert (own / "rows").read_bytes() == b"raw rows"
 
 
-def test_one_that_is_swept_before_it_is_locked_is_made_again(home, monkeypatch):
-    """A sweep may come between the making of the file and its lock."""
+def test_a_folder_swept_before_it_is_locked_is_made_again(home, monkeypatch):
+    """Cleaning up may come between the creation of the file and its lock."""
     from vips_core.store import home as module
 
     lock, seen, store = module.try_lock, [], Store(home)

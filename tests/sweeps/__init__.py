@@ -1,4 +1,4 @@
-"""Sweeps, on records that train in no time."""
+"""Sweeps on records that train at once."""
 
 from vips_core.sweeps.grid import Sweep
 

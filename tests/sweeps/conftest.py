@@ -1,4 +1,4 @@
-"""Small sweeps: a store with data, and one sweep that was worked off."""
+"""Small sweeps: a store with data, and one completed sweep."""
 
 import pytest
 
@@ -16,7 +16,7 @@ def home(tmp_path_factory):
 
 @pytest.fixture(scope="package")
 def executed(home):
-    """A stored sweep that was worked off in processes; its last cell asks for more records than there are."""
+    """A stored sweep that processes completed; its last cell asks for more records than there are."""
     table = BASE | {
         "seeds": 3,
         "grid": [

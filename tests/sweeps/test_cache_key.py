@@ -24,7 +24,7 @@ REQUEST = Sweep.from_mapping(BASE | {"epsilon": 1.0}).cells()[0]
 
 @pytest.fixture
 def copied(tmp_path):
-    """Copies of the core and the samples, to be changed."""
+    """Copies of the core and the samples, for changes."""
     for source in (CODE, SAMPLES):
         shutil.copytree(source, tmp_path / source.name, ignore=shutil.ignore_patterns("__pycache__"))
     return tmp_path

@@ -1,4 +1,4 @@
-"""Cells are run once, and again when anything changes that they depend on."""
+"""Cells are run once, and again after a change of anything that they depend on."""
 
 import pytest
 
@@ -35,7 +35,7 @@ def test_a_cell_is_not_run_by_other_code_than_the_sweep_was_started_with(home):
 
 
 def test_records_that_were_registered_again_are_read_again(tmp_path):
-    """Also by a process that ran cells of the earlier records, as a cluster's worker may have."""
+    """Also by a process that ran cells of the earlier records, as a worker of a cluster does."""
     store, definition, scores = Store(tmp_path), Sweep.from_mapping(BASE | {"epsilon": 3.0}), []
     for held_out in (rows(200, 1), rows(200, 2), rows(200, 1)):
         store.add_data("small", rows(300, 0), held_out, private=False, unit="one row")
@@ -44,7 +44,7 @@ def test_records_that_were_registered_again_are_read_again(tmp_path):
     assert scores[0] == scores[2] != scores[1]
 
 
-def test_the_name_of_a_cell_tells_data_and_settings_apart(home):
+def test_the_name_of_a_cell_depends_on_data_and_settings(home):
     first, second = Sweep.from_mapping(BASE | {"epsilon": [1.0, 2.0]}).cells()
     place, other = Cells(home.home, "x"), Cells(home.home, "y")
     assert len({place.path(first), place.path(second), other.path(first)}) == 3

@@ -19,7 +19,7 @@ from vips_core.sweeps import results
 from vips_core.sweeps.grid import Sweep
 
 
-def test_the_command_writes_report_and_frame_of_what_is_there(executed, monkeypatch, tmp_path, capsys):
+def test_the_command_writes_report_and_frame_of_finished_cells(executed, monkeypatch, tmp_path, capsys):
     store, _, definition, _ = executed
     monkeypatch.setenv("VIPS_HOME", str(store.home))
     config, out = tmp_path / "sweep.toml", tmp_path / "out"
@@ -46,7 +46,7 @@ def test_the_command_writes_report_and_frame_of_what_is_there(executed, monkeypa
             ["paper-tree"],
             "sweep must be paper-lda, paper-logistic, paper-sbn or a TOML file, got 'paper-tree'",
         ),
-        (["any.toml", "--size", "quick"], "--size belongs to a preset"),
+        (["any.toml", "--size", "quick"], "--size is only for presets"),
     ],
 )
 def test_mistakes_on_the_command_line_exit_with_2(arguments, sentence, capsys):
@@ -72,7 +72,7 @@ def test_an_interrupt_stops_the_command_and_keeps_what_is_finished(home, tmp_pat
         command.send_signal(signal.SIGINT)
         spoken = command.communicate()[1]
     assert command.returncode == 130
-    assert "the same command goes on from here" in spoken
+    assert "the same command resumes from here" in spoken
     assert "Traceback" not in spoken
     assert home.runs(kind="sweep")[0].status == "cancelled"
     assert len(results.frame(Sweep.from_toml(config.read_text(encoding="utf-8")), home)) >= 1

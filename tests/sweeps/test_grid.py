@@ -1,4 +1,4 @@
-"""What a config of a sweep means."""
+"""The meaning of a sweep's config."""
 
 import json
 
@@ -44,7 +44,7 @@ def test_cells_are_complete_and_differ():
     } == {(epsilon, batch, seed) for epsilon in (0.5, 1.0) for batch in (10, 20) for seed in (3, 5)}
 
 
-def test_what_a_method_ignores_makes_no_further_cells():
+def test_options_that_a_method_ignores_make_no_further_cells():
     table = BASE | {"epsilon": [0.5, 1.0], "accountant": ["pld", "rdp"], "seeds": 2}
     assert len(Sweep.from_mapping(table | {"method": "non-private"}).cells()) == 2
     assert len(Sweep.from_mapping(table | {"method": "strong"}).cells()) == 4
@@ -80,6 +80,6 @@ def test_mistakes_get_one_sentence(change, sentence):
     assert "\n" not in str(caught.value)
 
 
-def test_text_that_is_no_toml_names_the_line():
+def test_an_error_in_toml_names_the_line():
     with pytest.raises(ValueError, match="line 1"):
         Sweep.from_toml("model = \nseeds = 1")

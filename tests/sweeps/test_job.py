@@ -1,4 +1,4 @@
-"""What is run, what is not run again, and what is refused."""
+"""Sweeps as runs: cells that run, cells that do not run again, and refusals."""
 
 import threading
 
@@ -72,7 +72,7 @@ STARTED, MAY_GO_ON = [], threading.Event()
 
 
 def one_cell_then_wait(*arguments):
-    """Run a cell on a worker of this process; all but the first wait until they are let go."""
+    """Run a cell on a worker of this process; all but the first wait until they are released."""
     STARTED.append(arguments)
     if len(STARTED) > 1:
         MAY_GO_ON.wait(60)

@@ -47,12 +47,12 @@ def test_noise_costs_what_the_methods_accountant_charges(home):
     assert (paper["value"] == strong["value"]).all()
 
 
-def test_a_method_with_a_proof_of_its_own_has_only_what_it_has(tmp_path):
+def test_a_method_with_its_own_proof_lists_only_its_own_settings(tmp_path):
     """Issue 32: objective perturbation was listed with σ, batch and steps of a plan that it never used."""
     store = small_store(tmp_path)
     table = {"model": "logistic", "data": "small", "epsilon": 1.0, "delta": 1e-3, "epochs": 2}
     definition = Sweep.from_mapping(table | {"method": ["perm", "sgd"], "batch": [30, 60]})
-    assert len(definition.cells()) == 3  # it has no batches
+    assert len(definition.cells()) == 3  # perm ignores batches
     cells = cells_of(definition, store)
     for request in definition.cells():
         assert run_cell(str(tmp_path), cells, request.to_mapping(), keep=False) is None

@@ -13,7 +13,7 @@ from vips_core import validate
 from vips_core.kernels import Array
 from vips_core.privacy import gaussian
 
-_LARGEST_EPSILON = 50.0  # ends the search for ε: e^50 odds are beyond what any number of canaries shows
+_LARGEST_EPSILON = 50.0  # end of the search for ε: no number of canaries shows odds of e^50
 _LEAST_MU, _LARGEST_MU = 1e-4, 20.0  # ends of the search for μ: no attack resolves less or shows more
 
 
@@ -24,9 +24,9 @@ class Rates:
     Attributes
     ----------
     found, present
-        Attacks that said so, and all attacks, with the person present.
+        Number of attacks that said so, and of all attacks, with the person present.
     alarms, absent
-        Attacks that said so, and all attacks, with the person absent.
+        Number of attacks that said so, and of all attacks, with the person absent.
     """
 
     found: int
@@ -45,7 +45,7 @@ class Rates:
         return float(found), float(alarms)
 
     def epsilon(self, delta: float, confidence: float) -> float:
-        """Return the least ε, at `delta`, that a true claim can have; 0 where the attack shows nothing.
+        """Return the least ε, at `delta`, that a true claim can have; 0 if the attack shows nothing.
 
         (ε, δ)-DP requires TPR ≤ e^ε·FPR + δ and, for the complements, 1 − FPR ≤ e^ε·(1 − TPR) + δ.
 
@@ -73,12 +73,12 @@ def best_rates(present: Array, absent: Array, delta: float, confidence: float) -
     present, absent
         Scores of attacks with and without the person; larger scores suggest that the person took part.
     delta, confidence
-        Of the bound for which the threshold is chosen.
+        δ and confidence of the bound for which the threshold is chosen.
 
     Returns
     -------
     Rates
-        On the half that the threshold does not depend on, so the choice needs no correction.
+        Rates on the other half, which the threshold does not depend on, so the choice needs no correction.
     """
     half = present[::2], absent[::2]
     thresholds = np.quantile(np.concatenate(half), np.linspace(0.005, 0.995, 200))
@@ -93,7 +93,7 @@ def rates_at(threshold: float, present: Array, absent: Array) -> Rates:
 
 
 def one_run_epsilon(guesses: int, right: int, canaries: int, delta: float, confidence: float) -> float:
-    """Return ε that one run with many canaries shows (Steinke, Nasr and Jagielski 2023, Theorem 5.2).
+    """Return the ε that one run with many canaries shows (Steinke, Nasr and Jagielski 2023, Theorem 5.2).
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def one_run_epsilon(guesses: int, right: int, canaries: int, delta: float, confi
 
 
 def one_run_mu(guesses: int, right: int, canaries: int, confidence: float) -> float:
-    """Return μ that one run with many canaries shows if it is μ-GDP (Mahloujifar et al. 2024).
+    """Return the μ that one run with many canaries shows if the run is μ-GDP (Mahloujifar et al. 2024).
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
 """A run on public records watched from inside the wall, and tests of that run against its ledger.
 
 A run on private records must never be watched like this. An audit has to: the size of the noise shows only
-against the exact sums, and a likelihood ratio at one release misses noise or coins that another step repeats.
-Each test has a known distribution if the wall is sound; together they raise a false alarm in one of a million
-inspections.
+against the exact sums, and a likelihood ratio at one release misses noise or coins that another step reuses.
+Each test has a known distribution if the wall is sound; together they raise a false alarm in at most one of a
+million inspections.
 """
 
 import functools
@@ -24,7 +24,7 @@ from vips_core.privacy.noise import Randomness
 from vips_core.privacy.plan import PrivacyPlan
 from vips_core.privacy.wall import blocks_with_noise, release
 
-_STRIPS = 256  # of NumPy's ziggurat
+_STRIPS = 256  # strips of NumPy's ziggurat
 _DRAWS = 8000  # draws from which the strips' widths are read: about 31 per strip
 
 
@@ -63,7 +63,7 @@ def possible_without_the_person(released: Array, noise_std: float) -> npt.NDArra
 
 @functools.cache
 def _strip_widths() -> Array:
-    """Widths of the strips of NumPy's ziggurat, read off its own draws.
+    """Return the widths of the strips of NumPy's ziggurat, read off its own draws.
 
     A draw is a 52-bit integer times the width of the strip that its word's lowest byte names, except for one
     in a hundred, which falls at a strip's edge.
@@ -135,15 +135,15 @@ def rehearse(
     Parameters
     ----------
     model
-        What is trained.
+        Model to train.
     data
         Public or generated records, at most as many as the plan is for.
     plan
         With noise.
     randomness
-        Of the run.
+        Randomness of the run.
     ledger
-        Where the wall records each release.
+        Ledger in which the wall records each release.
 
     Yields
     ------
@@ -158,7 +158,7 @@ def rehearse(
 
 
 def singles(data: Any, most: int | None = None) -> Iterator[Any]:
-    """Yield each record of a data set as a data set of its own; of more than `most`, evenly spread ones."""
+    """Yield each record of a data set as its own data set; of more than `most`, evenly spread ones."""
     size, places = len(data), np.arange(len(data))
     for place in np.unique(np.linspace(0, size - 1, min(most or size, size)).astype(int)):
         yield data[places == place]
@@ -202,7 +202,7 @@ FALSE_ALARM = 1e-6
 MOST_STEPS = 24  # steps whose noise and coins are kept: all their pairs are compared, 276 at most
 _ROUNDING = 1e-12  # relative rounding error allowed in the norm of a contribution
 
-_Tests = Iterator[tuple[float, str]]  # of each test its p-value, and the finding if that is too small
+_Tests = Iterator[tuple[float, str]]  # p-value of each test, and the finding if the p-value is too small
 
 
 @dataclass
@@ -241,14 +241,14 @@ class Inspector:
         self._rates[step.number] = step.entry.sampling_rate
 
     def findings(self) -> tuple[str, ...]:
-        """Return a sentence for each failed test; none if all is well."""
+        """Return a sentence for each failed test; none if all pass."""
         tests = [*self._noise_sizes(), *self._noise_pairs(), *self._coin_counts(), *self._coin_pairs()]
         return tuple(finding for p_value, finding in tests if p_value < FALSE_ALARM / len(tests))
 
     def _noise_sizes(self) -> _Tests:
         """The sum of squares of n standard normal numbers is χ² distributed: of each block, and of all."""
         groups = {
-            f"In step {step + 1} the noise of block {name!r}": [noise]
+            f"In step {step + 1}, the noise of block {name!r}": [noise]
             for (step, name), noise in self._noise.items()
         }
         groups["The noise of all steps together"] = list(self._noise.values())
@@ -274,13 +274,13 @@ class Inspector:
 
     def _coin_counts(self) -> _Tests:
         """The number of records in a Poisson batch is binomial: of each batch, and of all at one rate."""
-        groups = [(f"In step {step + 1}", self._rates[step], [coins]) for step, coins in self._coins.items()]
+        groups = [(f"In step {step + 1},", self._rates[step], [coins]) for step, coins in self._coins.items()]
         for rate in set(self._rates.values()):
             coins = [self._coins[step] for step in self._coins if self._rates[step] == rate]
-            groups.append(("Over all steps", rate, coins))
+            groups.append(("Over all steps,", rate, coins))
         for when, rate, group in groups:
             drawn, size = sum(int(coins.sum()) for coins in group), sum(coins.size for coins in group)
-            finding = f"{when} {drawn / size:.3g} of the records took part; the ledger states {rate:.3g}."
+            finding = f"{when} {drawn / size:.3g} of the records took part; the ledger states q = {rate:.3g}."
             yield _two_sided(scipy.stats.binom(size, rate), drawn), finding
 
     def _coin_pairs(self) -> _Tests:
@@ -316,7 +316,7 @@ def bound_findings(entry: LedgerEntry, step: int, norms: Sequence[Mapping[str, f
         most = max(norm[name] for norm in norms)
         if most > block.bound * (1 + _ROUNDING):
             findings.append(
-                f"In step {step + 1} one record moves block {name!r} by {most / block.bound:.3g} times its "
+                f"In step {step + 1}, one record moves block {name!r} by {most / block.bound:.3g} times its "
                 "bound."
             )
     return tuple(findings)

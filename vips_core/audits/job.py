@@ -28,7 +28,7 @@ OPTIONS: Mapping[str, Option] = {
     "attack": Option(
         str,
         "At the wall: repeated releases of a step of every kind, with and without one person, and an "
-        "inspection of noise, coins and bounds. One run: many canaries, each included by a coin.",
+        "inspection of noise, coins and bounds. One run: many canaries, each included by a fair coin.",
         WALL,
         choices={WALL: "At the wall", RUN: "One run"},
         label="Attack",
@@ -51,7 +51,7 @@ OPTIONS: Mapping[str, Option] = {
     ),
     "confidence": Option(
         float,
-        "Probability that the lower bound is right, at least.",
+        "Confidence of the lower bound: it is right with at least this probability.",
         0.95,
         low=0.5,
         high=0.999999,
@@ -63,14 +63,14 @@ _PAUSE = 0.2  # seconds between two writes of progress to the store, so that fas
 
 @dataclass(frozen=True)
 class AuditRequest:
-    """An attack on one run's plan.
+    """A request to attack one run's plan.
 
     Attributes
     ----------
     request
         The run that is attacked: its model, method, data and plan.
     values
-        Of `OPTIONS`.
+        Values of `OPTIONS`.
     """
 
     request: Request
@@ -136,9 +136,9 @@ def submit_audit(store: Store, table: Mapping[str, Any], *, held: bool = False) 
     Parameters
     ----------
     store
-        Where its data are.
+        Store of the data.
     table
-        What to attack, and how.
+        The attack and its target, as in a config file.
     held
         Whether other processes leave it alone for a while, because the caller starts it.
 
@@ -150,7 +150,7 @@ def submit_audit(store: Store, table: Mapping[str, Any], *, held: bool = False) 
     audit = AuditRequest.from_mapping(table)
     plan = audit.prepare(store.load(audit.request.data)).wall_plan
     steps = audit.values["releases"] if audit.values["attack"] == WALL else plan.steps
-    # Without a plan: the store refuses private data once more.
+    # Without a plan, so that the store refuses private data once more.
     return store.queue(AUDIT, audit.to_mapping(), steps, held=held)
 
 
@@ -182,14 +182,14 @@ def attack(audit: AuditRequest, prepared: Prepared, on_attack: Any = None) -> Wa
 
 
 def results(store: Store, run_id: str) -> "tuple[Verdict, pd.DataFrame] | None":
-    """Return verdict and ROC of an audit, None if it left none.
+    """Return verdict and ROC of an audit, None if the audit left none.
 
     Parameters
     ----------
     store
-        Where it was run.
+        Store of the audit.
     run_id
-        Its name.
+        Name of the audit.
 
     Returns
     -------
@@ -205,7 +205,7 @@ def results(store: Store, run_id: str) -> "tuple[Verdict, pd.DataFrame] | None":
 
 
 class _Progress:
-    """Stores progress now and then, and notices a stop, after each release or step."""
+    """Called after each release or step: stores progress now and then, and notices a stop."""
 
     def __init__(self, run: ClaimedRun, on_step: OnStep | None) -> None:
         self._run, self._on_step, self._noted = run, on_step, 0.0

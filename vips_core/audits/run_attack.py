@@ -32,7 +32,7 @@ from vips_core.privacy.noise import Randomness
 from vips_core.privacy.plan import PrivacyPlan
 
 # Share of the canaries, those with the clearest scores, whose coins are guessed. It is fixed before the
-# run, so that the bound is valid: more guesses count more, fewer are right more often.
+# run, so that the bound is valid. More guesses count for more; fewer are right more often.
 GUESSED = 0.2
 _MOST_CELLS = 3 * 10**8  # numbers in all canaries' contributions together: 1.2 GB in single precision
 
@@ -44,7 +44,7 @@ class OneRunAudit:
     Attributes
     ----------
     ledger
-        Of the run: the claim.
+        Ledger of the run: the claim.
     scores, took_part
         For each canary: the attack's score, above 0 if it was more likely included, and the coin.
     on_the_grid
@@ -91,22 +91,22 @@ def attack_one_run(
 ) -> OneRunAudit:
     """Train once with every canary included or left out by a coin, and guess the coins.
 
-    Canaries are the made-up records of the data's type. The attacker knows all records and what each canary
+    Canaries are made-up records of the data's type. The attacker knows all records and what each canary
     adds to each release. For the coins this is a linear model with Gaussian noise, and its best linear
     estimate scores them.
 
     Parameters
     ----------
     model, plan
-        What is audited.
+        Model and plan to audit.
     data
         Public or generated records, as many as the plan is for; the canaries replace the last ones.
     canaries
         Number of canaries.
     seed
-        None draws from the operating system.
+        Seed of the run; None draws from the operating system.
     on_attack
-        Called after each step with its number; True stops.
+        Called after each step with the number of steps done; True stops.
 
     Returns
     -------
@@ -144,7 +144,7 @@ def _most_canaries(model: Any, plan: PrivacyPlan) -> int:
 def _evidence(
     model: Any, watched: WatchedStep, others: Any, planted: Any, plan: PrivacyPlan
 ) -> Iterator[tuple[Array, Array]]:
-    """Yield what each block of a step reveals about the coins: SᵀS/s² and Sᵀr/s².
+    """Yield the evidence of each block of a step about the coins: SᵀS/s² and Sᵀr/s².
 
     The columns of S are what the canaries add, on average over the batch's coins, r is the release without
     the other records, and s the noise's standard deviation.
@@ -160,7 +160,7 @@ def _evidence(
 
 
 def _scores(information: Array, evidence: Array) -> Array:
-    """Return the log odds of each coin by the best linear estimate, from mean ½ and variance ¼ before."""
+    """Return the log odds of each coin by the best linear estimate, with prior mean ½ and variance ¼."""
     size = evidence.size
     covariance = scipy.linalg.inv(information + 4 * np.eye(size))
     estimate = covariance @ (evidence - information @ np.full(size, 0.5))

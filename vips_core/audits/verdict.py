@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-WALL, RUN = "wall", "run"  # attacks
+WALL, RUN = "wall", "run"  # names of the attacks
 FALSE, TRUE, CLAIMED = "false positive rate", "true positive rate", "claimed"  # columns of a ROC
 NEVER_PROVES = "An audit can refute a claim; it can never prove one."
 _POINTS = 120  # thresholds of a drawn ROC, evenly spread on its logarithmic axis
@@ -38,7 +38,7 @@ class Verdict:
     attempts
         Number of releases, or of canaries.
     claimed, measured
-        Claimed ε of what was attacked (None is infinite), and its lower bound at `confidence`. Of several
+        Claimed ε of the target (None is infinite), and its lower bound at `confidence`. Of several
         steps, the one whose bound comes closest to its claim.
     run_epsilon
         ε of the whole plan.
@@ -49,7 +49,7 @@ class Verdict:
     steps
         The attacked steps, from 1; empty for one whole run.
     findings
-        Sentences on what the inspection of noise, coins and bounds found wrong.
+        Sentences on the defects found by the inspection of noise, coins and bounds.
 
     Examples
     --------
@@ -74,12 +74,12 @@ class Verdict:
 
     @property
     def refuted(self) -> bool:
-        """Whether the attack exceeds the claim, or the inspection found anything wrong."""
+        """Whether the attack exceeds the claim, or the inspection found a defect."""
         return bool(self.findings) or (self.claimed is not None and self.measured > self.claimed)
 
     @property
     def ratio(self) -> float | None:
-        """Lower bound over claim, None where the claim is infinite or 0."""
+        """Lower bound over claim, None if the claim is infinite or 0."""
         return self.measured / self.claimed if self.claimed else None
 
     @property
@@ -126,7 +126,7 @@ class Verdict:
         return f"Support test failed: not all released numbers are on the public grid ({shares})."
 
     def to_json(self) -> str:
-        """Return the verdict as JSON, with what follows from it."""
+        """Return the verdict as JSON, with the ratio, the decision and its sentence."""
         content = asdict(self) | {"ratio": self.ratio, "refuted": self.refuted, "verdict": self.sentence()}
         return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
 
@@ -188,7 +188,7 @@ def roc(audit: WallAudit | OneRunAudit, delta: float, confidence: float) -> "pd.
     delta
         δ of the claim.
     confidence
-        Of the intervals of both rates together (Clopper and Pearson 1934), one threshold at a time.
+        Confidence of the intervals of both rates together (Clopper and Pearson 1934), at each threshold.
 
     Returns
     -------

@@ -31,8 +31,8 @@ from vips_core.privacy.wall import blocks_with_noise, release
 
 OnAttack = Callable[[int], object]  # called with the number of attacks done; returning True stops
 
-# Records among which the most influential one is sought: of the data set, evenly spread, and made-up ones.
-# Each costs an E-step; more find a stronger attack, never an invalid one.
+# Candidates for the most influential record: evenly spread records of the data set, and made-up ones. Each
+# costs an E-step; more candidates find a stronger attack, never an invalid one.
 MOST_RECORDS, ADVERSARIAL = 2000, 50
 
 
@@ -45,7 +45,7 @@ class StepAttack:
     step
         Its number, from 0.
     ledger
-        Of one release: the claim.
+        Ledger of one release: the claim.
     present, absent
         Log likelihood ratios of releases with and without the person.
     on_the_grid
@@ -59,7 +59,7 @@ class StepAttack:
     on_the_grid: tuple[float, float]
 
     def measured(self, delta: float, confidence: float) -> float:
-        """Return the lower bound on ε; for a Gaussian release the tighter one at a threshold fixed before.
+        """Return the lower bound on ε; for a Gaussian release, the tighter one at a fixed threshold.
 
         Parameters
         ----------
@@ -80,9 +80,9 @@ class WallAudit:
     Attributes
     ----------
     attacks
-        On the first and the last step of each kind.
+        Attacks on the first and the last step of each kind.
     findings
-        Sentences on what the inspection found wrong.
+        Sentences on the defects found by the inspection.
     """
 
     attacks: tuple[StepAttack, ...]
@@ -112,7 +112,7 @@ def attack_the_wall(
     Parameters
     ----------
     model, plan
-        What is audited.
+        Model and plan to audit.
     data
         Public or generated records, as many as the plan is for.
     releases
@@ -125,7 +125,7 @@ def attack_the_wall(
     Returns
     -------
     WallAudit
-        Scores of all releases that were made, and what the inspection found.
+        Scores of all releases that were made, and the findings of the inspection.
     """
     chosen, steps = _first_and_last(model, plan), list[WatchedStep]()
     validate.whole("releases", releases, low=4 * len(chosen), high=10**7)
@@ -186,7 +186,7 @@ def attack_step(
     Parameters
     ----------
     model, params
-        What is measured, and where.
+        Model to attack, and the parameters that it starts the step from.
     person
         A data set of one public or generated record.
     plan, step
@@ -194,7 +194,7 @@ def attack_step(
     releases
         Number of releases, half of them with the person.
     randomness
-        Of all releases.
+        Randomness of all releases.
     seeded
         Whether the randomness comes from a known seed.
     on_attack
@@ -210,7 +210,7 @@ def attack_step(
     nobody = person[np.zeros(1, np.bool_)]
     contribution = contribution_of(model, params, person, plan, step)
     scores, on_grid = list[float](), list[float]()
-    for attack in range(releases):  # with the person in turn with without
+    for attack in range(releases):  # alternately with and without the person
         ledger, records = Ledger(plan.records, seeded=seeded), nobody if attack % 2 else person
         released = release(model, params, records, plan, step, randomness.derive("attack", attack), ledger)
         scores.append(_log_likelihood_ratio(released, contribution))
@@ -222,7 +222,7 @@ def attack_step(
 
 
 def _first_and_last(model: Any, plan: PrivacyPlan) -> set[int]:
-    """Return the first and the last step of each kind: of the same blocks in the same shapes."""
+    """Return the first and the last step of each kind; steps of a kind have the same blocks and shapes."""
     steps: dict[Any, list[int]] = {}
     for step in range(plan.steps):
         kind = tuple((name, block.shape) for name, block in model.blocks(plan, step).items())
@@ -238,7 +238,7 @@ def _strongest(norms: Sequence[Mapping[str, float]], model: Any, plan: PrivacyPl
 
 
 def _log_likelihood_ratio(released: Released, contribution: Mapping[str, Array]) -> float:
-    """log of P(release | person) / P(release | nobody), where the person is in the batch by chance q."""
+    """Return log P(release | person)/P(release | nobody), where the person is drawn with probability q."""
     ratio = 0.0
     for name, own in contribution.items():
         ratio += float((released.sums[name] * own).sum() - (own**2).sum() / 2) / released.noise_std[name] ** 2

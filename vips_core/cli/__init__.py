@@ -1,4 +1,4 @@
-"""The command `vips-explorer`, to which others may add subcommands."""
+"""The command `vips-explorer`; other packages may add subcommands."""
 
 import argparse
 import io
@@ -36,14 +36,15 @@ def main(arguments: Sequence[str] | None = None, others: Sequence[AddCommand] = 
     Parameters
     ----------
     arguments
-        As they are typed after the command's name; by default those of this process.
+        What follows the command's name; by default the arguments of this process.
     others
-        Add subcommands that the core does not know.
+        Functions that add subcommands from outside the core.
 
     Returns
     -------
     int
-        0 when it worked, 2 for bad input.
+        0 for success, 1 if the reader closed the output, 2 for bad input or a damaged ledger, 130 after
+        Ctrl-C.
 
     Examples
     --------
@@ -57,8 +58,8 @@ def main(arguments: Sequence[str] | None = None, others: Sequence[AddCommand] = 
     try:
         code: int | None = options.run(options)
         sys.stdout.flush()
-    except BrokenPipeError:  # whoever read the output has closed it, as `head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at the very end
+    except BrokenPipeError:  # the reader closed the output, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for Python's flush at exit
         return 1
     except (ValueError, OSError) as error:
         print(sentence(f"vips-explorer {options.command}: {error}"), file=sys.stderr)
@@ -69,7 +70,7 @@ def main(arguments: Sequence[str] | None = None, others: Sequence[AddCommand] = 
 
 
 def _make_streams_usable() -> None:
-    """Let no print fail because the output lacks a letter (an ε) or was closed: what was paid for is done."""
+    """Keep prints from failing on a closed output, or on one without ε: the work is done already."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:

@@ -1,4 +1,4 @@
-"""`vips-explorer audit`: attack a model and its plan on public data, and say what the attack shows."""
+"""`vips-explorer audit`: attack a model and its plan on public data, and print the verdict."""
 
 import argparse
 import json
@@ -19,11 +19,11 @@ from vips_core.store.store import Store
 
 def add_audit(commands: Any) -> None:
     """Declare the options of `audit` for each model."""
-    parser = commands.add_parser("audit", help="attack a model's releases, on public data")
+    parser = commands.add_parser("audit", help="attack a model's releases on public data")
     models = add_subcommands(parser, "MODEL")
     for name, task in TASKS.items():
         options = add_command(models, name, _audit, task.help)
-        add_request(options, task, "or a known public data set")
+        add_request(options, task, "or a registered public data set")
         add_options(options, job.OPTIONS)
         options.add_argument("--background", action="store_true", help="queue the audit and return at once")
 

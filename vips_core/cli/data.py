@@ -1,4 +1,4 @@
-"""`vips-explorer data`: the data sets that the store knows, and the budgets of the private ones."""
+"""`vips-explorer data`: the data sets of the store, and the budgets of the private ones."""
 
 import argparse
 import dataclasses
@@ -14,8 +14,8 @@ from vips_core.cli.terminal import (
     add_subcommands,
     answer,
     finite,
+    local_time,
     progress_bar,
-    when,
 )
 from vips_core.jobs.request import SPENDING
 from vips_core.options import Option
@@ -31,76 +31,85 @@ from vips_core.store.rows import DataRow
 from vips_core.store.store import Store
 
 CAP = {
-    "epsilon": dataclasses.replace(SPENDING["epsilon"], help="What all runs together may spend."),
-    "delta": dataclasses.replace(SPENDING["delta"], help="For that ε. Keep it well below 1/N."),
+    "epsilon": dataclasses.replace(SPENDING["epsilon"], help="Cap on the ε of all runs together."),
+    "delta": dataclasses.replace(SPENDING["delta"], help="The cap's δ. Keep it well below 1/N."),
 }
 NAMESPACE = {
-    "person-namespace": Option(str, "study that assigned the identifiers; elsewhere, they mean other people")
+    "person-namespace": Option(
+        str, "study that assigned the identifiers; equal identifiers of other studies are other people"
+    )
 }
 
 
 def add_data(commands: Any) -> None:
     """Declare the options of `data`."""
     actions = add_subcommands(commands.add_parser("data", help="data sets and their budgets"), "ACTION")
-    add_command(actions, "list", _list, "all data sets, with what is left of each budget")
+    add_command(actions, "list", _list, "all data sets, and what is left of each budget")
     add = add_subcommands(actions.add_parser("add", help="register a file, private unless --public"), "KIND")
-    about = "cut files that do not fit in memory into many small ones"
+    about = "cut files that do not fit in memory into shards"
     cut = add_subcommands(actions.add_parser("shard", help=about), "KIND")
     for name, kind in KINDS.items():
         new = add_command(add, name, _add, kind.help)
-        new.add_argument("data", metavar="FILE", help=f"{kind.formats}; or a folder that data shard wrote")
-        new.add_argument("--name", help="name of the data set (default: that of the file)")
-        new.add_argument("--unit", help="your own name for the unit, shown beside the enforced one")
+        new.add_argument("data", metavar="FILE", help=f"{kind.formats}; or a folder written by data shard")
+        new.add_argument("--name", help="name of the data set (default: the name of the file)")
+        new.add_argument(
+            "--unit", help="your own name for the unit of privacy, shown beside the enforced unit"
+        )
         _add_cap(new)
         about = "share the budget of data sets that hold some of the same people"
         new.add_argument("--share-budget", action="store_true", help=about)
-        about = "why rows or persons that occur elsewhere are different people"
+        about = "why matching rows or persons in other data sets are different people"
         new.add_argument("--separate", default="", metavar="REASON", help=about)
         add_file_options(new, kind)
         shards = add_command(cut, name, _shard, kind.help)
         shards.add_argument("files", nargs="+", type=Path, metavar="FILE", help=kind.formats)
         about = "folder for the shards, or an address that fsspec opens"
         shards.add_argument("--out", required=True, help=about)
-        shards.add_argument("--records-per-shard", type=int, help="by default as many as take 32 MB")
+        shards.add_argument("--records-per-shard", type=int, help="(default: as many as take about 32 MB)")
         add_options(shards, {**kind.options, **NAMESPACE})
     budget = add_command(actions, "budget", _budget, "show or change the budget of a private data set")
     _add_cap(budget)
-    separate = add_command(actions, "separate", _separate, "undo a budget shared by different people")
-    about = "data sets with which it shares its budget"
+    separate = add_command(actions, "separate", _separate, "stop different people from sharing a budget")
+    about = "data sets that it shares its budget with"
     separate.add_argument("--from", nargs="+", required=True, dest="others", metavar="OTHER", help=about)
     separate.add_argument("--by", default="", help="who decides this (required)")
     separate.add_argument("--reason", default="", help="why they are different people (required)")
-    remove = add_command(actions, "remove", _remove, "delete the records; the ledger keeps what they cost")
+    remove = add_command(actions, "remove", _remove, "delete the records; the ledger keeps their cost")
     for command in (budget, separate, remove):
         command.add_argument("name", metavar="NAME")
 
 
 def _add_cap(parser: argparse.ArgumentParser) -> None:
-    """Declare a cap, and who sets it and why."""
+    """Declare the options of a cap: ε, δ, who sets it and why."""
     add_options(parser, CAP)
     parser.add_argument("--by", help="who decides this (default: the user of this process)")
-    about = "why; required if δ is above 1/(10·N). A larger cap, or any after a run, also requires --by"
+    about = (
+        "why; required if δ is above 1/(10·N). Raising a cap, or changing it after a run, needs --by and "
+        "--reason"
+    )
     parser.add_argument("--reason", default="", help=about)
 
 
 def add_file_options(parser: argparse.ArgumentParser, kind: Kind) -> None:
     """Declare the options that describe a file."""
-    parser.add_argument("--test", help="file of public held-out records; only these are scored")
-    parser.add_argument("--public", action="store_true", help="the file needs no protection and no budget")
+    parser.add_argument("--test", help="file of public held-out records; scores need them")
+    parser.add_argument(
+        "--public", action="store_true", help="the records are public: no protection, no budget"
+    )
     add_options(parser, {**kind.options, **NAMESPACE})
 
 
 def read_files(options: argparse.Namespace, kind: Kind) -> DataSet:
-    """Read a file and its held-out file, under a name that suits the store."""
+    """Read a file and its held-out file, and derive a name that the store accepts."""
     path, train = Path(options.data), None
     if is_sharded(options.data):
         train = Sharded.open(options.data)
         if train.kind != kind.name:
             raise ValueError(f"{options.data} must hold {kind.name}, got {train.kind}")
-        options.person = train.person  # the shards keep rows of a person together
+        options.person = train.person  # one shard holds all rows of a person
     elif not path.exists():
         samples = ", ".join(samples_of(kind.name))
-        raise ValueError(f"data must be {samples}, a known data set or a file, got {options.data!r}")
+        raise ValueError(f"data must be {samples}, a registered data set or a file, got {options.data!r}")
     about = _about(options, kind)
     if train is None:
         train = kind.read_file(path, about)
@@ -110,7 +119,7 @@ def read_files(options: argparse.Namespace, kind: Kind) -> DataSet:
 
 
 def _about(options: argparse.Namespace, kind: Kind) -> dict[str, Any]:
-    """Return what the options say about a file."""
+    """Return the options that describe a file."""
     if options.person_namespace is not None and options.person is None:
         raise ValueError("--person-namespace needs --person, the column that names the person")
     return {name: getattr(options, name) for name in kind.options}
@@ -136,7 +145,7 @@ def register(
 
 
 def _sources(options: argparse.Namespace, kind: Kind, store: Store, train: Any) -> Sources:
-    """Return what identifies the people of a file, or of shards, and of its held-out file."""
+    """Return what identifies the people in a file (or in shards) and in its held-out file."""
     rows, persons = kind.identifying([Path(options.data)] if train.in_memory else [], options.person)
     test = kind.identifying([] if options.test is None else [Path(options.test)], options.person)
     people = Sources(rows, persons, *test, person_namespace=options.person_namespace)
@@ -144,7 +153,9 @@ def _sources(options: argparse.Namespace, kind: Kind, store: Store, train: Any) 
         return people
     beside = store.people_beside(train)
     if people.person_namespace not in (None, beside.person_namespace):
-        raise ValueError("shards have the --person-namespace that data shard was given: cut them again")
+        raise ValueError(
+            "shards keep the --person-namespace given to data shard: to change it, cut the files again"
+        )
     return dataclasses.replace(people, known=beside.known, person_namespace=beside.person_namespace)
 
 
@@ -163,7 +174,7 @@ def describe_cap(name: str, cap: Cap | None) -> str:
         return f"{name} is public: it has no budget."
     return (
         f"{name} is private: all runs on it together may spend ε = {cap.epsilon:g} at δ = "
-        f"{rounding.brief(cap.delta)}. To change that: vips-explorer data budget {shlex.quote(name)} "
+        f"{rounding.brief(cap.delta)}. To change the cap: vips-explorer data budget {shlex.quote(name)} "
         "--epsilon E --delta D --by NAME --reason WHY"
     )
 
@@ -209,10 +220,10 @@ def _add(options: argparse.Namespace) -> None:
 
 
 def _ways_on(known: KnownPeople, person: str | None) -> str:
-    """Return what was found, and the options that settle it."""
-    agree = "add --share-budget to agree, or if" if known.may_share else "if"
+    """Return the finding, and the options that resolve it."""
+    agree = "add --share-budget to agree, or " if known.may_share else "add "
     study = ", or --person-namespace STUDY if only identifiers coincide" if person else ""
-    return f"{known.found}; {agree} they are different people, --separate REASON{study}"
+    return f"{known.found}; {agree}--separate REASON if they are different people{study}"
 
 
 def _shard(options: argparse.Namespace) -> None:
@@ -248,12 +259,14 @@ def _budget(options: argparse.Namespace) -> None:
     lines = [describe_cap(options.name, state.cap), *store.overlap_sentences(options.name)]
     lines += [] if state.cap is None else [_left(state, state.cap)]
     for row in history:
-        lines.append(f"  cap set {when(row.time)} for {row.data}: {row.describe()}")
-    lines += [f"  up to and with run {run}: {share:.2%} of today's cap" for _, run, share in state.history]
+        lines.append(f"  cap set {local_time(row.time)} for {row.data}: {row.describe()}")
+    lines += [
+        f"  up to and including run {run}: {share:.2%} of today's cap" for _, run, share in state.history
+    ]
     if state.history:
         lines.append(
-            f"Planned as a whole, all of it would cost ε = {stated(state.planned_epsilon)}: the rest is the "
-            "price of choosing runs adaptively."
+            f"Planned as a whole, these runs would cost ε = {stated(state.planned_epsilon)}: the rest is the "
+            "price of choosing them adaptively."
         )
     answer(options, {"name": options.name} | _described_budget(state) | {"caps": described}, *lines)
 

@@ -43,20 +43,20 @@ def add_fit(commands: Any) -> None:
     models = add_subcommands(parser, "MODEL", required=False)
     for name, task in TASKS.items():
         options = add_command(models, name, _fit_options, task.help)
-        add_request(options, task, f"a known data set, or a file: {task.records.formats}")
+        add_request(options, task, f"a registered data set, or a file: {task.records.formats}")
         add_file_options(options, task.records)
         _add_output(options)
 
 
 def add_request(parser: argparse.ArgumentParser, task: Task, other_data: str) -> None:
-    """Declare the options of a request; `other_data` names what `--data` takes besides samples."""
+    """Declare the options of a request; `other_data` names what `--data` accepts besides samples."""
     parser.add_argument("--data", required=True, help=f"{', '.join(samples_of(task.kind))}, {other_data}")
     parser.add_argument("--method", choices=task.methods, default=REFINED)
     add_options(parser, {**SPENDING, **task.options})
 
 
 def requested(options: argparse.Namespace) -> dict[str, Any]:
-    """Return what the options of `add_request` ask for."""
+    """Return the request that the options of `add_request` hold, as a table."""
     names = ("model", "data", "method", *SPENDING, *TASKS[options.model].options)
     return {name: getattr(options, name) for name in names}
 
@@ -64,7 +64,9 @@ def requested(options: argparse.Namespace) -> dict[str, Any]:
 def answer_queued(store: Store, run_id: str, options: argparse.Namespace) -> None:
     """Run in the background, and print how to follow the run."""
     supervisor.detach(store)
-    answer(options, {"run": run_id}, f"Run {run_id} is queued; see vips-explorer runs show {run_id}")
+    answer(
+        options, {"run": run_id}, f"Run {run_id} is queued; follow it with vips-explorer runs show {run_id}"
+    )
 
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
@@ -87,11 +89,11 @@ def _fit_options(options: argparse.Namespace) -> None:
         request = dataclasses.replace(request, data=data.name)
         prepared = prepare(request, data)  # a mistake shows before anything is registered
         _register(store, data, options)
-        # Of these records, not of what the name stands for by now: the budget is charged by it.
+        # The fingerprint decides whose budget is charged; the name may stand for other records by now.
         data = dataclasses.replace(data, fingerprint=store.fingerprint(data.train))
         prepared = dataclasses.replace(prepared, data=data)
     elif options.test is not None or options.public:
-        raise ValueError(f"{request.data} is known already: --test and --public belong to new files")
+        raise ValueError(f"{request.data} is a data set already: --test and --public are only for new files")
     else:
         prepared = prepare(request, store.load(request.data))
     _run(store, prepared, options)
@@ -118,14 +120,14 @@ def _check_known(store: Store, data: DataSet, options: argparse.Namespace) -> No
     cap, declared = store.known(data.train)
     if cap is None:
         raise ValueError(
-            f"{data.name} is private and has no cap yet: first register it with one, by vips-explorer "
-            f"data add {data.train.kind} {options.data} --epsilon E --delta D, or say --public"
+            f"{data.name} is private and has no cap yet: register it with one, by vips-explorer data add "
+            f"{data.train.kind} {options.data} --epsilon E --delta D, or give --public"
         )
     column = declared.get("person_column")
     if column != options.person:
         unit = f"by {column}: give --person {column}" if column else "record by record: leave out --person"
         raise ValueError(
-            f"{options.data} is registered as protected {unit}, or register it anew with data add"
+            f"{options.data} is registered as protected {unit}, or register it again with data add"
         )
     options.person_namespace = options.person_namespace or declared.get("person_namespace")
 
@@ -133,8 +135,8 @@ def _check_known(store: Store, data: DataSet, options: argparse.Namespace) -> No
 def _run(store: Store, prepared: Prepared, options: argparse.Namespace) -> None:
     if options.background:
         if options.out is not None:
-            raise ValueError("a run in the background cannot have --out: use runs export when it has ended")
-        supervisor.limit()  # says what is wrong with it, before anything is reserved
+            raise ValueError("--background excludes --out: use runs export when the run has ended")
+        supervisor.limit()  # refuses a bad VIPS_WORKERS before anything is reserved
         answer_queued(store, queue(store, prepared), options)
         return
     request, steps = prepared.request, prepared.plan.steps
@@ -180,7 +182,7 @@ def _print_outcome(store: Store, run_id: str, request: Request, options: argpars
 def _cost(result: Mapping[str, Any]) -> str:
     plan = result["plan"]
     if "pure" in result["epsilon"]:
-        return f"Answered once, by a proof of its own: ε = {stated(plan['epsilon'])}."
+        return f"Released once, with its own privacy proof: ε = {stated(plan['epsilon'])}."
     spent = {name: value for name, value in result["epsilon"].items() if value is not None}
     cost = ", ".join(f"{name} {stated(value)}" for name, value in spent.items())
     return (
@@ -193,6 +195,6 @@ def _cost(result: Mapping[str, Any]) -> str:
 def result_lines(result: Mapping[str, Any], summary: str) -> list[str]:
     """Return a run's results and cost, line by line."""
     scores = ", ".join(f"{name} {value:.4g}" for name, value in result["held_out"].items())
-    missing = "No scores: give public held-out records with --test to get them."
+    missing = "No scores: they need public held-out records, given with --test."
     cautions = [f"Warning: {caution}" for caution in result["cautions"]]
     return [f"{summary}\n", _cost(result), f"Held out: {scores}." if scores else missing, *cautions]

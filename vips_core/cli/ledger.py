@@ -16,20 +16,20 @@ from vips_core.rounding import brief
 from vips_core.store.ledger_chain import ROW_KINDS
 from vips_core.store.store import Store
 
-NOT_WHOLE = 2
+NOT_INTACT = 2  # exit code
 
 
 def add_ledger(commands: Any) -> None:
     """Declare the options of `ledger`."""
-    parser = commands.add_parser("ledger", help="what was released from private data")
+    parser = commands.add_parser("ledger", help="the record of all releases from private data")
     actions = add_subcommands(parser, "ACTION")
     show = add_command(actions, "show", _show, "all rows, or those of one data set's records")
     show.add_argument("--data", metavar="NAME")
-    add_command(actions, "verify", _verify, "find any edit of the ledger")
+    add_command(actions, "verify", _verify, "check the ledger for edits")
     check = add_command(actions, "check", _check, "recompute ε from a ledger file alone")
     check.add_argument("file", type=Path, metavar="FILE", help="ledger written as JSON")
     check.add_argument("--delta", type=float, required=True, help="δ, well below 1/N")
-    add_command(actions, "sign", _sign, "sign the ledger with the key of VIPS_LEDGER_KEY")
+    add_command(actions, "sign", _sign, "sign the ledger with the key in VIPS_LEDGER_KEY")
 
 
 def _show(options: argparse.Namespace) -> None:
@@ -50,7 +50,7 @@ def _sign(options: argparse.Namespace) -> None:
     store = Store()
     store.sign()
     rows = store.ledger()
-    answer(options, {"signed": len(rows)}, f"Signed the ledger of {len(rows)} rows.")
+    answer(options, {"signed": len(rows)}, f"Signed the ledger: {len(rows)} rows.")
 
 
 def _verify(options: argparse.Namespace) -> int:
@@ -61,9 +61,9 @@ def _verify(options: argparse.Namespace) -> int:
     content = {"whole": not wrong, "problems": wrong, "notes": notes}
     if wrong:
         answer(options, content, *wrong)
-        return NOT_WHOLE
-    whole = f"The ledger is whole: {len(rows)} rows" + (f", the last with hash {head}." if head else ".")
-    answer(options, content | {"rows": len(rows), "head": head}, whole, *note_lines(notes))
+        return NOT_INTACT
+    intact = f"The ledger is intact: {len(rows)} rows" + (f", the last with hash {head}." if head else ".")
+    answer(options, content | {"rows": len(rows), "head": head}, intact, *note_lines(notes))
     return 0
 
 
@@ -81,7 +81,7 @@ def _check(options: argparse.Namespace) -> None:
         )
         entries.append(
             f"  {entry.count:,} × q = {entry.sampling_rate:.4g}, σ = {entry.noise_multiplier:.5g}, "
-            f"{entry.sampling} batches of: {', '.join(blocks)}"
+            f"{entry.sampling} batches; blocks: {', '.join(blocks)}"
         )
     content = {"ledger": described} | costs(accounts, risk, ledger.cautions())
     answer(options, content, heading, *entries, *cost_lines(accounts, risk), *note_lines(ledger.cautions()))

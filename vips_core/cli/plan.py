@@ -1,4 +1,4 @@
-"""`vips-explorer plan`: what a plan costs."""
+"""`vips-explorer plan`: the cost of a plan."""
 
 import argparse
 import dataclasses
@@ -15,7 +15,7 @@ from vips_core.rounding import brief, percent_up
 
 def add_plan(commands: Any) -> None:
     """Declare the options of `plan`."""
-    plan = add_command(commands, "plan", _plan, "what a plan costs: ε, attack risk, efficiency")
+    plan = add_command(commands, "plan", _plan, "the cost of a plan: ε, attack risk, efficiency")
     plan.add_argument("--records", type=int, required=True, help="N, number of records")
     plan.add_argument("--batch", type=int, required=True, help="S, expected batch size")
     length = plan.add_mutually_exclusive_group(required=True)
@@ -24,12 +24,16 @@ def add_plan(commands: Any) -> None:
     noise = plan.add_mutually_exclusive_group(required=True)
     noise.add_argument("--noise", type=float, help="σ, noise multiplier")
     noise.add_argument("--target-epsilon", type=float, help="find the noise multiplier for this ε")
-    noise.add_argument("--target-tpr", type=float, help="find the noise for this largest TPR at --at-fpr")
-    noise.add_argument("--target-advantage", type=float, help="find the noise for this largest TPR − FPR")
-    noise.add_argument("--target-posterior", type=float, help="find the noise for this largest posterior")
-    about = "FPR, the false alarm rate, of --target-tpr and --target-posterior (default: 0.01)"
+    noise.add_argument(
+        "--target-tpr", type=float, help="find the noise that limits the TPR at --at-fpr to this"
+    )
+    noise.add_argument("--target-advantage", type=float, help="find the noise that limits TPR − FPR to this")
+    noise.add_argument(
+        "--target-posterior", type=float, help="find the noise that limits the posterior to this"
+    )
+    about = "FPR (false alarm rate) for --target-tpr and --target-posterior (default: 0.01)"
     plan.add_argument("--at-fpr", type=float, default=0.01, help=about)
-    about = "belief that a person took part, before the test of --target-posterior (default: 0.5)"
+    about = "prior probability that a person took part, for --target-posterior (default: 0.5)"
     plan.add_argument("--prior", type=float, default=0.5, help=about)
     plan.add_argument("--accountant", default="pld", help="accountant for --target-epsilon (default: pld)")
     plan.add_argument("--delta", type=float, required=True, help="δ, well below 1/N")
@@ -59,7 +63,7 @@ def _plan(options: argparse.Namespace) -> None:
         f"T = {plan.steps:,} steps (epochs: {plan.epochs:.4g}), σ = {plan.noise_multiplier:.5g}, "
         f"δ = {brief(plan.delta)}",
         *cost_lines(accounts, risk),
-        f"\nEfficiency {efficiency:.0%}: signal over noise, as a share of what full batches would have "
+        f"\nEfficiency {efficiency:.0%}: signal-to-noise ratio, as a share of that of full batches "
         "at the same ε and δ.",
         *note_lines(plan.warnings()),
     )

@@ -9,7 +9,7 @@ from typing import Any
 from vips_core.audits import job
 from vips_core.cli.audit import verdict_lines
 from vips_core.cli.fit import result_lines
-from vips_core.cli.terminal import add_command, add_subcommands, answer, when
+from vips_core.cli.terminal import add_command, add_subcommands, answer, local_time
 from vips_core.jobs import execution, lifecycle
 from vips_core.models.task import TASKS
 from vips_core.privacy.accountants import stated
@@ -25,11 +25,13 @@ def add_runs(commands: Any) -> None:
     known = add_command(actions, "list", _list, "runs, newest first")
     known.add_argument("--data", help="only runs on this data set")
     known.add_argument("--model", choices=tuple(TASKS), help="only runs of this model")
-    known.add_argument("--status", choices=STATUSES, help="only runs that are in this state")
+    known.add_argument("--status", choices=STATUSES, help="only runs in this state")
     show = add_command(actions, "show", _show, "one run with its request and results")
-    cancel = add_command(actions, "cancel", _cancel, "stop a run within one step; what it spent is settled")
-    export = add_command(actions, "export", _export, "write a report with everything needed to repeat a run")
-    export.add_argument("--out", type=Path, required=True, metavar="FILE.zip", help="where to write it")
+    cancel = add_command(actions, "cancel", _cancel, "stop a run within one step, and settle what it spent")
+    export = add_command(
+        actions, "export", _export, "write a report, with everything needed to repeat the run"
+    )
+    export.add_argument("--out", type=Path, required=True, metavar="FILE.zip", help="path of the report")
     for action in (show, cancel, export):
         action.add_argument("run_id", metavar="RUN")
 
@@ -40,7 +42,7 @@ def _list(options: argparse.Namespace) -> None:
     rows = store.runs(data=options.data, model=options.model, status=options.status)
     lines = (
         f"{row.id:<10}{row.status:<11}{_progress(row):>9}  {stated(row.epsilon):>8}  "
-        f"{'–' if row.started is None else when(row.started):<17} {_what(row)}"
+        f"{'–' if row.started is None else local_time(row.started):<17} {_what(row)}"
         for row in rows
     )
     heading = f"{'run':<10}{'state':<11}{'step':>9}  {'ε':>8}  {'started':<17} what"
@@ -57,7 +59,7 @@ def _show(options: argparse.Namespace) -> None:
     cap = None if held is None else asdict(cap_in(held))
     steps = "" if isinstance(row.plan, PurePlan) else f", step {row.step} of {row.steps}"
     lines = [f"Run {row.id}: {_what(row)}, {row.status}{steps}, ε = {stated(row.epsilon)}"]
-    lines += [] if held is None else [f"Cap when it was reserved: {held.describe()}"]
+    lines += [] if held is None else [f"Cap when the run was reserved: {held.describe()}"]
     lines += [f"Error: {row.error}"] if row.error else []
     lines += [f"  {name} = {value}" for name, value in row.request.items()]
     left = job.results(store, row.id) if row.kind == AUDIT else None

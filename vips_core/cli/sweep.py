@@ -1,4 +1,4 @@
-"""`vips-explorer sweep`: run a grid of settings with seeds on public data, and write figures and a report."""
+"""`vips-explorer sweep`: run a grid of settings, each with several seeds, on public data, and report it."""
 
 import argparse
 import functools
@@ -25,9 +25,13 @@ from vips_core.toml import read_toml_file
 
 def add_sweep(commands: Any) -> None:
     """Declare the options of `sweep`."""
-    parser = add_command(commands, "sweep", _sweep, "run a grid of settings with seeds, on public data")
+    parser = add_command(
+        commands, "sweep", _sweep, "run a grid of settings, each with several seeds, on public data"
+    )
     parser.add_argument("what", metavar="PRESET|FILE.toml", help=f"{', '.join(PRESETS)}, or a file")
-    parser.add_argument("--size", choices=SIZES, help="of a preset: minutes, or the paper's grids")
+    parser.add_argument(
+        "--size", choices=SIZES, help="size of a preset: quick (minutes) or full (the paper's grids)"
+    )
     parser.add_argument("--out", type=Path, help="folder or .zip for report, figures and tables")
     add_cluster_options(parser)
 
@@ -35,7 +39,7 @@ def add_sweep(commands: Any) -> None:
 def _sweep(options: argparse.Namespace) -> None:
     cluster, definition, store = chosen_cluster(options), _definition(options), Store()
     if options.out is not None and options.out.suffix != ".zip":
-        options.out.mkdir(parents=True, exist_ok=True)  # a mistake shows before the work
+        options.out.mkdir(parents=True, exist_ok=True)  # before any work, so that a mistake shows early
     run_id = submit_sweep(store, definition.to_mapping(), held=True)
     out = options.out or store.folder(run_id) / "report"
     try:
@@ -50,7 +54,7 @@ def _sweep(options: argparse.Namespace) -> None:
 
             worker.work(store, run_id, on_cell, functools.partial(run_sweep, cluster=cluster))
     except KeyboardInterrupt:
-        show("\nStopped. Finished cells are kept: the same command goes on from here.")
+        show("\nStopped. Finished cells are kept: the same command resumes from here.")
         raise
     from vips_core.reports import report  # here: plotly takes long to import
 
@@ -65,7 +69,7 @@ def _definition(options: argparse.Namespace) -> Sweep:
     if options.what in PRESETS:
         return preset(options.what, options.size or "quick")
     if options.size is not None:
-        raise ValueError(f"--size belongs to a preset ({', '.join(PRESETS)}), got {options.what!r}")
+        raise ValueError(f"--size is only for presets ({', '.join(PRESETS)}), got {options.what!r}")
     path = Path(options.what)
     if not path.exists():
         raise ValueError(f"sweep must be {', '.join(PRESETS)} or a TOML file, got {options.what!r}")
@@ -89,7 +93,7 @@ def _tell(options: argparse.Namespace, definition: Sweep, store: Store, run_id: 
     if len(summary):
         shown = summary.rename(columns={"low": "low (95%)", "high": "high (95%)"})
         lines.append(shown.to_string(index=False, na_rep="–", float_format=lambda value: f"{value:.4g}"))
-        lines.append("\nMean and sd over seeds, and the 95% t-interval of the mean.")
+        lines.append("\nMean and standard deviation (sd) over seeds, and the 95% t-interval of the mean.")
     lines += [f"Failed: {request.method}, seed {request.seed}: {error}" for request, error in failures]
-    lines.append(f"Written to {out}: report.html, figures, tables, config, and how to repeat it.")
+    lines.append(f"Written to {out}: report.html, figures, tables, config, and code that repeats the sweep.")
     answer(options, content, *lines)

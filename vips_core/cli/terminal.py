@@ -1,4 +1,4 @@
-"""What commands share: their declaration, answers as JSON or in words, clusters, and progress bars."""
+"""Parts shared by all commands: declarations, answers as JSON or text, clusters, and progress bars."""
 
 import argparse
 import contextlib
@@ -18,7 +18,7 @@ from vips_core.options import Option
 def add_command(
     commands: Any, name: str, run: Callable[[argparse.Namespace], int | None], about: str
 ) -> argparse.ArgumentParser:
-    """Declare a command that calls `run`, with `--json`."""
+    """Declare a command that calls `run` and has the option `--json`."""
     parser: argparse.ArgumentParser = commands.add_parser(name, help=about)
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run)
@@ -37,7 +37,7 @@ def add_options(parser: argparse.ArgumentParser, options: Mapping[str, Option]) 
 
 
 def answer(options: argparse.Namespace, content: Any, *lines: str) -> None:
-    """Print the content as JSON where `--json` asks for it, otherwise the lines."""
+    """Print the content as JSON if `--json` was given, otherwise the lines."""
     if options.json:
         print(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))
     elif lines:
@@ -45,11 +45,11 @@ def answer(options: argparse.Namespace, content: Any, *lines: str) -> None:
 
 
 def finite(value: float | None) -> float | None:
-    """Return a number for JSON, which has no infinity: None stands for it."""
+    """Return a number for JSON, which has no infinity: None in its place."""
     return value if value is not None and math.isfinite(value) else None
 
 
-def when(moment: float) -> str:
+def local_time(moment: float) -> str:
     """Return a time as local date and time."""
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(moment))
 
@@ -59,15 +59,20 @@ def add_cluster_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cluster", metavar="ADDRESS", help="tls://host:port, tcp://127.0.0.1:port or local[N]"
     )
-    for name, what in (("ca", "authority"), ("cert", "own certificate"), ("key", "own key")):
-        parser.add_argument(f"--tls-{name}", metavar="FILE", help=f"TLS of the cluster: {what}")
+    files = {
+        "ca": "TLS certificate of the cluster's authority",
+        "cert": "your own TLS certificate",
+        "key": "key of your own TLS certificate",
+    }
+    for name, about in files.items():
+        parser.add_argument(f"--tls-{name}", metavar="FILE", help=about)
     parser.add_argument(
         "--insecure-cluster", action="store_true", help="send raw sums over a network without TLS"
     )
 
 
 def chosen_cluster(options: argparse.Namespace) -> Cluster | None:
-    """Return the cluster that the options name, and tell runs of this process and its children."""
+    """Return the cluster that the options name, and set it for runs of this process and its children."""
     if options.cluster is None:
         return None
     files = (options.tls_ca, options.tls_cert, options.tls_key)
@@ -76,8 +81,8 @@ def chosen_cluster(options: argparse.Namespace) -> Cluster | None:
     return cluster
 
 
-class _Shown:
-    """Standard error for progress: a closed terminal or a full disk stops no run."""
+class _SafeStderr:
+    """Standard error that ignores failed writes: a closed terminal or a full disk must not stop a run."""
 
     def write(self, text: str) -> None:
         with contextlib.suppress(OSError):
@@ -92,19 +97,19 @@ class _Shown:
 
 
 def show(text: str) -> None:
-    """Print on stderr where that is possible."""
-    print(text, file=_Shown(), flush=True)
+    """Print to stderr, ignoring failed writes."""
+    print(text, file=_SafeStderr(), flush=True)
 
 
 def progress_bar(total: int, unit: str, *, hidden: bool = False) -> "tqdm[None]":
-    """Return a bar on stderr that counts up to `total`; `hidden` where the output is for a program.
+    """Return a bar on stderr that counts up to `total`; `hidden` if the output is for a program.
 
-    It is shown on a terminal only, and leaves no line behind: results or an error come next.
+    The bar appears on a terminal only, and leaves no line behind: results or an error come next.
     """
     return tqdm(
         total=total,
         unit=unit,
-        file=_Shown(),
+        file=_SafeStderr(),
         disable=True if hidden else None,
         leave=False,
         dynamic_ncols=True,

@@ -23,18 +23,18 @@ from vips_core.privacy.ledger import SEEDED
 from vips_core.rounding import brief
 
 RESCUE = "VIPS_RESCUE"  # environment variable: folder for results that cannot be written to the store
-PURE = "ε is for replacing one record, at δ = 0, and has no ledger: the proof covers the whole run."
+PURE = "ε is for replacing one record, at δ = 0, without a ledger: the proof covers the whole run."
 REPORTED = ("moments", "strong", "pld")  # accountants in a result
-WATCHES = 20  # most scores computed while training
+WATCHES = 20  # most held-out scores computed while training
 LEDGER, PARAMETERS, SETTINGS = saved.LEDGER, saved.PARAMETERS, saved.SETTINGS
 RESULT, SUMMARY = "result.json", "summary.txt"
-LOG = "worker.log"  # of the process that does a run; it stays where it is
+LOG = "worker.log"  # output of the process that does the run; it never leaves the store
 
 
 def published_files(task: Task, folder: Path) -> list[Path]:
-    """Return the files of a run that hold only what was released, and so may leave the store.
+    """Return the files of a run that may leave the store, because they hold only what was released.
 
-    Everything else in the folder (logs, locks, whatever comes later) stays where it is.
+    Everything else in the folder (logs, locks, whatever comes later) stays in the store.
     """
     names = [RESULT, SUMMARY, LEDGER, PARAMETERS, SETTINGS, *(f"{name}.csv" for name in task.tables)]
     return [folder / name for name in names if (folder / name).exists()]
@@ -50,9 +50,9 @@ def run(
     prepared
         Request, data, model and plan.
     out
-        Folder for what is published.
+        Folder for the published files.
     on_step
-        As in `vips_core.fit`.
+        Called after each step, as by `vips_core.fit`.
 
     Returns
     -------
@@ -106,8 +106,8 @@ def _stopped(prepared: Prepared, steps: int) -> list[str]:
     if not prepared.request.private or steps == plan.steps:
         return []
     return [
-        f"The run was stopped after {steps:,} of {plan.steps:,} steps. Whoever stops a run may have looked "
-        "at it before: then the ε of the whole run holds, "
+        f"The run was stopped after {steps:,} of {plan.steps:,} steps. Whoever stopped it may have seen "
+        "results before. Then the ε of the whole plan holds: "
         f"{stated(plan.epsilon())} at δ = {brief(plan.delta)}."
     ]
 
@@ -119,12 +119,12 @@ def epsilon_so_far(request: Request, progress: Progress[Any]) -> float:
     """
     accountant = "gaussian" if progress.plan.sampling_rate == 1 else "rdp"
     epsilon = progress.ledger.epsilon(progress.plan.delta, accountant)
-    target = None if request.accountant == "strong_paper" else request.get("epsilon")  # not proved
+    target = None if request.accountant == "strong_paper" else request.get("epsilon")  # whose ε is not proved
     return epsilon if target is None else min(epsilon, target)
 
 
 def watch(prepared: Prepared, progress: Progress[Any]) -> float | None:
-    """Return the task's held-out score after some of the steps, None after the others."""
+    """Return the task's held-out score at some steps, None at the others."""
     steps = prepared.wall_plan.steps
     if prepared.data.test is None or (progress.step % -(-steps // WATCHES) and progress.step != steps):
         return None

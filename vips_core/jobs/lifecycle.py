@@ -1,9 +1,9 @@
 """The life of a run in the store: claimed, begun, advanced, finished, or ended after its worker died.
 
-A worker may release only what it has announced: `advance` writes into the ledger how many releases there may
-be by then, before they happen, in a transaction that fails once the run was taken from the worker. So a run
-that is settled to what it announced is never settled to less than was released, whenever its worker dies and
-whatever was changed in the table of runs, and a worker that was given up wrongly cannot release any more.
+A worker may release only what it has announced: `advance` writes each release into the ledger before it
+happens (often several at once), in a transaction that fails once the run was taken from the worker. So a run
+that is settled to what it announced is charged at least what it released, whenever its worker dies and
+whatever was changed in the table of runs. A worker that was given up wrongly cannot release anything more.
 """
 
 import contextlib
@@ -31,7 +31,7 @@ DISK_SPACE = "disk-space"  # file in a run's folder that keeps disk space free f
 BEAT = 1.0  # seconds between two heartbeats
 STALE = 60.0  # seconds without a heartbeat after which a worker counts as dead, even if its lock is held
 LOCK_FILE = "alive"  # in the folder of a run
-_LOCK_TRIES = 50  # whoever looks whether the file is free holds it for a moment
+_LOCK_TRIES = 50  # more than one, because `is_lock_held` takes a free lock for a moment
 
 
 class GivenUpError(Exception):
@@ -41,20 +41,20 @@ class GivenUpError(Exception):
 def claim(store: Store, limit: int) -> tuple[str, int] | None:
     """Claim the longest waiting run for a process that the caller starts; at most `limit` run at once.
 
-    Returns the run and how many are active with it, or None where nothing may start.
+    Returns the run and how many are active with it, or None if nothing may start.
     """
     now = time.time()
-    lately = "coalesce(abs(claimed - ?) < ?, 0)"  # a claim from the future is of a clock that was wrong
+    lately = "coalesce(abs(claimed - ?) < ?, 0)"  # a claim from the future comes from a wrong clock
     unclaimed = f"status = 'queued' AND NOT {lately}"
     count_active = f"SELECT count(*) FROM runs WHERE status = 'running' OR (status = 'queued' AND {lately})"
     if store.database.read(count_active, [now, CLAIM])[0][0] >= limit:
-        return None  # without the write lock, for which those that train wait at each step
+        return None  # without the write lock, which training needs at each step
     with store.database.write() as connection:
         active = connection.execute(count_active, [now, CLAIM]).fetchone()[0]
         waiting = store.database.read(f"SELECT * FROM runs WHERE {unclaimed} ORDER BY number", [now, CLAIM])
         for row in waiting:
             if row["launches"] >= LAUNCHES:
-                end(connection, row, FAILED, (), error="no worker could be started; its log says why")
+                end(connection, row, FAILED, (), error="no worker could be started; the log says why")
                 continue
             if active >= limit:
                 break
@@ -80,7 +80,7 @@ class ClaimedRun:
     store: Store
     id: str
     worker: str
-    _announced: float = field(default=0, init=False)  # releases; ∞ where none has to be
+    _announced: float = field(default=0, init=False)  # releases; ∞ on public data, where none has to be
 
     def advance(
         self,
@@ -120,7 +120,7 @@ class ClaimedRun:
         epsilon: float | None = None,
         error: str | None = None,
     ) -> None:
-        """End the run and settle it to `released`, or to what it announced where that is None."""
+        """End the run and settle it to `released`, or if None to what it announced."""
         with self.store.database.write() as connection:
             end(connection, self._row(connection), status, released, epsilon=epsilon, error=error)
         self.store.keep_head()
@@ -144,24 +144,24 @@ def begin(store: Store, run_id: str) -> ClaimedRun | None:
 
 
 def reserved(store: Store, run: RunRow, fingerprint: str) -> tuple[SampledGaussian, ...] | None:
-    """Return the releases that a run has reserved, None for a run on public data; refuse one that has begun.
+    """Return the releases that a run reserved, None for a run on public data; refuse a run that has begun.
 
     The table of runs can be edited, and a name can pass to other records. So the reservation must be for the
-    records that are about to be used, those with this fingerprint.
+    records with this fingerprint, which are about to be used.
     """
     with store.database.reading() as connection:
         rows = chain.rows_of(connection, run.id)
     if any(row.kind == "settle" for row in rows):
-        raise ValueError("what this run had reserved was settled already: submit it again")
+        raise ValueError("the reservation of this run was settled already: submit it again")
     if any(row.kind == "announce" for row in rows):
-        raise ValueError("this run has released some of what it had reserved: submit it again")
+        raise ValueError("this run may have released something already: submit it again")
     if rows and rows[0].fingerprint != fingerprint:
-        raise ValueError("what this run had reserved is for other records: submit it again")
+        raise ValueError("the reservation of this run is for other records: submit it again")
     return reserved_in(rows) if rows else None
 
 
 def end_abandoned(store: Store) -> list[str]:
-    """Mark the runs of dead workers as failed, settled to the releases that they announced; return them."""
+    """End the runs of dead workers, settled to the releases that they announced, and return their names."""
     if store.database.read_only:
         return []
     ended = []
@@ -199,7 +199,7 @@ def _announce(connection: sqlite3.Connection, run_id: str, releases: int, before
 
 @contextlib.contextmanager
 def hold_lock(folder: Path) -> Iterator[None]:
-    """Hold the lock of a run's folder while the body runs; `BlockingIOError` where another process does."""
+    """Hold the lock of a run's folder while the body runs; `BlockingIOError` if another process holds it."""
     path = folder / LOCK_FILE
     with path.open("w") as file:
         for _ in range(_LOCK_TRIES):

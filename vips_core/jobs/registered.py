@@ -1,4 +1,4 @@
-"""Training from Python on a data set of the store, as the command `fit` does it in a shell."""
+"""Training from Python on a registered data set, as `vips-explorer fit` does from a shell."""
 
 from collections.abc import Callable
 from typing import Any
@@ -32,15 +32,15 @@ def fit_registered(
         Called after every step with its `Progress`; if it returns True, the run stops there, and the
         result holds what was released until then.
     **options
-        As in `vips-explorer fit MODEL --help`: `delta`, `epsilon` or `noise`, and where the defaults do not
-        suit `epochs`, `batch`, `accountant` and the model's own, such as `topics`. `seed` is refused on
+        As in `vips-explorer fit MODEL --help`: `delta`, `epsilon` or `noise`, and optionally
+        `epochs`, `batch`, `accountant` and the model's own, such as `topics`. `seed` is refused on
         private data. `engine="cluster"` has the cluster of `VIPS_CLUSTER` compute the sums.
 
     Returns
     -------
     Fit
-        As the store keeps it. Bad options, a run that does not fit under the cap, and one that failed raise
-        `ValueError`. The first Ctrl-C stops after the step, keeps what was released and then raises
+        The fit that the store keeps. Bad options, a run that does not fit under the cap, and a failed run
+        raise `ValueError`. The first Ctrl-C stops after the step, keeps what was released and then raises
         `KeyboardInterrupt`; a second one stops at once. What was released counts in any case.
 
     Examples
@@ -59,12 +59,12 @@ def fit_registered(
     >>> round(fit.epsilon("pld"), 3), round(left, 2)
     (1.0, 2.64)
     """
-    # Here: who trains on records of their own needs no store.
+    # Imported here, because training on records in memory needs no store.
     from vips_core.jobs import execution, submission, worker
     from vips_core.jobs.request import Request
     from vips_core.store.store import Store
 
-    if not isinstance(data, str):  # the sentence must not show records
+    if not isinstance(data, str):  # the error must not show records
         raise ValueError(
             f"data must be the name of a registered data set, got {type(data).__name__}: vips_core.fit "
             "trains on records in memory"

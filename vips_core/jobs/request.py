@@ -1,4 +1,4 @@
-"""A request: everything that says what one run does, as a config file, a command or a page gives it."""
+"""A request: the full description of one run, given by a config file, a command or a page."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ SPENDING: Mapping[str, Option] = {
     "noise": Option(
         float,
         "Noise multiplier, instead of ε: standard deviation of the noise divided by the most that one record "
-        "can change. 0 trains without privacy.",
+        "can change a release. 0 trains without privacy.",
         low=LEAST_NOISE,
         high=MOST_NOISE,
         or_zero=True,
@@ -56,7 +56,7 @@ SPENDING: Mapping[str, Option] = {
     ),
     "accountant": Option(
         str,
-        "The accountant whose ε has to meet the target. Strong composition always uses its own.",
+        "The accountant whose ε must meet the target. Strong composition always uses its own.",
         "pld",
         choices={name: accountant.label for name, accountant in ACCOUNTANTS.items()},
         label="Accountant",
@@ -64,7 +64,7 @@ SPENDING: Mapping[str, Option] = {
     "seed": Option(
         int,
         "The same seed gives the same run. Whoever knows it can subtract the noise, so such a run is a "
-        "demonstration without guarantee.",
+        "demonstration without a guarantee.",
         low=0,
         high=LARGEST_SEED,
         label="Seed",
@@ -73,10 +73,10 @@ SPENDING: Mapping[str, Option] = {
 PLACE: Mapping[str, Option] = {
     "engine": Option(
         str,
-        "Where sums are computed: on this machine, or by the cluster that VIPS_CLUSTER names. The result has "
-        "the same bits.",
+        "Where sums are computed: on this machine, or by the cluster that VIPS_CLUSTER names. The result is "
+        "the same, bit for bit.",
         choices={"threads": "This machine", "cluster": "The cluster"},
-        label="Computed by",
+        label="Compute on",
     )
 }
 
@@ -88,7 +88,7 @@ class Request:
     Attributes
     ----------
     model, data, method
-        Names: of a task, of a data set, and of one of the task's methods.
+        Names of a task, a data set, and one of the task's methods.
     values
         The spending options that were given or have a default, and the model's own options; none that the
         method ignores.
@@ -104,7 +104,7 @@ class Request:
 
     @property
     def task(self) -> Task:
-        """What is known of the model."""
+        """The task of the model."""
         return TASKS[self.model]
 
     @property
@@ -129,7 +129,7 @@ class Request:
 
     @property
     def accountant(self) -> str:
-        """The accountant whose ε has to meet the target: the method's own, or the chosen one."""
+        """The accountant whose ε must meet the target: the method's own, or the chosen one."""
         return self.chosen_method.accountant or self.values.get("accountant", "pld")
 
     def get(self, name: str) -> Any:
@@ -137,7 +137,7 @@ class Request:
         return self.values.get(name)
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return the request as a flat table, as it stands in a config file."""
+        """Return the request as a flat table, as in a config file."""
         return {"model": self.model, "data": self.data, "method": self.method, **self.values}
 
     def to_toml(self) -> str:
@@ -151,13 +151,13 @@ class Request:
         Parameters
         ----------
         table
-            With model, data, δ, and ε or noise; everything else has a default. What the method ignores may be
-            there, and is left out.
+            With model, data, δ, and ε or noise; everything else has a default. Options that the method
+            ignores are left out.
 
         Returns
         -------
         Request
-            Complete.
+            The completed request.
 
         Examples
         --------

@@ -36,7 +36,7 @@ class Prepared:
 
     @property
     def wall_plan(self) -> PrivacyPlan:
-        """What is released at the wall; `ValueError` for a method that releases nothing there."""
+        """The plan of the releases at the wall; `ValueError` for a method that releases nothing there."""
         if isinstance(self.plan, PurePlan):
             raise ValueError(f"method {self.request.method} releases nothing at the wall")
         return self.plan
@@ -73,33 +73,33 @@ class Prepared:
 def prepare(request: Request, data: DataSet, plan: PrivacyPlan | PurePlan | None = None) -> Prepared:
     """Make model and plan, so that every mistake shows before any budget is spent.
 
-    What would void the guarantee of private data is refused.
+    On private data, anything that would void the guarantee is refused.
 
     Parameters
     ----------
     request
-        What to do.
+        The run's request.
     data
-        On what.
+        Its data set.
     plan
-        The one stored with the run; derived from the request where there is none yet.
+        The plan stored with the run; None derives it from the request.
 
     Returns
     -------
     Prepared
-        What `vips_core.jobs.execution.run` needs.
+        The run, ready for `vips_core.jobs.execution.run`.
     """
     if data.private:
         check_private(request, data.name)
     task = request.task
     if data.train.kind != task.kind:
         raise ValueError(
-            f"{request.model} needs data of the kind {task.kind}, but {data.name} holds {data.train.kind}"
+            f"{request.model} needs data of kind {task.kind}, but {data.name} is of kind {data.train.kind}"
         )
     if data.test is not None:
         check_alike(data.train, data.test)
         task.check(data.test)
-    thread_count()  # of the environment, where a mistake would show in the first step
+    thread_count()  # refuses a bad variable now rather than in the first step
     model = task.model(request.method, request.values, data.train)
     records = len(data.train)
     if plan is None and request.chosen_method.pure is not None:
@@ -108,23 +108,23 @@ def prepare(request: Request, data: DataSet, plan: PrivacyPlan | PurePlan | None
 
 
 def plan_for(request: Request, model: Any, records: int) -> PrivacyPlan:
-    """Return the plan that a request for a method behind the wall asks for.
+    """Return the plan of a request whose method releases at the wall.
 
-    It is derived once, when the run is submitted, and stored with it.
+    The plan is derived once, when the run is submitted, and stored with the run.
 
     Parameters
     ----------
     request
         Gives ε or noise, δ and epochs; the batch size may be left open.
     model
-        The model, which may have a rule of its own for batch and steps.
+        The model, which may have its own rule for batch and steps.
     records
         N.
 
     Returns
     -------
     PrivacyPlan
-        With its noise.
+        The plan, with its noise.
     """
     epsilon, delta, epochs, batch = (request.get(name) for name in ("epsilon", "delta", "epochs", "batch"))
     if batch is not None:
@@ -139,14 +139,14 @@ def plan_for(request: Request, model: Any, records: int) -> PrivacyPlan:
 
 
 def submit(store: Store, request: Request) -> str:
-    """Queue a run on a data set of the store; on private data its whole cost is reserved, or it is refused.
+    """Queue a run on a data set of the store; on private data, reserve its whole cost or refuse the run.
 
     Parameters
     ----------
     store
-        Where its data are and the run is kept.
+        Holds the data, and will hold the run.
     request
-        What to do.
+        The run's request.
 
     Returns
     -------
@@ -173,12 +173,12 @@ def submit(store: Store, request: Request) -> str:
 
 
 def queue(store: Store, prepared: Prepared, *, held: bool = False) -> str:
-    """Queue a prepared run and return its name; on private data its whole cost is reserved, or it is refused.
+    """Queue a prepared run and return its name; on private data, reserve its whole cost or refuse the run.
 
     Parameters
     ----------
     store
-        Where its data are and the run is kept.
+        Holds the data, and will hold the run.
     prepared
         The run.
     held
@@ -191,14 +191,14 @@ def queue(store: Store, prepared: Prepared, *, held: bool = False) -> str:
     """
     request, plan = prepared.request, prepared.plan
     if request.on_cluster:
-        Cluster.from_environment()  # a missing one would be noticed after the first release was announced
+        Cluster.from_environment()  # refuses a missing cluster before the first announcement
     prepared.check_disk_space(store.home)  # before anything is reserved
     table, accountant = request.to_mapping(), request.accountant
     return store.queue(FIT, table, plan.steps, plan, accountant=accountant, held=held)
 
 
 def check_private(request: Request, name: str) -> None:
-    """Refuse what would void the guarantee of the private data set of this name."""
+    """Refuse a request that would void the guarantee of the private data set `name`."""
     if not request.private:
         raise ValueError(f"{name} is private: a run without noise is refused")
     if request.seed is not None:

@@ -20,14 +20,14 @@ from vips_core.kernels.pool import THREAD_VARIABLES
 from vips_core.store.rows import QUEUED, RUNNING
 from vips_core.store.store import Store
 
-_POLL = 0.5  # seconds between two looks at the queue
+_POLL = 0.5  # seconds between two checks of the queue
 
 
-Poll = Callable[[], int | None]  # exit code of what was started; None while it runs
+Poll = Callable[[], int | None]  # exit code of the started run; None while it runs
 
 
 def _start_process(home: Path, log: str | Path, *what: str, **options: Any) -> Popen[bytes]:
-    """Start a process of a store that outlives this one and prints its mistakes to a log."""
+    """Start a process for a store, which outlives this process and prints to a log."""
     command = [sys.executable, "-m", "vips_core", *what, "--home", str(home)]
     with (home / log).open("ab") as file:
         streams: dict[str, Any] = {"stdin": DEVNULL, "stdout": file, "stderr": file}
@@ -51,16 +51,16 @@ class WarmWorker:
 
     @property
     def is_free(self) -> bool:
-        """Whether it lives and has no run; one that is still loading will be ready before a new process."""
+        """Whether it lives and has no run; even while it loads, it will be ready before a new process."""
         return self.poll() is None and self._given == max(0, self._answers - 1)
 
     def give(self, run_id: str, threads: int) -> Poll | None:
-        """Give it a run, and return how to poll the run; None if the process has just ended."""
+        """Give it a run and return the run's `Poll`; None if the process has just ended."""
         self._given += 1
         number = self._given
         try:
             self._process.stdin.write(f"{run_id} {threads}\n".encode())  # type: ignore[union-attr]
-        except (OSError, ValueError):  # of a pipe that the process, or `_listen` after it, has closed
+        except (OSError, ValueError):  # the process, or `_listen` after it, has closed the pipe
             return None
         return lambda: 0 if self._answers > number else self.poll()
 
@@ -72,7 +72,7 @@ class WarmWorker:
                     self._when_ready()
 
 
-_children: list[tuple[str, Poll]] = []  # with the run each was started for
+_children: list[tuple[str, Poll]] = []  # each with the run that it was started for
 _warm: list[WarmWorker] = []
 _handing_out = threading.Lock()
 
@@ -116,7 +116,7 @@ def detach(store: Store) -> None:
 
 
 def _unattended(process: Popen[bytes]) -> Poll:
-    threading.Thread(target=process.wait, daemon=True).start()  # no zombie stays
+    threading.Thread(target=process.wait, daemon=True).start()  # leaves no zombie
     return process.poll
 
 
@@ -126,14 +126,14 @@ def start(store: Store, launch: Callable[[Store, str, int], Poll] = launch) -> l
     Parameters
     ----------
     store
-        Whose runs wait.
+        Store whose runs wait.
     launch
         Starts a process for a run, given how many threads it may use, and returns its `Poll`.
 
     Returns
     -------
     list of str
-        The runs that were started; none where the store is read-only.
+        The runs that were started; none if the store is read-only.
     """
     if store.database.read_only:
         return []
@@ -151,7 +151,7 @@ def start(store: Store, launch: Callable[[Store, str, int], Poll] = launch) -> l
 
 
 def next_run(store: Store) -> tuple[str, int] | None:
-    """Claim the longest waiting run, with the threads that it may use; None where none may start."""
+    """Claim the longest waiting run, with the threads that it may use; None if none may start."""
     if not store.database.read("SELECT 1 FROM runs WHERE status = 'queued' LIMIT 1"):
         return None
     claimed = lifecycle.claim(store, limit())

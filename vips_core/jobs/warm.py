@@ -1,7 +1,8 @@
-"""A process that waits for runs with everything loaded: its own side; `vips_core.jobs.supervisor` starts it.
+"""A worker that waits for runs with everything loaded, as `vips_core.jobs.supervisor` starts it.
 
-The supervisor writes ``RUN THREADS`` to it, and it answers with an empty line when it is ready and after each
-such order. It ends with its supervisor, or after idle minutes; a run that it has begun is always finished.
+The supervisor writes ``RUN THREADS`` to the worker, which answers with an empty line when it is ready and
+after each order. The worker ends with its supervisor, or after `IDLE` seconds without an order; it always
+finishes a run that it has begun.
 """
 
 import contextlib
@@ -29,11 +30,16 @@ if sys.platform != "win32":
     import resource
 
 IDLE = 600.0  # seconds without an order after which a process ends
-_MOST_MEMORY = 2**30  # bytes of an idle process; one that has just loaded everything has a third of that
-_RECORDS, _STEPS = 64, 4  # of the runs that load code: the fourth step of topics is the first of its kind
+_MOST_MEMORY = (
+    2**30
+)  # bytes of an idle process; a process that has just loaded everything uses a third of that
+_RECORDS, _STEPS = (
+    64,
+    4,
+)  # of the runs that load code; the fourth step of topics is the first to run some of it
 
 
-Lines = queue.SimpleQueue[bytes | None]  # orders to a process; None is the end
+Lines = queue.SimpleQueue[bytes | None]  # orders to a process; None marks the end
 
 
 def read_lines() -> Lines:
@@ -53,7 +59,7 @@ def orders(lines: Lines) -> Iterator[tuple[str, int]]:
     """Yield each ordered run with its threads, and report before each that the process is free."""
     answers = os.dup(1)  # standard output goes to the log of each run
     while True:
-        with contextlib.suppress(OSError):  # the supervisor is gone, and the lines end with what it ordered
+        with contextlib.suppress(OSError):  # the supervisor is gone; its last orders are still in the queue
             os.write(answers, b"\n")
         try:
             line = lines.get(timeout=IDLE)
@@ -82,7 +88,7 @@ def has_grown() -> bool:
     """Whether this process has used more memory than an idle one should keep."""
     if sys.platform == "win32":
         return False
-    if sys.platform == "linux":  # where ru_maxrss starts from the memory of the process that started this one
+    if sys.platform == "linux":  # here ru_maxrss starts from the memory of the parent process
         status = Path("/proc/self/status").read_text(encoding="utf-8", errors="replace")
         return _peak_memory(status) > _MOST_MEMORY
     unit = 1 if sys.platform == "darwin" else 1024
@@ -90,7 +96,7 @@ def has_grown() -> bool:
 
 
 def _peak_memory(status: str) -> int:
-    """Return the peak memory in a Linux process's status, in bytes; 0 if it is not there.
+    """Return the peak memory in a Linux process's status, in bytes; 0 if the status lacks it.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Runs: `work` does one in this process; `run_one` and `serve` are what a worker process does."""
+"""Doing runs: `work` in this process, `run_one` and `serve` in worker processes."""
 
 import contextlib
 import errno
@@ -38,17 +38,17 @@ class KeptElsewhereError(ValueError):
 def work(store: Store, run_id: str, on_step: OnStep | None = None, job: Job | None = None) -> None:
     """Run a queued job to completion and record its status.
 
-    Errors of the run are recorded in the store, not raised. Raised are `ValueError` if the run is not queued
-    or the store cannot be written (the run is then settled later), and `KeyboardInterrupt`.
+    Errors of the run are recorded in the store, not raised. This function raises `ValueError` if the run is
+    not queued or the store cannot be written (the run is then settled later), and `KeyboardInterrupt`.
 
     Parameters
     ----------
     store, run_id
         The run.
     on_step
-        Called with the progress; it may return True to stop.
+        Called with the progress; returning True stops the run.
     job
-        What a run of its kind does; by default it trains one model.
+        The job of this kind of run; by default, it trains one model.
     """
     folder = store.folder(run_id)
     folder.mkdir(parents=True, exist_ok=True)
@@ -57,7 +57,7 @@ def work(store: Store, run_id: str, on_step: OnStep | None = None, job: Job | No
             run = lifecycle.begin(store, run_id)
             if run is None:
                 raise ValueError(f"run {run_id} cannot be started: it is {store.run(run_id).status}")
-            _to_its_end(run, on_step, job or train)
+            _run_to_completion(run, on_step, job or train)
     except BlockingIOError:
         raise ValueError(f"run {run_id} cannot be started: another process is running it") from None
 
@@ -75,7 +75,7 @@ def work_in_foreground(
     store, prepared
         The run.
     show
-        Called with the name of the run before it begins; returns what is called after each step.
+        Called with the name of the run before it begins; returns the function to call after each step.
 
     Returns
     -------
@@ -85,7 +85,7 @@ def work_in_foreground(
     run_id = queue(store, prepared, held=True)
     try:
         on_step = show(run_id)
-    except BaseException:  # a Ctrl-C too: no other process shall start what the user has given up
+    except BaseException:  # a Ctrl-C too: no other process may start a run that the user has given up
         store.cancel(run_id)
         raise
     with noted_interrupts(stop_after_step) as interrupted:
@@ -100,7 +100,7 @@ def work_in_foreground(
     return row, interrupted.is_set()
 
 
-def _to_its_end(run: ClaimedRun, on_step: OnStep | None, job: Job) -> None:
+def _run_to_completion(run: ClaimedRun, on_step: OnStep | None, job: Job) -> None:
     try:
         job(run, on_step)
     except GivenUpError:
@@ -108,7 +108,7 @@ def _to_its_end(run: ClaimedRun, on_step: OnStep | None, job: Job) -> None:
     except KeyboardInterrupt:
         run.finish(CANCELLED, None)
         raise
-    except Exception as error:  # whatever it was: the run ends, its cost is settled, and the user is told
+    except Exception as error:  # any error ends the run, settles its cost, and is reported to the user
         _log(run)
         try:
             run.finish(FAILED, None, error=_sentence(error))
@@ -141,7 +141,7 @@ def train(run: ClaimedRun, on_step: OnStep | None, prepared: Prepared | None = N
         disk_space.unlink(missing_ok=True)
     spent = result["epsilon"]
     if prepared.request.chosen_method.pure:
-        run.advance(1, 1)  # its only answer is there
+        run.advance(1, 1)  # its only release is done
     run.finish(
         CANCELLED if follow.stopped else DONE,
         follow.last.ledger.events() if follow.last else (),
@@ -152,7 +152,7 @@ def train(run: ClaimedRun, on_step: OnStep | None, prepared: Prepared | None = N
 class _Follower:
     """Stores progress after each step and announces the next release.
 
-    The file `disk_space`, which keeps room for the results, goes when they are about to be written.
+    The file `disk_space` reserves space for the results, and is deleted just before they are written.
     """
 
     def __init__(self, run: ClaimedRun, prepared: Prepared, on_step: OnStep | None, disk_space: Path) -> None:
@@ -231,7 +231,7 @@ def _log(run: ClaimedRun) -> None:
 def run_one(
     store: Store, run_id: str, jobs: Mapping[str, Job], then: Callable[[Store], object] = supervisor.start
 ) -> None:
-    """Do one run, which SIGTERM stops within a step; `then` starts queued ones."""
+    """Do one run, which SIGTERM stops within a step; `then` starts queued runs."""
     asked = threading.Event()
     signal.signal(signal.SIGTERM, lambda number, frame: asked.set())
     _do(store, run_id, asked, jobs)
@@ -243,7 +243,7 @@ def _do(store: Store, run_id: str, asked: threading.Event, jobs: Mapping[str, Jo
 
 
 def serve(store: Store, jobs: Mapping[str, Job]) -> None:
-    """Do the runs ordered on standard input, and after each the queued ones, until SIGTERM."""
+    """Do the runs ordered on standard input, and after each the queued runs, until SIGTERM."""
     asked, lines = threading.Event(), warm.read_lines()
 
     def stop(number: int, frame: Any) -> None:
@@ -270,7 +270,7 @@ def serve(store: Store, jobs: Mapping[str, Job]) -> None:
 
 
 def give_way() -> None:
-    """Let the pages go first. Linux weighs sessions, and a worker has one of its own, before processes."""
+    """Give way to the pages. Linux shares the CPU among sessions first, and a worker has its own."""
     os.nice(_NICE)
     with contextlib.suppress(OSError):  # other systems, and kernels without groups
         Path("/proc/self/autogroup").write_text(str(_NICE), encoding="ascii")
@@ -300,5 +300,5 @@ def stop_after_step(stopped: threading.Event) -> None:
     if stopped.is_set():
         raise KeyboardInterrupt
     stopped.set()
-    with contextlib.suppress(OSError):  # a reader who has left ends no work
+    with contextlib.suppress(OSError):  # a closed terminal must not end the run
         print("\nStopping after this step; press Ctrl-C again to stop now.", file=sys.stderr, flush=True)

@@ -2,7 +2,7 @@
 
 Records are validated once, then immutable, and sliced only by a boolean mask, as Poisson batches are drawn.
 Their description (vocabulary, ranges, norm bound, image shape) is a public input: nothing here is learned
-from the records. `Sharded` holds any kind in many files.
+from the records. `Sharded` holds records of any kind in many files.
 """
 
 from vips_core.records.base import DataSet, check_alike

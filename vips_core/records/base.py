@@ -25,7 +25,7 @@ _ROUNDED_DOWN = 1 - 2.0**-40  # keeps the sum of a person's row weights at most 
 class Records(Sized):
     """Records of one kind, sliced by a boolean mask, as Poisson batches are drawn.
 
-    Each kind is a subclass that defines what is public about its records, how they become arrays and bytes,
+    Each kind is a subclass that defines its public fields, how its records become arrays and bytes,
     and how parts of a data set are joined.
 
     Attributes
@@ -33,7 +33,7 @@ class Records(Sized):
     kind
         Name of the kind.
     public_fields
-        Names of the public fields; training and held-out records must agree in the first.
+        Names of the public fields; training and held-out records must agree in the first one.
     shard_ending
         Ending of the files of a sharded data set.
     in_memory
@@ -47,7 +47,7 @@ class Records(Sized):
 
     @property
     def public(self) -> dict[str, Any]:
-        """What is public about the records, ready for JSON."""
+        """The public fields of the records, ready for JSON."""
         return {name: getattr(self, name) for name in self.public_fields}
 
     @staticmethod
@@ -58,7 +58,7 @@ class Records(Sized):
         Parameters
         ----------
         public
-            The fields as somebody gave them, or as JSON holds them; others are ignored.
+            The fields as a caller gave them, or as JSON holds them; other fields are ignored.
         """
 
     @abstractmethod
@@ -227,7 +227,7 @@ class DataSet:
     private
         Whether the training records need protection; samples and generated ones do not.
     fingerprint
-        Of training records that were registered, by which a store knows them; empty for others.
+        Fingerprint of registered training records, by which a store knows them; empty for others.
     """
 
     name: str
@@ -318,7 +318,7 @@ def _commonest(names: tuple[str, ...]) -> tuple[str, int]:
 def numbers(values: Any, what: str) -> Array:
     """Return values as a new float64 array; missing ones (pandas or masked) become NaN."""
     kind = getattr(getattr(values, "dtype", None), "kind", None)
-    if kind in ("c", "m", "M"):  # NumPy would drop the imaginary part, or count nanoseconds
+    if kind in ("c", "m", "M"):  # NumPy would drop an imaginary part, and count nanoseconds of dates
         raise ValueError(f"{what} must be numbers, got {values.dtype}")
     try:
         if isinstance(values, np.ma.MaskedArray):
@@ -363,7 +363,7 @@ def whole_numbers(
 ) -> Any:
     """Return values as a read-only integer array; refuse any that is not whole or not from low to high.
 
-    `given` is the column that they came from, whose index numbers the rows.
+    `given` is the column of origin, whose index numbers the rows.
     """
     array, high = np.asarray(values), np.iinfo(dtype).max if high is None else high
     if array.size and array.dtype.kind not in "biuf":

@@ -37,7 +37,7 @@ class Documents(Records):
     >>> len(corpus), corpus.counts, corpus.words
     (2, array([2, 1], dtype=int32), array([2, 1]))
 
-    A record is a person where a person may have written several documents:
+    If a person may have written several documents, a record is a person:
 
     >>> texts, authors = ["Tea?", "No tea", "Milk"], ["ann", "bob", "ann"]
     >>> Documents.from_texts(texts, ["milk", "tea"], authors).words
@@ -137,7 +137,7 @@ class Documents(Records):
         for place, word in enumerate(words, 1):
             if not isinstance(word, str) or not LETTERS.fullmatch(word) or word != word.lower():
                 raise ValueError(
-                    f"vocabulary must hold words of lower-case letters, which word {place} is not"
+                    f"vocabulary must hold words of lower-case letters, but word {place} is not one"
                 )
         number = {word: index for index, word in enumerate(words)}
         columns, ends = array("q"), array("q")  # compact, unlike lists: there may be millions

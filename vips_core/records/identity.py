@@ -1,4 +1,4 @@
-"""The rule that decides which identifiers are the same person, for grouping records and finding people.
+"""The rule for which identifiers mean the same person, used to group records and to find people.
 
 Programs spell one identifier in several ways: pandas turns 7 into 7.0 as soon as a value is missing, others
 drop the zeros of 007, or write é as e plus an accent. All of these are one person. Case tells people apart.

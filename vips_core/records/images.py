@@ -92,9 +92,9 @@ class Images(RowsOfPersons):
         Parameters
         ----------
         dtype
-            Of the result.
+            Type of the result.
         images
-            Which images: unpacked, they take 8 to 64 times the memory.
+            The images to unpack: they then take 8 to 64 times the memory.
 
         Returns
         -------

@@ -35,7 +35,7 @@ class Kind:
     help
         What the kind holds, in a few words.
     formats
-        The files it is read from, in the words of `--help`.
+        The file formats that it is read from, as `--help` lists them.
     endings, upload_help, several_files
         What an upload accepts: file endings, a help text, and whether it may be several files.
     options
@@ -112,7 +112,7 @@ class Kind:
         path
             A file, or a folder of images.
         options
-            What is public about it, by the names of `options`.
+            Public facts about it, by the names of `options`.
 
         Returns
         -------
@@ -180,7 +180,7 @@ KINDS: Mapping[str, Kind] = {
             "a folder of .png of one size, or an .npz whose array images is n × height × width",
             ("png", "npz"),
             "PNG files of one size, or an .npz with an array images (n × h × w).",
-            {"threshold": Option(float, "grey pixels above are 1", 127.0), PERSON: _PERSON},
+            {"threshold": Option(float, "grey value above which a pixel is 1", 127.0), PERSON: _PERSON},
             images.chunks,
             images.source_rows,
             several_files=True,

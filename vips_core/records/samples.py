@@ -34,11 +34,11 @@ class Sample:
 
 SAMPLES: Mapping[str, Sample] = {
     "sotu": Sample("documents", "State of the Union addresses", 18_963, 0.1),
-    "nhanes-stroke": Sample("table", "NHANES, who had a stroke", 4_204, 0.2),
+    "nhanes-stroke": Sample("table", "NHANES survey, labelled by stroke", 4_204, 0.2),
     "mnist": Sample("images", "MNIST digits", 60_000, None),
-    "generated-documents": Sample("documents", "22,000 documents with known topics", 19_800, 0.1),
-    "generated-cohort": Sample("table", "a cohort of the paper's shape, 10,069 × 4,146", 10_069, 0.2),
-    "generated-digits": Sample("images", "12,000 drawn digits", 10_000, 1 / 6),
+    "generated-documents": Sample("documents", "22,000 generated documents with known topics", 19_800, 0.1),
+    "generated-cohort": Sample("table", "generated cohort of the paper's size, 10,069 × 4,146", 10_069, 0.2),
+    "generated-digits": Sample("images", "12,000 generated digits", 10_000, 1 / 6),
 }
 
 
@@ -47,7 +47,7 @@ def samples_of(kind: str) -> list[str]:
     return [name for name, sample in SAMPLES.items() if sample.kind == kind]
 
 
-@functools.lru_cache(maxsize=4)  # records are immutable, and many runs use the same sample
+@functools.lru_cache(maxsize=4)  # records are immutable, and many runs share a sample
 def load_sample(name: str) -> DataSet:
     """Return a data set that comes with the project.
 
@@ -72,7 +72,7 @@ def load_sample(name: str) -> DataSet:
 
 
 def _records(name: str) -> Any:
-    import sample_data  # here: slow to import, and own files do not need it
+    import sample_data  # here: slow to import, and users' own files do not need it
     from sample_data import generate
 
     if name == "generated-documents":

@@ -50,7 +50,7 @@ class Shard:
 class Sharded:
     """A data set in many files, for `vips_core.fit` when records do not fit in memory.
 
-    What is public about the records (vocabulary, image shape, columns) is an attribute, as for records in
+    The public fields of the records (vocabulary, image shape, columns) are attributes, as for records in
     memory.
 
     Parameters
@@ -60,7 +60,7 @@ class Sharded:
     records_type
         `Documents`, `Table` or `Images`.
     public
-        What is public about the records, as arguments of their type.
+        Public fields of the records, as arguments of their type.
     shards
         The files.
     person
@@ -172,10 +172,10 @@ class Sharded:
         folder
             A folder without a data set, or any address that fsspec opens.
         records
-            `Documents`, `Table` or `Images`; or an iterable of several of one kind, if not all fit in memory:
-            then no person may be in two of them.
+            `Documents`, `Table` or `Images`; or, if not all records fit in memory, an iterable of several
+            data sets of one kind. Then no person may be in two of them.
         records_per_shard
-            By default as many as take 32 MB.
+            By default as many as take about 32 MB.
         person
             The column that named each row's person, if any.
 
@@ -196,7 +196,9 @@ class Sharded:
             data = replace(data, shards=(*data.shards, _written(place, len(data.shards), own)))
         if data is None:
             raise ValueError("a sharded data set needs at least one record")
-        write_bytes(place, MANIFEST, data.manifest.encode("utf-8"))  # last, because it makes the data set
+        write_bytes(
+            place, MANIFEST, data.manifest.encode("utf-8")
+        )  # last: from then on, the folder holds a data set
         return data
 
     def load(self, shard: Shard) -> Any:
@@ -214,9 +216,7 @@ class Sharded:
         try:
             records = self.records_type.from_bytes(content, self.public)
         except Exception as error:  # a strange file makes NumPy and Parquet raise nearly anything
-            raise ShardError(
-                f"the shard {place} does not hold such records: {type(error).__name__}"
-            ) from None
+            raise ShardError(f"the shard {place} does not hold {self.kind}: {type(error).__name__}") from None
         if len(records) != shard.records:
             raise ShardError(f"the shard {place} must have {shard.records:,} records, got {len(records):,}")
         return records
@@ -248,7 +248,7 @@ class Sharded:
 
 
 def stored_records(records_type: type[Records], arrays: Mapping[str, Any]) -> Any:
-    """Return the records, in memory or sharded, whose `stored()` these arrays are."""
+    """Return the records, in memory or sharded, from the arrays of their `stored()`."""
     if "manifest" in arrays:
         return Sharded.from_manifest(str(arrays["folder"]), str(arrays["manifest"]))
     private = {name: array for name, array in arrays.items() if name != "public"}

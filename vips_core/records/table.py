@@ -19,7 +19,7 @@ from vips_core.records.files.identification import column_of_persons
 
 LEAST_BOUND, MOST_BOUND = 1e-100, 1e100  # norm bounds whose squares neither vanish nor overflow
 _SPARSE = ("data", "indices", "indptr")  # arrays of sparse rows
-_MISSING = " missing"  # suffix of an indicator's name, for people only
+_MISSING = " missing"  # suffix of an indicator's name, for display only
 
 MissingPairs = tuple[tuple[int, int], ...]
 
@@ -269,7 +269,7 @@ def check_columns(
     target, person, ranges
         Columns that are read: the labels, the persons if a column names them, and the predictors.
     it_has
-        What errors say before the names of the columns.
+        Words before the names of the columns in errors.
     """
     if person is not None and person in (target, *ranges):
         named = validate.shown(person)
@@ -334,7 +334,7 @@ def checked_range(name: str, ends: Any) -> tuple[float, float]:
     """
     try:
         low, high = (validate.number("an end", end) for end in ends)
-        validate.number("the width", high - low, low=sys.float_info.min)  # less is not precise
+        validate.number("the width", high - low, low=sys.float_info.min)  # a smaller width loses precision
     except (TypeError, ValueError):
         column, got = validate.shown(name), validate.shown(ends)
         raise ValueError(

@@ -1,4 +1,4 @@
-"""The report of an audit: the claim, what the attack shows, and its ROC under the claim."""
+"""The report of an audit: the claim, the lower bound from the attack, and the attack's ROC."""
 
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def attack_figure(roc: "pd.DataFrame") -> Figure:
-    """Draw the attacker's measured ROC, with its interval, under the claimed trade-off curve.
+    """Draw the attack's measured ROC, with its interval, and the claimed limit on it.
 
     Parameters
     ----------
@@ -55,13 +55,13 @@ def attack_figure(roc: "pd.DataFrame") -> Figure:
 
 
 def roc_caption(verdict: Verdict) -> str:
-    """Return the caption of the ROC, which says how certain it is."""
-    how_sure = (
-        "with Clopper–Pearson intervals of both rates at each threshold,"
+    """Return the caption of the ROC, with how certain the curve is."""
+    intervals = (
+        "with Clopper–Pearson intervals of both rates at each threshold"
         if verdict.attack == WALL
-        else "without intervals, because the canaries of one run share its noise,"
+        else "without intervals, because the canaries of one run share its noise"
     )
-    return f"Measured rates of the attack, {how_sure} below the limit that the claim sets for any attack."
+    return f"Measured rates of the attack, {intervals}. Dashed: the limit that the claim sets for any attack."
 
 
 def verdict_table(verdict: Verdict) -> "pd.DataFrame":
@@ -81,13 +81,13 @@ def verdict_table(verdict: Verdict) -> "pd.DataFrame":
 
 
 def files(store: Store, run_id: str) -> bundle.Files:
-    """Return the report of an audit with its result files; `ValueError` if it left none."""
+    """Return the report of an audit with its result files; `ValueError` if the audit left none."""
     row, left = store.run(run_id), job.results(store, run_id)
     if left is None:
         raise ValueError(f"run {run_id} has no results: it is {row.status}")
     verdict, roc = left
     audit, folder = job.AuditRequest.from_mapping(row.request), store.folder(run_id)
-    title = "The attack under the claimed curve"
+    title = "Measured attack and claimed limit"
     exhibit = Exhibit("roc", title, roc_caption(verdict), attack_figure(roc), roc)
     html = page.render(
         "audit.html.j2",

@@ -1,4 +1,4 @@
-"""The files of a report, as one folder or ZIP: only listed files, and code that repeats a run or a sweep."""
+"""The files of a report, as a folder or ZIP: listed files only, with code that repeats a run or a sweep."""
 
 import io
 import json
@@ -27,11 +27,11 @@ if Path("params.npz").exists():
 
 
 def run_cells(request: Request, plan: Mapping[str, Any], private: bool, has_test: bool) -> list[str]:
-    """Return the run in Python, cell by cell of a notebook."""
+    """Return the run in Python, as the cells of a notebook."""
     if private:
         return [
             "import vips_core as vips\n",
-            "# This draws fresh noise and spends budget again, which the store reserves or refuses.\n"
+            "# This draws fresh noise and spends budget again; the store reserves it or refuses the run.\n"
             + _call("fit = vips.fit_registered", request.to_mapping())
             + 'print("ε by PLD:", fit.epsilon("pld"))\n',
         ]
@@ -64,7 +64,7 @@ def _call(start: str, arguments: Mapping[str, Any]) -> str:
 
 
 def sweep_cells() -> list[str]:
-    """Return a sweep in Python, cell by cell of a notebook beside its config.toml."""
+    """Return a sweep in Python, as the cells of a notebook beside its config.toml."""
     return [
         "from pathlib import Path\n\nfrom vips_core.store.store import Store\n"
         "from vips_core.sweeps.job import run_missing\nfrom vips_core.sweeps.grid import Sweep\n"

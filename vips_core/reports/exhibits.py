@@ -30,15 +30,15 @@ class Exhibit:
     Attributes
     ----------
     name
-        Stem of its file's name.
+        Name of its file, without the ending.
     title, caption
-        Shown above and below it.
+        Texts above and below it.
     figure
         Plotly figure, None for a table alone.
     table
         The numbers in the figure.
     score
-        Name of the score that it shows, if any.
+        Name of the score shown, if any.
     """
 
     name: str
@@ -58,7 +58,7 @@ def exhibits_of(charts: Sequence[Chart]) -> list[Exhibit]:
 
 
 def run_exhibits(facts: RunFacts, store: Store) -> list[Exhibit]:
-    """Return the exhibits of one run: its score while training, what its task shows, and the best attack."""
+    """Return the exhibits of one run: its score during training, its task's charts, and the best attack."""
     task, exhibits = facts.request.task, list[Exhibit]()
     if facts.row.validation_scores:
         exhibits.append(_score_while_training(facts.row.validation_scores, task))
@@ -80,7 +80,7 @@ def _score_while_training(scores: Sequence[tuple[int, float]], task: Task) -> Ex
     return Exhibit(
         "steps",
         f"Held-out {score} while training",
-        f"On {task.validation_records_named}, which are public.",
+        f"Evaluated on {task.validation_records_named}, which are public.",
         figures.score_of_run(steps, values, score),
         pd.DataFrame({"step": steps, score: values}),
     )
@@ -95,7 +95,7 @@ def _best_attack(attack: AttackRisk) -> Exhibit:
     return Exhibit(
         "attack",
         "The best possible attack",
-        "Upper bound on any test of whether one person took part, from the releases in the ledger.",
+        "Upper bound on every test of whether one person took part, from the releases in the ledger.",
         figures.attacker_roc(false_positives, true_positives, marks),
         pd.DataFrame(table),
     )

@@ -2,7 +2,7 @@
 
 Fonts, grid and legend follow the theme of the page in the browser. Colours derive from Okabe and Ito's
 colour-blind-safe set, with contrast of at least 3 against light and dark backgrounds; dashes, symbols or
-labels always repeat what the colour says. Plotly itself is not needed here.
+labels always repeat what a colour means. Plotly itself is not needed here.
 """
 
 import itertools
@@ -41,7 +41,7 @@ METHOD_SYMBOLS = dict(zip(METHODS, itertools.cycle(_SYMBOLS), strict=False))
 
 
 def score_of_run(steps: Sequence[int], values: Sequence[float], score: str) -> Figure:
-    """Draw a held-out score while one run trained."""
+    """Draw a held-out score during the training of one run."""
     curve = marked_line(score, list(steps), list(values), BLUE, hover="step %{x}: %{y:.4g}")
     x = axis("Step", rangemode="tozero")
     return figure([curve], x, axis(score_title(score)), showlegend=False, margin=NO_LEGEND)
@@ -97,7 +97,7 @@ def log_axis(title: str, low: float, high: float) -> dict[str, Any]:
     ['0.1', '0.2', '0.5', '1', '2', '5']
     """
     mantissas: tuple[float, ...] = (1, 2, 5) if high - low < 2.2 else (1,)
-    if high - low < 0.35:  # even 1, 2, 5 may leave less than two in view
+    if high - low < 0.35:  # even 1, 2, 5 may leave fewer than two ticks in view
         mantissas = tuple(np.round(np.arange(1, 10, 0.5 if high - low > 0.15 else 0.1), 1))
     powers = range(math.floor(low), math.ceil(high) + 1, max(1, round((high - low) / 8)))
     ticks = [mantissa * 10.0**power for power in powers for mantissa in mantissas]
@@ -110,15 +110,15 @@ def log_axis(title: str, low: float, high: float) -> dict[str, Any]:
     }
 
 
-def log_ends(epsilons: npt.ArrayLike, room: float) -> tuple[float, float]:
+def log_ends(epsilons: npt.ArrayLike, margin: float) -> tuple[float, float]:
     """Return the ends of a logarithmic axis for these ε, with a margin on both sides.
 
     Parameters
     ----------
     epsilons
         At least one; values below `FOOT`, such as 0, are drawn there.
-    room
-        Decades.
+    margin
+        Margin on each side, in decades.
 
     Returns
     -------
@@ -131,7 +131,7 @@ def log_ends(epsilons: npt.ArrayLike, room: float) -> tuple[float, float]:
     (-6.5, 1.5)
     """
     logs = np.log10(np.maximum(epsilons, FOOT))
-    return float(logs.min()) - room, float(logs.max()) + room
+    return float(logs.min()) - margin, float(logs.max()) + margin
 
 
 def _tick(value: float) -> str:
@@ -150,7 +150,7 @@ def figure(traces: list[Trace], x: dict[str, Any], y: dict[str, Any], **layout: 
     x, y
         The axes, as changes to the defaults.
     layout
-        Other changes to the defaults; of a margin, its sides.
+        Other changes to the defaults; a margin changes only the sides that it names.
 
     Returns
     -------
@@ -162,7 +162,7 @@ def figure(traces: list[Trace], x: dict[str, Any], y: dict[str, Any], **layout: 
     >>> figure([], {"title": {"text": "ε"}}, {}, height=300)["layout"]["height"]
     300
     """
-    # Labels get the space that they need: finding it out makes Plotly's drawing an eighth slower.
+    # Labels get the space that they need; measuring them makes Plotly's drawing an eighth slower.
     usual = {"automargin": True, "ticklabeloverflow": "allow", "zeroline": False, "fixedrange": True}
     base = {
         "xaxis": {**usual, **x},
@@ -173,20 +173,20 @@ def figure(traces: list[Trace], x: dict[str, Any], y: dict[str, Any], **layout: 
         "plot_bgcolor": TRANSPARENT,
         "dragmode": False,
     }
-    margin = {**NO_LEGEND, "t": 41, **_room_for_labels(x, y), **layout.pop("margin", {})}
+    margin = {**NO_LEGEND, "t": 41, **_label_margins(x, y), **layout.pop("margin", {})}
     return {"data": traces, "layout": {**base, "margin": margin, **layout}}
 
 
-def _room_for_labels(x: dict[str, Any], y: dict[str, Any]) -> dict[str, float]:
+def _label_margins(x: dict[str, Any], y: dict[str, Any]) -> dict[str, float]:
     """Return the pixels that axis labels usually take: given less, Plotly draws everything twice."""
-    room = {}
+    margins = {}
     if _is_numbered(x):
-        room["b"] = 67.0
+        margins["b"] = 67.0
     if _is_numbered(y):
-        room["l"] = 84.0
+        margins["l"] = 84.0
     elif names := y.get("ticktext") or y.get("categoryarray"):
-        room["l"] = 17.0 + max(map(_width, names))
-    return room
+        margins["l"] = 17.0 + max(map(_width, names))
+    return margins
 
 
 def _width(label: str) -> float:
@@ -205,14 +205,14 @@ def guessing(name: str = "Guessing", end: float = 1.0) -> Trace:
 
 
 def calibration(table: "pd.DataFrame") -> Figure:
-    """Draw observed shares of cases against predicted risks, with the line on which they are equal."""
+    """Draw observed shares of cases against predicted risks, with the line of equality."""
     predicted, observed = table["predicted"].to_numpy(), table["observed"].to_numpy()
     end = 1.05 * float(max(max(predicted), max(observed)))
     points = marked_line(
         "This model", predicted, observed, BLUE, hover="%{x:.1%} predicted, %{y:.1%} observed"
     )
     return figure(
-        [points, guessing("As predicted", end)],
+        [points, guessing("Predicted = observed", end)],
         axis("Predicted risk", tickformat=".0%"),
         axis("Observed share of cases", tickformat=".0%"),
     )

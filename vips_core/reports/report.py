@@ -1,4 +1,4 @@
-"""Reports of stored runs: one HTML file that opens offline, and a folder or ZIP with all behind it."""
+"""Reports of stored runs: one HTML file that opens offline, and a folder or ZIP with everything behind it."""
 
 from pathlib import Path
 
@@ -28,16 +28,16 @@ def html_for_run(store: Store, run_id: str) -> str:
 
 
 def write_run(store: Store, run_id: str, path: Path) -> None:
-    """Write the report of a run of any kind, with all that was published, into a folder or a .zip file."""
+    """Write the report of a run of any kind, with everything published, into a folder or a .zip file."""
     bundle.write(_files(store, run_id), path)
 
 
 def zip_for_run(store: Store, run_id: str) -> bytes:
-    """Return the report of a fit, a sweep or an audit, with all that was published, as a ZIP."""
+    """Return the report of a fit, a sweep or an audit, with everything published, as a ZIP."""
     return bundle.zipped(_files(store, run_id))
 
 
 def _files(store: Store, run_id: str) -> bundle.Files:
-    store.require_whole(REFUSED)  # also of a public run: its table can be edited
+    store.require_intact(REFUSED)  # also for a public run, because its table can be edited
     files = {FIT: run_report.files, SWEEP: sweep_report.files, AUDIT: audit_report.files}
     return files[store.run(run_id).kind](store, run_id)

@@ -1,4 +1,4 @@
-"""The facts of a run's report: what the run left, what the store knows, and the numbers of the guarantee."""
+"""The facts in a run's report: its files, its entries in the store, and the numbers of its guarantee."""
 
 import functools
 import json
@@ -79,7 +79,7 @@ def block_table(ledger: Ledger) -> "pd.DataFrame":
 
 @dataclass(frozen=True)
 class RunFacts:
-    """All that the report of a run is made from.
+    """All facts in the report of a run.
 
     Attributes
     ----------
@@ -215,7 +215,9 @@ def _check_counted(store: Store, row: RunRow, ledger: Ledger) -> None:
             for one, other in zip(counted, said, strict=True)
         )
         if use.settled and not same:
-            raise ValueError(f"the ledger of run {row.id} is not what the store has counted: it was changed")
+            raise ValueError(
+                f"the ledger of run {row.id} differs from what the store counted: its file was changed"
+            )
 
 
 def _text(path: Path) -> str | None:

@@ -1,4 +1,4 @@
-"""The report of one run: guarantee, results, everything that was published, and a draft for the registry."""
+"""The report of one run: guarantee, results, everything published, and a draft for the registry."""
 
 import time
 from collections.abc import Sequence
@@ -24,8 +24,8 @@ UNITS = {"mean": "log odds over the predictor's whole range", "per unit": "log o
 def draft(facts: RunFacts) -> str | None:
     """Return a record in the registry's YAML; None for a run that claims nothing about private records.
 
-    What only people know is marked to be filled in. For a stopped run, ε, μ and attack risk are those of the
-    whole plan: whoever stopped it may have seen results before.
+    Facts that only people know are marked as to be filled in. For a stopped run, ε, μ and attack risk are
+    those of the whole plan: whoever stopped it may have seen results before.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def _html(facts: RunFacts, exhibits: Sequence[Exhibit], score_table: "pd.DataFra
         facts=facts,
         exhibits=exhibits,
         started=started,
-        # Training time on private records depends on them.
+        # Training time depends on the records, which may be private.
         seconds=None if facts.data.private or facts.row.ended is None else facts.row.ended - started,
         score_table=score_table.rename(columns={"score": "held-out score"}),
         result_tables=_result_tables(facts),
@@ -110,7 +110,7 @@ def _cap_table(facts: RunFacts) -> "pd.DataFrame":
             "δ": rounding.brief(row.content["delta"]),
             "by": row.content.get("by"),
             "why": row.content.get("reason") or None,
-            "held": "yes" if row == facts.held_cap else "",
+            "in force for this run": "yes" if row == facts.held_cap else "",
         }
         for row in facts.caps
     )

@@ -32,7 +32,7 @@ def against_epsilon(summary: "pd.DataFrame", score: str) -> Figure:
     x = log_axis("ε (log scale)", math.log10(low), math.log10(high))
     if all(float(f"{value:.1g}") == value for value in finite):  # round values, as a user gives them
         x |= {"tickvals": finite, "ticktext": [f"{value:g}" for value in finite]}
-    return _with_room(figure(traces, x, _score_axis(score, summary["mean"])))
+    return _fitted_to_legend(figure(traces, x, _score_axis(score, summary["mean"])))
 
 
 def against_batch(summary: "pd.DataFrame", score: str) -> Figure:
@@ -63,7 +63,7 @@ def epsilon_against_noise(table: "pd.DataFrame") -> Figure:
     noises, epsilons = table["noise_multiplier"], np.log10(table["epsilon"])
     x = axis("Noise multiplier σ", range=[noises.min() - 0.05, noises.max() + 0.05])
     y = log_axis("ε (log scale)", epsilons.min() - 0.05, epsilons.max() + 0.05)
-    return _with_room(figure(traces, x, y))
+    return _fitted_to_legend(figure(traces, x, y))
 
 
 def score_per_step(summary: "pd.DataFrame", score: str) -> Figure:
@@ -85,7 +85,7 @@ def _lines(summary: "pd.DataFrame") -> list[tuple[str, str, "pd.DataFrame"]]:
     return [(str(name), str(part["method"].iloc[0]), part) for name, part in groups]
 
 
-def _with_room(drawn: Figure) -> Figure:
+def _fitted_to_legend(drawn: Figure) -> Figure:
     """Make a figure taller for a long legend, so that its curves keep their height."""
     names, layout = sum(trace.get("showlegend", True) for trace in drawn["data"]), drawn["layout"]
     legend = layout["legend"] | {"tracegroupgap": 0}
@@ -95,7 +95,7 @@ def _with_room(drawn: Figure) -> Figure:
 def _curves_side_by_side(summary: "pd.DataFrame", x: str) -> list[Trace]:
     """Return the curves, shifted sideways by up to 5 % so that bars at the same place do not overlap.
 
-    Curves of one method share its colour and differ by their dashes; those without privacy are dashed.
+    Curves of one method share its colour and differ in their dashes; curves without privacy are dashed.
     """
     lines = sorted(_lines(summary), key=lambda line: line[1] == NON_PRIVATE)
     shifts = np.exp(np.linspace(-SHIFT, SHIFT, len(lines))) if len(lines) > 1 else [1.0]

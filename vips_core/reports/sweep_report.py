@@ -1,4 +1,4 @@
-"""The report of a sweep: figures of its scores with their tables, what accountants say, and all results."""
+"""The report of a sweep: figures of its scores with their tables, ε by accountant, and all results."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -73,13 +73,13 @@ def accounting(model: str, records: int) -> list[Exhibit]:
     model
         Name of a task.
     records
-        N where the paper's own is not used.
+        N, unless the paper's own is used.
 
     Returns
     -------
     list of Exhibit
-        One, with a curve for each accountant and batch size; none where there are fewer records than in the
-        paper's smallest batch, or where the paper does not show the model.
+        One, with a curve for each accountant and batch size; none if there are fewer records than in the
+        paper's smallest batch, or if the paper does not show the model.
     """
     import pandas as pd
 
@@ -100,15 +100,15 @@ def accounting(model: str, records: int) -> list[Exhibit]:
     table = pd.DataFrame(rows).dropna()
     caption = (
         f"N = {records:,}, one epoch, δ = {rounding.brief(paper.delta)}: accounting only, without training. "
-        "The paper searched a short range of moments. All integer moments, and even more the whole privacy "
-        "loss distribution (PLD), prove a smaller ε for the same noise."
+        "The paper searched a short range of moments. For the same noise, all integer moments prove a "
+        "smaller ε, and the privacy loss distribution (PLD) a still smaller one."
     )
     title = "Cost of the same releases, by accountant"
     return [Exhibit("accounting", title, caption, sweep_figures.epsilon_against_noise(table), table)]
 
 
 def line_names(cells: "pd.DataFrame", x: str) -> "pd.Series":
-    """Return the name of each cell's line: its series, and what else was varied in it.
+    """Return the name of each cell's line: its series, and the settings that vary within the series.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def line_names(cells: "pd.DataFrame", x: str) -> "pd.Series":
         follows = ~(mixed | (points > 1)).groupby(cells["series"]).transform("any")
         symbol = options[column].symbol or column
         names = names.where(~(several & ~follows), names + _settings(symbol, cells[column]))
-    if x != "epsilon":  # ε may follow from what is on the axis; else it tells lines apart
+    if x != "epsilon":  # ε may follow from the axis; otherwise it distinguishes lines
         several = cells.groupby(["series", x])["epsilon"].transform("nunique") > 1
         names = names.where(~several, names + _settings("ε", cells["epsilon"]))
     return names
@@ -156,9 +156,9 @@ def scores_against(x: str, sweep: Sweep, cells: "pd.DataFrame") -> list[Exhibit]
     Returns
     -------
     list of Exhibit
-        None where no cell has a place on the axis.
+        Empty if no cell has a place on the axis.
     """
-    if x == "batch":  # a method that is proved as a whole has none
+    if x == "batch":  # a method that is proved as a whole has no batches
         column, axis, draw = "expected_batch", "the batch size", sweep_figures.against_batch
         cells = cells[cells["batch"].notna() & cells[column].notna()]
     else:
@@ -193,14 +193,15 @@ def after_steps(sweep: Sweep, evaluations: "pd.DataFrame") -> list[Exhibit]:
     title = f"Held-out {score} after each step{_compare(sweep, 'steps')}"
     bars = BARS.format(seeds=number_of_seeds(summary))
     caption = (
-        f"{bars} On {task.validation_records_named}, so the last points can differ slightly from the scores. "
+        f"{bars} Evaluated on {task.validation_records_named}, so the last points can differ slightly from "
+        "the final scores. "
         "Steps of different methods may use batches of different sizes."
     )
     return [Exhibit("steps", title, caption, sweep_figures.score_per_step(summary, score), summary)]
 
 
 def side_by_side(sweep: Sweep, store: Store) -> list[Exhibit]:
-    """Return what the task shows of the first cell of each grid that keeps its parameters, side by side."""
+    """Return the task's charts that compare the first cells of all grids that keep their parameters."""
     cells, fits = cells_of(sweep, store), {}
     for grid in sweep.grids:
         request = next(grid.requests(sweep.model, sweep.data))
@@ -242,7 +243,7 @@ def _file_name(text: str) -> str:
 
 
 def files(store: Store, run_id: str) -> bundle.Files:
-    """Return the report with figures, tables and ledgers, and how to repeat the sweep."""
+    """Return the report with figures, tables and ledgers, and code that repeats the sweep."""
     sweep = Sweep.from_mapping(store.run(run_id).request)
     exhibits, cells = sweep_exhibits(sweep, store), results.frame(sweep, store)
     summary = None if cells.empty else results.summarise(cells)

@@ -2,7 +2,7 @@
 
 Runs are chosen adaptively, so a `PrivacyFilter` decides what fits under a cap; its order is recorded with the
 cap. The first run is chosen before anything was released, so it may also fit as a whole, by its ε from PLD. A
-run that fits only in this way counts with all that it reserved, even if it is stopped early: stopping is an
+run that fits only in this way is charged all that it reserved, even if it is stopped early: stopping is an
 adaptive choice too.
 
 A cap is a promise: the cap of a run is the last one set before the run was reserved. A larger cap, and any
@@ -52,13 +52,13 @@ class Cap:
 
 @dataclass(frozen=True)
 class Budget:
-    """What is spent, reserved and left of a data set's cap; a public one has no cap and loses nothing.
+    """What is spent, reserved and left of a data set's cap; a public data set has no cap and spends nothing.
 
     Attributes
     ----------
     spent_share, reserved_share, left_share
         Shares of the cap by its filter, which add up to 1: the releases of runs that ended, the most that
-        queued and running ones may add, and the rest.
+        queued and running runs may add, and the rest.
     left_epsilon
         The largest ε, at the cap's δ, of one more run on full batches.
     history
@@ -105,7 +105,7 @@ class Use:
 
 
 def uses(rows: Sequence[LedgerRow]) -> list[Use]:
-    """Return what each run uses, in the order of reservation; only its first settlement counts."""
+    """Return the releases of each run, in the order of reservation; only its first settlement counts."""
     by_run: dict[str, Use] = {}
     for row in rows:
         if row.run is not None and row.kind in ("reserve", "settle"):
@@ -128,7 +128,7 @@ def cap_in(row: LedgerRow) -> Cap:
 
 
 def cap_of(rows: Sequence[LedgerRow]) -> Cap | None:
-    """Return the cap that holds: the last one that was set."""
+    """Return the cap in force: the last one that was set."""
     caps = cap_rows(rows)
     return cap_in(caps[-1]) if caps else None
 
@@ -136,14 +136,14 @@ def cap_of(rows: Sequence[LedgerRow]) -> Cap | None:
 def caps_of_run(rows: Sequence[LedgerRow], run: str) -> list[LedgerRow]:
     """Return the rows that set the caps of a run's records, oldest first; none if it reserved nothing.
 
-    Records that joined the budget after the run brought caps of their own, which never held for it.
+    Caps of records that joined the budget after the run never applied to it.
 
     Parameters
     ----------
     rows
         The ledger of all records that share the run's budget today.
     run
-        Its name.
+        Name of the run.
     """
     reserved = _reservation(rows, run)
     if reserved is None:
@@ -228,7 +228,7 @@ class Balance:
 
     @classmethod
     def of(cls, rows: Sequence[LedgerRow]) -> "Balance | None":
-        """Return the balance under the cap that holds, at the order recorded with it; None without a cap."""
+        """Return the balance under the cap in force, at the order recorded with it; None without a cap."""
         caps = cap_rows(rows)
         if not caps:
             return None
@@ -241,18 +241,18 @@ class Balance:
 
     @property
     def share(self) -> float:
-        """The share of the cap that is taken, by its filter."""
+        """Share of the cap that is taken, by its filter."""
         return self.cap_filter.share(joined(self.taken))
 
     @property
     def taken_share(self) -> float:
-        """The same, at most 1: a first run that entered as a whole may exceed the filter's."""
+        """`share`, at most 1: a first run that fits only as a whole may exceed the filter's cap."""
         return min(1.0, self.share)
 
     def fits(self, new: Sequence[SampledGaussian]) -> bool:
-        """Whether new releases fit besides those taken: by the filter, or as a whole if they are the first.
+        """Whether new releases still fit: by the filter, or as a whole if they are the first.
 
-        An ε of ∞ never fits, and neither would NaN: it is not at most anything.
+        An ε of ∞ or NaN never fits.
         """
         if self.cap_filter.fits(joined([*self.taken, *new])):
             return True
@@ -262,11 +262,11 @@ class Balance:
         """Say by how much a run exceeds the cap, and what would fit."""
         before, after = percent(self.share), percent(self.after(plan.events()).share)
         start = (
-            f"this run does not fit in the budget of {name}: with it {after} of the cap of "
-            f"ε = {self.cap_filter.epsilon:g} (δ = {rounding.brief(self.cap_filter.delta)}) would be taken, "
-            f"of which {before} is spent or reserved"
+            f"this run does not fit in the budget of {name}: {before} of the cap of "
+            f"ε = {self.cap_filter.epsilon:g} (δ = {rounding.brief(self.cap_filter.delta)}) is spent or "
+            f"reserved, and the total would be {after}"
         )
-        nothing = f"{start}; nothing worth running fits any more"
+        nothing = f"{start}; no useful run fits any more"
         noise = self._least_noise(plan)
         if noise is None:
             return nothing
@@ -275,13 +275,13 @@ class Balance:
         if epsilon is not None and epsilon < _LEAST_EPSILON:
             return nothing
         noisier = f"noise of at least {smaller.noise_multiplier:g}"
-        return f"{start}; with {plan.steps} steps on batches of {plan.expected_batch} what fits is " + (
+        return f"{start}; {plan.steps} steps on batches of {plan.expected_batch} fit with " + (
             noisier if epsilon is None else f"ε of at most {rounding.down(epsilon, 3):g}, or {noisier}"
         )
 
     def _least_noise(self, plan: PrivacyPlan) -> float | None:
         """Return the smallest noise multiplier with which the plan fits, rounded up; None if none does."""
-        if not self.taken:  # then it may enter as a whole
+        if not self.taken:  # then it may fit as a whole
             cap = self.cap_filter
             return plan.replace(delta=cap.delta).calibrate(cap.epsilon).noise_multiplier
 
@@ -324,7 +324,7 @@ def forecast(rows: Sequence[LedgerRow], runs: Sequence[Sequence[SampledGaussian]
     rows
         The ledger of a private data set.
     runs
-        The releases of each.
+        Releases of each run.
 
     Returns
     -------
@@ -348,7 +348,7 @@ def forecast(rows: Sequence[LedgerRow], runs: Sequence[Sequence[SampledGaussian]
 
 
 def prefix(events: Sequence[SampledGaussian], releases: int) -> tuple[SampledGaussian, ...]:
-    """Return the first `releases` of some events."""
+    """Return the first `releases` releases of some events."""
     first, left = [], releases
     for event in events:
         if left > 0:
@@ -363,7 +363,7 @@ def to_lists(events: Sequence[SampledGaussian]) -> list[list[float]]:
 
 
 def from_lists(lists: Sequence[Sequence[float]]) -> tuple[SampledGaussian, ...]:
-    """Return events as accountants see them."""
+    """Return events as accountants take them."""
     return tuple(SampledGaussian(rate, noise, int(count)) for rate, noise, count in lists)
 
 

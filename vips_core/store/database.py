@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-APPLICATION = 0x56495053  # "VIPS": tells our file from any other SQLite file
+APPLICATION = 0x56495053  # "VIPS": distinguishes our file from other SQLite files
 WAIT = 30.0  # seconds that a writer waits for other writers before it gives up
-_LONGEST_REASON = 100  # characters of SQLite's own words, which may quote a whole table's definition
+_LONGEST_REASON = 100  # characters of SQLite's message, which may quote a whole table's definition
 
-VERSION = 1  # of the schema; a store of any other is refused
+VERSION = 1  # of the schema; a store of any other version is refused
 SCHEMA = (
     "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT",
     """CREATE TABLE data (
@@ -23,8 +23,8 @@ SCHEMA = (
         private INTEGER NOT NULL, fingerprint TEXT NOT NULL, unit TEXT NOT NULL, schema TEXT NOT NULL,
         person_column TEXT, person_namespace TEXT, has_test INTEGER NOT NULL, created REAL NOT NULL
     ) STRICT""",
-    # Keyed digests of rows and persons, sorted; kept when the records are removed. Their kind, that of the
-    # ledger's row which seals them, tells private records from public and held-out ones.
+    # Keyed digests of rows and persons, sorted; kept when the records are removed. Their kind is that of the
+    # ledger's row that seals them: one for private records, one for public and held-out records.
     """CREATE TABLE people (
         fingerprint TEXT NOT NULL, kind TEXT NOT NULL, digests BLOB NOT NULL, PRIMARY KEY (fingerprint, kind)
     ) STRICT""",
@@ -38,7 +38,7 @@ SCHEMA = (
     """CREATE TABLE scores (
         run TEXT NOT NULL REFERENCES runs (id) ON DELETE CASCADE, step INTEGER NOT NULL,
         value REAL NOT NULL, PRIMARY KEY (run, step)) STRICT""",
-    # No index by fingerprint: a damaged one would hide rows from budgets, and not from the check of hashes.
+    # No index by fingerprint: a damaged index would hide rows from budgets, but not from the check of hashes.
     """CREATE TABLE ledger (
         number INTEGER PRIMARY KEY, time REAL NOT NULL, kind TEXT NOT NULL, fingerprint TEXT NOT NULL,
         data TEXT NOT NULL, run TEXT, content TEXT NOT NULL, previous TEXT NOT NULL, hash TEXT NOT NULL
@@ -52,7 +52,7 @@ SCHEMA = (
 
 
 class StoreError(ValueError):
-    """The store cannot be read or written; the message is one sentence for people."""
+    """The store cannot be read or written; the message is one sentence for the user."""
 
 
 _open: "weakref.WeakSet[Database]" = weakref.WeakSet()
@@ -85,10 +85,10 @@ class Database:
         self.lock = threading.RLock()
         if not may_create and (not path.exists() or path.stat().st_size == 0):
             raise StoreError(
-                f"the store {path} is missing or empty, although it once held a ledger: put back a copy of it"
+                f"the store {path} is missing or empty, although it once held a ledger: restore a backup"
             )
         if not path.exists():
-            path.touch(mode=0o600)  # its key would let others test guesses of who is in it
+            path.touch(mode=0o600)  # its key would let others test guesses about who is in it
         self._connection: sqlite3.Connection | None = None
         _open.add(self)
         self._make_or_check()
@@ -112,7 +112,7 @@ class Database:
         return self._connection
 
     def _mode(self) -> str:
-        """Return how SQLite opens the file: beside a read-only copy it cannot write files of its own."""
+        """Return SQLite's open mode: beside a read-only copy, SQLite cannot write its own files."""
         if not self.read_only:
             return "mode=rwc"
         log = self.path.with_name(f"{self.path.name}-wal")
@@ -126,7 +126,7 @@ class Database:
                 self._connection = None
 
     def _make_or_check(self) -> None:
-        """Make the tables of a new file; refuse a file that is damaged, or of another program or version."""
+        """Make the tables of a new file; refuse a damaged file, and one of another program or version."""
         if not self._has_tables():
             with self.write() as connection:  # another process may have been faster: look again
                 if not self._has_tables():
@@ -139,15 +139,15 @@ class Database:
         if version != VERSION:
             raise StoreError(
                 f"the store {self.path} was made by another version of this program (schema {version}, this "
-                f"one reads {VERSION}): open it with that version; another VIPS_HOME would not know what was "
-                "spent"
+                f"one reads {VERSION}): open it with that version, because another VIPS_HOME would not know "
+                "what was spent"
             )
         with self.reading() as connection:
-            if _columns(connection) != _our_columns():  # a name of a column may be damaged
-                raise self._damaged(sqlite3.DatabaseError("its tables have other columns"))
+            if _columns(connection) != _our_columns():  # the name of a column may be damaged
+                raise self._damaged(sqlite3.DatabaseError("its tables have unexpected columns"))
 
     def _has_tables(self) -> bool:
-        """Whether the file is a store rather than empty; one of another program is refused."""
+        """Whether the file is a store rather than empty; a file of another program is refused."""
         ((application,),) = self.read("PRAGMA application_id")
         ((tables,),) = self.read("SELECT count(*) FROM sqlite_master")
         if application != APPLICATION and (application or tables):
@@ -184,18 +184,19 @@ class Database:
         try:
             yield
         except sqlite3.OperationalError as error:
-            code = getattr(error, "sqlite_errorcode", None)  # Python's own errors, of bad text, have none
+            code = getattr(error, "sqlite_errorcode", None)  # Python's own errors, about bad text, have none
             if code is None:
                 raise self._damaged(error) from None
-            code &= 0xFF  # the primary one, without its details
+            code &= 0xFF  # the primary code, without its details
             if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
                 raise StoreError(
-                    f"the disk that holds {self.path} is full or failing ({error}): make room and try again"
+                    f"the disk that holds {self.path} is full or failing ({error}): free some space "
+                    "and try again"
                 ) from None
             if code == sqlite3.SQLITE_CANTOPEN and self.read_only:
                 raise StoreError(
                     f"the store {self.path} was copied while it was in use, and its last changes cannot be "
-                    "read where nothing can be written: open a copy of the folder that can be written"
+                    "read from a read-only folder: open a writable copy of the folder"
                 ) from None
             if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
                 raise StoreError(f"the store {self.path} was busy for {WAIT:g} seconds: try again") from None
@@ -204,11 +205,11 @@ class Database:
             raise self._damaged(error) from None
 
     def _damaged(self, error: sqlite3.Error) -> StoreError:
-        said = " ".join(str(error).partition(" with text ")[0].split())  # the text may be anybody's
+        said = " ".join(str(error).partition(" with text ")[0].split())  # the text may be private
         reason = said[:_LONGEST_REASON]
         return StoreError(
             f"the store {self.path} is damaged or is no store ({reason}): nothing was changed, "
-            "put back a copy of it"
+            "restore a backup"
         )
 
 
@@ -239,7 +240,7 @@ def find(connection: sqlite3.Connection, table: str, **key: Any) -> sqlite3.Row 
 def insert(
     connection: sqlite3.Connection, table: str, values: Mapping[str, Any], *, replace: bool = False
 ) -> None:
-    """Add a row, given its values by column, in the caller's transaction; `replace` one of the same key."""
+    """Add a row of `values` by column in the caller's transaction; `replace` a row with the same key."""
     verb, columns = "INSERT OR REPLACE" if replace else "INSERT", ", ".join(values)
     marks = ", ".join("?" * len(values))
     connection.execute(f"{verb} INTO {table} ({columns}) VALUES ({marks})", list(values.values()))

@@ -32,7 +32,7 @@ class DataSets(Home):
         super().__init__(home)
         self._files = self.home / "data"
         self._fingerprints: WeakKeyDictionary[Any, str] = WeakKeyDictionary()  # of immutable records
-        self._loaded: WeakValueDictionary[tuple[Any, ...], DataSet] = WeakValueDictionary()  # that are in use
+        self._loaded: WeakValueDictionary[tuple[Any, ...], DataSet] = WeakValueDictionary()  # in use
         if not self.database.read_only and self._left_over():
             with contextlib.suppress(StoreError), self.database.write() as connection:
                 if not self._problems(connection):  # otherwise a table may have lost a file's row
@@ -54,11 +54,11 @@ class DataSets(Home):
         share_budget: bool = False,
         separate: str = "",
     ) -> DataRow:
-        """Register records under a name; registering them again renews what is declared of them.
+        """Register records under a name; registering them again updates their declaration.
 
-        Records that are known under another name share its budget, and a new cap must equal theirs. Records
-        that share a source row or a person with private data sets raise `KnownPeople`, until somebody decides
-        whether they share the budget or are different people.
+        Records already registered under another name share its budget, and a new cap must equal theirs.
+        Records that share a source row or a person with private data sets raise `KnownPeople`, until the
+        caller decides whether they share the budget or are different people.
 
         Parameters
         ----------
@@ -86,7 +86,7 @@ class DataSets(Home):
         Returns
         -------
         DataRow
-            The data set as it is registered now.
+            The registered data set.
         """
         signature = declaration.author(by, reason)
         declaration.check_delta(cap, len(train), reason)
@@ -128,9 +128,9 @@ class DataSets(Home):
                 draft = folder / file.name
                 records_file.write(draft, train, test)
                 with self.database.write() as connection:
-                    self._check_whole(connection, _REFUSED)
+                    self._check_intact(connection, _REFUSED)
                     self._remove_left_over()
-                    draft.replace(file)  # within the transaction: a file that it does not know is left over
+                    draft.replace(file)  # within the transaction: other files without a row are left over
                     pools.admit(connection, new)
                     old = find(connection, "data", name=name)
                     insert(connection, "data", values, replace=True)
@@ -169,12 +169,12 @@ class DataSets(Home):
         Parameters
         ----------
         name
-            Of a data set that comes with the project or was registered.
+            Name of a data set that was registered or comes with the project.
 
         Returns
         -------
         DataSet
-            Its records; `ValueError` if there is none, or its file does not hold what was registered.
+            The records; `ValueError` if the name is unknown, or the file does not hold what was registered.
         """
         if name in SAMPLES:
             return load_sample(name)
@@ -186,15 +186,17 @@ class DataSets(Home):
         train, test = records_file.read(file, KINDS[row["kind"]].records_type)
         # Files of shards are compared with their digests when they are read.
         if train.in_memory and self.fingerprint(train) != row["fingerprint"]:
-            raise ValueError(f"the file of this data set, {file}, holds other records than were registered")
+            raise ValueError(
+                f"the file of this data set, {file}, does not hold the records that were registered"
+            )
         if len(train) != row["records"]:
-            raise ValueError(f"the file of this data set, {file}, has another number of records")
+            raise ValueError(f"the file of this data set, {file}, has a different number of records")
         loaded = DataSet(name, train, test, bool(row["private"]), row["fingerprint"])
         self._loaded[tuple(row)] = loaded
         return loaded
 
     def fingerprint(self, records: Any) -> str:
-        """Return the fingerprint of records, computed once as long as somebody holds them."""
+        """Return the fingerprint of records, computed once while they are in memory."""
         if records not in self._fingerprints:
             self._fingerprints[records] = records_file.fingerprint(records, self._key())
         return self._fingerprints[records]
@@ -207,25 +209,25 @@ class DataSets(Home):
         Parameters
         ----------
         name
-            Of a private data set; all that share its records share the cap.
+            Name of a private data set; all data sets that share its budget share the cap.
         cap
             The new limit on all releases, including those made before.
         by, reason
-            Who changes it and why, for the ledger. Where no name is needed, the user of this process stands
-            for it.
+            Who changes it and why, for the ledger. Where no name is needed, the default is the user of
+            this process.
         """
         row, signature = self.data_row(name), declaration.author(by, reason)
         if not row.private:
             raise ValueError(f"{name} is public and has no budget")
         declaration.check_delta(cap, row.records, reason)
         with self.database.write() as connection:
-            self._check_whole(connection, _REFUSED)
+            self._check_intact(connection, _REFUSED)
             budget.check_cap_change(people.pool_rows(connection, row.fingerprint), cap, by, reason)
             declaration.append_cap(connection, row.fingerprint, name, cap, signature)
         self.keep_head()
 
     def remove_data(self, name: str) -> None:
-        """Delete the records of a data set; its ledger stays and holds for the same records."""
+        """Delete the records of a data set; its ledger stays and still counts for the same records."""
         row = self._data(name)
         with self.database.write() as connection:
             self._remove_left_over()
@@ -253,7 +255,7 @@ class DataSets(Home):
         Parameters
         ----------
         name
-            Of a data set; a public one has no cap, and costs nothing.
+            Name of a data set; a public one has no cap, and its runs cost nothing.
 
         Returns
         -------
@@ -262,8 +264,8 @@ class DataSets(Home):
         """
         row = self.data_row(name)
         with self.database.snapshot() as connection:
-            # Rows that are gone would give budget back, and so would a table that says public.
-            self._check_whole(connection, chain.NO_BUDGET, of_people=False)
+            # Missing rows would give budget back, and so would a table edited to say public.
+            self._check_intact(connection, chain.NO_BUDGET, of_people=False)
             return budget.state(people.pool_rows(connection, row.fingerprint) if row.private else [])
 
     def ledger(self, data: str | None = None) -> list[chain.LedgerRow]:
@@ -274,11 +276,11 @@ class DataSets(Home):
             return chain.rows(connection)
 
     def write_people(self, data: Sharded, sources: Sources) -> None:
-        """Write beside shards who is in them, as digests that only this store can compare."""
+        """Write digests of the people in shards beside them; only this store can compare them."""
         people.write_beside(data, sources, self._key())
 
     def people_beside(self, data: Sharded) -> Sources:
-        """Return what `write_people` of this store wrote beside shards; `ValueError` where it did not."""
+        """Return what `write_people` of this store wrote beside shards; `ValueError` if nothing."""
         return people.read_beside(data, self._key())
 
     def overlap_sentences(self, name: str) -> list[str]:
@@ -299,12 +301,12 @@ class DataSets(Home):
         Parameters
         ----------
         name
-            Of a private data set; a public one shares no budget.
+            Name of a private data set; a public one shares no budget.
 
         Returns
         -------
         list of str
-            Names that `separate_data` takes.
+            Names for `separate_data`.
         """
         row = self.data_row(name)
         with self.database.reading() as connection:
@@ -321,7 +323,7 @@ class DataSets(Home):
         Parameters
         ----------
         name
-            Of a private data set.
+            Name of a private data set.
         others
             Names, or last names, of the data sets with which it shares its budget by mistake.
         by, reason
@@ -332,7 +334,7 @@ class DataSets(Home):
             raise ValueError("separating data sets needs a name and a reason: say who decides it, and why")
         mark = self._data(name)["fingerprint"]
         with self.database.write() as connection:
-            self._check_whole(connection, "no data sets may be separated")
+            self._check_intact(connection, "no data sets may be separated")
             rows = people.pool_rows(connection, mark)
             apart = set[str]()
             for other in others:

@@ -18,7 +18,7 @@ _MARGIN = 10  # a cap's δ is at most 1/(10·N): δ·N records may be published 
 _LONGEST = 500  # characters of a name or a reason, which reports print
 _KEY = re.compile("[0-9a-f]{64}")
 _DATA = "kind = 'data'"
-# Columns of the table that the chain must agree with.
+# Columns of the table that must agree with the chain.
 _PROTECTING = ("private", "records", "unit", "schema", "person_column", "person_namespace")
 
 
@@ -43,12 +43,12 @@ def check_delta(cap: Cap | None, records: int, reason: str) -> None:
     if cap is not None and cap.delta > most and not reason.strip():
         raise ValueError(
             f"the cap's delta must be at most 1/({_MARGIN}·N) = {most:.3g} for {records:,} records, got "
-            f"{rounding.brief(cap.delta)}: otherwise give a reason for it"
+            f"{rounding.brief(cap.delta)}: a larger δ needs a reason"
         )
 
 
 def schema_fingerprint(records: Any) -> str:
-    """Return a hash of what is public about the records: words, image shape, or columns with their ranges."""
+    """Return a hash of the public facts about records: words, image shape, or columns with their ranges."""
     return hashlib.sha256(json.dumps(records.public, sort_keys=True).encode()).hexdigest()[:32]
 
 
@@ -59,9 +59,9 @@ def append(
     declared: Mapping[str, Any],
     signature: Mapping[str, str],
 ) -> None:
-    """Write what is declared of records into the chain, unless its last declaration is the same.
+    """Write a declaration of records into the chain, unless the last one is the same.
 
-    It includes a hash of the key of fingerprints and digests: with another key, nobody would be found again.
+    The row includes a hash of the store's key: with another key, no person would be found again.
     """
     last = last_declared(chain.rows(connection, _DATA)).get((fingerprint, name))
     if last is None or {key: last.get(key) for key in declared} != dict(declared):
@@ -73,7 +73,7 @@ def fingerprint_key(connection: sqlite3.Connection) -> str:
     """Return the secret key of fingerprints and digests, as hexadecimal digits."""
     row = find(connection, "meta", key="fingerprint key")
     if row is None or not _KEY.fullmatch(str(row["value"])):
-        raise StoreError("the key of the store's fingerprints is damaged: put back a copy of the store")
+        raise StoreError("the key of the store's fingerprints is damaged: restore a backup of the store")
     return str(row["value"])
 
 
@@ -99,11 +99,11 @@ def differences(connection: sqlite3.Connection) -> list[str]:
     for row in connection.execute("SELECT * FROM data ORDER BY created"):
         declared = last.get((row["fingerprint"], row["name"]))
         if declared is None:
-            problems.append(f"The data set {row['name']} is in its table, but not in the ledger.")
+            problems.append(f"The data set {row['name']} is in the store's table, but not in the ledger.")
             continue
         problems += [
-            f"The data set {row['name']} has another {column.replace('_', ' ')} in its table than in the "
-            "ledger."
+            f"The store's table and the ledger disagree about “{column.replace('_', ' ')}” of the data set "
+            f"{row['name']}."
             for column in _PROTECTING
             if declared[column] != (bool(row[column]) if column == "private" else row[column])
         ]
@@ -111,10 +111,10 @@ def differences(connection: sqlite3.Connection) -> list[str]:
 
 
 def run_differences(connection: sqlite3.Connection) -> list[str]:
-    """Return a sentence for each run on private records whose row in the table is not what it reserved."""
+    """Return a sentence for each run on private records whose row contradicts its reservation."""
     runs = {row["id"]: row for row in connection.execute("SELECT id, fingerprint, request FROM runs")}
     return [
-        f"Run {row['run']} has another request, or other records, in its table than in the ledger."
+        f"Run {row['run']} has another request, or other records, in the store's table than in the ledger."
         for row in connection.execute("SELECT * FROM ledger WHERE kind = 'reserve' ORDER BY number")
         if (run := runs.get(row["run"])) is not None
         and (run["fingerprint"], request_seal(str(run["request"])))

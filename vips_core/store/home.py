@@ -71,22 +71,22 @@ class Home:
             return self._problems(connection)
 
     def _problems(self, connection: sqlite3.Connection, *, of_people: bool = True) -> list[str]:
-        """Return what `verify` says; comparing the digests of people, the slowest part, can be left out."""
+        """Return the sentences of `verify`; without `of_people`, skip the slowest part, digests of people."""
         return (
             chain.verify(connection, self._head_file)
             or [*declaration.differences(connection), *declaration.run_differences(connection)]
             or (people.problems(connection) if of_people else [])
         )
 
-    def require_whole(self, refused: str) -> None:
-        """Refuse an action, named as in "no report may be written", while the ledger is not whole."""
+    def require_intact(self, refused: str) -> None:
+        """Refuse an action, named as in "no report may be written", while the ledger is not intact."""
         with self.database.snapshot() as connection:
-            self._check_whole(connection, refused)
+            self._check_intact(connection, refused)
 
-    def _check_whole(self, connection: sqlite3.Connection, refused: str, *, of_people: bool = True) -> None:
-        """Refuse an action while the ledger is not whole, so that nothing is built on an edit."""
+    def _check_intact(self, connection: sqlite3.Connection, refused: str, *, of_people: bool = True) -> None:
+        """Refuse an action while the ledger is not intact, so that nothing is built on an edit."""
         if problems := self._problems(connection, of_people=of_people):
-            raise chain.not_whole(problems, refused)
+            raise chain.not_intact(problems, refused)
 
     def notes(self) -> list[str]:
         """Return a sentence for each public data set whose people cannot be found in private ones."""
@@ -101,19 +101,19 @@ class Home:
     def keep_head(self) -> None:
         """Write the head of the ledger to a file outside the database.
 
-        If this fails, what was committed stays committed, and the file lags until the next time.
+        If this fails, what was committed stays committed, and the file lags behind until the next write.
         """
         with contextlib.suppress(OSError, StoreError):
             chain.keep_head(self.database, self._head_file)
 
     def sign(self) -> None:
-        """Sign the ledger's head with the key of `VIPS_LEDGER_KEY`, if it is whole."""
+        """Sign the ledger's head with the key of `VIPS_LEDGER_KEY`, if the ledger is intact."""
         if chain.signing_key() is None:
             raise ValueError(f"signing needs a key: {chain.KEY} must be hexadecimal digits or a file")
         with self.database.write() as connection:
             problems = chain.verify(connection, self._head_file, signed=False)
             if problems:
-                raise ValueError(f"a ledger that is not whole is not signed: {problems[0]}")
+                raise ValueError(f"the ledger cannot be signed while it is not intact: {problems[0]}")
             chain.sign(connection)
         chain.keep_head(self.database, self._head_file)
 

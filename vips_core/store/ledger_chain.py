@@ -3,7 +3,8 @@
 The chain reveals edited rows, missing rows and a cut tail, also after further rows. It cannot reveal that
 someone appended to it, or recomputed all of it and replaced the file of its head. Against both,
 `VIPS_LEDGER_KEY` names a key outside the store that signs heads, as hexadecimal digits or as a file. Only a
-head that was noted elsewhere reveals a whole older copy with its signed head: `ledger verify` prints it.
+head noted elsewhere reveals that a complete older copy, with its signed head, was put in place. `ledger
+verify` prints the head to note.
 """
 
 import hashlib
@@ -22,7 +23,7 @@ from vips_core.store.database import Database, StoreError, find, insert
 
 GENESIS = "0" * 64
 KEY = "VIPS_LEDGER_KEY"  # environment variable
-ROW_KINDS = {  # of rows, for people
+ROW_KINDS = {  # each with its label
     "data": "Registered",
     "cap": "Cap set",
     "people": "People",
@@ -33,8 +34,8 @@ ROW_KINDS = {  # of rows, for people
     "announce": "Announced",
     "settle": "Settled",
 }
-NO_BUDGET = "no budget can be read"  # while the ledger is not whole
-_LEAST_KEY = 16  # bytes
+NO_BUDGET = "no budget can be read"  # while the ledger is not intact
+_LEAST_KEY = 16  # bytes of a signing key
 
 
 @dataclass(frozen=True)
@@ -46,10 +47,10 @@ class LedgerRow:
     kind
         One of `ROW_KINDS`.
     fingerprint, data
-        The records, and what they were called then.
+        Fingerprint of the records, and their name at the time.
     content
         By kind: events [sampling_rate, noise_multiplier, count] of a run, how many releases it announced, a
-        cap's ε and δ, or what is declared of records.
+        cap's ε and δ, or a declaration of records.
     """
 
     number: int
@@ -96,7 +97,7 @@ class LedgerRow:
 
 @dataclass(frozen=True)
 class Head:
-    """The number of rows, the last hash, and the signature of both if there is a key; at first, no rows."""
+    """The number of rows, the last hash, and the signature of both if there is a key; by default, no rows."""
 
     count: int = 0
     hash: str = GENESIS
@@ -120,7 +121,7 @@ def append(
     content: Mapping[str, Any],
     run: str | None = None,
 ) -> None:
-    """Add a row in the caller's transaction; an unusable key raises before the commit.
+    """Add a row in the caller's transaction; an unusable signing key raises before the commit.
 
     With a key, the row is signed if the one before it was: a signature vouches for all rows.
     """
@@ -170,7 +171,7 @@ def rows(connection: sqlite3.Connection, where: str = "TRUE", values: Sequence[A
     table = connection.execute(f"SELECT * FROM ledger WHERE {where} ORDER BY number", values).fetchall()
     names = LedgerRow.__dataclass_fields__
     if changed := [_changed(row["number"]) for row in table if not _is_sealed(row)]:
-        raise not_whole(changed, NO_BUDGET)
+        raise not_intact(changed, NO_BUDGET)
     return [
         LedgerRow(**{name: row[name] for name in names} | {"content": json.loads(row["content"])})
         for row in table
@@ -183,7 +184,7 @@ def rows_of(connection: sqlite3.Connection, run_id: str) -> list[LedgerRow]:
 
 
 def verify(connection: sqlite3.Connection, head_file: Path, *, signed: bool = True) -> list[str]:
-    """Return a sentence for each defect of the chain; none when it is whole.
+    """Return a sentence for each defect of the chain; none if it is intact.
 
     With `signed` and a key, both the last row and the file of the head must be signed with it.
     """
@@ -200,11 +201,11 @@ def verify(connection: sqlite3.Connection, head_file: Path, *, signed: bool = Tr
     stored, kept = _stored_head(connection), read_head(head_file)
     for head in (stored, kept):
         if head.count > last:
-            problems.append(f"The ledger was cut: it had {head.count} rows, and has {last}.")
+            problems.append(f"The ledger was cut: it had {head.count} rows and now has {last}.")
             break
         if seals.get(head.count, head.hash) != head.hash:
             problems.append(
-                f"Row {head.count} of the ledger was replaced: its hash is not the one that was kept."
+                f"Row {head.count} of the ledger was replaced: its hash differs from the recorded one."
             )
             break
     covered = _is_signed(stored) and _is_signed(kept) and stored.count == last
@@ -215,9 +216,9 @@ def verify(connection: sqlite3.Connection, head_file: Path, *, signed: bool = Tr
     return problems
 
 
-def not_whole(problems: Sequence[str], refused: str) -> StoreError:
+def not_intact(problems: Sequence[str], refused: str) -> StoreError:
     """Return the error that refuses an action because of problems in the ledger."""
-    return StoreError(f"{refused} while the ledger is not whole: {problems[0]}")
+    return StoreError(f"{refused} while the ledger is not intact: {problems[0]}")
 
 
 def signing_key() -> bytes | None:
@@ -232,7 +233,7 @@ def signing_key() -> bytes | None:
             key = files.read_bytes(Path(given), files.MOST_KEY).strip()
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or error
-            raise ValueError(f"{KEY} must be hexadecimal digits or a file that can be read: {why}") from None
+            raise ValueError(f"{KEY} must be hexadecimal digits or a readable file: {why}") from None
     if len(key) < _LEAST_KEY:
         raise ValueError(f"the key of {KEY} must have at least {_LEAST_KEY} bytes, got {len(key)}")
     return key
@@ -245,7 +246,7 @@ def read_head(path: Path) -> Head:
     except FileNotFoundError:
         return Head()
     except ValueError:
-        raise ValueError(f"{path} does not hold the head of a ledger: put back a copy of it") from None
+        raise ValueError(f"{path} does not hold the head of a ledger: restore a backup") from None
 
 
 def _signature(head: Head) -> str:
@@ -269,7 +270,7 @@ def _stored_head(connection: sqlite3.Connection) -> Head:
     try:
         return Head() if row is None else Head.of(row["value"])
     except (AttributeError, ValueError):
-        raise StoreError("the head of the ledger is damaged in the store: put back a copy of it") from None
+        raise StoreError("the head of the ledger is damaged: restore a backup of the store") from None
 
 
 def _leads(connection: sqlite3.Connection, first: Head, last: Head) -> bool:
@@ -300,4 +301,4 @@ def _is_sealed(row: sqlite3.Row) -> bool:
 
 
 def _changed(number: int) -> str:
-    return f"Row {number} of the ledger was changed: its hash does not match it."
+    return f"Row {number} of the ledger was changed: its hash does not match its content."

@@ -3,7 +3,8 @@
 A budget belongs to people, not to a file. A data set that shares a source row or a person with an earlier
 private one joins its pool, which has one budget. Digests of public and held-out records are kept too: what
 was computed from them was not counted, so they cannot become private later. The digests are keyed by the
-store's secret, so that nobody without the store can test guesses, and they never leave it.
+store's secret, so that nobody without the store can test guesses. They stay in the store, except for those
+that `write_beside` keeps beside shards.
 """
 
 import contextlib
@@ -43,10 +44,10 @@ class Sources:
     test_rows, test_persons
         Those of the held-out file.
     known
-        Digests of rows and persons that were computed before.
+        Digests of rows and persons that were computed earlier.
     person_namespace
-        The study that assigned the identifiers: equal ones of other studies are other people. None if an
-        identifier means the same person in all data sets.
+        The study that assigned the identifiers: equal identifiers of other studies are other people. None
+        if an identifier means the same person in all data sets.
     """
 
     rows: Iterable[bytes] = ()
@@ -76,7 +77,7 @@ class Sources:
 
 
 def digests(items: Iterable[bytes], key: str, kind: bytes, namespace: str = "") -> Digests:
-    """Return sorted, distinct keyed digests; empty items identify nobody, namespaces tell equal ones apart.
+    """Return sorted, distinct keyed digests. Empty items identify nobody; namespaces keep equal items apart.
 
     Examples
     --------
@@ -130,17 +131,17 @@ def common(first: Digests, second: Digests) -> int:
 
 
 def kept(connection: sqlite3.Connection, fingerprint: str, kind: str) -> Digests:
-    """Return the digests that are kept of some records."""
+    """Return the stored digests of some records."""
     row = find(connection, "people", fingerprint=fingerprint, kind=kind)
     if row is None:
         return _NONE
     if not isinstance(row["digests"], bytes) or len(row["digests"]) % _NONE.itemsize:
-        raise StoreError("the digests of people in the store are damaged: put back a copy of the store")
+        raise StoreError("the digests of people in the store are damaged: restore a backup of the store")
     return np.frombuffer(row["digests"], np.uint64)
 
 
 def keep(connection: sqlite3.Connection, fingerprint: str, name: str, new: Digests, kind: str) -> None:
-    """Keep digests of records, besides those kept before, and their seal in the chain."""
+    """Add digests to those stored for some records, and seal all of them in the chain."""
     before = kept(connection, fingerprint, kind)
     every = _distinct(before, new)
     if every.size > before.size:
@@ -200,7 +201,7 @@ def connected(fingerprints: Iterable[str], links: Collection[Set[str]]) -> set[s
 def pool_rows(connection: sqlite3.Connection, *fingerprints: str) -> list[chain.LedgerRow]:
     """Return the ledger of everything that shares a budget with some records.
 
-    Announcements are left out: they are most rows, and only the end of their own run needs them.
+    Announcements, which are most of the rows, are left out: only the end of their own run needs them.
     """
     members = sorted(pool(connection, *fingerprints))
     marks = ", ".join("?" * len(members))

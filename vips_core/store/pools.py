@@ -24,7 +24,7 @@ class KnownPeople(ValueError):
     Attributes
     ----------
     found
-        What was found, and what follows from it: a sentence without its full stop.
+        The finding and its consequence: a sentence without its full stop.
     may_share
         Whether the records may share a budget with those data sets.
     """
@@ -42,7 +42,7 @@ class Newcomer:
     Attributes
     ----------
     declared
-        What is said of them and kept in the chain, such as `private` and `person_column`.
+        Their declaration, which the chain keeps, such as `private` and `person_column`.
     records, held_out
         Digests of their people, and of those in the held-out file.
     share_budget
@@ -71,11 +71,13 @@ def admit(connection: sqlite3.Connection, new: Newcomer) -> None:
     """Write new records into the chain with their people and their cap, and join budgets; or refuse them.
 
     Refused are public and held-out records that are private anywhere; private ones that were public or held
-    out anywhere, because what was computed from them was not counted; and records with another unit than the
-    data sets that they share people with, because one budget counts one unit.
+    out anywhere, because what was computed from them was not counted; and records whose unit differs from
+    that of data sets with the same people, because one budget counts one unit.
     """
     if new.separate and new.share_budget:
-        raise ValueError("records either share a budget or are kept apart: give share_budget or separate")
+        raise ValueError(
+            "records either share a budget or are kept apart: give either share_budget or separate"
+        )
     shared = _keep_apart(connection, new) if new.separate else _shared(connection, new)
     rows = people.pool_rows(connection, new.fingerprint, *shared)
     _check_declared(connection, new, rows)
@@ -162,11 +164,11 @@ def separate(
 
 
 def overlap_sentences(rows: Sequence[chain.LedgerRow]) -> list[str]:
-    """Say which data sets share the budget of these records: for the steward, since it counts people."""
+    """Say which data sets share the budget of these records: for the steward alone, as it counts people."""
     members = {row.fingerprint for row in rows}
     return [
-        f"{other['shared']:,} rows or persons of {row.data} occur in {other['name']} too: they share one "
-        "budget."
+        f"{other['shared']:,} rows or persons of {row.data} also occur in {other['name']}: both data sets "
+        "share one budget."
         for row in rows
         if row.kind == _LINK
         for fingerprint, other in row.content["with"].items()
@@ -222,7 +224,7 @@ def _keep_apart(connection: sqlite3.Connection, new: Newcomer) -> dict[str, int]
 
 
 def _check_declared(connection: sqlite3.Connection, new: Newcomer, rows: Sequence[chain.LedgerRow]) -> None:
-    """Refuse a declaration that contradicts what is known of the name or of the shared budget."""
+    """Refuse a declaration that contradicts an earlier one for the name or the shared budget."""
     taken = find(connection, "data", name=new.name)
     if taken is not None and taken["fingerprint"] != new.fingerprint:
         raise ValueError(f"another data set is called {new.name}: choose another name, or remove that one")
@@ -243,7 +245,7 @@ def _check_declared(connection: sqlite3.Connection, new: Newcomer, rows: Sequenc
             start = "these records" if same else "some of these records"
             sentence = (
                 f"{start} are protected {_by(column)} in {known_as}, so they cannot be protected "
-                f"{_by(here)} here: one budget cannot count for both"
+                f"{_by(here)} here: one budget cannot count both units"
             )
             raise ValueError(sentence) if same else KnownPeople(sentence)
 
@@ -258,7 +260,7 @@ def _check_cap(new: Newcomer, rows: Sequence[chain.LedgerRow]) -> None:
             if known
             else "they are public"
         )
-        raise ValueError(f"a cap cannot be given with these records: {reason}")
+        raise ValueError(f"these records take no cap of their own: {reason}")
 
 
 def _by(person_column: str | None) -> str:

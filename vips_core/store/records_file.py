@@ -1,4 +1,4 @@
-"""Files of registered records, and the fingerprint by which records are known whatever their name."""
+"""Files of registered records, and the fingerprint that identifies records whatever their name."""
 
 import hashlib
 import math
@@ -27,7 +27,7 @@ def fingerprint(records: Any, key: str) -> str:
     for _, part in records.loaded():
         for row in part.row_bytes():
             together += hashlib.blake2b(row, key=secret, digest_size=16).digest()
-    digests = np.sort(np.frombuffer(together, "S16"))  # bytes as they are: a digest's last ones may be 0
+    digests = np.sort(np.frombuffer(together, "S16"))  # the last bytes of a digest may be 0
     return hashlib.blake2b(digests.tobytes(), key=secret, digest_size=16).hexdigest()
 
 
@@ -51,7 +51,7 @@ def write(path: Path, train: Any, test: Any) -> None:
 def read(path: Path, records_type: type[Records]) -> tuple[Any, Any]:
     """Return training and held-out records (None if there are none) of a file."""
     try:
-        arrays = load_arrays(path, most_bytes=math.inf)  # which were in memory when they were written
+        arrays = load_arrays(path, most_bytes=math.inf)  # they were in memory when they were written
         parts: dict[str, dict[str, Any]] = {part: {} for part in PARTS}
         for name, value in arrays.items():
             part, _, field = name.partition(".")

@@ -26,22 +26,22 @@ _Made = TypeVar("_Made")
 
 @dataclass(frozen=True)
 class DataRow:
-    """A data set that the store knows.
+    """A data set of the store.
 
     Attributes
     ----------
     kind
-        Of records: documents, table or images.
+        Kind of records: documents, table or images.
     cap
-        Of a private data set.
+        Cap of a private data set.
     fingerprint
         Identifies the records whatever their name; "" for data sets that come with the project.
     unit
-        What is protected: what one record stands for, e.g. "one patient".
+        Unit of privacy: what one record stands for, e.g. "one patient".
     person_column
         Column that names each row's person, None if each row is a record of its own.
     person_namespace
-        Study that assigned the identifiers: equal ones of other studies are other people.
+        Study that assigned the identifiers: equal identifiers of other studies are other people.
     """
 
     name: str
@@ -68,7 +68,7 @@ class RunRow:
     epsilon
         ε of its releases so far, None if infinite.
     plan
-        What it reserved; None for sweeps and audits.
+        Plan of a fit; None for sweeps and audits.
     """
 
     id: str
@@ -102,7 +102,7 @@ def run_row(row: sqlite3.Row, scores: list[tuple[int, float]]) -> RunRow:
             raise ValueError(run.kind)
         return run
     except (KeyError, TypeError, ValueError):
-        raise StoreError("a run in the store is damaged: put back a copy of the store") from None
+        raise StoreError("a run in the store is damaged: restore a backup of the store") from None
 
 
 def _plan(values: Mapping[str, Any]) -> PrivacyPlan | PurePlan:
@@ -115,11 +115,11 @@ def data_row(row: sqlite3.Row, cap: Cap | None) -> DataRow:
         validate.one_of("kind", row["kind"], KINDS)
         return _read(DataRow, row, cap=cap)
     except (KeyError, TypeError, ValueError):
-        raise StoreError("a data set in the store is damaged: put back a copy of the store") from None
+        raise StoreError("a data set in the store is damaged: restore a backup of the store") from None
 
 
 def _read(wanted: type[_Made], row: sqlite3.Row, **parsed: Any) -> _Made:
-    """Return a row as the `wanted` dataclass, with what was `parsed` in place of columns.
+    """Return a row as the `wanted` dataclass, with `parsed` values in place of columns.
 
     A value of another type than its field, which only a damaged file has, raises `TypeError`.
     """
@@ -138,7 +138,7 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version()} | {name: _version(name) for name in _PACKAGES}
 
 
-@functools.cache  # what this process has loaded stays the same
+@functools.cache  # a process keeps the versions that it has loaded
 def _version(package: str) -> str:
     try:
         return importlib.metadata.version(package)

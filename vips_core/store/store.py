@@ -53,21 +53,21 @@ class Store(DataSets):
     ) -> str:
         """Queue a run and return its name.
 
-        On private data its whole cost is reserved, or it is refused. Its plan is stored with it, and derived
-        nowhere else.
+        On private data its whole cost is reserved, or the run is refused. The plan is stored with the run and
+        derived nowhere else.
 
         Parameters
         ----------
         kind
             `FIT`, `SWEEP` or `AUDIT`.
         request
-            What it does, as a table for TOML or JSON, with `model`, `data` and, if it has one, `seed`.
+            What the run does, as a table for TOML or JSON, with `model`, `data` and, if it has one, `seed`.
         steps
             Its steps, or the cells of a sweep.
         plan
-            What it will release; None for a sweep or an audit, which private data do not allow.
+            Plan of its releases; None for a sweep or an audit, which private data do not allow.
         accountant
-            With which a refusal computes what would fit.
+            The accountant by which a refusal computes what would fit.
         held
             Whether other processes leave it alone for a while, because the caller starts it.
 
@@ -79,12 +79,12 @@ class Store(DataSets):
         row = self.data_row(request["data"])
         to_reserve = _countable(row.name, kind, plan) if row.private else None
         if to_reserve is not None:
-            # Slow, so before the lock: under it the result is cached, unless others were faster.
+            # Slow, so before the lock; under the lock the result is cached, unless others were faster.
             _check_budget(self._pool_rows(row.fingerprint), row.name, to_reserve, accountant)
         run_id, text = secrets.token_hex(4), json.dumps(request, ensure_ascii=False)
         with self.database.write() as connection:
-            if row.fingerprint:  # a table can be edited, which may have made private records public
-                self._check_whole(connection, _REFUSED)
+            if row.fingerprint:  # a table can be edited, which may have declared private records public
+                self._check_intact(connection, _REFUSED)
             if to_reserve is not None:
                 now = find(connection, "data", name=row.name)
                 if now is None or now["fingerprint"] != row.fingerprint:
@@ -123,9 +123,9 @@ class Store(DataSets):
         return runs[0]
 
     def data_of(self, run: RunRow) -> DataRow:
-        """Return what is public about the records that a run used.
+        """Return the public facts about the records that a run used.
 
-        If they were removed, or their name now belongs to other records, it comes from the ledger.
+        They come from the ledger if the records were removed, or their name now belongs to other records.
         """
         with contextlib.suppress(ValueError):  # removed since
             row = self.data_row(run.data)
@@ -242,6 +242,6 @@ def _check_budget(rows: Sequence[chain.LedgerRow], name: str, plan: PrivacyPlan,
     """Refuse a run on private data that does not fit under the cap."""
     balance = budget.Balance.of(rows)
     if balance is None:  # a private data set cannot be registered without a cap
-        raise ValueError(f"{_REFUSED} while the ledger is not whole: it has no cap for {name}")
+        raise ValueError(f"{_REFUSED} while the ledger is not intact: it has no cap for {name}")
     if not balance.fits(plan.events()):
         raise ValueError(balance.refusal(name, plan, accountant))

@@ -1,4 +1,4 @@
-"""Cells of sweeps: one demonstration run each, kept under a hash so that none is ever run twice.
+"""Cells of sweeps: one demonstration run each, kept under a hash so that a finished cell is not run again.
 
 The hash covers the request, the code, the samples and the packages. In doubt, a cell runs again: an
 unnecessary run costs time, but a stale result would be wrong.
@@ -75,7 +75,7 @@ def files_hash(folder: Path, files: Iterable[Path]) -> str:
     total = hashlib.sha256()
     for name, file in sorted((file.relative_to(folder).as_posix(), file) for file in files):
         for part in (name.encode(), file.read_bytes()):
-            # Digests have one length, so that different lists of files cannot collide.
+            # Digests have a fixed length, so that different lists of files cannot collide.
             total.update(hashlib.sha256(part).digest())
     return total.hexdigest()
 
@@ -94,8 +94,8 @@ class Cells:
     records
         Identifies the records, including held-out records and public facts about them.
     code
-        Identifies the code. With the records, the request and the versions of packages, it names a cell's
-        file.
+        Identifies the code. Together with the records, the request and the versions of packages, it names a
+        cell's file.
     """
 
     folder: Path
@@ -143,8 +143,8 @@ def cells_of(sweep: Sweep, store: Store) -> Cells:
     row = store.data_row(sweep.data)
     if row.private:
         raise ValueError(f"a sweep needs public or generated data, but {sweep.data} is private")
-    # The fingerprint is of the training records in any order. Registering again may change their order,
-    # what is public about them, and the held-out records.
+    # The fingerprint covers the training records in any order. Registering again may change their order,
+    # their public fields, and the held-out records.
     registered = f"{row.fingerprint} {row.created}"
     return Cells(store.home / "cells", samples_hash() if sweep.data in SAMPLES else registered)
 
@@ -213,7 +213,7 @@ def _train(request: Request, data: DataSet, keep: bool) -> tuple[dict[str, Any],
 
 @functools.lru_cache(maxsize=1)
 def _data(home: str, name: str, records: str) -> DataSet:
-    """Return the records, read once; `records` tells apart data sets that had the same name."""
+    """Return the records, read once; `records` distinguishes data sets that had the same name."""
     return load_sample(name) if name in SAMPLES else Store(Path(home)).load(name)
 
 

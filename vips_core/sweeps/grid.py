@@ -14,7 +14,7 @@ from vips_core.jobs.request import SPENDING, Request
 from vips_core.models.task import METHODS, TASKS
 from vips_core.toml import read_toml, to_toml
 
-LARGEST = 10_000  # cells of one sweep: a typo must not queue weeks of work
+LARGEST = 10_000  # cells of one grid, so that a typo does not queue weeks of work
 FIGURES = ("epsilon", "batch", "steps", "topics", "accounting")
 Size = Literal["quick", "full"]
 SIZES: tuple[Size, ...] = ("quick", "full")  # minutes, or the paper's grids
@@ -51,7 +51,7 @@ class Grid:
         for values in itertools.product(*self.options.values()):
             table = dict(zip(self.options, values, strict=True)) | {"model": model, "data": data}
             method = METHODS.get(str(table.get("method")))
-            for name in method.ignored_options if method else ():  # refused otherwise
+            for name in method.ignored_options if method else ():  # given, some would be refused
                 table.pop(name, None)
             for seed in self.seeds:
                 request = Request.from_mapping(table | {"seed": seed})
@@ -71,9 +71,9 @@ class Sweep:
     model, data
         Names of a model and a data set.
     figures
-        What is drawn, from `FIGURES`.
+        Figures to draw, from `FIGURES`.
     grids
-        Its cells.
+        Grids of its cells.
     """
 
     title: str
@@ -96,7 +96,7 @@ class Sweep:
         return [(grid, request) for grid in self.grids for request in grid.requests(self.model, self.data)]
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return the sweep as a table, as it stands in a config file."""
+        """Return the sweep as a table, as in a config file."""
         grids = [
             {"label": grid.label, "keep": grid.keep, "seeds": list(grid.seeds)}
             | {name: list(values) for name, values in grid.options.items()}
@@ -193,7 +193,7 @@ def _seeds(value: Any) -> tuple[int, ...]:
 
 
 def _figures(value: Any, grids: tuple[Grid, ...]) -> tuple[str, ...]:
-    """Return what to draw, by default what the grids vary."""
+    """Return the figures to draw, by default against the options that the grids vary."""
     if value is None:
         varied = {name for grid in grids for name, values in grid.options.items() if len(values) > 1}
         against_batch = "batch" in varied
@@ -214,7 +214,7 @@ def preset(name: str, size: Size) -> Sweep:
     Parameters
     ----------
     name
-        Of `PRESETS`.
+        One of `PRESETS`.
     size
         "quick" or "full".
 

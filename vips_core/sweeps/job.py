@@ -24,7 +24,7 @@ from vips_core.sweeps.cells import cell_of_worker, cells_of, run_cell
 from vips_core.sweeps.grid import Sweep, canonical
 from vips_core.sweeps.results import frame
 
-POLL = 0.5  # seconds between checks for a stop: a click on Stop takes effect within them
+POLL = 0.5  # seconds between checks for a stop: the longest delay of a click on Stop
 AGAIN = "start the sweep again to run the missing cells"
 
 
@@ -56,7 +56,7 @@ def run_missing(
     sweep
         The sweep; `ValueError` if its data are private.
     store
-        Where data are read and cells are kept.
+        Store of the data and the cells.
     on_cell
         Called at the start, after cells, and every half second; if it returns True, no further cell starts,
         and running cells are finished.
@@ -119,7 +119,7 @@ def _workers(cluster: Cluster) -> Iterator[futures.Executor]:
 
 @contextlib.contextmanager
 def _pool(most: int) -> Iterator[futures.ProcessPoolExecutor]:
-    """Yield a pool of at most so many new one-thread processes, one for each core.
+    """Yield a pool of new one-thread processes: one for each core, and at most `most`.
 
     They end with this process, and at once on Ctrl-C.
     """
@@ -159,9 +159,9 @@ def submit_sweep(store: Store, table: Mapping[str, Any], *, held: bool = False) 
     Parameters
     ----------
     store
-        Where its data are and its cells are kept.
+        Store of the data and the cells.
     table
-        What to run, as in a config file.
+        The sweep, as in a config file.
     held
         Whether other processes leave it alone for a while, because the caller starts it.
 

@@ -24,7 +24,7 @@ def frame(sweep: Sweep, store: Store) -> "pd.DataFrame":
     sweep
         Its finished cells are read; nothing is run.
     store
-        Where they are kept.
+        Store of the cells.
 
     Returns
     -------
@@ -47,7 +47,7 @@ def frame(sweep: Sweep, store: Store) -> "pd.DataFrame":
 
 
 def traces(sweep: Sweep, store: Store) -> "pd.DataFrame":
-    """Return validation scores while training, of cells that keep their parameters: a row per evaluation."""
+    """Return validation scores during training of the cells that keep parameters: a row per evaluation."""
     import pandas as pd
 
     return pd.DataFrame(
@@ -62,7 +62,7 @@ def traces(sweep: Sweep, store: Store) -> "pd.DataFrame":
 
 
 def ledgers(sweep: Sweep, store: Store) -> list[dict[str, Any]]:
-    """Return each finished cell's request with the ledger of what it released, None where it has none."""
+    """Return each finished cell's request with the ledger of its releases, None if it has none."""
     return [
         {"request": cell.request.to_mapping(), "ledger": cell.content["ledger"]}
         for cell in _finished_cells(sweep, store)
@@ -86,7 +86,7 @@ def summarise(cells: "pd.DataFrame", by: Sequence[str] = ()) -> "pd.DataFrame":
     cells
         With the columns seed and value, as `frame` has them.
     by
-        The columns that tell settings apart; by default all except seed, seconds and value.
+        The columns that define a setting; by default all except seed, seconds and value.
 
     Returns
     -------

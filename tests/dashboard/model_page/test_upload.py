@@ -260,7 +260,7 @@ def test_the_same_people_are_found_in_another_upload():
     checked(at.radio(key="same-people").set_value("Yes: share one budget").run())
     add(at)
     (sentence,) = stored.store().overlap_sentences("second")
-    assert sentence.startswith("5 rows or persons of second occur in first too")
+    assert sentence.startswith("5 rows or persons of second also occur in first")
 
 
 def test_an_answer_about_known_people_holds_for_the_files_it_was_given_for():

@@ -265,9 +265,9 @@ def test_a_ledger_that_was_cut_has_no_reports_and_states_no_budget(store):
     tampered(store, "DELETE FROM ledger WHERE kind = 'settle'")
     at = page(runs=run.id)
     assert not {"Report", "ZIP"} & {item.proto.label for item in at.get("download_button")}
-    assert "No report may be written while the ledger is not whole" in at.error[0].value
+    assert "No report may be written while the ledger is not intact" in at.error[0].value
     at = page(part="budgets")
-    assert "No budget can be read while the ledger is not whole" in at.error[0].value
+    assert "No budget can be read while the ledger is not intact" in at.error[0].value
     checked(button(at, "verify").click().run())
     assert "The ledger was cut" in at.error[-1].value
 
@@ -277,7 +277,7 @@ def test_a_changed_row_is_said_on_pages_that_need_it(store):
     for name, values in (("runs", {"part": "budgets"}), ("risk", {})):
         at = opened(AppTest.from_function(_draw, args=(name,), default_timeout=60), **values)
         (error,) = at.error
-        assert "No budget can be read while the ledger is not whole: Row" in error.value.replace("\\", "")
+        assert "No budget can be read while the ledger is not intact: Row" in error.value.replace("\\", "")
 
 
 def _draw(name):

@@ -31,11 +31,11 @@ def chunks(
     Parameters
     ----------
     path
-        The file; its ending says what it is.
+        The file; its ending decides its format.
     vocabulary
         File of public words, one per line; by default common English words. Counts have their own.
     column
-        Of a CSV; may be left out if only one column does not name persons.
+        Column of a CSV with the texts; may be left out if there is only one besides the column of persons.
     person
         Column of a CSV, or array of an `.npz`, that names the author; None if each document is a record of
         its own.
@@ -66,7 +66,7 @@ def chunks(
         parts = ((texts, None, position) for texts, position in some)
     for texts, persons, position in parts:
         corpus = Documents.from_texts(texts, words)
-        if whole and not corpus.counts.size:  # runs would spend a budget on noise alone
+        if whole and not corpus.counts.size:  # runs would spend budget on noise alone
             raise ValueError(f"{path.name} holds none of the {len(words):,} words of the vocabulary")
         yield corpus, persons, position
 

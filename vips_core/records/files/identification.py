@@ -102,7 +102,7 @@ def csv_rows(path: Path) -> Iterator[bytes]:
     r"""Return the bytes that identify each row of a CSV: its cells in the order of their columns' names.
 
     Values are compared as tables are read: numbers as numbers (1 is 1.0 and TRUE), texts without spaces
-    around them, and a gap is one value whether it is empty or NA.
+    around them, and all gaps as one value, whether empty or NA.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def _cells(column: Any) -> NDArray[np.uint64]:
     import pandas as pd
 
     plain = column.str.strip().replace(_TRUTHS)
-    plain = plain.mask(plain.isin(GAPS), "")  # after stripping: pandas takes " NA" for a text
+    plain = plain.mask(plain.isin(GAPS), "")  # after stripping, because pandas takes " NA" for a text
     numbers = pd.to_numeric(plain, errors="coerce").to_numpy(np.float64) + 0.0  # −0 is 0
     cells = numbers.view(np.uint64).copy()
     texts = np.isnan(numbers)

@@ -20,8 +20,8 @@ _ENDING = ".npy"
 _PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # other methods might take any amount of memory
 _HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
-# NumPy parses the header of each array as Python, which up to Python 3.11.7 and 3.12.1 fails now and then
-# where two threads do it at a time (CPython's issue 106905).
+# NumPy parses the header of each array as Python, which up to Python 3.11.7 and 3.12.1 sometimes fails
+# when two threads do it at once (CPython's issue 106905).
 _one_at_a_time = threading.Lock()
 
 
@@ -37,7 +37,7 @@ def plain_arrays(file: io.BufferedReader | io.BytesIO, most_bytes: float = MOST_
     file
         Open for reading, at its beginning.
     most_bytes
-        Of all arrays together.
+        Limit on the size of all arrays together.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def load_arrays(path: Path, most_bytes: float = MOST_UNPACKED) -> dict[str, Any]
     path
         A regular file.
     most_bytes
-        Of all arrays together.
+        Limit on the size of all arrays together.
     """
     try:
         files.regular_size(path)

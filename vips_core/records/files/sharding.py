@@ -36,17 +36,17 @@ def shard(
     Parameters
     ----------
     kind
-        Of records.
+        Kind of the records.
     paths
-        Files, or folders of images, as `read` takes them.
+        Files, or folders of images, as `Kind.chunks` reads them.
     out
         A folder, or any address that fsspec opens.
     options
-        What is public about the files, of the kind's options.
+        Public facts about the files, by the names of the kind's options.
     scratch
         An empty private folder with room for the files, where rows are collected by person.
     records_per_shard
-        By default as many as take 32 MB.
+        By default as many as take about 32 MB.
     on_read
         Called with the number of bytes read so far.
 
@@ -71,7 +71,7 @@ def shard(
         if not path.exists():
             raise ValueError(f"there is no file {str(path)!r}")
     for file, times in Counter(path.resolve() for path in paths).items():
-        if times > 1:  # every record would count twice, and be protected half as well
+        if times > 1:  # each record would count twice, with half the protection
             raise ValueError(f"each file must be given once, got {file.name} {times} times")
     chunks = _chunks(kind, paths, given, on_read or (lambda count: None))
     several: Iterator[Any] = (records for records, _ in chunks)
@@ -100,7 +100,7 @@ def _size(path: Path) -> int:
 
 
 def _fill_buckets(chunks: Iterable[tuple[Any, Any]], buckets: int, folder: Path) -> dict[str, Any]:
-    """Distribute rows over folders, all rows of a person to one; return what is public about them."""
+    """Distribute rows over folders, all rows of a person to one; return their public fields."""
     import pandas as pd
 
     public: dict[str, Any] = {}

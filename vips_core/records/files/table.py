@@ -1,4 +1,4 @@
-"""A table from a CSV and its schema, the TOML file that says what is public about the columns."""
+"""A table from a CSV and its schema, a TOML file with the public facts about the columns."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path

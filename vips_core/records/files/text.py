@@ -18,8 +18,8 @@ from typing import IO, Any
 from vips_core import files
 
 CHUNK_BYTES = 16 << 20  # bytes of a file that are read at a time
-MOST_LINE = 16 << 20  # bytes of a line, a shelf of books: more is no text
-# Lines of a text or rows of a CSV in memory, where short ones take many times their bytes.
+MOST_LINE = 16 << 20  # bytes of a line: a longer one is not text
+# Lines of a text or rows of a CSV in memory, where a short one takes many times its bytes in the file.
 MOST_ROWS = 20_000_000
 MOST_COLUMNS = 10_000  # of a CSV; pandas takes 3 kB of memory for each
 SHARDS = "cut it into shards with vips-explorer data shard"
@@ -87,7 +87,7 @@ def csv_chunks(path: Path, *, whole: bool = False, **options: Any) -> Iterator[t
     whole
         Whether to return all rows in one frame, if they fit in memory; otherwise in chunks.
     options
-        Those of `pandas.read_csv`.
+        Options of `pandas.read_csv`.
     """
     import pandas as pd
 
@@ -128,7 +128,7 @@ class _Counted(io.RawIOBase):
         packed = path.suffix.lower() == ".gz"
         self._content: io.BufferedIOBase = gzip.GzipFile(fileobj=self.file) if packed else self.file
         self._line = 0
-        self.held = 0  # bytes since the last rows that were taken
+        self.held = 0  # bytes read since the last rows were taken
 
     def readable(self) -> bool:
         return True
@@ -186,7 +186,7 @@ def _one_sentence(name: str) -> Iterator[None]:
         raise _not_text(name, error.reason, error.start) from None
     except (EOFError, zlib.error, gzip.BadGzipFile):
         raise ValueError(f"{name} is not a readable CSV: it is not a gzip file, or it is damaged") from None
-    except (ValueError, csv.Error) as error:  # whose words may quote the file
+    except (ValueError, csv.Error) as error:  # the message may quote the file
         found = _COUNTS.search(str(error))
         why = found[0] if found else "its quotes or commas do not match"
         raise ValueError(f"{name} is not a readable CSV: {why}") from None

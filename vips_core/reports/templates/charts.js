@@ -1,4 +1,4 @@
-// Charts take the colours of the page; an image that is saved has its background, so that it stays readable.
+// Charts take the colours of the page; a saved image keeps the page's background, so that it stays readable.
 const dark = matchMedia("(prefers-color-scheme: dark)");
 function draw(onPaper) {
   const night = dark.matches && !onPaper;
