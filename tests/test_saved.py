@@ -99,7 +99,7 @@ def test_nothing_is_trained_on_columns_in_another_order():
 def test_a_model_of_ones_own_is_given_again(tmp_path):
     fit = trained(BetaBernoulli(12, 0.5), coin_flips())
     fit.save(tmp_path)
-    with pytest.raises(ValueError, match="BetaBernoulli is a model of your own: give it as `model`"):
+    with pytest.raises(ValueError, match="BetaBernoulli is not a model of vips_core: pass it as `model`"):
         vips.load(tmp_path)
     again = vips.load(tmp_path, BetaBernoulli(12, 0.5))
     assert _equal(again.params, fit.params)
