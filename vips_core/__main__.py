@@ -21,7 +21,9 @@ def main() -> int:
     """Run a worker or the supervisor; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m vips_core", description=__doc__)
     parser.add_argument("process", choices=("worker", "supervisor"))
-    parser.add_argument("run_id", metavar="RUN", nargs="?", help="run to execute; without one, a worker waits")
+    parser.add_argument(
+        "run_id", metavar="RUN", nargs="?", help="run to execute; without one, a worker waits"
+    )
     parser.add_argument("--home", type=Path, help="folder of the store (default: VIPS_HOME)")
     options = parser.parse_args()
     try:

@@ -152,6 +152,6 @@ def test_a_limit_out_of_reach_is_refused():
 
 
 def test_a_limit_that_rare_sampling_meets_alone_is_refused():
-    """One of 1,000 people laid open is an advantage of 0.001, but no protection of that one."""
-    with pytest.raises(ValueError, match="advantage = 0.01 holds with next to no noise"):
+    """Exposing one of 1,000 people is an advantage of 0.001, but does not protect that one."""
+    with pytest.raises(ValueError, match="advantage = 0.01 holds with almost no noise"):
         steps_on(0.001, 1).calibrate_to_risk(RiskLimit(advantage=0.01))

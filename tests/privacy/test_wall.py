@@ -294,7 +294,7 @@ def test_the_noise_s_distance_from_ideal_noise_is_taken_from_delta():
     assert 0 < ledger.noise_distance < 1e-13
     assert ledger.epsilon(2 * ledger.noise_distance) > ledger.epsilon(1e-12)
     with pytest.raises(
-        ValueError, match="delta must be above .*e-15, the noise's own distance from an ideal"
+        ValueError, match="delta must be above .*e-15, the distance of the noise from ideal noise"
     ):
         ledger.epsilon(ledger.noise_distance / 2)
 

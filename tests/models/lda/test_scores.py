@@ -117,7 +117,7 @@ def test_matching_finds_a_permutation():
         ),
         (
             lambda: match_topics(random_lam(), random_lam(words=9)),
-            r"models must have as many topics and words, got \(5, 30\) and \(5, 9\)",
+            r"models must agree in topics and words, got \(5, 30\) and \(5, 9\)",
         ),
     ],
 )
