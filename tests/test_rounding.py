@@ -1,4 +1,4 @@
-"""What is stated is on the safe side of what was computed, and no further than one digit's step."""
+"""Stated numbers are on the safe side of computed ones, by at most one step of the last digit."""
 
 from fractions import Fraction
 

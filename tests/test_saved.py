@@ -1,4 +1,4 @@
-"""A fit as plain files: every model comes back as it was, and damaged folders get a sentence."""
+"""A fit as plain files: every model is restored unchanged, and damaged folders give a sentence."""
 
 import json
 import math
@@ -72,7 +72,7 @@ def test_a_loaded_fit_scores_like_the_one_that_was_saved(tmp_path):
 
 
 def test_records_in_another_order_get_no_score():
-    """Columns or words in another order would be scored without a word."""
+    """Without this check, columns or words in another order would be scored silently."""
     rows = people()
     fit = trained(vips.BayesianLogistic(rows.feature_names, 2.0), rows)
     swapped = vips.Table(rows.x, rows.y, ("intercept", "b", "a", "ç"), 2.0)

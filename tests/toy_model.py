@@ -29,7 +29,7 @@ class Centres:
 
 @dataclass(frozen=True)
 class ToyModel:
-    """Means of two groups, each pulled to 0 as by `pull` made-up rows; steps are averaged."""
+    """Means of two groups, each shrunk to 0 as by `pull` additional rows; steps are averaged."""
 
     features: tuple[str, ...]
     norm_bound: float = 1.0
@@ -64,7 +64,7 @@ class ToyModel:
 
 
 class ToyTask(Task):
-    """All that commands, reports and pages need to know of the toy model."""
+    """Everything that commands, reports and pages need of the toy model."""
 
     name = NAME
     title = "Group means"
@@ -122,7 +122,7 @@ class ToyTask(Task):
 
 @contextlib.contextmanager
 def registered():
-    """Make the model known while the body runs."""
+    """Register the model while the body runs."""
     tasks.register(ToyTask())
     try:
         yield tasks.TASKS[NAME]

@@ -1,4 +1,4 @@
-"""Compiled kernels follow their sources, also through the functions that they call."""
+"""Compiled kernels are remade after a change of their sources or of functions that they call."""
 
 import subprocess
 import sys

@@ -71,7 +71,7 @@ def test_the_posterior_of_a_covariance_is_nearer_to_it():
     assert np.linalg.norm(posterior - truth) < 0.6 * np.linalg.norm(noisy - truth)
     assert np.linalg.eigvalsh(posterior).min() > -1e-9
     drowned = refined.denoised(noisy, axes, 1e3, CONSTANTS.groups)
-    assert drowned[0, 1] > 5 * abs(drowned[0, -1])  # what is left is that neighbours agree
+    assert drowned[0, 1] > 5 * abs(drowned[0, -1])  # only the agreement of neighbours is left
 
 
 def test_simulated_statistics_are_those_of_drawn_gaussian_images():
