@@ -107,7 +107,7 @@ def load(name: str) -> Frontier:
 def make(name: str, store: Store) -> None:
     """Run an experiment's missing cells, and write its file."""
     sweep = preset(name, "full")
-    end = run_missing(sweep, store, lambda progress: _tell(name, progress))
+    end = run_missing(sweep, store, lambda progress: _show_progress(name, progress))
     for request, error in results.failures(sweep, store):
         raise ValueError(f"{name}: {request.method}, seed {request.seed}: {error}")
     cells = results.frame(sweep, store).assign(code=code_hash())
@@ -131,7 +131,7 @@ def _columns(frame: pd.DataFrame) -> dict[str, list[Any]]:
     return columns
 
 
-def _tell(name: str, progress: CellProgress) -> None:
+def _show_progress(name: str, progress: CellProgress) -> None:
     print(f"\r{name}: {progress.done:,} of {progress.cells:,} runs", end="", file=sys.stderr, flush=True)
 
 

@@ -221,12 +221,12 @@ def digits(images: int, seed: int) -> tuple[Images, NDArray[np.uint8]]:
         pixels = np.empty((len(chunk), SIDE * SIDE), dtype=np.bool_)
         for digit in range(10):
             shown = chunk == digit
-            pixels[shown] = _drawn(digit, int(shown.sum()), rng)
+            pixels[shown] = _draw_digit(digit, int(shown.sum()), rng)
         bits[start : start + IMAGE_CHUNK] = np.packbits(pixels, axis=1)
     return Images(bits, (SIDE, SIDE)), labels
 
 
-def _drawn(digit: int, images: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+def _draw_digit(digit: int, images: int, rng: np.random.Generator) -> NDArray[np.bool_]:
     """Draw `images` images of a digit with random size, slant, shift, thickness and wobble."""
     steps = (np.arange(SIDE) + 0.5 - SIDE / 2) / 10.0  # a digit spans -1 to 1, which is 20 pixels
     x, y = (axis.reshape(-1) for axis in np.meshgrid(steps, steps))

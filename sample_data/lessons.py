@@ -128,7 +128,7 @@ def topics() -> Trained:
     model = vips.LDA(TOPICS, corpus.vocabulary, WORDS_PER_DOCUMENT)
     fits = _fits(model, train, 20, TOPIC_SEEDS)
     reference = vips.topic_words(fits[-1][0])
-    paired = [[_paired(reference, vips.topic_words(fit)) for fit in row] for row in fits]
+    paired = [[_match(reference, vips.topic_words(fit)) for fit in row] for row in fits]
     best = _each(paired, lambda pair: np.argsort(-pair[0], axis=1, kind="stable")[:, :TOP])
     shares = _each(paired, lambda pair: -np.sort(-pair[0], axis=1)[:, :TOP])
     used, words = np.unique(best, return_inverse=True)
@@ -183,7 +183,7 @@ def _true_positives(curve: Any) -> Array:
     return np.asarray(np.interp(FALSE_POSITIVES, curve.false_positive_rate, curve.true_positive_rate))
 
 
-def _paired(reference: Array, topic_words: Array) -> tuple[Array, Array]:
+def _match(reference: Array, topic_words: Array) -> tuple[Array, Array]:
     partner, overlap = vips.match_topics(reference, topic_words)
     return topic_words[partner], overlap
 

@@ -13,7 +13,7 @@ import pandas as pd
 from vips_core import Block, Raw
 from vips_core.kernels.exact import cut, lowered
 from vips_core.models import task as tasks
-from vips_core.models.task import NON_PRIVATE, ON_THE_WALL, REFINED, Report, Score, Task, by_name
+from vips_core.models.task import NON_PRIVATE, REFINED, WALL_METHODS, Report, Score, Task, by_name
 from vips_core.options import Option
 
 NAME = "toy"
@@ -72,7 +72,7 @@ class ToyTask(Task):
     product = "Group means"
     kind = "table"
     model_types = (ToyModel,)
-    methods = {method.name: method for method in ON_THE_WALL if method.name in (REFINED, NON_PRIVATE)}
+    methods = {method.name: method for method in WALL_METHODS if method.name in (REFINED, NON_PRIVATE)}
     scores = by_name(
         Score(
             ACCURACY,

@@ -38,7 +38,7 @@ WORKERS = {
         "MKL_NUM_THREADS": 1,
     },
 }
-# Environment variables that also tell background jobs the cluster.
+# Environment variables through which background jobs find the cluster too.
 ADDRESS, INSECURE = "VIPS_CLUSTER", "VIPS_CLUSTER_INSECURE"
 CA, CERT, KEY = "VIPS_CLUSTER_TLS_CA", "VIPS_CLUSTER_TLS_CERT", "VIPS_CLUSTER_TLS_KEY"
 

@@ -33,7 +33,7 @@ PATIENCE = 30.0  # seconds without a worker or scheduler after which a run fails
 PATIENCE_TO_SEND = 600.0  # seconds for sending the finished sum to this process
 ATTEMPTS = 5  # attempts at one step
 FAN = 8  # most sums that one task adds
-MANY_LOTS = 256  # lots above which each worker gets only one, because more take the scheduler noticeable time
+MANY_LOTS = 256  # lots above which each worker gets only one, because more slow the scheduler noticeably
 _PACKAGES = ("vips-explorer", "numpy", "scipy", "numba")  # packages whose versions determine the bits of sums
 _ROOMS = ("engines", "kernels", "models", "privacy", "records")  # folders whose code determines them
 
@@ -72,7 +72,7 @@ class Dask:
     def _sums(self, data: Any, step: StepSums) -> Sums:
         workers = self._workers()
         if data is not self._data or not self._lots:
-            self._data, self._lots = data, self._placed(data, workers)
+            self._data, self._lots = data, self._place(data, workers)
         mark, submit = secrets.token_hex(8), self._client.submit
         shared = self._client.scatter(step, broadcast=True, hash=False, workers=workers)
         sums = [
@@ -90,9 +90,9 @@ class Dask:
             if len(totals) == 1:
                 break
             sums = [totals[start : start + FAN] for start in range(0, len(totals), FAN)]
-        return self._awaited(totals[0], set(workers))
+        return self._wait_for(totals[0], set(workers))
 
-    def _awaited(self, total: Any, workers: set[str]) -> Sums:
+    def _wait_for(self, total: Any, workers: set[str]) -> Sums:
         """Wait for the sum and return it; `_LostError` if no worker is left to compute it."""
         done, since = threading.Event(), time.monotonic()
         total.add_done_callback(lambda future: done.set())
@@ -131,7 +131,7 @@ class Dask:
                 raise ValueError("the cluster's scheduler can no longer be reached")
             time.sleep(0.1)
 
-    def _placed(self, data: Any, workers: list[str]) -> list[list[Any]]:
+    def _place(self, data: Any, workers: list[str]) -> list[list[Any]]:
         """Return the lots of the data for each worker; a lot stays with its worker while the worker lives."""
         # Several lots per worker balance the load; with many workers, one each spares the scheduler.
         number = max(len(workers), min(4 * len(workers), MANY_LOTS))
@@ -173,7 +173,7 @@ class Lot:
         """Yield the number of each shard's first record and its records, cached in memory if they fit."""
         start = self.data.start
         for shard in self.data.shards:
-            yield start, _kept(self.data, shard)
+            yield start, _cached_records(self.data, shard)
             start += shard.records
 
     def __sizeof__(self) -> int:
@@ -211,7 +211,7 @@ _cache: OrderedDict[tuple[str, str], Any] = OrderedDict()
 _cache_lock = threading.Lock()
 
 
-def _kept(data: Sharded, shard: Shard) -> Any:
+def _cached_records(data: Sharded, shard: Shard) -> Any:
     """Return a shard's records, and cache them for the next step in up to half of a worker's memory."""
     key = (data.folder, shard.sha256)
     with _cache_lock:

@@ -159,7 +159,7 @@ class PureTraining:
 
 
 _NO_NOISE = "which adds no noise"
-ON_THE_WALL = (
+WALL_METHODS = (
     Method(REFINED, "VIPS, improved"),
     Method(PAPER, "VIPS, as published", variant="paper"),
     Method(
@@ -218,7 +218,7 @@ class Task:
     product: str
     kind: str
     model_types: tuple[type, ...]
-    methods: Mapping[str, Method] = {method.name: method for method in ON_THE_WALL}
+    methods: Mapping[str, Method] = {method.name: method for method in WALL_METHODS}
     scores: Mapping[str, Score]
     validation_records: int | None = None
     tables: tuple[str, ...]

@@ -39,7 +39,7 @@ def dots(rate: float, noise: float, reach: float, per_std: int) -> Array:
     return np.unique(_loss(rate, (z - 0.5) / noise**2))
 
 
-def between(few: Side, order: float, least: float, most: int) -> Array:
+def dots_between(sketch: Side, order: float, least: float, most: int) -> Array:
     """Return dots between those of a sketch, in rising order of log dP/dQ, at most about `most`.
 
     Mass m between dots h apart adds about m·h² to the variance of a step. The fewest dots that add a given
@@ -47,8 +47,8 @@ def between(few: Side, order: float, least: float, most: int) -> Array:
     add a third of the variance that dots `least` apart would add. Where there is hardly any mass, four dots
     are put between two.
     """
-    x = few.losses if few.losses[-1] > few.losses[0] else -few.losses
-    tilted = few.log_mass + order * few.losses
+    x = sketch.losses if sketch.losses[-1] > sketch.losses[0] else -sketch.losses
+    tilted = sketch.log_mass + order * sketch.losses
     mass = np.exp(tilted - log_sum_exp(tilted))
     gaps, mass = np.diff(x), (mass[1:] + mass[:-1]) / 2 + 1e-300
     spread = mass ** (1 / 3) * gaps ** (2 / 3)

@@ -18,7 +18,7 @@ from scipy.special import ndtri
 from vips_core.kernels import Array
 from vips_core.privacy import gaussian, moments
 from vips_core.privacy.events import SampledGaussian, chance_to_be_drawn, join_full_batches
-from vips_core.privacy.losses import OUTSIDE, Law, Side, Sum, between, connect, convolve, dots
+from vips_core.privacy.losses import OUTSIDE, Law, Side, Sum, connect, convolve, dots, dots_between
 
 # Limits that bound memory and time; a coarser grid or fewer dots make ε looser, never unsound.
 _LEAST_CELLS, _MOST_CELLS = 2**13, 2**19  # cells of the grid
@@ -235,9 +235,9 @@ def _cells(wanted: float, most: int) -> int:
 def _on_grid(events: tuple[SampledGaussian, ...], sketch: Sum, order: float, spacing: float) -> Sum:
     """Return the sketch's direction with steps on multiples of `spacing`, denser where they determine ε."""
     steps = []
-    for event, few in zip(events, sketch.steps, strict=True):
-        is_present = few.losses[-1] > few.losses[0]
-        near = between(few, order, spacing, _MOST_DOTS) / spacing
+    for event, side in zip(events, sketch.steps, strict=True):
+        is_present = side.losses[-1] > side.losses[0]
+        near = dots_between(side, order, spacing, _MOST_DOTS) / spacing
         ends = [math.floor(near[0]), math.ceil(near[-1]) + 1]
         x = np.unique(np.concatenate([np.rint(near), ends])) * spacing
         steps.append(connect(event.sampling_rate, event.noise_multiplier, x)[0 if is_present else 1])

@@ -1,4 +1,4 @@
-"""Poisson sampling of batches: one coin per record, the same wherever the record is stored.
+"""Sampling of batches: one coin per record, the same wherever the record is stored.
 
 This is not part of the wall's own file because engines and cluster workers need it too.
 """

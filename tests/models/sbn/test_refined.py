@@ -87,7 +87,7 @@ def test_simulated_statistics_are_those_of_drawn_gaussian_images():
     shifted = images - 0.5 - refined.CURVATURE * params.pixel_bias
     field = shifted @ params.weights + params.hidden_logit
     settle_shared(field, 0.25 * params.weights.T @ params.weights, mu, CONSTANTS.sweeps, CONSTANTS.tolerance)
-    units, cross, second = refined._simulated(
+    units, cross, second = refined._simulated_moments(
         params, mean, root @ root.T, refined._draws(100_000, HIDDEN), CONSTANTS
     )
     np.testing.assert_allclose(units, mu.mean(axis=0), atol=0.01)

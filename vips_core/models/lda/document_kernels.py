@@ -84,8 +84,8 @@ def read_resampled(words: Int32, counts: Int32, draws: int, seed: int, word: Int
         count[u] = 0
         total += counts[u]
         ends[u] = total
-    # Tokens are divided into `differ` equal parts. A token's word is on average one step away from the first
-    # word of its part, whatever the counts (Chen and Asau 1974).
+    # Tokens are divided into `differ` equal parts. For any counts, a token's word is on average one step away
+    # from the first word of its part (Chen and Asau 1974).
     guide = np.empty(differ, np.int64)
     each, rest = total // differ, total % differ
     u = 0

@@ -74,7 +74,7 @@ def topic_word_sums(
         else:
             add_residuals(documents, topics, inference, limits, *residuals, sums)
 
-    steps = _added(add, corpus, rows.shape)[:, : topics.number].T
+    steps = _sum_documents(add, corpus, rows.shape)[:, : topics.number].T
     return np.multiply(steps, block.grid, order="C")
 
 
@@ -91,7 +91,7 @@ def word_sums(corpus: Documents, *, words: int, block: Block) -> Array:
         factor *= np.minimum(1, block.bound * SLACK / norm) / block.grid  # clip, in units of grid steps
         sums += np.bincount(indices[entries], np.trunc(factor[document] * own), len(sums))
 
-    return _added(add, corpus, (len(corpus.vocabulary),)) * block.grid
+    return _sum_documents(add, corpus, (len(corpus.vocabulary),)) * block.grid
 
 
 def infer_gammas(
@@ -112,7 +112,7 @@ def _counts(corpus: Documents, start: int, stop: int) -> Counts:
     return Counts(corpus.indptr[start : stop + 1], corpus.indices, corpus.counts)
 
 
-def _added(add: Callable[[Counts, Array], None], corpus: Documents, shape: tuple[int, ...]) -> Array:
+def _sum_documents(add: Callable[[Counts, Array], None], corpus: Documents, shape: tuple[int, ...]) -> Array:
     """Add up all documents in threads, each with its own sums, which are exact in any order."""
     starts = iter(range(0, len(corpus), GROUP))  # shared by the threads: each takes the next group when free
 

@@ -56,7 +56,7 @@ Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
 NO_GAIN = 1e-3  # relative effect of γ - α on θ below which a topic counts as having no words of the document
 LITTLE = np.float32(1e-4)  # share of a document's words below which a topic may be dropped early
-SWEEPS_TO_FALL = 4  # least remaining sweeps for an early drop: as many would take the topic to no words
+SWEEPS_TO_FALL = 4  # least remaining sweeps for an early drop, enough for the topic to lose its words anyway
 LARGEST_SCALE = np.float32(1e19)  # largest scale of θ: its square still fits float32
 HALF, ONE = np.float32(0.5), np.float32(1)
 

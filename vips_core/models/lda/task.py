@@ -105,7 +105,7 @@ class LDATask(Task):
         return LDA(values["topics"], train.vocabulary, words, **settings)
 
     def model_code(self, method: str, values: Mapping[str, Any]) -> str:
-        """Return the expression that makes this model."""
+        """Return the Python expression for this model."""
         words, settings = self._settings(method, values)
         (name, value), *_ = settings.items()
         return f"vips.LDA({values['topics']}, data.train.vocabulary, {words}, {name}={json.dumps(value)})"

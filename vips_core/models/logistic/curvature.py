@@ -34,7 +34,7 @@ class Directions:
 
     def apply(self, values: Array, vector: Array) -> Array:
         """Return the matrix with these eigenvalues times a vector."""
-        of_axes, of_shared = self._parted(values)
+        of_axes, of_shared = self._axes_and_shared(values)
         along = self.shared.T @ vector
         rest = of_axes * (vector - self.shared @ along)
         return np.asarray(rest + self.shared @ (of_shared * along - self.shared.T @ rest))
@@ -48,16 +48,16 @@ class Directions:
         if self.shared.shape[1] < len(self.shared):
             return self.diagonal(values) * scale**2
         turned = self.shared * scale[:, None]
-        return np.asarray((turned * self._parted(values)[1]) @ turned.T)
+        return np.asarray((turned * self._axes_and_shared(values)[1]) @ turned.T)
 
     def diagonal(self, values: Array) -> Array:
         """Return the diagonal of the matrix with these eigenvalues, as a new array."""
-        of_axes, of_shared = self._parted(values)
+        of_axes, of_shared = self._axes_and_shared(values)
         return np.asarray(of_axes * (1 - (self.shared**2).sum(axis=1)) + self.shared**2 @ of_shared)
 
     def forms(self, values: Array, rows: Array) -> Array:
         """Return vᵀAv of the matrix A with these eigenvalues, for every row v."""
-        of_axes, of_shared = self._parted(values)
+        of_axes, of_shared = self._axes_and_shared(values)
         along = rows @ self.shared
         return np.asarray((rows - along @ self.shared.T) ** 2 @ of_axes + along**2 @ of_shared)
 
@@ -68,7 +68,7 @@ class Directions:
         trace = float(self.diagonal(values * self.curvature).sum())
         return max(trace - float(2 * ours @ curvature - ours[0] * curvature[0]), 0.0)
 
-    def _parted(self, values: Array) -> tuple[Array, Array]:
+    def _axes_and_shared(self, values: Array) -> tuple[Array, Array]:
         return values[: len(self.shared)], values[len(self.shared) :]
 
 

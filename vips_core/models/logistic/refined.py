@@ -192,7 +192,7 @@ class Refined:
         number = state.schedule.matrix_number(step)
         if number is not None:
             return replace(params, state=self._with_matrix(state, total, noise_std, number + 1))
-        return self._moved(params, total, noise_std, state.schedule.gradients_before(step))
+        return self._after_gradient(params, total, noise_std, state.schedule.gradients_before(step))
 
     def _with_moments(self, params: Posterior, total: Array, noise_std: float, step: int) -> Posterior:
         """Choose coordinates, and start at the level given by the labels."""
@@ -232,7 +232,7 @@ class Refined:
         values, vectors = np.linalg.eigh(shrunk)
         return replace(state, matrix=matrix, released=LowRankCurvature(vectors, values / average))
 
-    def _moved(self, params: Posterior, total: Array, noise_std: float, taken: int) -> Posterior:
+    def _after_gradient(self, params: Posterior, total: Array, noise_std: float, taken: int) -> Posterior:
         """Take one gradient step, then compute the posterior from the averages so far."""
         constant, weights = params.coordinates.constant, params.state.schedule.step_weights(taken)
         gradient, measured = total[: self.d + 1], total[self.d + 1 :]
@@ -240,7 +240,7 @@ class Refined:
         known = state.released.values.size > 0
         guided = known and state.schedule.early < state.schedule.late
         if taken:
-            state = self._with_change(state, gradient, noise_std, guided)
+            state = self._with_learned_direction(state, gradient, noise_std, guided)
         # The step: in each direction, a part of a Newton step.
         directions = self._directions(state, guided)
         pace = self._pace(state, constant, directions, noise_std)
@@ -286,7 +286,7 @@ class Refined:
         diagonal = np.append(of_level, slope_total * squares / squares.sum())
         return replace(state, mean_measured=mean, diagonal=diagonal, minority=minority)
 
-    def _with_change(
+    def _with_learned_direction(
         self, state: OptimiserState, gradient: Array, noise_std: float, guided: bool
     ) -> OptimiserState:
         """Learn a direction from the change of the gradient since the last step."""

@@ -21,8 +21,8 @@ from vips_core.models.logistic.scores import (
     roc_of,
 )
 from vips_core.models.task import (
-    ON_THE_WALL,
     TOP,
+    WALL_METHODS,
     Chart,
     Method,
     PaperSettings,
@@ -77,7 +77,7 @@ class LogisticTask(Task):
     methods: Mapping[str, Method] = {
         method.name: method
         for method in (
-            *ON_THE_WALL,
+            *WALL_METHODS,
             Method(GRADIENT_DESCENT, "DP-SGD"),
             Method(
                 OBJECTIVE_PERTURBATION,
@@ -129,7 +129,7 @@ class LogisticTask(Task):
         return BayesianLogistic(train.feature_names, train.norm_bound, self.methods[method].variant)
 
     def model_code(self, method: str, values: Mapping[str, Any]) -> str:
-        """Return the expression that makes this model."""
+        """Return the Python expression for this model."""
         public = "data.train.feature_names, data.train.norm_bound"
         if method == GRADIENT_DESCENT:
             return f"PrivateGradientDescent({public})"

@@ -44,8 +44,8 @@ class SBN(VariantModel[Params, Images]):
     pixels, hidden
         J and K.
     image_shape
-        (height, width) of an image. It shapes the dictionary, and tells the refined variant which pixels are
-        neighbours. None treats pixels as unordered.
+        (height, width) of an image. It shapes the dictionary, and the refined variant uses it to find
+        neighbouring pixels. None treats pixels as unordered.
     variant
         "refined" (default): a network fitted to private second moments of at most 10,000 pixels, which is no
         longer variational Bayes. "paper": the statistics of Appendix B.

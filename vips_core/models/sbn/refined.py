@@ -178,7 +178,7 @@ class Refined:
             deviation = released.total_std("pixels") / params.records
             params = replace(params, pixel_centre=np.clip(mean, *MEAN_RANGE), centre_std=deviation)
             half = np.full(self.hidden, 0.5)
-            return _biased(params, params.pixel_centre, params.weights, half)
+            return _with_biases(params, params.pixel_centre, params.weights, half)
         seen = max(step, 1)
         new = triangles(symmetrised(released.total("second")))
         params = replace(
@@ -188,7 +188,7 @@ class Refined:
         )
         # Gaps between fits double, because a fit may take longer than a step.
         if step + 1 == params.steps or step & (step + 1) == 0:
-            return self._fitted(params)
+            return self._fit_network(params)
         return params
 
     def recommend(self, *, records: int, epsilon: float, delta: float, epochs: float) -> PrivacyPlan:
@@ -222,7 +222,7 @@ class Refined:
             np.sqrt(self._bound(steps) / (1 + self.constants.total_row**2))
         )
 
-    def _fitted(self, params: RefinedParams) -> RefinedParams:
+    def _fit_network(self, params: RefinedParams) -> RefinedParams:
         """Fit the network to the moments."""
         constants = self.constants
         mean, covariance, noise_std = self._moments(params)
@@ -231,18 +231,18 @@ class Refined:
             axes = np.linalg.eigh(deviation[:, None] * self._agreement() * deviation)[1]
             covariance = denoised(covariance, axes, noise_std, constants.groups)
         draws = _draws(max(constants.simulated, 4 * self.hidden), self.hidden)
-        params = _biased(params, mean, params.weights, np.full(self.hidden, 0.5))
+        params = _with_biases(params, mean, params.weights, np.full(self.hidden, 0.5))
         averages: tuple[Array, ...] = ()
         for step in range(1, constants.rounds + 1):
             rate = step**-constants.forgetting
-            new = _simulated(params, mean, covariance, draws, constants)
+            new = _simulated_moments(params, mean, covariance, draws, constants)
             averages = tuple(
                 (1 - rate) * old + rate * one for old, one in zip(averages or new, new, strict=True)
             )
             units, cross, second = averages
             spread, axes = np.linalg.eigh(second - np.outer(units, units))
             weights = cross @ axes / (CURVATURE * spread) @ axes.T
-            params = _biased(params, mean, weights, units)
+            params = _with_biases(params, mean, weights, units)
         return params
 
     def _moments(self, params: RefinedParams) -> tuple[Array, Array, float]:
@@ -313,7 +313,7 @@ def denoised(covariance: Array, axes: Array, noise_std: float, groups: int) -> A
     return np.asarray(root @ root.T)
 
 
-def _simulated(
+def _simulated_moments(
     params: RefinedParams, mean: Array, covariance: Array, draws: Array, constants: Constants
 ) -> tuple[Array, Array, Array]:
     """Return ⟨z⟩, cov(y, z) and ⟨zzᵀ⟩ over Gaussian images y: Wᵀy is drawn, and y regressed on it."""
@@ -339,7 +339,7 @@ def _draws(count: int, hidden: int) -> Array:
     return np.asarray(np.linalg.qr(draws)[0] * np.sqrt(count))
 
 
-def _biased(params: RefinedParams, mean: Array, weights: Array, units: Array) -> RefinedParams:
+def _with_biases(params: RefinedParams, mean: Array, weights: Array, units: Array) -> RefinedParams:
     """Set the biases so that average hidden units give the average image: the regression's intercept."""
     return replace(
         params,

@@ -68,7 +68,7 @@ class SBNTask(Task):
         return SBN(train.shape[0] * train.shape[1], values["hidden"], train.shape, variant=variant)
 
     def model_code(self, method: str, values: Mapping[str, Any]) -> str:
-        """Return the expression that makes this model."""
+        """Return the Python expression for this model."""
         pixels, variant = "data.train.shape[0] * data.train.shape[1]", self.methods[method].variant
         return f'vips.SBN({pixels}, {values["hidden"]}, data.train.shape, "{variant}")'
 
