@@ -27,7 +27,7 @@ GENERATED = 7000
 
 
 class RawCovariance(Refined):
-    """Takes the noisy covariance, cut to its nonnegative eigenvalues, for the true one."""
+    """Uses the noisy covariance with negative eigenvalues set to 0, not denoised."""
 
     def _moments(self, params):
         mean, covariance, _ = super()._moments(params)
@@ -36,14 +36,14 @@ class RawCovariance(Refined):
 
 
 class UnweighedCorrection(Refined):
-    """Corrects the mean image by the moments alone, whatever their noise."""
+    """Corrects the mean image by the moments alone, without regard to their noise."""
 
     def _moments(self, params):
         return super()._moments(replace(params, centre_std=0.0))
 
 
 class NoTotalRow(Refined):
-    """Takes N for the total weight, and the first release for the mean image."""
+    """Uses N as the total weight, and the first release as the mean image."""
 
     def _moments(self, params):
         covariance = from_triangles(params.second, self.pixels + 1)[1:, 1:] / params.records

