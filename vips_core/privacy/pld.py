@@ -20,7 +20,7 @@ from vips_core.privacy import gaussian, moments
 from vips_core.privacy.events import SampledGaussian, chance_to_be_drawn, join_full_batches
 from vips_core.privacy.losses import OUTSIDE, Law, Side, Sum, connect, convolve, dots, dots_between
 
-# Limits that bound memory and time; a coarser grid or fewer dots make ε looser, never unsound.
+# Three limits that bound memory and time: a coarser grid or fewer dots make ε looser, never unsound.
 _LEAST_CELLS, _MOST_CELLS = 2**13, 2**19  # cells of the grid
 _MOST_WORK = 2**20  # cells times different steps: the memory of all transforms together
 _MOST_DOTS = 2**15  # dots of one step's law

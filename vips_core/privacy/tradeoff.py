@@ -14,7 +14,7 @@ from vips_core.kernels import Array
 from vips_core.privacy import gaussian, moments, pld
 from vips_core.privacy.events import LEAST_NOISE, SampledGaussian, fewer, merge, squared_mu, within_range
 
-_LEAST_DELTA = 1e-10  # least δ at which μ holds: below 1/N for all people on earth (as in Gomez' gdpnum)
+_LEAST_DELTA = 1e-10  # least δ for μ: below 1/N for all people on earth (as in Gomez et al.'s gdpnum)
 _LARGEST_EPSILON = 600.0  # largest ε of the profile: e^ε stays finite, and larger ε add no information
 # Number of ε at which δ(ε) is computed: fewer bound the attack less tightly, never wrongly.
 _PROFILE_POINTS = 2000

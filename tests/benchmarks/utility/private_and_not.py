@@ -72,7 +72,7 @@ def run(
 
 
 def table(results: pd.DataFrame, decimals: int) -> str:
-    """Return mean scores with 90 % intervals over seeds, and private methods' gaps as shares of the paper's."""
+    """Return mean scores with 90 % intervals over seeds, and private gaps as shares of the paper's."""
     groups = results.groupby(["data", "method", "epsilon"]).score
     summary = groups.agg(["mean", "std", "count"]).reset_index()
     summary["±"] = NORMAL_90 * summary["std"] / np.sqrt(summary["count"])

@@ -233,7 +233,7 @@ class SemanticPrior:
 
 @functools.lru_cache(maxsize=4)
 def semantic_features(vocabulary: tuple[str, ...]) -> Array:
-    """Return the words' features: 1, their vectors, and whether a vector is missing; no constant columns."""
+    """Return the words' features: 1, and those of their vectors and missing-vector indicator that vary."""
     vectors = word_vectors(vocabulary)
     unknown = (vectors == 0).all(axis=1, keepdims=True)
     columns = np.concatenate([vectors, unknown], axis=1)
