@@ -1,4 +1,4 @@
-"""Small real data sets with their loaders; `generate` makes larger ones with known truth. See README.md."""
+"""Small real data sets and their loaders; `generate` makes larger ones with known truth. See README.md."""
 
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,10 +29,10 @@ NAMES = ("sotu", "nhanes-stroke", *_DIGITS)
 
 
 class _Predictor(NamedTuple):
-    """A column of the NHANES table: its public range, by default that of yes and no, and its unit.
+    """A column of the NHANES table: its public range (by default of yes and no), and its unit.
 
-    By the survey's design, some answers can be refused and some measurements can fail. The unit is empty
-    where there is none or the name includes it.
+    A column may be missing if the survey's design lets people refuse the answer or the measurement fail. The
+    unit is empty if there is none or the name includes it.
     """
 
     low: float = 0.0
@@ -42,21 +42,21 @@ class _Predictor(NamedTuple):
 
 
 _PREDICTORS = {
-    "age": _Predictor(20.0, 80.0, unit="years"),  # only adults from 20 are asked; 80 stands for 80 and over
+    "age": _Predictor(20.0, 80.0, unit="years"),  # only adults from 20 on are asked; 80 means 80 and over
     "male": _Predictor(),
     "race Black": _Predictor(),
     "race Asian": _Predictor(),
     "race Mexican American": _Predictor(),
     "race other Hispanic": _Predictor(),
     "race other": _Predictor(),
-    "income to poverty ratio": _Predictor(0.0, 5.0, True),  # 5 stands for 5 and over
+    "income to poverty ratio": _Predictor(0.0, 5.0, True),  # 5 means 5 and over
     "college": _Predictor(),
     "systolic pressure": _Predictor(80.0, 220.0, True, "mmHg"),  # from shock to hypertensive crisis
-    "diastolic pressure": _Predictor(40.0, 130.0, True, "mmHg"),  # likewise
+    "diastolic pressure": _Predictor(40.0, 130.0, True, "mmHg"),  # from shock to hypertensive crisis
     "pulse": _Predictor(40.0, 140.0, True, "per minute"),  # a resting heart
     "body mass index": _Predictor(15.0, 60.0, True, "kg/m²"),  # severe thinness to class III obesity
     "total cholesterol": _Predictor(80.0, 400.0, True, "mg/dl"),  # the range of common laboratory charts
-    "HDL cholesterol": _Predictor(15.0, 120.0, True, "mg/dl"),  # likewise
+    "HDL cholesterol": _Predictor(15.0, 120.0, True, "mg/dl"),  # the range of common laboratory charts
     "glycohaemoglobin": _Predictor(4.0, 14.0, True, "%"),  # the range of common bedside analysers
     "diabetes": _Predictor(may_be_missing=True),  # 0.5 for borderline
     "insulin": _Predictor(may_be_missing=True),

@@ -1,13 +1,13 @@
-"""The results of the paper's three experiments in full size, for every ε, method and seed.
+"""Results of the paper's three experiments at full size, for every ε, method and seed.
 
-Made from the public samples by::
+They are made from the public samples by::
 
     python -m sample_data.frontiers [paper-logistic] [paper-sbn] [paper-lda]
 
-which trains on all cores, keeps finished cells in the store of `VIPS_HOME`, and writes one file for each name
-next to itself. An interrupted command continues where it stopped. The grids are those of
-`vips_core/sweeps/presets`. Scores are held out. The data are public and the runs are seeded, so that anyone
-can reproduce them: their ε describes the noise and protects nobody.
+This command trains on all cores, keeps finished cells in the store of `VIPS_HOME`, and writes one file per
+name into this folder. If interrupted, it can be run again and continues where it stopped. The grids are those
+of `vips_core/sweeps/presets`. Scores are on held-out records. The data are public and the runs are seeded, so
+anyone can reproduce them: their ε describes the noise and protects nobody.
 """
 
 import functools
@@ -33,29 +33,29 @@ from vips_core.sweeps.grid import PRESETS, Sweep, preset
 from vips_core.sweeps.job import CellProgress, run_missing
 
 NAMES = PRESETS
-# The experiment that ships for each sample.
+# The experiment whose results ship for each sample.
 ON_DATA = {"nhanes-stroke": "paper-logistic", "sotu": "paper-lda", "mnist": "paper-sbn"}
 
 
 @dataclass(frozen=True, eq=False)
 class Frontier:
-    """The results of one experiment.
+    """Results of one experiment.
 
     Attributes
     ----------
     sweep
         The experiment.
     cells
-        One row for each run and held-out score, as from `vips_core.sweeps.results.frame`, with a hash of the
-        code in the column code.
+        One row for each run and held-out score, as in `vips_core.sweeps.results.frame`, with the hash of the
+        code in column "code".
     looks
-        Validation scores while training, as from `vips_core.sweeps.results.traces`.
+        Validation scores during training, as in `vips_core.sweeps.results.traces`.
     topics
-        The first words of matched topics, for topic models.
+        Top words of matched topics, for topic models.
     runs
         Number of runs.
     version, packages
-        Versions of the project and of the packages that made the file.
+        Versions of the project and of the packages with which the file was made.
     """
 
     sweep: Sweep
@@ -79,7 +79,7 @@ def path(name: str) -> Path:
 
 @functools.cache
 def load(name: str) -> Frontier:
-    """Return an experiment's results that ship with the package.
+    """Return the results of an experiment, which ship with the package.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def load(name: str) -> Frontier:
     Returns
     -------
     Frontier
-        All callers share it: do not modify its frames.
+        A cached object that all callers share: do not modify its frames.
 
     Examples
     --------
@@ -105,9 +105,9 @@ def load(name: str) -> Frontier:
 
 
 def make(name: str, store: Store) -> None:
-    """Run the missing cells of an experiment, and write its file."""
+    """Run an experiment's missing cells, and write its file."""
     sweep = preset(name, "full")
-    end = run_missing(sweep, store, lambda progress: _tell(name, progress))
+    end = run_missing(sweep, store, lambda progress: _show_progress(name, progress))
     for request, error in results.failures(sweep, store):
         raise ValueError(f"{name}: {request.method}, seed {request.seed}: {error}")
     cells = results.frame(sweep, store).assign(code=code_hash())
@@ -131,7 +131,7 @@ def _columns(frame: pd.DataFrame) -> dict[str, list[Any]]:
     return columns
 
 
-def _tell(name: str, progress: CellProgress) -> None:
+def _show_progress(name: str, progress: CellProgress) -> None:
     print(f"\r{name}: {progress.done:,} of {progress.cells:,} runs", end="", file=sys.stderr, flush=True)
 
 

@@ -1,4 +1,4 @@
-"""Generators of data with known truth, of any size and reproducible by seed."""
+"""Generators of data with known truth, of any size, reproducible by seed."""
 
 import itertools
 from dataclasses import dataclass
@@ -14,9 +14,9 @@ from vips_core import validate
 from vips_core.kernels import Array
 from vips_core.records import Documents, Images, Table
 
-TOPIC_CONCENTRATION = 0.1  # Dirichlet parameter per topic: a document has few topics
-THEME_MASS = 0.6  # share of a topic's words from its theme; the rest are common words
-# Records drawn at a time, to bound memory. Other values draw other data.
+TOPIC_CONCENTRATION = 0.1  # Dirichlet parameter of each topic in a document: small, for few topics
+THEME_MASS = 0.6  # share of a topic's words that come from its theme; the rest are common words
+# Records drawn at a time, to bound memory. Changing a value changes the data of every seed.
 DOCUMENT_CHUNK, PATIENT_CHUNK, IMAGE_CHUNK = 4_000, 1_000, 1_000
 SIDE = 28  # pixels of an image, as in MNIST
 
@@ -28,10 +28,10 @@ AGE_BANDS = {
     "age 75-84": 0.16,
     "age 85 and over": 0.07,
 }
-RECORDED_CAP = 97  # drugs and conditions of one patient that count in full, a public number
-COHORT_NORM_BOUND = (RECORDED_CAP + 3) ** 0.5  # with the intercept, sex and one age band
+RECORDED_CAP = 97  # most drugs and conditions of a patient that count in full, a public number
+COHORT_NORM_BOUND = (RECORDED_CAP + 3) ** 0.5  # norm at the cap, with intercept, sex and age band
 POSITIVE_SHARE = 0.14  # expected share of patients with a stroke
-RISK_SPREAD = 0.9  # standard deviation of the patients' true log-odds
+RISK_SPREAD = 0.9  # standard deviation of the patients' true log odds
 COMORBIDITY_GROUPS = 20  # groups of features that tend to occur together
 
 
@@ -59,11 +59,11 @@ def corpus(
     Parameters
     ----------
     documents, words_per_document
-        Number of documents and length of each.
+        Number of documents, and the length of each.
     topics
         At most 210; the first 20 have one theme each, the others two.
     vocabulary_size
-        At least the number of theme words, at most that of theme words and common English words.
+        At least the number of theme words, at most the number of theme words and common English words.
     seed
         The same seed gives the same corpus.
 
@@ -103,7 +103,7 @@ def corpus(
 
 
 def _joined(chunks: list[NDArray[np.int32]]) -> NDArray[np.int32]:
-    """Join and empty the chunks; the result is read-only, so that a corpus takes it without a copy."""
+    """Join the chunks and empty their list; the result is read-only, so a corpus takes it without a copy."""
     joined = np.concatenate(chunks)
     chunks.clear()
     joined.setflags(write=False)
@@ -111,7 +111,7 @@ def _joined(chunks: list[NDArray[np.int32]]) -> NDArray[np.int32]:
 
 
 def _topics(topics: int, vocabulary_size: int, rng: np.random.Generator) -> tuple[Topics, tuple[str, ...]]:
-    """Draw topics with one theme each, and, when the themes run out, with halves of two themes."""
+    """Draw topics with one theme each and, after all themes are used, with halves of two themes each."""
     pairs = [(name,) for name in THEMES] + list(itertools.combinations(THEMES, 2))
     validate.whole("topics", topics, low=1, high=len(pairs))
     chosen = pairs[:topics]
@@ -133,10 +133,10 @@ def _topics(topics: int, vocabulary_size: int, rng: np.random.Generator) -> tupl
 
 
 def stroke_cohort(patients: int = 12_586, features: int = 4_146, seed: int = 0) -> tuple[Table, Array]:
-    """Draw patients with drugs, conditions and strokes, in the size of the paper's data.
+    """Draw patients with drugs, conditions and strokes, by default as many as in the paper's data.
 
-    The columns are "intercept", "male", the age bands, then drugs and conditions, from common to rare. Latent
-    comorbidity makes the features of a group occur together. One patient in seven has a stroke, under a
+    The columns are "intercept", "male", the age bands, then drugs and conditions from common to rare. Latent
+    comorbidity makes the features of a group occur together. About one patient in seven has a stroke, by a
     logistic model whose weights are returned.
 
     Parameters
@@ -182,17 +182,17 @@ def stroke_cohort(patients: int = 12_586, features: int = 4_146, seed: int = 0) 
         personal = np.column_stack([np.ones(rows), rng.random(rows) < 0.5, np.eye(len(AGE_BANDS))[age]])
         blocks.append(sparse.csr_array(np.hstack([personal, has])))
     x = sparse.vstack(blocks, format="csr")
-    # Otherwise the random weights of the few common features would decide how hard the task is.
+    # Without this, the random weights of the few common features would determine the task's difficulty.
     weights *= RISK_SPREAD / max(float(np.std(x @ weights)), 1e-3)
     risk = x @ weights
-    # The intercept at which the mean probability is the expected share.
+    # The intercept makes the mean probability equal to the expected share.
     weights[0] = optimize.brentq(lambda shift: np.mean(expit(risk + shift)) - POSITIVE_SHARE, -50.0, 50.0)
     y = rng.random(patients) < 1.0 / (1.0 + np.exp(-(risk + weights[0])))
     return Table(x, y, tuple(names), COHORT_NORM_BOUND), weights
 
 
 def digits(images: int, seed: int) -> tuple[Images, NDArray[np.uint8]]:
-    """Draw 28 × 28 images of handwritten-looking digits.
+    """Draw 28 × 28 images of digits that look handwritten.
 
     Parameters
     ----------
@@ -221,13 +221,13 @@ def digits(images: int, seed: int) -> tuple[Images, NDArray[np.uint8]]:
         pixels = np.empty((len(chunk), SIDE * SIDE), dtype=np.bool_)
         for digit in range(10):
             shown = chunk == digit
-            pixels[shown] = _drawn(digit, int(shown.sum()), rng)
+            pixels[shown] = _draw_digit(digit, int(shown.sum()), rng)
         bits[start : start + IMAGE_CHUNK] = np.packbits(pixels, axis=1)
     return Images(bits, (SIDE, SIDE)), labels
 
 
-def _drawn(digit: int, images: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Draw a digit repeatedly with random size, slant, shift, thickness and wobble."""
+def _draw_digit(digit: int, images: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Draw `images` images of a digit with random size, slant, shift, thickness and wobble."""
     steps = (np.arange(SIDE) + 0.5 - SIDE / 2) / 10.0  # a digit spans -1 to 1, which is 20 pixels
     x, y = (axis.reshape(-1) for axis in np.meshgrid(steps, steps))
     size = rng.uniform(0.8, 1.05, size=(images, 1, 2)) * [0.9, 1.0]
@@ -237,14 +237,14 @@ def _drawn(digit: int, images: int, rng: np.random.Generator) -> NDArray[np.bool
     drawn = np.zeros((images, SIDE * SIDE), dtype=np.bool_)
     for stroke in _strokes(digit):
         points = stroke * size + shift + rng.normal(0.0, 0.025, size=(images, len(stroke), 2))
-        points[:, :, 0] -= slant * points[:, :, 1]  # y points down, so the top leans right
+        points[:, :, 0] -= slant * points[:, :, 1]  # y points down, so the top of the digit leans right
         for start, stop in itertools.pairwise(np.moveaxis(points, 1, 0)[..., None]):
             drawn |= _squared_distance(x, y, start, stop) < thickness**2
     return drawn
 
 
 def _squared_distance(x: Array, y: Array, start: Array, stop: Array) -> Array:
-    """Return the squared distance of each point to each image's segment, with ends of (images, 2, 1)."""
+    """Return each point's squared distance to each image's segment, whose ends have shape (images, 2, 1)."""
     along_x, along_y = stop[:, 0] - start[:, 0], stop[:, 1] - start[:, 1]
     from_x, from_y = x - start[:, 0], y - start[:, 1]
     position = (from_x * along_x + from_y * along_y) / np.maximum(along_x**2 + along_y**2, 1e-12)

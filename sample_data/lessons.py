@@ -1,13 +1,13 @@
 """Results for the lessons: the same models trained at several ε with several seeds.
 
-Made from the public samples through the public names of `vips_core` by::
+They are made from the public samples, through the public names of `vips_core`, by::
 
     python -m sample_data.lessons [risk] [topics] [digits]
 
-which takes about ten minutes on one core and writes ``lessons.npz`` next to itself; given names, it trains
-only those tasks again. All runs use the refined variants at δ = 1e-5 on full batches, and all scores are held
-out. The data are public and the runs are seeded, so that anyone can reproduce the file: their ε describes the
-noise and protects nobody.
+This command takes about ten minutes on one core and writes ``lessons.npz`` into this folder; with names, it
+trains only these tasks again. All runs use the refined variants at δ = 1e-5 on full batches, and all scores
+are on held-out records. The data are public and the runs are seeded, so anyone can reproduce the file: their
+ε describes the noise and protects nobody.
 
 | task   | data                                              | model                          |
 |--------|---------------------------------------------------|--------------------------------|
@@ -33,21 +33,21 @@ from vips_core.kernels import Array
 from vips_core.records.files.npz import load_arrays
 
 FILE = sample_data.FOLDER / "lessons.npz"
-EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0, math.inf)  # the last one means no noise
+EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0, math.inf)  # ∞ means no noise
 DELTA = 1e-5
 RISK_SEEDS, TOPIC_SEEDS, DIGIT_SEEDS = 20, 8, 8  # runs at each ε, fewer for the slower models
-FALSE_POSITIVES = np.linspace(0, 1, 51)  # rates at which a ROC is stored
+FALSE_POSITIVES = np.linspace(0, 1, 51)  # false positive rates at which a ROC curve is stored
 TOPICS, WORDS_PER_DOCUMENT, HELD_OUT_DOCUMENTS = 10, 50, 2000
-TOP = 7  # stored words of a topic: as many as fit on the lesson's chart
+TOP = 7  # stored words of a topic, as many as fit on the lesson's chart
 TRAIN_IMAGES, HIDDEN = 6000, 50
-LEVELS = 15  # grey levels of a stored pixel, which fit in half a byte
+LEVELS = 15  # highest grey level of a stored pixel, which takes half a byte
 Fits = list[list[vips.Fit[Any]]]  # by ε and seed
 Trained = tuple[Fits, dict[str, NDArray[Any]]]  # with the arrays to store
 
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """Everything in the file. The first axes are ε (in the order of `EPSILONS`) and seed.
+    """Everything in the file. Unless stated, the first axes are ε (in the order of `EPSILONS`) and seed.
 
     Attributes
     ----------
@@ -55,11 +55,13 @@ class Results:
         ε by PLD from the ledgers, (task, ε), for risk, topics and digits.
     auc, roc
         Held-out AUC, and the true positive rate at `FALSE_POSITIVES`.
+    vocabulary
+        The words that `words` refers to.
     words, word_shares
-        The most probable words of every topic, (ε, seed, topic, rank), as indices of `vocabulary`, and their
-        probabilities. Topics are paired with those of the first run without noise.
+        Most probable words of each topic, (ε, seed, topic, rank), as indices of `vocabulary`, and their
+        probabilities. Topics are matched to those of the first run without noise.
     overlap
-        Probability mass shared by a topic and its partner there, (ε, seed, topic).
+        Probability mass that a topic shares with its match, (ε, seed, topic).
     perplexity
         Held-out perplexity, by document completion.
     digits, reconstructions
@@ -83,12 +85,12 @@ class Results:
 
 @functools.cache
 def load() -> Results:
-    """Return the results that ship with the package.
+    """Return the results, which ship with the package.
 
     Returns
     -------
     Results
-        The results of all tasks.
+        Results of all tasks.
 
     Examples
     --------
@@ -109,7 +111,7 @@ def load() -> Results:
 
 
 def risk() -> Trained:
-    """Train the risk model; return the fits with their held-out AUC and ROC."""
+    """Train the risk model; return the fits with held-out AUC and ROC curves."""
     train, test = sample_data.load("nhanes-stroke").split(test_share=0.2, seed=0)
     model = vips.BayesianLogistic(train.feature_names, train.norm_bound)
     fits = _fits(model, train, 16, RISK_SEEDS)
@@ -120,13 +122,13 @@ def risk() -> Trained:
 
 
 def topics() -> Trained:
-    """Train topics; return the fits with their first words, paired with the first run without noise."""
+    """Train topics; return the fits with top words, matched to the first run without noise."""
     corpus = sample_data.load("sotu")
     train, test = corpus.split(test_share=HELD_OUT_DOCUMENTS / len(corpus), seed=0)
     model = vips.LDA(TOPICS, corpus.vocabulary, WORDS_PER_DOCUMENT)
     fits = _fits(model, train, 20, TOPIC_SEEDS)
     reference = vips.topic_words(fits[-1][0])
-    paired = [[_paired(reference, vips.topic_words(fit)) for fit in row] for row in fits]
+    paired = [[_match(reference, vips.topic_words(fit)) for fit in row] for row in fits]
     best = _each(paired, lambda pair: np.argsort(-pair[0], axis=1, kind="stable")[:, :TOP])
     shares = _each(paired, lambda pair: -np.sort(-pair[0], axis=1)[:, :TOP])
     used, words = np.unique(best, return_inverse=True)
@@ -140,7 +142,7 @@ def topics() -> Trained:
 
 
 def digits() -> Trained:
-    """Train image models; return the fits with their reconstructions of one test image of each digit."""
+    """Train image models; return the fits with reconstructions of one test image of each digit."""
     images, test = sample_data.load("mnist"), sample_data.load("mnist-test")
     train = images[np.arange(len(images)) < TRAIN_IMAGES]
     labels = sample_data.load_digit_labels("mnist-test")
@@ -181,20 +183,20 @@ def _true_positives(curve: Any) -> Array:
     return np.asarray(np.interp(FALSE_POSITIVES, curve.false_positive_rate, curve.true_positive_rate))
 
 
-def _paired(reference: Array, topic_words: Array) -> tuple[Array, Array]:
+def _match(reference: Array, topic_words: Array) -> tuple[Array, Array]:
     partner, overlap = vips.match_topics(reference, topic_words)
     return topic_words[partner], overlap
 
 
 def main() -> None:
-    """Train the tasks named on the command line, or all, and write the file."""
+    """Train the tasks named on the command line, or all tasks, and write the file."""
     wanted = [validate.one_of("task", name, TASKS) for name in sys.argv[1:]] or list(TASKS)
     arrays: dict[str, Any] = {} if set(wanted) == set(TASKS) else load_arrays(FILE)
     for name in wanted:
         fits, results = TASKS[name]()
         arrays[f"spent_{name}"] = np.array([row[0].epsilon("pld") for row in fits])
         for key, value in results.items():
-            # Single precision is far finer than any number on a page.
+            # Single precision is far finer than the numbers on a page.
             arrays[key] = value.astype(np.float32) if value.dtype == np.float64 else value
     np.savez_compressed(FILE, **arrays)
 

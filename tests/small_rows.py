@@ -16,7 +16,7 @@ def rows(count, seed):
 
 
 def small_store(home, unit="one row"):
-    """Return a store with the public data set `small` and the private one `secret`."""
+    """Return a store with the public data set `small` and the private data set `secret`."""
     store = Store(home)
     store.add_data("small", rows(300, 0), rows(200, 1), private=False, unit=unit)
     store.add_data(

@@ -1,4 +1,4 @@
-"""CSV files: nobody's text becomes a formula in a spreadsheet, and what is read back is unchanged."""
+"""CSV files: no foreign text is a formula in a spreadsheet, and reading returns the original table."""
 
 import csv
 import io
@@ -63,7 +63,7 @@ def test_what_is_read_again_is_as_it_was(cells):
 
 
 def test_the_files_of_a_run_hold_no_formulas(tmp_path):
-    """Issue 32: names of columns and words come from other people's files."""
+    """Issue 32: column names and words come from other people's files."""
     names, rng = ("=cmd|'/c calc'!A1", "-b", "@c"), np.random.default_rng(0)
     people = [Table(rng.random((60, 3)) / 2, np.arange(60) % 2, names, 1.0) for _ in range(2)]
     store = Store()

@@ -1,4 +1,4 @@
-"""The core loads fast: what is slow to import waits until it is used."""
+"""The core loads fast: slow imports wait until they are used."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""A fit as plain files: every model comes back as it was, and damaged folders get a sentence."""
+"""A fit as plain files: every model is restored unchanged, and damaged folders give a sentence."""
 
 import json
 import math
@@ -72,7 +72,7 @@ def test_a_loaded_fit_scores_like_the_one_that_was_saved(tmp_path):
 
 
 def test_records_in_another_order_get_no_score():
-    """Columns or words in another order would silently get a wrong score."""
+    """Without this check, columns or words in another order would be scored silently."""
     rows = people()
     fit = trained(vips.BayesianLogistic(rows.feature_names, 2.0), rows)
     swapped = vips.Table(rows.x, rows.y, ("intercept", "b", "a", "ç"), 2.0)
@@ -99,7 +99,7 @@ def test_nothing_is_trained_on_columns_in_another_order():
 def test_a_model_of_ones_own_is_given_again(tmp_path):
     fit = trained(BetaBernoulli(12, 0.5), coin_flips())
     fit.save(tmp_path)
-    with pytest.raises(ValueError, match="BetaBernoulli is a model of your own: give it as `model`"):
+    with pytest.raises(ValueError, match="BetaBernoulli is not a model of vips_core: pass it as `model`"):
         vips.load(tmp_path)
     again = vips.load(tmp_path, BetaBernoulli(12, 0.5))
     assert _equal(again.params, fit.params)

@@ -1,4 +1,4 @@
-"""One folder and one registration add a model: a toy that only tests know works everywhere."""
+"""One folder and one registration add a model: a toy model, known only to tests, works everywhere."""
 
 import html
 import zipfile
@@ -69,7 +69,7 @@ def test_it_shares_registered_records_and_their_cap_with_another_model(capsys, c
 
 
 def test_it_is_swept(capsys, tmp_path, monkeypatch):
-    # In a thread: processes of a sweep import the installed models, and this one is known here only.
+    # In a thread, because a sweep's processes import installed models only.
     monkeypatch.setattr(job, "_pool", lambda processes: ThreadPoolExecutor(1))
     file = tmp_path / "sweep.toml"
     file.write_text(

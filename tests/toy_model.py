@@ -13,7 +13,7 @@ import pandas as pd
 from vips_core import Block, Raw
 from vips_core.kernels.exact import cut, lowered
 from vips_core.models import task as tasks
-from vips_core.models.task import NON_PRIVATE, ON_THE_WALL, REFINED, Report, Score, Task, by_name
+from vips_core.models.task import NON_PRIVATE, REFINED, WALL_METHODS, Report, Score, Task, by_name
 from vips_core.options import Option
 
 NAME = "toy"
@@ -29,7 +29,7 @@ class Centres:
 
 @dataclass(frozen=True)
 class ToyModel:
-    """Means of two groups, each shrunk to 0 as by `pull` made-up rows of zeros; steps are averaged."""
+    """Means of two groups, each shrunk to 0 as by `pull` additional rows; steps are averaged."""
 
     features: tuple[str, ...]
     norm_bound: float = 1.0
@@ -64,7 +64,7 @@ class ToyModel:
 
 
 class ToyTask(Task):
-    """All that commands, reports and pages need to know of the toy model."""
+    """Everything that commands, reports and pages need of the toy model."""
 
     name = NAME
     title = "Group means"
@@ -72,7 +72,7 @@ class ToyTask(Task):
     product = "Group means"
     kind = "table"
     model_types = (ToyModel,)
-    methods = {method.name: method for method in ON_THE_WALL if method.name in (REFINED, NON_PRIVATE)}
+    methods = {method.name: method for method in WALL_METHODS if method.name in (REFINED, NON_PRIVATE)}
     scores = by_name(
         Score(
             ACCURACY,
@@ -122,7 +122,7 @@ class ToyTask(Task):
 
 @contextlib.contextmanager
 def registered():
-    """Make the model known while the body runs."""
+    """Register the model while the body runs."""
     tasks.register(ToyTask())
     try:
         yield tasks.TASKS[NAME]

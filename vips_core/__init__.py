@@ -1,4 +1,4 @@
-"""Differentially private variational Bayes: plan a budget, train behind a wall, account for what left it."""
+"""Differentially private variational Bayes: plan a budget, train behind a wall, account for every release."""
 
 from pathlib import Path
 

@@ -1,7 +1,7 @@
 """`python -m vips_core worker [RUN]` and `python -m vips_core supervisor`: the processes behind runs.
 
-`vips_core.jobs.supervisor` starts them; here, above all layers, every kind of run is known. The command is
-`vips-explorer`, or without an installation `python -m vips_core.cli`.
+`vips_core.jobs.supervisor` starts them. This module sits above all layers because it imports every kind of
+run. The user's command is `vips-explorer`, or `python -m vips_core.cli` without an installation.
 """
 
 import argparse
@@ -21,7 +21,9 @@ def main() -> int:
     """Run a worker or the supervisor; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m vips_core", description=__doc__)
     parser.add_argument("process", choices=("worker", "supervisor"))
-    parser.add_argument("run_id", metavar="RUN", nargs="?", help="a worker without one waits for orders")
+    parser.add_argument(
+        "run_id", metavar="RUN", nargs="?", help="run to execute; without one, a worker waits"
+    )
     parser.add_argument("--home", type=Path, help="folder of the store (default: VIPS_HOME)")
     options = parser.parse_args()
     try:

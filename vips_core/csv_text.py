@@ -1,4 +1,4 @@
-"""CSV whose cells no spreadsheet runs as formulas."""
+"""CSV that no spreadsheet takes for formulas."""
 
 import re
 from collections.abc import Callable
@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas as pd
 
-# What spreadsheets take for the start of a formula (OWASP, "CSV Injection"), after any number of quotes.
+# Characters that start a formula in spreadsheets (OWASP, "CSV Injection"), after any single quotes.
 _FORMULA = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")
-_NUMBERS = "biufcmM"  # kinds of columns that hold no text
+_NUMBERS = "biufcmM"  # NumPy kinds of columns without text
 
 
 def to_csv(table: "pd.DataFrame") -> bytes:
     """Return a table as CSV, with a single quote before each text that looks like a formula.
 
-    Texts may come from an attacker who wants a spreadsheet to run them. Numbers stay numbers.
+    An attacker may have written such a text for a spreadsheet to run. Numbers stay numbers.
 
     Examples
     --------
@@ -24,19 +24,19 @@ def to_csv(table: "pd.DataFrame") -> bytes:
     >>> to_csv(pd.DataFrame({"name": ["=1+1", "age"], "value": [-1.5, 2.0]})).splitlines()
     [b'name,value', b"'=1+1,-1.5", b'age,2.0']
     """
-    # With this line end, of RFC 4180, both of its characters are quoted inside a cell.
-    return str(_with_texts(table, _as_data).to_csv(index=False, lineterminator="\r\n")).encode()
+    # With RFC 4180's line end, a cell that contains either of its characters is quoted.
+    return str(_map_texts(table, _quoted).to_csv(index=False, lineterminator="\r\n")).encode()
 
 
 def from_csv(file: Path) -> "pd.DataFrame":
-    """Return a table that `to_csv` wrote; words such as "null" and "nan" stay words."""
+    """Read a table that `to_csv` wrote; texts such as "null" and "nan" stay texts."""
     import pandas as pd
 
-    return _with_texts(pd.read_csv(file, keep_default_na=False, na_values=[""]), _as_given)
+    return _map_texts(pd.read_csv(file, keep_default_na=False, na_values=[""]), _unquoted)
 
 
-def _with_texts(table: "pd.DataFrame", change: Callable[[Any], Any]) -> "pd.DataFrame":
-    """Return the table with a change to its texts and to the names of its columns."""
+def _map_texts(table: "pd.DataFrame", change: Callable[[Any], Any]) -> "pd.DataFrame":
+    """Return the table with `change` applied to its texts and column names."""
     changed = table.copy()
     for place, (_, column) in enumerate(table.items()):
         if column.dtype.kind not in _NUMBERS:
@@ -45,11 +45,11 @@ def _with_texts(table: "pd.DataFrame", change: Callable[[Any], Any]) -> "pd.Data
     return changed
 
 
-def _as_data(cell: Any) -> Any:
+def _quoted(cell: Any) -> Any:
     return f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) and not _is_number(cell) else cell
 
 
-def _as_given(cell: Any) -> Any:
+def _unquoted(cell: Any) -> Any:
     return cell[1:] if isinstance(cell, str) and cell.startswith("'") and _FORMULA.match(cell) else cell
 
 

@@ -1,4 +1,4 @@
-"""Files that a user names, bounded before they are read; files about people, for their owner only."""
+"""Size limits for files that a user names, and files and folders that only their owner can read."""
 
 import os
 import stat
@@ -7,13 +7,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-# Largest files read into memory, in bytes; parsed, they take up to 20 times as much.
-MOST_KEY = 1 << 20  # of a certificate or a key
-MOST_SETTINGS = 1 << 20  # of a schema, config or sweep in TOML
-MOST_VOCABULARY = 16 << 20  # a million words and more
-MOST_LEDGER = 16 << 20  # of a ledger in JSON: about ten thousand different releases
-MOST_DESCRIPTION = 64 << 20  # of a saved fit's settings, or of a manifest, with the words of its vocabulary
-MOST_RECORDS = 256 << 20  # of text or a table; larger ones become shards
+# Largest files, in bytes, that are read into memory, where parsing takes up to 20 times as much.
+MOST_KEY = 1 << 20  # a certificate or key
+MOST_SETTINGS = 1 << 20  # a schema, config or sweep in TOML
+MOST_VOCABULARY = 16 << 20  # a vocabulary: more than a million words
+MOST_LEDGER = 16 << 20  # a ledger in JSON: about ten thousand different releases
+MOST_DESCRIPTION = 64 << 20  # a saved fit's settings, or a manifest, each with its vocabulary
+MOST_RECORDS = 256 << 20  # a file of texts or a table; larger ones must be sharded
 
 _KINDS = {
     stat.S_IFDIR: "a folder",
@@ -25,7 +25,7 @@ _KINDS = {
 
 
 def regular_size(path: Path) -> int:
-    """Return the bytes of a file; `ValueError` for a pipe or device, which may have no end.
+    """Return a file's size in bytes; `ValueError` for folders, pipes and devices, which may have no end.
 
     Examples
     --------
@@ -49,9 +49,9 @@ def bounded(path: Path, most_bytes: int, otherwise: str = "") -> Path:
     path
         The file.
     most_bytes
-        A whole number of megabytes.
+        Limit in bytes, a whole number of megabytes.
     otherwise
-        What to do with a larger file, for the error.
+        Advice for larger files, which ends the error.
     """
     size = regular_size(path)
     if size > most_bytes:
@@ -68,7 +68,7 @@ def read_bytes(path: Path, most_bytes: int) -> bytes:
 
 
 def written_size(size: int) -> str:
-    """Return a number of bytes in megabytes, rounded up.
+    """Return a size in megabytes as text, rounded up.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def written_size(size: int) -> str:
 
 
 def make_private_folder(path: Path) -> None:
-    """Make a folder and its missing parents for their owner only; existing ones stay."""
+    """Create a folder and its missing parents for their owner only; existing folders stay unchanged."""
     for folder in reversed([path, *path.parents]):
         if not folder.exists():
             folder.mkdir(mode=0o700, exist_ok=True)  # `parents=True` would give the parents the default mode
@@ -87,8 +87,8 @@ def make_private_folder(path: Path) -> None:
 
 @contextmanager
 def new_private_file(path: Path) -> Iterator[IO[bytes]]:
-    """Open a new file that only its owner may read, whatever the umask; replaces one of that name."""
-    path.unlink(missing_ok=True)  # it might belong to somebody else, or be open to others
+    """Open a new file that only its owner may read, whatever the umask; an existing file is replaced."""
+    path.unlink(missing_ok=True)  # the existing file might belong to someone else or be readable by others
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with open(descriptor, "wb") as file:
         yield file

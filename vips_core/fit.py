@@ -1,4 +1,4 @@
-"""The only training loop (the paper's Algorithm 2): release, update, repeat."""
+"""The training loop, the only one (the paper's Algorithm 2): release, update, repeat."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,18 +17,18 @@ from vips_core.records import Sharded
 
 @dataclass(frozen=True)
 class Progress(Generic[Params]):
-    """Where a run stands after a step: all of it is public.
+    """State of a run after a step. All of it may be published.
 
     Parameters
     ----------
     step
         Steps so far.
     plan
-        The plan of the run.
+        The run's plan.
     params
         Parameters after the step.
     ledger
-        What was released so far.
+        Releases so far.
 
     Examples
     --------
@@ -45,18 +45,18 @@ class Progress(Generic[Params]):
 
 @dataclass(frozen=True)
 class Fit(Generic[Params]):
-    """A trained model with the ledger of what its training released.
+    """A trained model with the ledger of its training.
 
     Parameters
     ----------
     model
-        With its public settings.
+        The model, with its public settings.
     params
-        What training learned.
+        The learned parameters.
     ledger
-        What was released: ε comes from it.
+        All releases; `epsilon` is computed from them.
     plan
-        What was meant to be released.
+        The releases as planned.
 
     Examples
     --------
@@ -75,29 +75,29 @@ class Fit(Generic[Params]):
     plan: PrivacyPlan
 
     def epsilon(self, accountant: str = "pld", delta: float | None = None) -> float:
-        """ε of what was really released.
+        """Return ε of the releases that were actually made.
 
         Parameters
         ----------
         accountant
             One of `vips_core.ACCOUNTANTS`.
         delta
-            δ; None is the plan's.
+            δ; None takes the plan's.
 
         Returns
         -------
         float
-            ε, ∞ where there was no noise.
+            ε, or ∞ without noise.
         """
         return self.ledger.epsilon(self.plan.delta if delta is None else delta, accountant)
 
     def save(self, path: str | Path) -> None:
-        """Write the fit into a folder, which `load` reads again. The files are as public as the parameters.
+        """Write the fit into a folder for `load`. The files are as public as the parameters.
 
         Parameters
         ----------
         path
-            The folder; it is made where it is missing.
+            The folder, created if missing.
         """
         folder = Path(path)
         folder.mkdir(parents=True, exist_ok=True)
@@ -107,20 +107,19 @@ class Fit(Generic[Params]):
 
 
 def load(path: str | Path, model: Any = None) -> Fit[Any]:
-    """Return the fit that `Fit.save` wrote, or `vips-explorer fit --out`.
+    """Read a fit that `Fit.save` or `vips-explorer fit --out` wrote.
 
     Parameters
     ----------
     path
         The folder.
     model
-        A model of your own, with the settings that it was trained with; not needed for models of
-        `vips_core`.
+        Your own model, with the settings that it was trained with; not needed for models of `vips_core`.
 
     Returns
     -------
     Fit
-        With the same parameters, ledger and plan.
+        The same parameters, ledger and plan.
 
     Examples
     --------
@@ -151,34 +150,34 @@ def fit(
     on_step: Callable[[Progress[Params]], object] | None = None,
     cluster: Any = None,
 ) -> Fit[Params]:
-    """Train `model` on records in memory, within `plan`.
+    """Train a model on records, according to a plan.
 
-    Nothing is stored: the run is in no list, and the cap of a registered data set is not touched, even where
-    these are its records. `vips_core.fit_registered` trains within that cap.
+    Nothing is stored: the run appears in no list, and no cap is charged, even if these records belong to a
+    registered data set. `vips_core.fit_registered` trains within the data set's cap.
 
     Parameters
     ----------
     model
-        `vips_core.LDA`, `BayesianLogistic`, `SBN`, or one of your own, see `vips_core.models.base.Model`.
+        `vips_core.LDA`, `BayesianLogistic`, `SBN`, or your own: see `vips_core.models.base.Model`.
     data
-        The records, as many as the plan is for; `Sharded` where they do not fit in memory.
+        The records, as many as the plan states; `Sharded` if they do not fit in memory.
     plan
-        With a noise multiplier; 0 trains without privacy.
+        A plan with a noise multiplier; 0 trains without privacy.
     seed
         None draws from the operating system's entropy. A number repeats the run exactly, and the ledger
-        marks it as a demonstration, because whoever knows the seed can subtract the noise.
+        marks it as a demonstration, because anyone who knows the seed can subtract the noise.
     on_step
-        Called after every step with its `Progress`; if it returns True, the run stops there, and the
-        result holds what was released until then.
+        Function called with the `Progress` after every step. If it returns True, the run stops, and the
+        result holds the releases so far.
     cluster
-        Where the sums are computed: None is this process, otherwise "tcp://host:8786", "local[N]" for N
-        processes here, a `vips_core.engines.cluster.Cluster` or a `distributed.Client`. The result has the
-        same bits.
+        Where the sums are computed: None for this process, otherwise "tcp://host:8786", "local[N]" for N
+        processes on this machine, a `vips_core.engines.cluster.Cluster` or a `distributed.Client`. The result
+        has the same bits.
 
     Returns
     -------
     Fit
-        Parameters, and the ledger of what was released for them.
+        The parameters, and the ledger of the releases.
 
     Examples
     --------
@@ -211,25 +210,25 @@ def fit(
 
 
 def recommend(model: Any, *, records: int, epsilon: float, delta: float, epochs: float) -> PrivacyPlan:
-    """Return the plan that suits `model` best within a compute of `epochs` passes; public quantities only.
+    """Return the recommended plan for a model within a compute budget, from public quantities only.
 
-    A model may have a rule of its own. Without one, efficiency decides.
+    A model may have its own rule. Otherwise the most efficient plan is returned.
 
     Parameters
     ----------
     model
-        Of `vips_core`, or one of your own.
+        A model of `vips_core`, or your own.
     records
         N.
     epsilon, delta
-        The budget, by PLD.
+        Privacy budget; the PLD accountant calibrates the noise.
     epochs
-        Passes over the data that may be computed.
+        Compute budget, in passes over the data.
 
     Returns
     -------
     PrivacyPlan
-        Calibrated to spend `epsilon`.
+        A plan calibrated to spend `epsilon`.
 
     Examples
     --------

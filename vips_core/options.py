@@ -1,4 +1,4 @@
-"""An option of a run or a file: one declaration serves the command line, config files and pages."""
+"""Options of runs and files, each declared once for the command line, config files and pages."""
 
 import math
 from collections.abc import Mapping
@@ -10,24 +10,24 @@ from vips_core import validate
 
 @dataclass(frozen=True)
 class Option:
-    """One value that a request may have.
+    """A value that a request may set.
 
     Attributes
     ----------
     kind
         int, float or str.
     help
-        What it means, in a sentence or two.
+        Its meaning, in a sentence or two.
     default
-        Value when left out; None leaves it open.
+        Value if the request omits it; None for no default.
     low, high, above
         Bounds of a number, the first two inclusive.
     or_zero
-        Whether 0 is allowed as well.
+        Whether 0 is also allowed.
     choices
-        Allowed words, each with its label; None allows any.
+        Allowed texts and their labels; None allows any text.
     label, symbol
-        What pages call it, e.g. "Noise" and "σ".
+        Its name on pages, such as "Noise" and "σ".
 
     Examples
     --------
@@ -50,7 +50,7 @@ class Option:
 
     @property
     def title(self) -> str:
-        """Label and symbol, for the caption of an input."""
+        """Label and symbol, the caption of an input."""
         return f"{self.label} {self.symbol}".strip()
 
     @property

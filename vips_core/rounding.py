@@ -1,4 +1,4 @@
-"""Numbers for people, rounded in the direction in which a statement stays true."""
+"""Numbers for people, rounded in the direction that keeps a statement true."""
 
 from collections.abc import Iterable
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
@@ -16,7 +16,7 @@ def up(value: float, digits: int = 4) -> float:
 
 
 def each_up(values: Iterable[float]) -> list[float]:
-    """Return upper bounds with four digits, for curves whose values are read off.
+    """Return values rounded up to four digits, for curves that people read values from.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def down(value: float, digits: int = 4) -> float:
 
 
 def percent_up(share: float) -> str:
-    """Return an upper bound on a share in per cent, with three digits.
+    """Return a share in per cent as text, rounded up to three digits.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def percent_up(share: float) -> str:
 
 
 def brief(value: float) -> str:
-    """Return a given number, such as a δ, in its shortest form.
+    """Return a number that the user chose, such as δ, in its shortest form.
 
     Examples
     --------

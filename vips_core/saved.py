@@ -1,7 +1,7 @@
 """A fit as plain files: parameters as arrays, model and plan as JSON, never pickle.
 
-A folder holds `params.npz`, `ledger.json` and `fit.json`: what training released, and the public settings
-behind it.
+A folder holds `params.npz`, `ledger.json` and `fit.json`: the learned parameters, the ledger of the releases,
+and the public settings of model and plan.
 """
 
 import dataclasses
@@ -28,12 +28,12 @@ def write_params(path: Path, params: Any) -> None:
 
 
 def read_params(path: Path, like: Any) -> Any:
-    """Read what `write_params` wrote, in the types of `like`; `ValueError` where an array is missing."""
+    """Read what `write_params` wrote, in the types of `like`; `ValueError` if an array is missing."""
     return _params_like(like, load_arrays(path))
 
 
 def write_settings(path: Path, model: Any, plan: PrivacyPlan) -> None:
-    """Write a model's public settings and the plan as JSON; a user's own model is stored by name only."""
+    """Write plan and public settings of a model as JSON; of a user's own model, only the name."""
     registered = model_types().get(type(model).__name__) is type(model)
     fields = dataclasses.fields(model) if registered else ()
     settings = {field.name: getattr(model, field.name) for field in fields}
@@ -46,7 +46,7 @@ def write_settings(path: Path, model: Any, plan: PrivacyPlan) -> None:
 
 
 def read_settings(path: Path, model: Any = None) -> tuple[Any, PrivacyPlan]:
-    """Return model and plan from a file of `write_settings`; a given `model` replaces the stored one."""
+    """Read model and plan from a file of `write_settings`; a given `model` replaces the stored one."""
     try:
         content = json.loads(files.read_bytes(path, files.MOST_DESCRIPTION))
         if content["format"] != FORMAT:
@@ -57,12 +57,12 @@ def read_settings(path: Path, model: Any = None) -> tuple[Any, PrivacyPlan]:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ValueError(f"the fit in {path.parent} cannot be read: {error}") from None
     if model is None:
-        raise ValueError(f"{described['class']} is a model of your own: give it as `model`")
+        raise ValueError(f"{described['class']} is not a model of vips_core: pass it as `model`")
     return model, plan
 
 
 def read_ledger(path: Path) -> Ledger:
-    """Return the ledger of a fit."""
+    """Read a fit's ledger."""
     try:
         return Ledger.from_json(files.read_bytes(path, files.MOST_LEDGER).decode("utf-8"))
     except (OSError, ValueError) as error:
@@ -70,7 +70,7 @@ def read_ledger(path: Path) -> Ledger:
 
 
 def arrays(params: Any, prefix: str = "") -> dict[str, Any]:
-    """Return the arrays of a dataclass, and of dataclasses in it, by their names."""
+    """Return the fields of a dataclass, and of the dataclasses in it, as arrays by name."""
     if not dataclasses.is_dataclass(params):
         raise ValueError(f"parameters must be a dataclass to be saved, got {type(params).__name__}")
     named: dict[str, Any] = {}

@@ -9,11 +9,11 @@ import tomli_w
 
 from vips_core import files
 
-_MOST_DOTS = 300  # dots in a line: `tomllib` takes memory in proportion to their square
+_MOST_DOTS = 300  # dots in one line of TOML: `tomllib` needs memory in proportion to their square
 
 
 def to_toml(table: Mapping[str, Any]) -> str:
-    """Return a table as TOML.
+    """Write a table as TOML text.
 
     Examples
     --------
@@ -25,7 +25,7 @@ def to_toml(table: Mapping[str, Any]) -> str:
 
 
 def read_toml(text: str, name: str = "the config") -> dict[str, Any]:
-    """Parse TOML; `ValueError` with one sentence that names the line of a mistake.
+    """Parse TOML; `ValueError` with one sentence that names the line of an error.
 
     Examples
     --------

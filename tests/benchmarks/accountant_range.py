@@ -1,10 +1,10 @@
-"""Random plans over everything that can be typed: no traceback, no NaN, 2 seconds, never below the truth.
+"""Random plans over the allowed range: no traceback, no NaN, at most 2 seconds, never below the truth.
 
 Seconds are processor time, so that other work on the machine does not count.
 
 Run: nice python -m tests.benchmarks.accountant_range [--plans 100000] [--sample 300] [--processes 2]
 
-With --plans-done and --sample-done it continues where an earlier part ended.
+With --plans-done and --sample-done it continues an earlier run.
 """
 
 import argparse
@@ -29,7 +29,7 @@ from vips_core.privacy.events import (
 from vips_core.privacy.plan import PrivacyPlan
 
 SECONDS = 2.0
-BELOW = 1e-6  # relative excess of the truth over an answer that is allowed
+BELOW = 1e-6  # largest relative excess of the truth over an answer
 SOUND = [name for name in ACCOUNTANTS if name != "strong_paper"]
 # Allowed rise of ε (relative, absolute) when noise is added: from RDP's search, and from PLD's grid, which is
 # coarse for rare large losses.
@@ -99,7 +99,7 @@ def problems_of_calibration(rng):
 
 
 def problems_against_the_truth(events, delta, cells=2**17):
-    """Return what lies below the slow reference, PLD's relative excess over it, and the reference's doubt."""
+    """Return answers below the slow reference, PLD's relative excess over it, and the reference's error."""
     tight = accountants.account(events, delta, "pld").epsilon
     truth, doubt = true_epsilon(events, delta, cells)
     if doubt > BELOW or tight > 2 * truth:

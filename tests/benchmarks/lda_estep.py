@@ -35,7 +35,7 @@ def documents(count, rng):
 
 
 def ours(corpus, lam, sweeps=SWEEPS):
-    """Return the timed E-step, which keeps no γ; its γ are inferred once beforehand, in the same way."""
+    """Return the timed E-step, which does not return γ, and the same inference, which does."""
     model = LDA(TOPICS, corpus.vocabulary, LENGTH, alpha=ALPHA, sweeps=sweeps, tolerance=0.0)
     block = Block(float(LENGTH), 1.0, (TOPICS, WORDS))  # no document is clipped
     rows = expected_rows(lam)
@@ -127,8 +127,8 @@ def main():
                 contenders[f"vips, {sweeps} sweeps"] = timed(enough)
                 bounds.append(reached)
                 break
-        # In turns, so that a noisy machine is noisy for all. Only each one's second run in a turn counts: the
-        # first fetches what the others pushed out of the caches.
+        # In turns, so that other load affects all alike. In each turn the second time counts, because the
+        # first run fetches what the others evicted from the cache.
         rounds = [[(run(), run())[1][0] for run in contenders.values()] for _ in range(options.rounds)]
     times = np.array(rounds) / options.documents * 1e6
     print(f"{'':32}{'bound':>9}  µs per document   times ours, median (range): 20 sweeps   at equal bound")

@@ -37,7 +37,7 @@ def uncut(topics, vocabulary):
 
 
 def scikit_learn(train, test, topics, passes, method):
-    """Scores of scikit-learn, which takes batches in order: the documents are shuffled for it."""
+    """Return the scores of scikit-learn on shuffled documents, because it takes batches in order."""
     from sklearn.decomposition import LatentDirichletAllocation
 
     shape = (len(train), len(train.vocabulary))
@@ -49,7 +49,7 @@ def scikit_learn(train, test, topics, passes, method):
 
 
 def parser_of(description):
-    """Return a parser of the options that all benchmarks of topics share."""
+    """Return a parser with the options of all topic benchmarks."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--data", default="sotu")
     parser.add_argument("--topics", type=int, default=20)
@@ -118,7 +118,7 @@ def main():
         name = f"non-private, {options.passes} passes, batches of {options.batch}"
         floors.append(fitted(name, plain, online))
     floors.append(fitted("non-private, the refined plan", plain, best.replace(noise_multiplier=0)))
-    floor = np.min(floors, axis=0)  # the best non-private score of all
+    floor = np.min(floors, axis=0)  # the best score without privacy, by any method
     top = fitted("paper, σ = 1.24, 5 %, one epoch", paper, fifth.replace(noise_multiplier=PAPER_NOISE))
     equal = fitted("paper, calibrated by PLD", paper, fifth.calibrate(options.epsilon))
     fitted("strong composition, σ = 4.337", paper, fifth.replace(noise_multiplier=STRONG_NOISE))

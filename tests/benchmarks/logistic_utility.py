@@ -1,7 +1,7 @@
 """AUC of all logistic methods, mean ± sd over seeds (each its own split and noise), and Figure 5 from it.
 
-Every result is appended to a CSV of (data, method, epsilon, seed, auc) as soon as it is known; a second call
-continues where the first was stopped. The table and the figure come from that file.
+Each result is appended to a CSV of (data, method, epsilon, seed, auc) immediately; a second call continues
+where the first stopped. The table and the figure come from that file.
 
 python -m tests.benchmarks.logistic_utility auc.csv --data nhanes-stroke --figure figure5.html
 python -m tests.benchmarks.logistic_utility auc.csv --data survey --survey brfss_2015.csv.gz
@@ -46,7 +46,7 @@ EPOCHS = 20
 
 
 def main() -> None:
-    """Run what the CSV lacks, print its table, draw its figure."""
+    """Run what is missing in the CSV, print its table, and draw its figure."""
     arguments = parse()
     if arguments.data:
         draw = splits(arguments.data, arguments.survey, arguments.target)
@@ -81,7 +81,7 @@ def parse() -> argparse.Namespace:
 
 
 def jobs(arguments: argparse.Namespace) -> Iterator[tuple[str, float, int]]:
-    """Yield jobs by seed, so that a stop leaves whole comparisons; non-private training once, as ε = ∞."""
+    """List jobs seed by seed, so that comparisons are complete when stopped; non-private is ε = ∞."""
     for seed in range(arguments.first_seed, arguments.first_seed + arguments.seeds):
         for method in arguments.methods:
             for epsilon in [math.inf] if method == "non-private" else arguments.epsilon:

@@ -17,7 +17,7 @@ from scipy.stats import chi2, norm
 from vips_core.privacy.noise import GRID_BITS, Randomness
 
 PART = 1 << 20  # draws held at a time
-STD = 1.3 * 2**GRID_BITS  # in steps of the grid, as the wall has it: from 2^30 to 2^31
+STD = 1.3 * 2**GRID_BITS  # in grid steps, as in the wall: from 2^30 to 2^31
 LAGS = (1, 2, 3, 7, 64, 256, 65_536)
 SIGMAS = (3, 4, 5, 6)
 LOW_BITS = 256
@@ -25,7 +25,7 @@ BINS = 1000  # equally likely under the ideal
 
 
 def draw(draws, randomness):
-    """Yield the draws, part by part, as the wall draws them: whole numbers of steps."""
+    """Yield the draws in parts, as the wall draws them: whole numbers of steps."""
     for part, first in enumerate(range(0, draws, PART)):
         yield randomness.derive("noise", part).rounded_gaussian(min(PART, draws - first), STD)
 

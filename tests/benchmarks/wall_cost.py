@@ -25,7 +25,7 @@ STEPS = 16
 
 
 class Constant:
-    """A model whose sums cost nothing: what is left is the wall's own work."""
+    """A model whose sums cost nothing, which leaves the wall's own work."""
 
     def blocks(self, plan, step):
         import inspect
@@ -66,7 +66,7 @@ def lda(variant):
     lengths = rng.integers(100, 501, documents)
     counts = [rng.multinomial(length, row @ beta) for length, row in zip(lengths, theta, strict=True)]
     corpus = Documents.from_counts(np.array(counts, np.int32), [f"w{v}" for v in range(words)])
-    # As many sweeps for every document, so that both versions do the same work.
+    # The same number of sweeps for every document, so that both versions do the same work.
     return e_step(LDA(topics, corpus.vocabulary, 300, None, variant, sweeps=20, tolerance=0.0), corpus)
 
 
@@ -150,7 +150,7 @@ def measured_blocks(model, plan, step):
 
 
 def answer_requests():
-    """Measure one version: read names of cases, and write the processor seconds of one call each."""
+    """Measure one version in this process: read a case's name, print the processor seconds of one call."""
     prepared = {}
     for line in sys.stdin:
         name = json.loads(line)

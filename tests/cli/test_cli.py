@@ -146,7 +146,7 @@ def test_ledger_check_recomputes_epsilon_from_the_file_alone(capsys, tmp_path):
         "images (cells: 1, bound: 1)" in printed.out
     )
     code, printed = run(capsys, "ledger", "check", str(path), "--delta", "1e-40")
-    assert (code, "the noise's own distance from an ideal one" in printed.err) == (2, True)
+    assert (code, "the distance of the noise from ideal noise" in printed.err) == (2, True)
     path.write_text("{}", encoding="utf-8")
     assert run(capsys, "ledger", "check", str(path), "--delta", "1e-4")[0] == 2
 

@@ -1,4 +1,4 @@
-"""Which clusters are allowed to see raw sums."""
+"""Rules for the clusters that may compute raw sums."""
 
 import distributed
 import pytest
@@ -90,7 +90,7 @@ def test_tls_from_end_to_end(tmp_path):
 
 def test_nobody_else_on_this_machine_can_use_the_workers_of_local():
     with client_of("local[1]") as client:
-        stranger = distributed.Security.temporary()  # its certificate is from another authority
+        stranger = distributed.Security.temporary()  # has a certificate, but from another authority
         with pytest.raises(OSError, match="(?i)certificate|timed out"):
             distributed.Client(client.scheduler.address, security=stranger, timeout=1)
         assert client.submit(sum, [1, 2]).result() == 3

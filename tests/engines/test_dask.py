@@ -1,4 +1,4 @@
-"""Sums by workers of Dask: the same bits for any number of them, and a sentence for each fault."""
+"""Sums by Dask workers: the same bits for any number of workers, and a sentence for each fault."""
 
 import os
 from dataclasses import dataclass
@@ -53,13 +53,13 @@ def processes():
 
 @dataclass(frozen=True)
 class Deadly(BetaBernoulli):
-    """Its E-step ends the worker that computes it, once."""
+    """A model whose E-step kills the worker that computes it, once."""
 
     fuse: str = ""
 
     def e_step(self, params, batch, blocks):
         try:
-            Path(self.fuse).unlink()  # the worker that removes the fuse dies: of two that see it, one
+            Path(self.fuse).unlink()  # the worker that removes the fuse dies, so only one of two workers does
         except FileNotFoundError:
             return super().e_step(params, batch, blocks)
         os._exit(1)

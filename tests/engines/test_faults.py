@@ -1,4 +1,4 @@
-"""Faults of a cluster: the bits stay, nothing costs twice, and what was intended before a kill is counted."""
+"""Cluster faults: bits do not change, no ε is spent twice, and a release recorded before a kill counts."""
 
 import os
 import subprocess
@@ -27,7 +27,7 @@ from vips_core.store.store import Store
 distributed = pytest.importorskip("distributed")
 engine = pytest.importorskip("vips_core.engines.dask")
 
-# A driver that is killed after it gets a step's sums, before it can release them.
+# A driver that is killed after receiving the sums of a step and before releasing them.
 KILLED_DRIVER = """
 import os, signal, sys
 from vips_core.engines.dask import Dask
@@ -49,7 +49,7 @@ worker.work(Store(), sys.argv[1])
 
 @pytest.fixture
 def workers():
-    """Two workers that other processes reach too."""
+    """Two workers that other processes can reach."""
     with tiny_cluster(2, protocol="tcp", host="127.0.0.1") as cluster:
         yield cluster
 
@@ -80,7 +80,7 @@ OTHERS_ARE_DONE = threading.Event()
 
 @dataclass(frozen=True)
 class Slow(BetaBernoulli):
-    """The worker that gets the first record sums only once the other worker has summed."""
+    """A model for which the worker with the first record waits until the other worker has finished."""
 
     def e_step(self, params, batch, blocks):
         if batch.bits[0, 0] & 128:
@@ -92,7 +92,7 @@ class Slow(BetaBernoulli):
 
 def test_a_slow_worker_changes_nothing(client, tmp_path):
     images = np.zeros((20, 12))
-    images[:10, 0] = 1  # the half of one worker
+    images[:10, 0] = 1  # one worker's half
     data = vips.Images.from_images(images, 0.5)
     plan = vips.PrivacyPlan(records=20, expected_batch=20, steps=2, noise_multiplier=1.0, delta=1e-3)
     here = vips.fit(BetaBernoulli(12, 0.5), data, plan, seed=3)
@@ -104,7 +104,7 @@ def test_a_slow_worker_changes_nothing(client, tmp_path):
 
 @dataclass(frozen=True)
 class Twice:
-    """An engine whose every task is computed twice."""
+    """An engine that computes every task twice."""
 
     engine: Any
 
@@ -128,7 +128,7 @@ def test_a_task_that_is_computed_twice_has_the_same_bits_and_costs_once(client):
 
 def test_a_worker_that_comes_later_is_looked_at_too(client, workers, monkeypatch):
     data, own = coin_flips(), engine.facts()
-    answers = iter([own])  # the driver's; all others are the new worker's
+    answers = iter([own])  # the driver's facts; all later ones are the new worker's
 
     def join(progress):
         workers.scale(3)

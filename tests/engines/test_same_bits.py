@@ -1,4 +1,4 @@
-"""The same bits in memory and out of core, wherever the shards are cut; all models, both variants."""
+"""Sums have the same bits in memory and out of core, for any shards, all models and both variants."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""BLAS has one thread while an engine sums, and a seeded run the bits of one thread."""
+"""BLAS has one thread while an engine sums, so seeded runs have the bits of one thread."""
 
 import os
 import subprocess
@@ -16,7 +16,7 @@ __all__ = ["two_blas_threads"]  # a fixture of all tests here
 
 @dataclass(frozen=True)
 class Watched(BetaBernoulli):
-    """Records BLAS's number of threads in its E-steps, and fails in a given step if told to."""
+    """A model that records BLAS's threads in its E-steps, and can fail in a given step."""
 
     seen: list = field(default_factory=list)
     failing: int = -1
@@ -60,7 +60,7 @@ SEEN_BY_WORKERS = []
 
 
 class WatchedByWorkers(BetaBernoulli):
-    """Its workers are threads of this process, and get copies of the model."""
+    """The same for workers that are threads of this process and get copies of the model."""
 
     def e_step(self, params, batch, blocks):
         SEEN_BY_WORKERS.append(set(blas_threads()))
@@ -94,7 +94,7 @@ print(found.hexdigest())
 
 
 def test_a_seeded_run_has_the_same_bits_for_any_number_of_blas_threads():
-    """At a size at which two threads give eigenvectors and products other last bits."""
+    """The size is one at which two threads change the last bits of eigenvectors and products."""
     runs = [
         subprocess.run(
             [sys.executable, "-c", HASH],

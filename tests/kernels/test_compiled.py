@@ -1,4 +1,4 @@
-"""Kernels are compiled again when their sources change, or those of functions that they call."""
+"""Compiled kernels are remade after a change of their sources or of functions that they call."""
 
 import subprocess
 import sys

@@ -62,7 +62,7 @@ def exact_product(left, right):
 
 @given(st.integers(0, 2**20), st.integers(1, 60), st.integers(-200, 200), st.integers(-200, 200))
 def test_products_of_rounded_factors_are_exact_whatever_their_size(seed, terms, left_size, right_size):
-    """Against fractions, and with the terms in another order, as another BLAS may add them up."""
+    """Compared with fractions, also with the terms in another order, as in another BLAS."""
     rng, bits = np.random.default_rng(seed), left_bits(terms)
     values = rng.normal(size=(4, terms)) * np.exp(5 * rng.normal(size=terms)) * 2.0**left_size
     matrix = rng.normal(size=(terms, 3)) * np.exp(5 * rng.normal(size=(terms, 3))) * 2.0**right_size
@@ -78,7 +78,7 @@ def test_products_of_rounded_factors_are_exact_whatever_their_size(seed, terms, 
 
 
 def test_factors_at_their_largest_are_exact_too():
-    """Every number of the left factor has all its bits, and all terms of a product have one sign."""
+    """Every number of the left factor uses all its bits, and all terms of a product have the same sign."""
     for terms in (1, 7, 784, 5050, 100_000):
         bits = left_bits(terms)
         left = left_factor(np.full((1, terms), 1 - 2.0**-50), 1.0, bits)
@@ -92,7 +92,7 @@ def test_factors_at_their_largest_are_exact_too():
 
 @pytest.mark.parametrize("cells", [0, 1, 1000, 10**6])
 def test_a_lowered_bound_leaves_room_for_the_roundings_of_a_norm(cells):
-    """The worst that can happen to a sum of squares: every addition loses half of a last bit."""
+    """In the worst case for a sum of squares, every addition loses half of a last bit."""
     unit = Fraction(1, 2**53)
     worst = (1 + unit) ** 32 / (1 - unit * cells)  # at least (1 + u)³²(1 − u)⁻ᵐ
     for bound in (1.0, 1 / 3, 1e-100, 12345.678):

@@ -1,4 +1,4 @@
-"""BLAS is kept to one thread for a while, by any number of threads at a time."""
+"""BLAS is limited to one thread for a while, by any number of threads at once."""
 
 import threading
 
@@ -9,7 +9,7 @@ from vips_core.kernels.pool import map_chunks, one_blas_thread
 
 
 def blas_threads():
-    """Threads of every BLAS in this process: SciPy brings one of its own."""
+    """Return the threads of every BLAS in this process; SciPy has its own."""
     import scipy.linalg  # noqa: F401
 
     return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
@@ -40,7 +40,7 @@ def test_blas_gets_its_threads_back_after_an_error():
 
 
 def test_holders_that_overlap_leave_blas_as_it_was():
-    """The first one ends while the second goes on."""
+    """The first holder ends before the second."""
     second_holds, first_ended, seen = threading.Event(), threading.Event(), []
 
     def second():

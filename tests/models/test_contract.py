@@ -42,7 +42,7 @@ def documents():
 
 @functools.cache
 def mostly_empty():
-    """Documents of which every other one is empty, also the first of each group that kernels take."""
+    """Return documents of which every other one is empty, including the first in each kernel's group."""
     counts = sparse.csr_array((documents().counts, documents().indices, documents().indptr)).toarray()
     return vips.Documents.from_counts(
         np.repeat(counts, 2, axis=0) * ([[0], [1]] * 120), documents().vocabulary
@@ -51,13 +51,13 @@ def mostly_empty():
 
 @functools.cache
 def patients():
-    """Sparse and wide: more features than records."""
+    """Return sparse rows with more features than records."""
     return generate.stroke_cohort(150, 220, seed=0)[0]
 
 
 @functools.cache
 def answers():
-    """Dense and narrow, with rows up to the norm bound."""
+    """Return dense rows with few features, up to the norm bound."""
     rng = np.random.default_rng(0)
     x = np.column_stack([np.ones(400), rng.random(400)])
     return vips.Table(x, rng.random(400) < 0.3, ("intercept", "a"), 2**0.5)
@@ -65,7 +65,7 @@ def answers():
 
 @functools.cache
 def gaps():
-    """Dense, with missing values and their indicator."""
+    """Return dense rows with missing values and their indicator."""
     known = np.random.default_rng(1).random(400) < 0.6
     x = np.column_stack([answers().x * np.column_stack([np.ones(400), known]), ~known])
     return vips.Table(x, answers().y, ("intercept", "a", "gap"), 2**0.5, missing_pairs=[(1, 2)])
@@ -77,7 +77,7 @@ def drawings():
 
 
 def owners(rows, persons):
-    """A person for each row; some have many, all have one."""
+    """Return a person for each row; each person has at least one row, some have many."""
     return np.concatenate([np.arange(persons), np.random.default_rng(0).zipf(1.5, rows - persons) % persons])
 
 
@@ -88,13 +88,13 @@ def authors():
 
 @functools.cache
 def visits():
-    """Answers, several by some persons."""
+    """Return `answers` with several rows per person."""
     return replace(answers(), persons=owners(400, 150))
 
 
 @functools.cache
 def stays():
-    """The same, sparse and wide."""
+    """Return `patients` with several rows per person."""
     return replace(patients(), persons=owners(150, 60))
 
 
@@ -146,7 +146,7 @@ def survey():
 
 @functools.cache
 def thumbnails():
-    """Digits of 10 × 10 pixels, a size at which some kernels of BLAS add up rows in several ways."""
+    """Return digits of 10 × 10 pixels, a size at which some BLAS kernels sum rows in several orders."""
     images = drawings().unpack(np.uint8).reshape(-1, 28, 28)[:, 4:24:2, 4:24:2]
     return vips.Images.from_images(images, threshold=0.5)
 
@@ -206,9 +206,9 @@ def test_the_contract_is_kept_at_the_sizes_that_people_use(case):
 
 
 def leave_nan_in_memory():
-    """Free memory of many sizes with NaN in it, from which the next arrays are taken.
+    """Fill memory of many sizes with NaN and free it, so that the next arrays use it.
 
-    Return the arrays in between: while they are held, the freed parts are neither merged nor given back.
+    The arrays in between are returned: while they are held, freed parts are not merged and released.
     """
     sizes = [2**size + extra for size in range(5, 16) for extra in (0, 16, 64) for _ in range(2)]
     return [np.full(size, np.nan, np.float32) for size in sizes][::2]
@@ -266,7 +266,7 @@ class FilledWhenEmpty(BetaBernoulli):
 class WeighedByTheBatch(BetaBernoulli):
     def e_step(self, params, batch, blocks):
         raw = super().e_step(params, batch, blocks)
-        weight = 2.0 ** -(len(batch) % 2)  # still on a grid, but another for other batches
+        weight = 2.0 ** -(len(batch) % 2)  # still on a grid, but on a different one for other batches
         coarse = {name: cut(value, 2 * blocks[name].grid) for name, value in raw.sums.items()}
         return Raw({name: value * weight for name, value in coarse.items()})
 
@@ -305,7 +305,7 @@ class NotFinite(BetaBernoulli):
 
 
 class OneRecordUnclipped(BetaBernoulli):
-    """Leaves one image un-clipped: no other image of `coin_flips` has its pixels."""
+    """Fails for a single image of `coin_flips`, the only one with these pixels."""
 
     def e_step(self, params, batch, blocks):
         raw, images = super().e_step(params, batch, blocks), batch.unpack(np.float64)
@@ -314,7 +314,7 @@ class OneRecordUnclipped(BetaBernoulli):
 
 
 class AdversarialUnclipped(BetaBernoulli):
-    """Leaves a record un-clipped that is possible but in no data set."""
+    """Fails for a record that is possible, but in no data set."""
 
     def e_step(self, params, batch, blocks):
         raw, images = super().e_step(params, batch, blocks), batch.unpack(np.float64)
@@ -390,7 +390,7 @@ def test_a_model_made_from_the_records_is_found_by_the_function_that_makes_it():
     def made(records):
         return BetaBernoulli(12, float(np.linalg.norm(records.unpack(np.float64), axis=1).max()))
 
-    check_model(made(data), data, plan_for(data))  # a number does not reveal where it came from
+    check_model(made(data), data, plan_for(data))  # a number does not reveal its source
     with pytest.raises(ValueError, match="blocks and their bounds must depend on plan and step alone"):
         check_model(made, data, plan_for(data))
 

@@ -1,4 +1,4 @@
-"""A record's contribution to a sum depends on that record alone, and is within its bound exactly."""
+"""A record's contribution to a sum depends on that record alone, and is exactly within its bound."""
 
 import os
 import subprocess
@@ -31,7 +31,7 @@ def blocks_of(model, plan, step=0):
 
 
 def is_within(values, block):
-    """Compare a norm with the bound in whole numbers of steps: without any rounding."""
+    """Compare a norm with the bound in whole numbers of steps, without rounding."""
     steps = [int(step) for step in np.asarray(values / block.grid).ravel()]
     assert np.array_equal(np.array(steps, float) * block.grid, values.ravel())
     return sum(step * step for step in steps) <= (Fraction(block.bound) / Fraction(block.grid)) ** 2
@@ -57,14 +57,14 @@ def test_every_record_is_within_its_bound(case):
 
 
 def copies_differ(model, data, params, plan, step=0):
-    """Names of the blocks in which copies of a record do not add up to a multiple of it."""
+    """Return the blocks in which copies of a record do not add up to a multiple of it."""
     blocks = blocks_of(model, plan, step)
     whole, one = (model.e_step(params, rows, blocks).sums for rows in (data, only(data, 0)))
     return [name for name in blocks if not np.array_equal(whole[name], len(data) * one[name])]
 
 
 def differing_copies():
-    """Return the models whose contributions depend on where a record stands, on this process's BLAS."""
+    """Return the models whose contributions depend on a record's place, with this process's BLAS."""
     rng, found = np.random.default_rng(0), []
     plan = vips.PrivacyPlan(records=1100, expected_batch=1100, steps=1, noise_multiplier=1.0, delta=1e-5)
     for pixels in (63, 100, 784):
@@ -94,7 +94,7 @@ def test_a_share_does_not_depend_on_where_a_record_stands():
 
 @pytest.mark.parametrize("core", ["Haswell", "SkylakeX"])
 def test_nor_does_it_on_other_kernels_of_blas(core):
-    """OpenBLAS has kernels for each kind of processor; those of Haswell add up some rows in another order."""
+    """OpenBLAS has kernels for each kind of processor; Haswell's sum some rows in another order."""
     here = {library.get("architecture") for library in threadpool_info() if library["user_api"] == "blas"}
     if not here <= (AVX2 if core == "Haswell" else AVX2 - {"Haswell", "Zen"}):
         pytest.skip(f"this processor ({here}) cannot run the kernels of {core}")
@@ -109,7 +109,7 @@ def test_nor_does_it_on_other_kernels_of_blas(core):
 
 @pytest.mark.parametrize("logit", [-1000.0, 1000.0])
 def test_images_at_their_worst_case_are_within_their_bounds(logit):
-    """Without weights all ⟨ξ⟩ are ¼ and all hidden units 0 or 1; few of the bounds are exact numbers."""
+    """Without weights, all ⟨ξ⟩ are ¼ and all hidden units 0 or 1; few bounds are exact numbers."""
     plan = vips.PrivacyPlan(records=1, expected_batch=1, steps=2, noise_multiplier=1.0, delta=0.1)
     for pixels in range(1, 12):
         data = vips.Images.from_images(np.ones((1, pixels)), 0.5)
@@ -154,7 +154,7 @@ def test_images_at_extreme_parameters(seed, weights, bias, logit, hidden):
 
 
 def assert_alone_and_within(model, params, data, blocks):
-    """Check that the sums of all are those of one, which is within its bound, plus those of the others."""
+    """Check that all sum to one record, which is within its bound, plus the others."""
     others, everyone = np.arange(len(data)) > 0, np.ones(len(data), bool)
     whole, one, rest = (model.e_step(params, data[mask], blocks).sums for mask in (everyone, ~others, others))
     for name, block in blocks.items():
@@ -208,7 +208,7 @@ COLUMNS = 1_000_000
     ids=["dense", "dense, for sums in lanes", "sparse"],
 )
 def test_a_row_of_a_million_columns_is_within_its_bound(make, ahead):
-    """Most squares are less than half of the last bit of the sum: adding them up changes nothing."""
+    """Most squares are below half of the sum's last bit, so adding them changes nothing."""
     x = np.full((1, COLUMNS), 2.0**-14)
     x[0, :ahead] = 8192.0
     data = vips.Table(make(x), [1], names(COLUMNS), 1.01 * np.linalg.norm(x))
@@ -243,7 +243,7 @@ def test_rows_that_were_scaled_down_once_stay_as_they_are():
 
 
 def models_of(data):
-    """Models whose bound is below the norms of most rows, and a step of each."""
+    """Return models whose bound is below the norms of most rows, and a step of each."""
     bound = data.norm_bound / 8
     yield PrivateGradientDescent(data.feature_names, clip=bound / 8), 0
     yield vips.BayesianLogistic(data.feature_names, bound, "paper"), 0
@@ -252,7 +252,7 @@ def models_of(data):
 
 
 def assert_parts_add_up(whole, *parts):
-    """Compare sums on the finest possible grid, which hides the least dependence on other records."""
+    """Compare sums on the finest possible grid, which hides little dependence on other records."""
     plan = vips.PrivacyPlan(
         records=len(whole), expected_batch=len(whole), steps=16, noise_multiplier=1e-3, delta=0.1
     )
@@ -273,8 +273,8 @@ def halves(data):
     return data[first], data[~first]
 
 
-def test_a_table_stored_by_columns_has_the_contributions_of_its_rows():
-    """pandas stores tables so. The batch of everyone is the table itself, and others are copies of rows."""
+def test_a_table_that_is_stored_column_by_column_has_the_shares_of_its_rows():
+    """Pandas gives such tables. A batch of all records is the table itself; other batches are rows of it."""
     x = np.asfortranarray(np.random.default_rng(0).normal(size=(2000, 30)))
     data = vips.Table(x, x[:, 0] > 0, names(30), 30**0.5)
     assert_parts_add_up(data, *halves(data))

@@ -1,4 +1,4 @@
-"""A person is one record: whatever rows a person has, each block moves by no more than its bound."""
+"""A person is one record: with any rows, a person moves each block by at most its bound."""
 
 import functools
 from collections.abc import Callable
@@ -17,12 +17,12 @@ from vips_core.privacy.wall import blocks_with_noise
 
 FEATURES, NORM = ("intercept", "a", "b", "c"), 2.0
 WORDS = tuple("abcdefghij")
-OTHERS = 60  # persons besides the one under test
+OTHERS = 60  # persons besides the tested one
 
 
 @dataclass(frozen=True)
 class Case:
-    """A model, and how rows of persons are made for it."""
+    """A model, and a function that makes rows of persons for it."""
 
     name: str
     model: Callable[[], Any]
@@ -30,7 +30,7 @@ class Case:
 
 
 def table(rng, persons, alike, thin=False):
-    """Rows up to the norm bound and beyond; where they are alike, nothing in an average cancels."""
+    """Return rows up to the norm bound and beyond; if rows are equal, nothing cancels in their average."""
     x = rng.normal(size=(len(persons), len(FEATURES))) * rng.choice([0.1, 1, 100], (len(persons), 1))
     y = rng.integers(0, 2, len(persons))
     if alike:
@@ -79,7 +79,7 @@ ALL = pytest.mark.parametrize("name", CASE)
 
 @functools.cache
 def measured(name, noise):
-    """Model, parameters and blocks of each step of a run on other people."""
+    """Return model, parameters and blocks of each step of a run on other people."""
     case = CASE[name]
     model, people = case.model(), case.records(np.random.default_rng(5), list(range(400)), False)
     plan = vips.PrivacyPlan(records=400, expected_batch=400, steps=12, noise_multiplier=noise, delta=1e-5)
@@ -89,7 +89,7 @@ def measured(name, noise):
 
 
 def kinds_of_steps(name):
-    """One early and one late step for each set of blocks."""
+    """Return one early and one late step for each set of blocks."""
     for noise in NOISES:
         steps = {}
         for model, params, blocks in measured(name, noise):
@@ -105,7 +105,7 @@ rows_each = st.lists(st.integers(1, 30), min_size=1, max_size=4)
 @given(rows=rows_each, alike=st.booleans(), seed=st.integers(0, 2**32 - 1))
 @settings(max_examples=25, deadline=None)
 def test_a_person_with_any_rows_moves_a_block_by_at_most_its_bound(name, rows, alike, seed):
-    """Rows are added and changed from one entry of `rows` to the next; nobody else's change."""
+    """From one entry of `rows` to the next, only this person's rows are added or changed."""
     rng = np.random.default_rng(seed)
     for count in rows:
         persons = rng.permutation([0] * count + list(rng.integers(1, OTHERS, OTHERS)))
@@ -123,7 +123,7 @@ def test_a_person_with_any_rows_moves_a_block_by_at_most_its_bound(name, rows, a
 
 @pytest.mark.parametrize("name", [name for name in CASE if not name.startswith("lda")])
 def test_rows_alike_count_like_one_of_them(name):
-    """Repeating a row changes next to nothing: a person's contribution is the average of the rows'."""
+    """Repeating a row changes almost nothing, because a person's contribution is the average over rows."""
     once = CASE[name].records(np.random.default_rng(1), [0], True)
     often = CASE[name].records(np.random.default_rng(1), [0] * 7, True)
     for model, params, blocks in kinds_of_steps(name):

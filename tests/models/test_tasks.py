@@ -1,4 +1,4 @@
-"""All that is particular to a model is in its task, and no other code names a model."""
+"""Everything specific to a model is in its task, and nowhere else."""
 
 import ast
 import math
@@ -123,7 +123,7 @@ def test_coefficients_have_a_unit_where_the_range_is_public():
 
 
 def test_watched_documents_are_cut_in_halves_once_a_run():
-    """They are the same after every step, and halving takes longer than scoring."""
+    """The same documents are scored after every step, and halving takes longer than scoring."""
     corpus = vips_core.Documents.from_texts(
         ["tea milk tea", "sun rain sun rain"] * 30, ["tea", "milk", "sun", "rain"]
     )

@@ -1,8 +1,8 @@
-"""The true ε of subsampled Gaussian releases, slowly: an oracle that shares nothing with the accountants.
+"""The true ε of subsampled Gaussian releases: a slow oracle that shares no code with the accountants.
 
 The loss of one step is a sum of many atoms in z (the trapezoid rule, which converges exponentially), written
 onto a fine grid by cubic interpolation, tilted, and composed by FFT in extended precision (64-bit mantissa).
-The result is an estimate, not a bound; `true_epsilon` says how far two grids differ.
+The result is an estimate, not a bound; `true_epsilon` returns the difference of two grids.
 """
 
 import math
@@ -14,7 +14,7 @@ from scipy.optimize import brentq, minimize_scalar
 from scipy.special import ndtr
 
 Real = np.longdouble
-_REACH = 14  # standard deviations; 1e-44 lies beyond
+_REACH = 14  # standard deviations, beyond which the mass is 1e-44
 _ATOMS_PER_STD = 1000
 _OUTSIDE = 40.0  # −log of the mass that may leave the window
 
@@ -28,7 +28,8 @@ def single_step_delta(epsilon, rate, noise):
 def true_log_moment(rate, noise, order):
     """log E[(1 + u)^order] for u = q(e^{(z − ½)/σ²} − 1), z ~ N(0, σ²), to 20 digits.
 
-    By the trapezoid rule, with denser points than the kernels' and further out; its error is e^{−2π²·8/3}.
+    Computed by the trapezoid rule, with denser points over a wider range than the kernels'. Its error is
+    e^{−2π²·8/3}.
     """
     with mpmath.workdps(40):
         rate, noise, order = mpmath.mpf(rate), mpmath.mpf(noise), mpmath.mpf(order)
@@ -83,7 +84,7 @@ def direction_epsilon(events, delta, present, cells):
 
 
 def _atoms(rate, noise, present):
-    """Losses and weights of one step."""
+    """Return losses and weights of one step."""
     rate, noise = Real(rate), Real(noise)
     steps = np.arange(-_REACH * _ATOMS_PER_STD, _REACH * _ATOMS_PER_STD + 1).astype(Real) / _ATOMS_PER_STD
     near_zero = _weights(steps)
@@ -115,7 +116,7 @@ def _log_moment(x, weight, theta):
 
 
 def _composed(parts, theta, spacing, first, cells):
-    """Tilted law of the sum on the window, of mass 1."""
+    """Return the tilted law of the sum on the window, of mass 1."""
     power, offset = np.zeros(cells // 2 + 1, np.clongdouble), 0
     for x, weight, count in parts:
         tilted = weight * np.exp(Real(theta) * x - _log_moment(x, weight, theta))
@@ -158,10 +159,10 @@ def _best(function, spread):
 
 
 def true_positive_rate(rate, noise, steps, false_positive_rate, cells=2**15):
-    """Highest TPR at a FPR by Neyman and Pearson's test, in extended precision: an estimate, as above.
+    """Return the largest TPR at a FPR by the Neyman–Pearson test, in extended precision (an estimate).
 
-    A person's presence may be tested against absence or the reverse; what holds for both is the concave hull
-    of the better of the two curves.
+    A person's presence may be tested against absence, or the reverse; the concave hull of the better curve
+    covers both.
     """
     curves = [_best_test(rate, noise, steps, present, cells) for present in (True, False)]
     x, y = (np.concatenate(axis) for axis in zip(*curves, strict=True))
@@ -175,7 +176,7 @@ def true_positive_rate(rate, noise, steps, false_positive_rate, cells=2**15):
 
 
 def _best_test(rate, noise, steps, present, cells):
-    """FPR and TPR of rejecting where the loss is at least x, for every x of the window."""
+    """Return FPR and TPR of rejecting if the loss is at least x, for every x of the window."""
     parts = [(*_atoms(rate, noise, present), steps)]
 
     def bound(sign):

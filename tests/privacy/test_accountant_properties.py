@@ -1,4 +1,4 @@
-"""Accountants and calibration over random plans: order, monotonicity, inverses, and the edges."""
+"""Accountants and calibration over random plans: order, monotonicity, inverses and edge cases."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Accountants over everything that can be typed: a sample of `benchmarks.accountant_range`, and its edges."""
+"""Accountants over the range of plans: a sample of `benchmarks.accountant_range`, and its edge cases."""
 
 import math
 import time
@@ -44,7 +44,7 @@ def test_nothing_is_below_the_truth(events, delta):
 
 
 def test_the_reference_knows_what_is_known():
-    """Against the closed form of one step, and of full batches, which are one Gaussian."""
+    """Compared with the closed forms of one step and of full batches, which compose to one Gaussian."""
     epsilon, doubt = reference.true_epsilon([SampledGaussian(0.01, 0.5)], 1e-5, cells=2**15)
     assert doubt < 1e-6
     assert reference.single_step_delta(epsilon, 0.01, 0.5) == pytest.approx(1e-5, rel=1e-5)

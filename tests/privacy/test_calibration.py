@@ -1,4 +1,4 @@
-"""Inverting the accountants: the largest batch at fixed epochs, and the least noise for an attack risk."""
+"""Calibration: the largest batch at fixed epochs, and the least noise for an attack risk."""
 
 import math
 
@@ -55,7 +55,7 @@ def test_the_largest_number_is_found_from_any_start_whether_the_excess_jumps_or_
 
 
 def test_steps_of_a_jump_are_the_most_and_take_few_looks(monkeypatch):
-    """ε is 0 while a record's chance to be drawn is below δ, and tens of thousands from then on."""
+    """ε is 0 while the probability that a record is drawn is below δ, and tens of thousands above."""
     looks = []
     account = calibration.accountants.account
     monkeypatch.setattr(
@@ -79,7 +79,7 @@ def steps_on(rate, steps):
     ("rate", "steps", "found", "alarms"), [(0.05, 20, 0.05, 0.01), (0.01, 1000, 0.1, 0.05)]
 )
 def test_the_noise_for_a_risk_is_the_least_by_an_independent_test(rate, steps, found, alarms):
-    """Neyman and Pearson's test in extended precision, which shares nothing with the accountants."""
+    """The Neyman–Pearson test in extended precision shares no code with the accountants."""
     limit = RiskLimit(true_positive_rate=found, false_positive_rate=alarms)
     noise = steps_on(rate, steps).calibrate_to_risk(limit).noise_multiplier
     assert reference.true_positive_rate(rate, noise, steps, alarms) <= found
@@ -98,7 +98,7 @@ def test_full_batches_take_the_noise_of_the_gaussian_curve(steps):
 
 
 def test_one_sampled_step_takes_the_noise_of_its_closed_form():
-    """One step is told apart by a threshold on z: FPR = Φ(−c/σ), TPR = (1 − q)·FPR + q·Φ((1 − c)/σ)."""
+    """The best test of one step is a threshold on z: FPR = Φ(−c/σ), TPR = (1 − q)·FPR + q·Φ((1 − c)/σ)."""
     plan = steps_on(0.5, 1).calibrate_to_risk(RiskLimit(true_positive_rate=0.05, false_positive_rate=0.01))
     noise = plan.noise_multiplier
     assert 0.5 * 0.01 + 0.5 * norm.cdf(norm.ppf(0.01) + 1 / noise) == pytest.approx(0.05, rel=1e-3)
@@ -152,6 +152,6 @@ def test_a_limit_out_of_reach_is_refused():
 
 
 def test_a_limit_that_rare_sampling_meets_alone_is_refused():
-    """Exposing one of 1,000 people is an advantage of 0.001, but no protection of that person."""
-    with pytest.raises(ValueError, match="advantage = 0.01 holds with next to no noise"):
+    """Exposing one of 1,000 people is an advantage of 0.001, but does not protect that one."""
+    with pytest.raises(ValueError, match="advantage = 0.01 holds with almost no noise"):
         steps_on(0.001, 1).calibrate_to_risk(RiskLimit(advantage=0.01))

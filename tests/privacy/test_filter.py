@@ -1,4 +1,4 @@
-"""Caps as filters: never looser than the truth, additive, closed to what cannot be computed."""
+"""Caps as filters: never looser than the truth, additive, and closed if ε cannot be computed."""
 
 import math
 

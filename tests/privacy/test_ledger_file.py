@@ -1,4 +1,4 @@
-"""Ledgers as files: what is written is read back."""
+"""Ledgers as files: reading returns what was written."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""Whatever is typed into a plan is taken, or refused in one sentence."""
+"""Any value in a plan is accepted, or refused in one sentence."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""PLD: findings at small δ, the law of one step, and the convolution with its bound of the rounding."""
+"""PLD: earlier errors at small δ, the law of one step, and the convolution with its bound on rounding."""
 
 import math
 
@@ -25,7 +25,7 @@ def test_small_deltas_are_not_drowned_by_rounding(rate, steps, delta, truth):
 
 @pytest.mark.parametrize(("rate", "noise"), [(0.05, 1.24), (1e-6, 0.3), (0.9, 50.0), (1.0, 2.0), (0.3, 0.1)])
 def test_the_dots_keep_delta_where_they_are_and_raise_it_between(rate, noise):
-    """Connecting the dots of δ as a function of e^ε leaves them where they are, in both directions."""
+    """Connecting the dots of δ as a function of e^ε leaves δ at the dots unchanged, in both directions."""
     x = losses.dots(rate, noise, reach=8.0, per_std=7)
     for way, side in enumerate(losses.connect(rate, noise, x)):
         mass = np.exp(side.log_mass)
@@ -66,7 +66,7 @@ def test_the_convolution_is_that_of_the_definition_and_never_below():
 
 @pytest.mark.parametrize("plan", [(0.5, 2.5, 10), (0.05, 5.3, 100), (0.01, 1.0, 1000), (0.005, 3.0, 20_000)])
 def test_the_grid_is_as_fine_as_that_of_dp_accounting(plan):
-    """On the plans where one of the two would be least fine; Issue 19."""
+    """Tested on the plans where one of the two grids is coarsest; issue 19."""
     rate, noise, steps = plan
     accountant = pld_privacy_accountant.PLDAccountant()
     sampled = dp_accounting.PoissonSampledDpEvent(rate, dp_accounting.GaussianDpEvent(noise))
@@ -92,7 +92,7 @@ def test_deltas_are_those_of_the_reference():
 
 
 def _delta(rate, noise, epsilon, way):
-    """δ of one step: P(loss > ε) − e^ε·Q(loss > ε), from the place where the loss is ε."""
+    """Return δ of one step, P(loss > ε) − e^ε·Q(loss > ε), from the z at which the loss is ε."""
     ratio = 1 + math.expm1(epsilon if way == 0 else -epsilon) / rate
     if way == 1 and rate == 1:
         ratio, way = math.exp(epsilon), 0
@@ -106,7 +106,7 @@ def _delta(rate, noise, epsilon, way):
 
 @pytest.mark.parametrize(("rate", "noise", "steps"), [(1e-6, 0.1, 900), (1e-3, 0.05, 5), (0.02, 1e-3, 1)])
 def test_who_is_hardly_ever_drawn_needs_no_epsilon(rate, noise, steps):
-    """Two runs differ only if the record is drawn: no δ above that probability is ever needed."""
+    """Two runs differ only if the record is drawn, so δ never needs to exceed that probability."""
     chance = 1 - (1 - rate) ** steps
     events = [SampledGaussian(rate, noise, steps)]
     (needed,) = pld.deltas(events, np.zeros(1))

@@ -1,4 +1,4 @@
-"""Attack risk: against the closed form of full batches, and against simple facts."""
+"""Attack risk: compared with the closed form of full batches, and with known special cases."""
 
 import math
 import re
@@ -77,13 +77,13 @@ def test_plain_words_hold_the_number():
 
 
 def test_mu_of_the_readme_bounds_epsilon_at_every_delta():
-    """Fitted to the advantage, μ was .203, which means ε = .74 at δ = 1e-5, where 1.22 is true."""
+    """Fitted to the advantage, μ was .203, which implies ε = .74 at δ = 1e-5, where 1.22 is true."""
     mu = AttackRisk([README]).gaussian_mu
     true, doubt = reference.true_epsilon([README], 1e-5, cells=2**15)
     assert true == pytest.approx(1.219, abs=2e-3)
     assert doubt < 1e-6
     assert gaussian.epsilon(mu, 1e-5) >= true
-    assert 0.327 < mu < math.sqrt(20) / 1.24  # the least μ for δ ≥ 6e-6, and the one for every δ
+    assert 0.327 < mu < math.sqrt(20) / 1.24  # the least μ for δ ≥ 6e-6, and the least for every δ
     for rate in (1e-8, 1e-4, 1e-2, 0.5):
         assert norm.cdf(norm.ppf(rate) + mu) >= reference.true_positive_rate(0.05, 1.24, 20, rate)
 
@@ -93,7 +93,7 @@ def test_mu_of_the_readme_bounds_epsilon_at_every_delta():
     [README, SampledGaussian(0.01, 1.0, 300), SampledGaussian(0.3, 5.0, 50), SampledGaussian(0.2, 0.8, 3)],
 )
 def test_mu_is_the_least_that_bounds_the_whole_profile(event):
-    """Against Google's PLD, which lies above the truth by up to 2e-4; its grid is another one than ours."""
+    """Compared with Google's PLD, which is above the truth by up to 2e-4 and has another grid."""
     risk = AttackRisk([event])
     loss = privacy_loss_distribution.from_gaussian_mechanism(
         event.noise_multiplier,
@@ -115,7 +115,7 @@ def test_mu_bounds_epsilon_of_any_plan(rate, noise, steps, delta):
     event = SampledGaussian(rate, noise, steps)
     risk = AttackRisk([event], delta)
     assert risk.gaussian_delta <= delta
-    assert 0 < risk.gaussian_mu <= math.sqrt(steps / noise**2)  # that of full batches, to the bit
+    assert 0 < risk.gaussian_mu <= math.sqrt(steps / noise**2)  # the same bits as for full batches
     assert 0 <= risk.gaussian_regret < 0.5
     assert gaussian.epsilon(risk.gaussian_mu, delta) >= 0.999 * pld.epsilon([event], delta)
 
@@ -143,7 +143,7 @@ def test_regret_is_the_least_shift_between_the_curves(event):
 
 
 def test_mu_of_a_small_delta_holds_there():
-    """A plan's own ε and δ follow from its μ, also where δ is below those that people use."""
+    """A plan's own ε and δ follow from its μ, also if δ is smaller than usual."""
     for delta in (1e-5, 1e-12, 1e-15):
         plan = PrivacyPlan(
             records=400_000, expected_batch=20_000, epochs=1, noise_multiplier=1.24, delta=delta

@@ -143,7 +143,7 @@ class Failing(BetaBernoulli):
 
 
 def test_what_is_not_finite_is_released_as_noise_alone_without_a_word():
-    """An error would tell of the records (issue 15, finding 6)."""
+    """An error would reveal something about the records (issue 15, finding 6)."""
     ledger, released = vips.Ledger(200), {}
     full = plan(expected_batch=200, steps=1)
     model = NotFinite(pixels=12, clip=2.0)
@@ -161,7 +161,7 @@ def test_a_release_is_recorded_before_any_record_is_looked_at():
 
 
 def test_the_sign_of_a_zero_does_not_leave():
-    """Only a sum of small negative contributions, each cut to 0, is −0: with noise of −0 it would show."""
+    """Only a sum of small negative contributions, each cut to 0, is −0; noise of −0 would reveal it."""
     sums, block = np.full(1000, -0.0), vips.Block(1.0, shape=(1000,), grid=1.0)
     assert not np.signbit(_noisy(sums, block, 200, 0.0, Randomness.of(0))).any()
     noisy = _noisy(sums, block, 200, 0.3, Randomness.of(0))
@@ -171,7 +171,7 @@ def test_the_sign_of_a_zero_does_not_leave():
 
 @pytest.mark.parametrize("value", [1e12, -1e12, np.inf, -np.inf, 1e308, 400.5])
 def test_no_sum_leaves_above_all_records_together(value):
-    """Even where a model exceeds its bound: N records at the bound are the most possible."""
+    """Even if a model violates its contract, no sum exceeds N times the bound before noise."""
 
     class Boundless(BetaBernoulli):
         def e_step(self, params, batch, blocks):
@@ -294,7 +294,7 @@ def test_the_noise_s_distance_from_ideal_noise_is_taken_from_delta():
     assert 0 < ledger.noise_distance < 1e-13
     assert ledger.epsilon(2 * ledger.noise_distance) > ledger.epsilon(1e-12)
     with pytest.raises(
-        ValueError, match="delta must be above .*e-15, the noise's own distance from an ideal"
+        ValueError, match="delta must be above .*e-15, the distance of the noise from ideal noise"
     ):
         ledger.epsilon(ledger.noise_distance / 2)
 

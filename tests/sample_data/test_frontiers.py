@@ -1,4 +1,4 @@
-"""Shipped results: complete, and as today's code makes them."""
+"""Shipped result files: complete, and reproducible with the current code."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from sample_data import frontiers
 from vips_core.sweeps.cells import Cells, computed_cell
 from vips_core.sweeps.grid import preset
 
-# One cheap run of each file, by its options.
+# One cheap run of each file: its request, and the columns that identify it in the file.
 CHEAP = {
     "paper-logistic": {"method": "refined", "epsilon": 0.5, "seed": 3},
     "paper-lda": {"method": "paper", "noise": 1.0, "batch": 948, "seed": 0},

@@ -1,4 +1,4 @@
-"""The shipped files hold what their README says, and the generators what they promise."""
+"""The shipped files match their README, and the generators their documentation."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What an engine is, the default engine, and the only place where a model's E-step is called."""
+"""The engine's interface, the default engine, and the only place that calls a model's E-step."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -17,14 +17,14 @@ Sums = Mapping[str, Array]
 
 @dataclass(frozen=True, repr=False)
 class StepSums:
-    """What one step sums: the statistics of a model at some parameters, over a batch.
+    """The sums of one step: a model's statistics at given parameters over a batch.
 
     Attributes
     ----------
     model, params, blocks
         The statistics, and the parameters at which they are computed.
     batch
-        Who is in the batch.
+        The batch, as coins for each record.
     """
 
     model: Any
@@ -35,13 +35,13 @@ class StepSums:
     def over(self, records: Any, start: int = 0) -> Sums:
         """Return the sums over the records in the batch; `start` is the number of the first record."""
         chosen = records[self.batch.mask(start, start + len(records))]
-        with one_blas_thread():  # models sum in threads of their own, so BLAS threads would wait for a core
+        with one_blas_thread():  # models sum in their own threads, so BLAS threads would wait for a core
             raw = self.model.e_step(self.params, chosen, self.blocks)
         return _checked_sums(raw, self.blocks)
 
 
-# Returns the sums of a step over a data set, in memory or sharded: the same bits for any engine. Wall, noise
-# and ledger stay in the process that trains.
+# Returns the sums of a step over a data set, in memory or sharded, with the same bits for any engine. Wall,
+# noise and ledger stay in the training process.
 Engine = Callable[[Any, StepSums], Sums]
 
 
@@ -53,7 +53,7 @@ def sums_here(data: Any, step: StepSums) -> Sums:
 
 
 def added(several: Iterable[Sums]) -> Sums:
-    """Return the total of sums, block by block, in any order: all are multiples of a grid."""
+    """Return the total of several sums, block by block; exact in any order, because all are on a grid."""
     total: dict[str, Array] = {}
     for sums in several:
         for name, values in sums.items():
@@ -62,7 +62,7 @@ def added(several: Iterable[Sums]) -> Sums:
 
 
 def _checked_sums(raw: Any, blocks: Mapping[str, Block]) -> Sums:
-    """Return the sums; refuse those of the wrong blocks or shapes, which does not depend on the records."""
+    """Return the sums; refuse wrong blocks or shapes, a check that does not depend on the records."""
     if not isinstance(raw, Raw) or set(raw.sums) != set(blocks):
         raise TypeError(f"e_step must return Raw with exactly the blocks {sorted(blocks)}")
     for name, block in blocks.items():

@@ -1,7 +1,7 @@
 """The choice of engine: threads of this process, or the workers of a Dask cluster.
 
-Workers see raw partial sums, which cross the network. So every address except this machine's own must use
-TLS, unless the user insists (`insecure`).
+Workers compute raw partial sums, which cross the network. So every address except this machine's own must
+use TLS, unless the user insists (`insecure`).
 """
 
 import contextlib
@@ -19,11 +19,11 @@ from vips_core import validate
 from vips_core.engines.base import Engine, sums_here
 from vips_core.files import MOST_KEY, bounded
 
-SECONDS_TO_CONNECT = 10.0
+SECONDS_TO_CONNECT = 10.0  # timeout for reaching the scheduler
 LOCAL = re.compile(r"local\[(\d{1,4})\]")
-# Settings of local[N]. Raw sums are never written to a disk. Profiling is off and housekeeping is less
-# frequent than Dask's default, which took 3 % of two cores. Memory is not given back after every sum
-# (Dask's MALLOC_TRIM_THRESHOLD_), which made a sum take a quarter longer.
+# Settings of local[N]. Raw sums are never written to a disk. Profiling is off and housekeeping rarer than by
+# Dask's defaults, which took 3 % of two cores. Memory is not returned after every sum (as by Dask's
+# MALLOC_TRIM_THRESHOLD_), because this made a sum take a quarter longer.
 WORKERS = {
     "distributed.worker.memory.target": False,
     "distributed.worker.memory.spill": False,
@@ -38,7 +38,7 @@ WORKERS = {
         "MKL_NUM_THREADS": 1,
     },
 }
-# Environment variables, by which background jobs find the cluster too.
+# Environment variables through which background jobs find the cluster too.
 ADDRESS, INSECURE = "VIPS_CLUSTER", "VIPS_CLUSTER_INSECURE"
 CA, CERT, KEY = "VIPS_CLUSTER_TLS_CA", "VIPS_CLUSTER_TLS_CERT", "VIPS_CLUSTER_TLS_KEY"
 
@@ -96,7 +96,7 @@ class Cluster:
         return cls(os.environ[ADDRESS], ca, cert, key, os.environ.get(INSECURE) == "1")
 
     def to_environment(self) -> None:
-        """Set `VIPS_CLUSTER` and the rest for this process and its children."""
+        """Set `VIPS_CLUSTER` and the related variables for this process and its children."""
         values = {ADDRESS: self.address, CA: self.tls_ca, CERT: self.tls_cert, KEY: self.tls_key}
         os.environ.update({name: value for name, value in values.items() if value is not None})
         os.environ[INSECURE] = "1" if self.insecure else "0"
@@ -142,7 +142,7 @@ def client_of(cluster: Any) -> Iterator[Any]:
                 dashboard_address="127.0.0.1:0",
                 silence_logs=logging.CRITICAL,
                 protocol="tls://",
-                security=distributed.Security.temporary(),  # other users of this machine have no certificate
+                security=distributed.Security.temporary(),  # keeps out other users of this machine
             ) as scheduler,
             distributed.Client(scheduler, direct_to_workers=True) as client,
         ):

@@ -1,7 +1,7 @@
-"""Sums by the workers of a Dask cluster: each step sends parameters out and brings one sum back; shards stay.
+"""Sums by the workers of a Dask cluster: a step sends out parameters and returns one sum; shards stay put.
 
-The batch is drawn from the step's own key, so a lot that is computed again, elsewhere or twice draws the same
-batch: a lost, slow or duplicated worker changes no bit, and computing a step again costs no ε.
+The batch is drawn from the step's own key, so a lot that is recomputed, on any worker, draws the same batch.
+A lost, slow or duplicated worker changes no bit, and recomputing a step costs no ε.
 """
 
 import asyncio
@@ -29,17 +29,17 @@ from vips_core.engines.cluster import require_private
 from vips_core.kernels.pool import one_thread
 from vips_core.records.shards import Shard, Sharded, ShardError, bytes_of
 
-PATIENCE = 30.0  # seconds without a worker or scheduler after which a run is given up
+PATIENCE = 30.0  # seconds without a worker or scheduler after which a run fails
 PATIENCE_TO_SEND = 600.0  # seconds for sending the finished sum to this process
-ATTEMPTS = 5  # per step
-FAN = 8  # sums that one task adds
-MANY_LOTS = 256  # more lots than this cost the scheduler noticeable time
-_PACKAGES = ("vips-explorer", "numpy", "scipy", "numba")
-_ROOMS = ("engines", "kernels", "models", "privacy", "records")  # folders whose code decides the bits of sums
+ATTEMPTS = 5  # attempts at one step
+FAN = 8  # most sums that one task adds
+MANY_LOTS = 256  # lots above which each worker gets only one, because more slow the scheduler noticeably
+_PACKAGES = ("vips-explorer", "numpy", "scipy", "numba")  # packages whose versions determine the bits of sums
+_ROOMS = ("engines", "kernels", "models", "privacy", "records")  # folders whose code determines them
 
 
 class Dask:
-    """Sums by the workers of a cluster, each checked before it receives anything.
+    """Engine of a cluster, whose workers are checked before they receive anything.
 
     Parameters
     ----------
@@ -58,21 +58,21 @@ class Dask:
         self._workers()
 
     def sums(self, data: Any, step: StepSums) -> Sums:
-        """Return the sums of a step; what is lost with a worker is computed again on the same batch."""
+        """Return the sums of a step; work lost with a worker is repeated on the same batch."""
         for _ in range(ATTEMPTS):
             try:
                 return self._sums(data, step)
             except KilledWorker:
                 raise ValueError("workers die while summing, perhaps for lack of memory") from None
             except _LOST:
-                self._lots = []  # some may be lost
+                self._lots = []  # some may be lost, so all are placed anew
                 self._require_scheduler()
         raise ValueError(f"the cluster lost its workers {ATTEMPTS} times in one step: giving up")
 
     def _sums(self, data: Any, step: StepSums) -> Sums:
         workers = self._workers()
         if data is not self._data or not self._lots:
-            self._data, self._lots = data, self._placed(data, workers)
+            self._data, self._lots = data, self._place(data, workers)
         mark, submit = secrets.token_hex(8), self._client.submit
         shared = self._client.scatter(step, broadcast=True, hash=False, workers=workers)
         sums = [
@@ -90,10 +90,10 @@ class Dask:
             if len(totals) == 1:
                 break
             sums = [totals[start : start + FAN] for start in range(0, len(totals), FAN)]
-        return self._awaited(totals[0], set(workers))
+        return self._wait_for(totals[0], set(workers))
 
-    def _awaited(self, total: Any, workers: set[str]) -> Sums:
-        """Return the sum when it is ready; raise `_LostError` when no worker is left to compute it."""
+    def _wait_for(self, total: Any, workers: set[str]) -> Sums:
+        """Wait for the sum and return it; `_LostError` if no worker is left to compute it."""
         done, since = threading.Event(), time.monotonic()
         total.add_done_callback(lambda future: done.set())
         while not done.wait(1):
@@ -109,7 +109,7 @@ class Dask:
         return sums
 
     def _workers(self) -> list[str]:
-        """Return the present workers, all checked; wait for the first one."""
+        """Return the present workers, all of them checked; wait until there is one."""
         since = time.monotonic()
         while not (present := set(self._client.nthreads())):
             self._require_scheduler()
@@ -131,9 +131,9 @@ class Dask:
                 raise ValueError("the cluster's scheduler can no longer be reached")
             time.sleep(0.1)
 
-    def _placed(self, data: Any, workers: list[str]) -> list[list[Any]]:
-        """Return the lots of the data for each worker; a lot stays with its worker as long as that lives."""
-        # Several lots for each worker, to even out; one each where many would burden the scheduler.
+    def _place(self, data: Any, workers: list[str]) -> list[list[Any]]:
+        """Return the lots of the data for each worker; a lot stays with its worker while the worker lives."""
+        # Several lots per worker balance the load; with many workers, one each spares the scheduler.
         number = max(len(workers), min(4 * len(workers), MANY_LOTS))
         mark = secrets.token_hex(8)
         if isinstance(data, Sharded):
@@ -165,15 +165,15 @@ _LOST = (_LostError, OSError, TimeoutError, CancelledError, asyncio.CancelledErr
 
 @dataclass(frozen=True, repr=False)
 class Lot:
-    """Some shards, read by the worker that sums them. Dask sees their size, so tasks go to the data."""
+    """Several shards, read by the worker that sums them. Dask knows their size, so tasks go to the data."""
 
     data: Sharded
 
     def loaded(self) -> Iterator[tuple[int, Any]]:
-        """Yield the number of each shard's first record and its records, from memory where they fit."""
+        """Yield the number of each shard's first record and its records, cached in memory if they fit."""
         start = self.data.start
         for shard in self.data.shards:
-            yield start, _kept(self.data, shard)
+            yield start, _cached_records(self.data, shard)
             start += shard.records
 
     def __sizeof__(self) -> int:
@@ -196,7 +196,7 @@ class Part:
 
 
 def _lot_sums(lot: Lot | Part, step: StepSums) -> Sums:
-    """Return the sums of one lot on a worker. Dask logs errors, so they must not reveal any record."""
+    """Return the sums of one lot on a worker. Dask logs errors, so these must not reveal any record."""
     try:
         with one_thread():  # a worker of several threads sums several lots at a time
             return added(step.over(records, start) for start, records in lot.loaded())
@@ -211,8 +211,8 @@ _cache: OrderedDict[tuple[str, str], Any] = OrderedDict()
 _cache_lock = threading.Lock()
 
 
-def _kept(data: Sharded, shard: Shard) -> Any:
-    """Return the records of a shard, and keep them for the next step in up to half of a worker's memory."""
+def _cached_records(data: Sharded, shard: Shard) -> Any:
+    """Return a shard's records, and cache them for the next step in up to half of a worker's memory."""
     key = (data.folder, shard.sha256)
     with _cache_lock:
         if key in _cache:
@@ -222,12 +222,12 @@ def _kept(data: Sharded, shard: Shard) -> Any:
     most = (get_worker().memory_manager.memory_limit or math.inf) / 2
     with _cache_lock:
         if bytes_of(records) + sum(map(bytes_of, _cache.values())) <= most:
-            _cache[key] = records  # the first stay: in repeated passes, replacing the oldest would never hit
+            _cache[key] = records  # the first stay cached: in repeated passes, evicting the oldest never hits
     return records
 
 
 def _check_facts(client: Client, workers: list[str]) -> None:
-    """Refuse workers with other code, and workers that may write raw sums to a disk."""
+    """Refuse workers whose code differs, and workers that may write raw sums to a disk."""
     own = facts()
     try:
         theirs = client.run(_worker_facts, workers=workers)
@@ -256,7 +256,7 @@ def _worker_facts(dask_worker: Any = None) -> tuple[dict[str, str], bool]:
 
 @functools.cache
 def facts() -> dict[str, str]:
-    """Return what the bits of sums depend on besides their input: versions, and a hash of our code."""
+    """Return everything besides input that determines the bits of sums: versions and a hash of our code."""
     package = Path(__file__).parents[1]
     code = hashlib.sha256()
     for file in sorted(file for room in _ROOMS for file in (package / room).rglob("*.py")):
@@ -265,4 +265,4 @@ def facts() -> dict[str, str]:
     return {**versions, "Python": platform.python_version(), "code of vips_core": code.hexdigest()}
 
 
-facts()  # hashed at import, because later edits do not change what this process runs
+facts()  # cached at import, because later edits do not change the code that this process runs

@@ -1,4 +1,4 @@
-"""Pure numba kernels: arrays in, arrays out, no randomness, no threads of their own."""
+"""Compiled kernels (numba), which take and return arrays and draw no random numbers, and their threads."""
 
 import contextlib
 import hashlib
@@ -14,14 +14,13 @@ STAMP = "kernels.sha256"
 
 
 def remove_outdated(package: Path) -> None:
-    """Delete kernels on disk that were compiled from other sources than the package has now.
+    """Delete compiled kernels on disk if the package's sources have changed since.
 
-    Numba compiles a kernel again when the kernel's own file has changed, but not when a function that it
-    calls has changed in another file: after an update that mends a kernel, the old one would go on running
-    inside its callers.
+    Numba recompiles a kernel if its own file has changed, but not if only a function that it calls in another
+    file has. After a fix in one file, callers in other files would keep running the old code.
 
-    Nothing is done where the folder is read-only: numba then keeps its files elsewhere, and such packages are
-    installed as a whole, with new times of all files. Nor is anything done in a NUMBA_CACHE_DIR.
+    Read-only folders are skipped: numba then stores its files elsewhere, and such packages are installed as a
+    whole, with new modification times for all files. A NUMBA_CACHE_DIR is also skipped.
     """
     stamp = package / "__pycache__" / STAMP
     with contextlib.suppress(OSError):

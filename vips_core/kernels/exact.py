@@ -1,16 +1,16 @@
-"""Exact sums: every record's contribution is cut to a multiple of a power of two before it is added.
+"""Exact sums: each record's contribution is cut to multiples of a power of two before it is added.
 
 Double precision adds multiples of a power of two without rounding while a sum stays below 2⁵³ of them,
-which the wall's grid ensures. So a sum has the same bits in any order, on any threads, processes and
-machines, and one record moves it by exactly its own contribution. Cutting is towards 0, so no number and no
-norm grows.
+which the wall's grid ensures. So a sum has the same bits in any order and on any threads, processes and
+machines, and a record moves it by exactly its own contribution. Numbers are cut towards 0, so no number and
+no norm grows.
 
-A product of two factors is exact in the same way when each factor is cut to its own step and the product of
-the steps is the grid. So BLAS may compute these sums in any order and with fused operations.
+Products of two factors have exact sums too, if each factor is cut to its own step and the product of the
+steps is the grid. So BLAS may compute these sums in any order and with fused operations.
 
 The products behind a record's own contribution need the same care: BLAS may add the cells of a row in an
-order that depends on the row's place, its neighbours and the processor. With `left_factor` and `right_factor`
-all orders give the same bits.
+order that depends on the row's place, its neighbours and the processor. With `left_factor` and
+`right_factor`, all orders give the same bits.
 """
 
 import math
@@ -21,20 +21,20 @@ from numba import njit
 
 from vips_core.kernels import Array
 
-_EXACT_BITS = 52  # of a sum that is exact in double precision, with one to spare for rounding up
-_ROUNDING = 2.0**-53  # the largest relative error of one operation in double precision
-_OPERATIONS = 64  # that follow a norm on the way to a cell of a contribution, at most; ours are fewer than 32
+_EXACT_BITS = 52  # bits of a sum that is exact in double precision, with one to spare for rounding up
+_ROUNDING = 2.0**-53  # largest relative error of one operation in double precision
+_OPERATIONS = 64  # most operations between a norm and a cell of a contribution; ours are fewer than 32
 
 
 def lowered(bound: float, cells: int) -> float:
-    """Return a bound for norms as computed, under which the norms of contributions are within `bound`.
+    """Return a limit for computed norms that keeps the exact norms of contributions within `bound`.
 
-    Let u = 2⁻⁵³ and S be the sum of the squares of m cells. Every square and every addition loses a factor of
-    1 − u at most, and all terms are positive: in any order, with fused operations or without, what is
-    computed is at least S(1 − u)^m. The root, the quotient that scales a contribution, and its products with
-    weights and cells are fewer than 32 operations, each of which adds a factor of 1 + u at most; cutting
-    lifts nothing. So a contribution that is scaled to the norm L as computed has a norm of at most
-    L(1 + u)³²(1 − u)⁻ᵐ, also where L bounds the square of what is computed. For m ≤ 2²⁸ that is below
+    Let u = 2⁻⁵³ and S be the sum of the squares of m cells. Each square and each addition loses at most a
+    factor of 1 − u, and all terms are positive. So in any order, with or without fused operations, the
+    computed sum is at least S(1 − u)^m. The root, the quotient that scales a contribution, and its products
+    with weights and cells are fewer than 32 operations, each of which adds at most a factor of 1 + u; cutting
+    increases nothing. So a contribution scaled to a computed norm L has an exact norm of at most
+    L(1 + u)³²(1 − u)⁻ᵐ, also if L limits the square of the computed norm. For m ≤ 2²⁸ that is below
     L(1 + (m + 48)u), and so below `bound` for L = bound·(1 − (m + 64)u).
 
     Parameters
@@ -42,8 +42,8 @@ def lowered(bound: float, cells: int) -> float:
     bound
         Norm that no contribution may exceed.
     cells
-        m, how many cells a norm is computed from, at most; 0 where none is computed, but contributions are
-        bounded by a formula.
+        m, the largest number of cells in a norm; 0 if no norm is computed, because a formula bounds
+        contributions.
 
     Returns
     -------
@@ -59,7 +59,7 @@ def lowered(bound: float, cells: int) -> float:
 
 
 def cut(values: npt.NDArray[np.floating], step: float) -> Array:
-    """Return the next multiples of `step` towards 0; what is not finite counts as 0.
+    """Return values rounded towards 0 to multiples of `step`; ∞ and NaN become 0.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def cut(values: npt.NDArray[np.floating], step: float) -> Array:
     array([ 0.5, -0.5,  0. ])
     """
     steps = np.trunc(np.multiply(values, 1 / step))
-    if not np.isfinite(steps.sum()):  # one pass where all is well
+    if not np.isfinite(steps.sum()):  # a single pass if all are finite
         steps = np.where(np.isfinite(steps), steps, 0.0)
     return np.asarray(steps * step, np.float64)
 
@@ -87,7 +87,7 @@ def cut(values: npt.NDArray[np.floating], step: float) -> Array:
 def row_sums(values: npt.NDArray[np.floating]) -> Array:
     """Return the sum of each row, by the same operations for every row.
 
-    NumPy's order is unspecified: it may depend on a row's place in memory and on the number of rows.
+    NumPy's order of addition is unspecified: it may depend on a row's place in memory and on other rows.
 
     Examples
     --------
@@ -109,14 +109,14 @@ def _fill_sums(values: Array, sums: Array) -> None:
 
 
 def factor_steps(grid: float, left: float, right: float) -> tuple[float, float]:
-    """Return two powers of two whose product is `grid`, for factors of about these sizes.
+    """Return the steps of two factors of given sizes: powers of two whose product is `grid`.
 
     Parameters
     ----------
     grid
-        Step of the products' sum, a power of two.
+        Step of the sum of products, a power of two.
     left, right
-        Largest values of the factors: the larger one gets the larger step.
+        Largest values of the factors. The larger factor gets the larger step.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def factor_steps(grid: float, left: float, right: float) -> tuple[float, float]:
 
 
 def square_step(grid: float) -> float:
-    """Return the smallest power of two whose square is a multiple of `grid`: for products of equal factors.
+    """Return the step for products of equal factors: the smallest power of two whose square is on `grid`.
 
     Examples
     --------
@@ -140,10 +140,10 @@ def square_step(grid: float) -> float:
 
 
 def left_bits(terms: int) -> int:
-    """Return the bits of the left factor's cells for which both factors of an exact product round alike.
+    """Return the bits of the left factor's cells that balance the rounding of both factors.
 
-    Rounding takes 2^−bits of the largest cell from the left factor and 2^(bits − 52) of a column's sum from
-    the right one. A column's sum is about `terms` times its cells, so that the right one gets more bits.
+    Rounding removes 2^−bits of the largest cell from the left factor and 2^(bits − 52) of a column's sum from
+    the right factor. A column's sum is about `terms` times its cells, so the right factor gets more bits.
 
     Examples
     --------
@@ -154,7 +154,7 @@ def left_bits(terms: int) -> int:
 
 
 def left_factor(values: npt.NDArray[np.floating], largest: float, bits: int) -> Array:
-    """Return values of at most `largest`, a power of two, rounded to multiples of its 2^−bits.
+    """Return values of at most `largest`, a power of two, rounded to multiples of largest·2^−bits.
 
     Examples
     --------
@@ -166,19 +166,19 @@ def left_factor(values: npt.NDArray[np.floating], largest: float, bits: int) -> 
 
 
 def right_factor(matrix: npt.NDArray[np.floating], bits: int) -> Array:
-    """Return a matrix whose products with rows of `bits` bits are exact, in any order of their terms.
+    """Return a rounded matrix whose products with rows of `bits` bits are exact in any order of terms.
 
-    Each column is rounded to multiples of a power of two, of which its absolute values sum up to at most
-    2^(52 − bits), and to less than 2^(53 − bits) when each is rounded up. A row of a left factor has whole
-    numbers up to 2^bits, times a power of two. So every partial sum of a product is a whole number of at most
-    2⁵³ times both powers, which double precision holds.
+    Each column is rounded to multiples of a power of two. In units of that power, its absolute values sum to
+    at most 2^(52 − bits), and to less than 2^(53 − bits) even if each is rounded up. A row of a left factor
+    consists of whole numbers up to 2^bits, times a power of two. So every partial sum of a product is a whole
+    number of at most 2⁵³ times both powers, which double precision represents.
 
     Parameters
     ----------
     matrix
-        Terms × columns, at most 2^(53 − bits) terms.
+        Terms × columns, with at most 2^(53 − bits) terms.
     bits
-        Of the left factor.
+        Bits of the left factor.
 
     Examples
     --------

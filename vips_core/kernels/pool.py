@@ -1,4 +1,4 @@
-"""Threads for kernels: fixed chunks, results in their order, the same bits for any number of threads."""
+"""Threads for kernels: fixed chunks with results in their order, so bits do not depend on their number."""
 
 import functools
 import itertools
@@ -16,8 +16,8 @@ from threadpoolctl import ThreadpoolController
 from vips_core import validate
 from vips_core.kernels import Array
 
-GROUPS = 8
-# Environment variables that limit a process's threads, read when NumPy is imported.
+GROUPS = 8  # groups of chunks in `grouped_sums`; each holds one set of sums in memory
+# Environment variables that limit a process's threads; libraries read theirs when they are imported.
 THREAD_VARIABLES = (
     "OPENBLAS_NUM_THREADS",
     "OMP_NUM_THREADS",
@@ -44,7 +44,7 @@ def one_thread() -> Iterator[None]:
 
 
 def thread_count() -> int:
-    """Return the number of threads for kernels: ``VIPS_THREADS`` where set, otherwise the number of cores."""
+    """Return the number of threads for kernels: ``VIPS_THREADS`` if set, otherwise the number of cores."""
     if _ALONE.get():
         return 1
     return validate.from_environment("VIPS_THREADS", default=os.cpu_count() or 1, low=1)
@@ -68,8 +68,8 @@ def set_variables(**variables: str) -> Iterator[None]:
 def map_chunks(function: Callable[[int, int], Result], items: int, chunk: int) -> list[Result]:
     """Return ``function(start, stop)`` for consecutive chunks of ``range(items)``, in threads.
 
-    The chunks depend on ``items`` and ``chunk`` only, and results come back in their order, so that a
-    reduction over them gives the same bits whatever the number of threads. BLAS has one thread meanwhile.
+    The chunks depend only on ``items`` and ``chunk``, and results are in the order of chunks, so a reduction
+    over them gives the same bits for any number of threads. BLAS has one thread meanwhile.
     """
     bounds = [(start, min(start + chunk, items)) for start in range(0, items, chunk)]
     threads = min(thread_count(), len(bounds))
@@ -81,16 +81,16 @@ def map_chunks(function: Callable[[int, int], Result], items: int, chunk: int) -
 
 
 _BLAS_LOCK = threading.Lock()
-_FOUND: list[list[int]] = []  # for each holder of the limit: the threads of BLAS before the first one
+_FOUND: list[list[int]] = []  # one entry for each holder of the limit: BLAS's threads before the first holder
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Limit BLAS to one thread: our threads are enough, and the bits then depend on nothing else.
+    """Limit BLAS to one thread: our own threads suffice, and BLAS threads would change rounding.
 
-    BLAS has one number of threads for the whole process. If every holder restored what it had found, two
-    overlapping holders would leave BLAS at one thread for good, or remove each other's limit. So the first
-    holder sets the limit, and the last removes it.
+    BLAS has one number of threads for the whole process. If each holder restored the number that it had
+    found, two overlapping holders would leave BLAS at one thread for good, or remove each other's limit. So
+    the first holder sets the limit, and the last one removes it.
     """
     with _BLAS_LOCK:
         if not _FOUND:
@@ -108,16 +108,17 @@ def one_blas_thread() -> Iterator[None]:
 
 @functools.cache
 def _blas() -> list[Any]:
-    """Find the libraries once: a search takes milliseconds."""
-    import scipy.linalg  # noqa: F401 (SciPy has a BLAS of its own, which is found only when it is loaded)
+    """Return the BLAS libraries, searched only once because a search takes milliseconds."""
+    import scipy.linalg  # noqa: F401 (SciPy has its own BLAS, which is found only once loaded)
 
     return list(ThreadpoolController().select(user_api="blas").lib_controllers)
 
 
 def _set_blas_threads(threads: Iterable[int]) -> None:
-    """Set the threads of each library, from any thread.
+    """Set the number of threads of each library, from any thread.
 
-    Later versions of threadpoolctl obey one thread of a process only, and silently ignore the others.
+    The private method is used because later versions of threadpoolctl accept the setting from one thread of a
+    process only, and silently ignore it from others.
     """
     for library, number in zip(_blas(), threads, strict=False):
         getattr(library, "_real_set_num_threads", library.set_num_threads)(number)
@@ -131,8 +132,8 @@ def grouped_sums(
 ) -> tuple[Array, ...]:
     """Return the total of `chunk_sums(start, stop)` over chunks of at most `chunk` items, in threads.
 
-    The chunks lie in a few groups, each with its own sums from `zeros()`, so that memory does not grow with
-    the items and bits do not depend on the number of threads. All chunks but the last are full.
+    The chunks form at most eight groups, each with its own sums from `zeros()`, so memory does not grow with
+    the number of items, and bits do not depend on the number of threads. All chunks but the last are full.
     """
 
     def group_sums(start: int, stop: int) -> tuple[Array, ...]:
@@ -152,6 +153,6 @@ def _total(sums: tuple[Array, ...], parts: Iterable[tuple[Array, ...]]) -> tuple
 def concatenated(
     chunk_rows: Callable[[int, int], tuple[Array, ...]], items: int, chunk: int
 ) -> tuple[Array, ...]:
-    """Return arrays whose rows `start` to `stop` are computed chunk by chunk, in threads."""
+    """Return arrays whose rows are computed chunk by chunk by `chunk_rows(start, stop)`, in threads."""
     chunks = map_chunks(chunk_rows, items, chunk)
     return tuple(np.concatenate(rows) for rows in zip(*chunks, strict=True))

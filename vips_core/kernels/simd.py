@@ -1,15 +1,14 @@
-"""Eight to 64 single-precision numbers at a time, for the sweeps of topics alone.
+"""Vectors of 8 to 64 single-precision numbers, for the sweeps of topics alone.
 
-Plain loops over contiguous arrays are vectorised by LLVM, and are what every other kernel is made of. The
-sweeps and sums of latent Dirichlet allocation are the exception: with plain loops an E-step took 1.35 to
-1.55 times as long (20 and 50 topics, documents of 50 to 500 words), because their rows are too short for
-the loops that LLVM makes, and the rows of a document have to be transposed first.
+LLVM vectorises plain loops over contiguous arrays, and all other kernels consist of such loops. The sweeps
+and sums of latent Dirichlet allocation are the exception: with plain loops an E-step took 1.35 to 1.55 times
+as long (20 and 50 topics, documents of 50 to 500 words), because their rows are too short for LLVM's loops,
+and the rows of a document must be transposed first.
 
-`Lanes` is a value of 8, 16, 32 or 64 float32 inside numba code. `load` and `store` move it, `splat` fills
-it, and `add`, `multiply`, `divide` and `fma` calculate in each lane. A `width` is a literal
-number. LLVM lowers a value to the registers of the machine (AVX, SSE or NEON), so that the code stays
-portable. Arrays are contiguous float32, or float64 for `add_whole`; offsets count numbers, and the caller
-keeps them inside the array.
+`Lanes` is a value of 8, 16, 32 or 64 float32 inside numba code. `load` and `store` move it, `splat` fills it,
+and `add`, `multiply`, `divide` and `fma` calculate in each lane. A `width` is a literal number. LLVM lowers a
+value to the registers of the machine (AVX, SSE or NEON), so the code is portable. Arrays are contiguous
+float32, or float64 for `add_whole`; offsets count numbers, and the caller keeps them inside the array.
 """
 
 from collections.abc import Callable, Iterable
@@ -19,14 +18,14 @@ from llvmlite import ir
 from numba import extending, types
 from numba.core import cgutils
 
-WIDTH = 8
+WIDTH = 8  # lanes to whose multiple topics are padded
 SUMS = 16  # partial sums of `add_products`
-FLAGS = ("contract", "reassoc")
-intrinsic: Any = extending.intrinsic  # its values have types of numba's own
+FLAGS = ("contract", "reassoc")  # LLVM may fuse and reorder products and sums
+intrinsic: Any = extending.intrinsic  # untyped, because its values have numba's own types
 
 
 class Lanes(types.Type):
-    """Numba's type of `width` float32."""
+    """The numba type of a vector of `width` float32."""
 
     def __init__(self, width: int) -> None:
         super().__init__(f"Lanes({width})")
@@ -57,7 +56,7 @@ def _product_added(builder: Any, a: Any, b: Any, c: Any) -> Any:
 
 
 def _chosen(builder: Any, one: Any, other: Any, lanes: Iterable[int]) -> Any:
-    """Return some lanes of two values; lanes of the second are numbered after those of the first."""
+    """Return selected lanes of two values; lanes of the second are numbered after those of the first."""
     numbers = list(lanes)
     places = ir.Constant(ir.VectorType(cgutils.int32_t, len(numbers)), numbers)
     return builder.shuffle_vector(one, other, places)
@@ -78,7 +77,7 @@ def splat(typing: Any, width: Any, number: Any) -> Any:
 
 @intrinsic(prefer_literal=True)
 def load(typing: Any, width: Any, array: Any, offset: Any) -> Any:
-    """Return the numbers of a float32 array from `offset`."""
+    """Return `width` numbers of a float32 array from `offset` on."""
     kind = Lanes(width.literal_value)
 
     def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
@@ -90,7 +89,7 @@ def load(typing: Any, width: Any, array: Any, offset: Any) -> Any:
 
 @intrinsic
 def store(typing: Any, array: Any, offset: Any, value: Any) -> Any:
-    """Write numbers to a float32 array from `offset`."""
+    """Write a value's numbers to a float32 array from `offset` on."""
 
     def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         address = _pointer(context, builder, array, values[0], values[1], _vector(value))
@@ -102,7 +101,7 @@ def store(typing: Any, array: Any, offset: Any, value: Any) -> Any:
 
 @intrinsic
 def add_products(typing: Any, sums: Any, place: Any, value: Any, array: Any, offset: Any) -> Any:
-    """Add `value` times the numbers of an array from `offset` to sixteen sums from `place`, in turn."""
+    """Add `value` times the numbers of an array from `offset` on to sixteen sums from `place` on, in turn."""
 
     def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         address = _pointer(context, builder, sums, values[0], values[1], _SUMS)
@@ -125,8 +124,8 @@ def copy_columns(
     """Transpose eight columns of sixteen rows of `source` into `array`.
 
     The rows start at the sixteen places in `starts`, the columns at `place` in each row. Column i is written
-    from offset + i·stride. Returns each column's sum, its rows weighted by `factor`: over the first eight
-    rows in the first eight lanes, over the other eight rows in the other lanes.
+    from offset + i·stride on. Returns each column's sum with rows weighted by `factor`: the sum over the
+    first eight rows in the first eight lanes, over the other eight rows in the other lanes.
     """
 
     def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
@@ -144,7 +143,7 @@ def copy_columns(
         for number, both in enumerate(rows):
             weight = _chosen(builder, factor, factor, [number] * WIDTH + [number + WIDTH] * WIDTH)
             total = _product_added(builder, weight, both, total)
-        for _ in range(3):  # interleaved three times, eight rows of eight are transposed
+        for _ in range(3):  # interleaving three times transposes eight rows of eight
             rows = [
                 _chosen(builder, rows[i // 2], rows[i // 2 + WIDTH // 2], INTERLEAVED[i % 2])
                 for i in range(WIDTH)
@@ -157,7 +156,7 @@ def copy_columns(
     return factor(array, types.intp, types.intp, source, starts, types.intp, factor), code
 
 
-# Lanes that alternate between two values, from the first and from the last four of each half.
+# Lanes that alternate between two values: of the first four of each half, then of the last four.
 INTERLEAVED = tuple(
     [half + part + number + other for half in (0, 8) for number in range(4) for other in (0, SUMS)]
     for part in (0, 4)
@@ -166,7 +165,7 @@ INTERLEAVED = tuple(
 
 @intrinsic
 def add_whole(typing: Any, array: Any, offset: Any, value: Any) -> Any:
-    """Add eight numbers, each cut to a whole number, to as many float64 of an array from `offset`."""
+    """Add eight numbers, each cut to a whole number, to eight float64 of an array from `offset` on."""
 
     def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         address = _pointer(context, builder, array, values[0], values[1], _DOUBLES)
@@ -180,7 +179,7 @@ def add_whole(typing: Any, array: Any, offset: Any, value: Any) -> Any:
 
 
 def _lane_by_lane(emit: Callable[..., Any]) -> Any:
-    """Return a function of two values of one width that calculates in each lane."""
+    """Return an intrinsic of two values of equal width that calculates in each lane."""
 
     def of(typing: Any, a: Any, b: Any) -> Any:
         def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
@@ -208,7 +207,7 @@ def fma(typing: Any, a: Any, b: Any, c: Any) -> Any:
 
 @intrinsic
 def lane_sum(typing: Any, value: Any) -> Any:
-    """Return the sum of all lanes, halves added to halves."""
+    """Return the sum of all lanes, by repeatedly adding one half to the other."""
 
     def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         total, half = values[0], value.width // 2

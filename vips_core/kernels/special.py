@@ -1,4 +1,4 @@
-"""Special functions of one number for kernels, most without branches, so that loops are vectorised."""
+"""Special functions of one number for kernels, most without branches, so that LLVM vectorises loops."""
 
 import math
 
@@ -8,19 +8,19 @@ import numpy as np
 from vips_core.kernels import Array
 
 LOG2_E = math.log2(math.e)
-LN2_HIGH, LN2_LOW = 0.693359375, -2.12194440e-4
-PG_SERIES_BELOW = 1e-2  # size of c below which E[ξ] is a series; the first dropped term is about 2e-16
-LN2_FIRST, LN2_REST = 0.693145751953125, 1.4286068203094172e-6  # their products with whole numbers are exact
+LN2_HIGH, LN2_LOW = 0.693359375, -2.12194440e-4  # ln 2 in two parts: products of the first with n are exact
+PG_SERIES_BELOW = 1e-2  # |c| below which E[ξ] is a series; the first dropped term is about 2e-16
+LN2_FIRST, LN2_REST = 0.693145751953125, 1.4286068203094172e-6  # the same for double precision
 
 
 @nb.njit(inline="always", error_model="numpy")
 def exp_negative(x: np.float32) -> np.float32:
-    """exp(x) for x <= 0 in single precision, to 2e-7 relative; flushed to about 1e-38 below x = -87.
+    """Return exp(x) for x <= 0 in single precision, to 2e-7 relative; about 1e-38 below x = -87.
 
     exp(x) = 2^n exp(r) with |r| <= ln(2)/2: a Taylor polynomial for exp(r), the exponent's bits for 2^n.
     """
     x = max(x, np.float32(-87))
-    n = np.int32(x * np.float32(LOG2_E) - np.float32(0.5))  # x <= 0: the nearest whole number
+    n = np.int32(x * np.float32(LOG2_E) - np.float32(0.5))  # the nearest whole number, since x <= 0
     whole = np.float32(n)
     r = (x - whole * np.float32(LN2_HIGH)) - whole * np.float32(LN2_LOW)
     p = r * np.float32(1 / 720) + np.float32(1 / 120)
@@ -35,10 +35,10 @@ def exp_negative(x: np.float32) -> np.float32:
 
 @nb.njit(inline="always", error_model="numpy")
 def exp_digamma(x: np.float32) -> np.float32:
-    """exp(digamma(x)) for x in (0, 1e9) in single precision, to about 1e-6 relative.
+    """Return exp(digamma(x)) for x in (0, 1e9) in single precision, to about 1e-6 relative.
 
     digamma(x) = digamma(x + 4) - P'(x)/P(x) with P(x) = x(x+1)(x+2)(x+3), and exp(digamma(m + 1/2)) =
-    m + 1/(24m) - 37/(5760m^3) + 10313/(2903040m^5) - ..., so neither a logarithm nor a loop is needed.
+    m + 1/(24m) - 37/(5760m^3) + 10313/(2903040m^5) - ..., so neither logarithms nor loops are needed.
     """
     a = x * (x + np.float32(3))  # P = a(a + 2)
     slope = (x + x + np.float32(3)) * (a + a + np.float32(2))
@@ -51,9 +51,9 @@ def exp_digamma(x: np.float32) -> np.float32:
 
 @nb.njit(inline="always", error_model="numpy")
 def logistic_tail(x: float) -> float:
-    """1/(1 + exp(x)) for x >= 0, to 4e-16 relative; that of 700 beyond.
+    """Return 1/(1 + exp(x)) for x >= 0, to 4e-16 relative; above x = 700 its value at 700.
 
-    exp(-x) = 2^n (even + odd)/(even - odd), a rational approximation (Cephes), so one division does.
+    exp(-x) = 2^n (even + odd)/(even - odd) by a rational approximation (Cephes), so one division suffices.
     """
     y = -min(x, 700.0)
     n = np.int32(y * LOG2_E - 0.5)
@@ -69,7 +69,7 @@ def logistic_tail(x: float) -> float:
 
 @nb.njit(nogil=True, cache=True, error_model="numpy")
 def pg_mean(c: float) -> float:
-    """E[ξ] = tanh(c/2)/(2c) of ξ ~ PG(1, c), Pólya–Gamma: at most ¼ (at c = 0), falling like 1/(2|c|)."""
+    """Return E[ξ] = tanh(c/2)/(2c) of a Pólya–Gamma ξ ~ PG(1, c): ¼ at c = 0, falling like 1/(2|c|)."""
     size, square = abs(c), c * c
     near = 0.25 - square / 48.0 + square * square / 480.0  # Taylor series of tanh(c/2)/(2c)
     far = (0.5 - logistic_tail(size)) / size  # tanh(c/2) = 1 − 2/(1 + exp c)
@@ -77,7 +77,7 @@ def pg_mean(c: float) -> float:
 
 
 def pg_means(c: Array) -> Array:
-    """Return `pg_mean` of every cell, which does not depend on the cell's place, unlike NumPy's tanh."""
+    """Return `pg_mean` of every cell; unlike NumPy's tanh, its bits do not depend on the cell's place."""
     means = np.empty(c.shape)
     _fill_means(np.ascontiguousarray(c).reshape(-1), means.reshape(-1))
     return means

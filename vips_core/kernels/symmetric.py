@@ -1,7 +1,7 @@
 """Symmetric matrices as vectors: the upper triangle by rows, plain or scaled to the matrix's norm.
 
-Scaling multiplies cells off the diagonal by √2, so the vector has the matrix's Frobenius norm, and noise
-on it the right size. (Analyze Gauss as the paper writes it adds √2 times more noise off the diagonal.)
+Scaling multiplies cells off the diagonal by √2, so the vector has the matrix's Frobenius norm, which the
+noise is calibrated to. (Analyze Gauss as in the paper adds √2 times more noise off the diagonal.)
 """
 
 import math
@@ -18,7 +18,7 @@ def packed_size(d: int) -> int:
 
 
 def triangle_scale(d: int) -> Array:
-    """Return 1 on the diagonal and √2 off it: so scaled, a triangle has the Frobenius norm of its matrix."""
+    """Return a triangle's factors, 1 on the diagonal and √2 off it, which give it the Frobenius norm."""
     return np.asarray(np.where(np.equal(*np.triu_indices(d)), 1.0, math.sqrt(2)))
 
 
@@ -38,5 +38,5 @@ def from_triangles(upper: npt.NDArray[np.floating], d: int) -> Array:
 
 
 def symmetrised(matrix: npt.NDArray[np.floating]) -> Array:
-    """Return the average of a released matrix and its transpose: off the diagonal it has less noise by √2."""
+    """Return the average of a noisy matrix and its transpose, which divides noise off the diagonal by √2."""
     return np.asarray((matrix + matrix.T) / 2, np.float64)

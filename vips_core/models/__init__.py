@@ -1,4 +1,4 @@
-"""A folder for each model, their protocol and its check. Each line below registers a model."""
+"""The models, one folder each, with their protocol and its check. Each import below registers a model."""
 
 # ruff: noqa: F401
 import vips_core.models.lda.task

@@ -1,8 +1,8 @@
-"""The protocol of a model that trains behind the wall, and the base class of our models.
+"""The protocol of models that train behind the wall, and the base class of our own.
 
 `Model` is the protocol. A *variant*, "refined" or "paper", is one implementation of a model: an `Algorithm`.
-`VariantModel` delegates training calls to the chosen one. A *method* is one way to train that a user picks
-(`vips_core.models.task.Method`); it names the variant that it runs.
+`VariantModel` delegates training calls to the chosen variant. A *method* is what a user chooses to train
+with (`vips_core.models.task.Method`); it names the variant that it runs.
 """
 
 import functools
@@ -41,13 +41,14 @@ Variant = Literal["refined", "paper"]
 class Model(Measured[Params, DataIn], Protocol[Params, DataIn]):
     """The four calls that the training loop makes to a model (the paper's Algorithm 2).
 
-    `blocks` may depend on public quantities only. `e_step` sums the blocks that it is given over the batch,
-    each record clipped to the block's bound. It keeps no state and draws no random numbers, and one
-    record's contribution depends on that record and `params` alone. Where a record is a person with several
-    rows, each row's clipped contribution is multiplied by its weight in the batch's `row_weights`, so that
-    the average is within the bound. `m_step` sees noisy sums only. A model may also have `recommend(records,
-    epsilon, delta, epochs)`, its own choice of plan, and `for_records(data)`, the model with the data's
-    public properties. `vips_core.models.check.check_model` tests all of this.
+    `blocks` may depend on public quantities only. `e_step` sums the given blocks over the batch, with each
+    record clipped to the block's bound. It keeps no state and draws no random numbers, and a record's
+    contribution depends on that record and `params` alone. If a record is a person with several rows, each
+    row's clipped contribution is multiplied by its weight in the batch's `row_weights`, so the average stays
+    within the bound. `m_step` sees noisy sums only. A model may also define `recommend(records, epsilon,
+    delta, epochs)`, which returns its recommended plan, and `for_records(data)`, which returns the model with
+    the data's public properties. `vips_core.models.check.check_model` tests the contract of `init`, `blocks`,
+    `e_step`, `m_step` and `for_records`.
     """
 
     def init(self, plan: PrivacyPlan, rng: np.random.Generator) -> Params:
@@ -69,12 +70,12 @@ class Fitted(Protocol[ParamsOut]):
 
     @property
     def params(self) -> ParamsOut:
-        """What training learned."""
+        """The learned parameters."""
         ...
 
 
 class Algorithm(Protocol[Params, DataIn]):
-    """The implementation of a variant: its statistics, and what it estimates from their noisy sums."""
+    """The implementation of a variant: its statistics, and the estimates from their noisy sums."""
 
     def init(self, plan: PrivacyPlan, rng: np.random.Generator) -> Params:
         """Return the parameters before the first step."""
@@ -85,7 +86,7 @@ class Algorithm(Protocol[Params, DataIn]):
         ...
 
     def sums(self, params: Params, batch: DataIn, blocks: Mapping[str, Block]) -> Mapping[str, Array]:
-        """Return the sums over a batch whose shape was checked: the E-step."""
+        """Return the sums over a batch whose shape has been checked: the E-step."""
         ...
 
     def update(self, params: Params, released: Released, step: int) -> Params:
@@ -93,15 +94,15 @@ class Algorithm(Protocol[Params, DataIn]):
         ...
 
     def recommend(self, *, records: int, epsilon: float, delta: float, epochs: float) -> PrivacyPlan:
-        """Return the plan that suits the variant within `epochs` passes."""
+        """Return the variant's recommended plan within `epochs` passes."""
         ...
 
 
 class VariantModel(Generic[Params, DataIn]):
     """Delegates training calls to the algorithm of the chosen variant.
 
-    BLAS runs with one thread (the engine ensures that in E-steps): more threads round differently, and a
-    seeded run must have the same bits on any machine.
+    BLAS runs with one thread, because the number of threads changes rounding, and a seeded run must give the
+    same bits on any machine. In E-steps the engine sets that limit.
     """
 
     VARIANTS: ClassVar[Mapping[str, Callable[[Any], Algorithm[Any, Any]]]]
@@ -109,7 +110,7 @@ class VariantModel(Generic[Params, DataIn]):
 
     @functools.cached_property
     def algorithm(self) -> Algorithm[Params, DataIn]:
-        """The algorithm of the variant, made from the model's settings."""
+        """The variant's algorithm, built from the model's settings."""
         with one_blas_thread():
             return self.VARIANTS[self.variant](self)
 
@@ -137,21 +138,22 @@ class VariantModel(Generic[Params, DataIn]):
             return self.algorithm.update(params, released, step)
 
     def recommend(self, *, records: int, epsilon: float, delta: float, epochs: float) -> PrivacyPlan:
-        """Return the plan that suits the variant; `vips_core.recommend` says what the arguments are."""
+        """Return the variant's recommended plan; `vips_core.recommend` documents the arguments."""
         epochs = validate.positive("epochs", epochs)
         return self.algorithm.recommend(records=records, epsilon=epsilon, delta=delta, epochs=epochs)
 
 
 def for_records(model: Any, data: Any) -> Any:
-    """Return the model with the data's public properties, where it has `for_records`."""
+    """Return the model with the data's public properties; the model itself if it has no `for_records`."""
     return getattr(model, "for_records", lambda _: model)(data)
 
 
 def most_efficient(*, records: int, epsilon: float, delta: float, epochs: float) -> PrivacyPlan:
-    """Return the plan with the highest efficiency within `epochs`, and with the most steps among equals.
+    """Return the most efficient plan within `epochs`, with the most steps among equally efficient ones.
 
-    Full batches lose nothing to subsampling, so they are taken as soon as one pass is allowed; below that,
-    one batch as large as the compute allows. `vips_core.recommend` says what the arguments are.
+    Full batches lose nothing to subsampling, so they are used whenever at least one pass is allowed. With
+    less compute, the plan is one batch as large as the compute allows. `vips_core.recommend` documents the
+    arguments.
 
     Examples
     --------

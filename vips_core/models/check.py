@@ -1,8 +1,8 @@
 """Tests of a model's contract, for our models and for users' own.
 
-The wall adds noise for the bounds that a model declares, but cannot see whether the model keeps them. So
-before training on private records, test a model here on public or made-up records of the same kind. A
-model that passes can still be wrong; a model that fails has no privacy guarantee.
+The wall adds noise according to the bounds that a model declares, but cannot verify that the model keeps
+them. So before training on private records, test your model here on public or synthetic records of the same
+kind. A model that passes can still be wrong; a model that fails has no privacy guarantee.
 """
 
 import copy
@@ -26,47 +26,46 @@ from vips_core.privacy.wall import blocks_with_noise, release
 
 Mask = npt.NDArray[np.bool_]
 
-_ADVERSARIAL = 40  # adversarial records tried
+_ADVERSARIAL = 40  # number of adversarial records to test
 
 
 def check_model(model: Any, data: Any, plan: PrivacyPlan, *, trials: int = 5, seed: int = 0) -> None:
-    """Test whether a model keeps its contract, and raise `ValueError` with one sentence where it does not.
+    """Test a model's contract; `ValueError` with one sentence if the model violates it.
 
-    Checked are that
+    The model must not depend on the records: it holds none of them, and `for_records`, `blocks` and `init`
+    return the same for any subset of them.
 
-    - the model does not depend on the records: it holds none of them, and `for_records`, `blocks` and `init`
-      give the same for any part of them;
+    Before each step of a noisy run:
 
-    and, at parameters before the first step and after every noisy step, that
+    - `blocks` depends on plan and step alone, and the squares of the shares sum to 1;
+    - `e_step` returns exactly these blocks, with finite sums, and the same bits when called again;
+    - `e_step` does not use global random generators and leaves the parameters unchanged;
+    - sums are multiples of the block's grid; an empty batch sums to zero; the contributions of single
+      records, and of any two parts of a batch, add up to the same bits as the whole;
+    - each record moves each block by at most its bound, also each adversarial record if the data's type can
+      construct some (`adversarial`);
+    - `m_step` returns the same parameters for the same release, whatever batches `e_step` saw before it.
 
-    - blocks depend on plan and step alone, and the squares of their shares sum to 1;
-    - `e_step` returns exactly the blocks, finite, and the same bits when asked again;
-    - it draws no random numbers and leaves the parameters as they are;
-    - sums are multiples of the block's grid, an empty batch sums to zero, and the contributions of all
-      records, and any two parts of a batch, add up to the same bits as the whole;
-    - each record, and each of some adversarial ones where the data's type makes them (`adversarial`), moves
-      each block by at most its bound;
-    - `m_step` gives the same parameters for the same release, whatever batches `e_step` saw before it;
-    - a seeded run gives the same bits with one thread and with two.
+    A seeded run must give the same bits with one thread and with two.
 
     Parameters
     ----------
     model
-        See `vips_core.models.base.Model`. Better, a function from records to a model: this also finds a model
-        that was built from private properties of the records.
+        See `vips_core.models.base.Model`. A function from records to a model is better: it also detects a
+        model that was built from private properties of the records.
     data
-        Public or made-up records: error messages may tell something about them.
+        Public or synthetic records: error messages may reveal something about them.
     plan
-        For that many records, with noise, of a few steps.
+        A noisy plan of a few steps for this number of records.
     trials
-        Random splits of the data that are tried at each step.
+        Number of random splits of the data; all are tested at each step.
     seed
         Seed of the splits.
 
     Returns
     -------
     None
-        If no violation was found.
+        No violation was found.
 
     Examples
     --------
@@ -103,7 +102,7 @@ def _two_parts(records: int, rng: np.random.Generator) -> tuple[Mask, Mask]:
 def _check_independent_of_records(
     made: Any, model: Any, data: Any, plan: PrivacyPlan, parts: Sequence[Mask]
 ) -> None:
-    """Check that model, blocks and start are the same for any part of the records."""
+    """Check that model, blocks and initial parameters are the same for any part of the records."""
     if _holds(model, data):
         raise ValueError("a model must not hold the records that it is trained on, but this one does")
 
@@ -127,7 +126,7 @@ def _check_independent_of_records(
 
 
 def _holds(model: Any, data: Any) -> bool:
-    """Whether the records, or one of their arrays, can be reached from a model's own fields."""
+    """Return whether the records, or one of their arrays, are reachable from the model's fields."""
     arrays = [value for value in vars(data).values() if isinstance(value, np.ndarray) and value.size > 1]
     seen, waiting = set[int](), [model]
     while waiting:
@@ -156,7 +155,7 @@ def _checked_blocks(model: Any, plan: PrivacyPlan, step: int) -> Mapping[str, Bl
 
 
 def _check_repeatable(model: Any, params: Any, data: Any, blocks: Mapping[str, Block]) -> None:
-    """A batch must give the same bits again, without random draws, and leave the parameters unchanged."""
+    """Check that a batch gives the same bits twice, without random draws or changed parameters."""
     half = np.arange(len(data)) % 2 == 0
     before, drawn = copy.deepcopy(params), _random_states()
     first = _sums(model, params, data[half], blocks)
@@ -174,7 +173,7 @@ def _check_repeatable(model: Any, params: Any, data: Any, blocks: Mapping[str, B
 def _check_sums(
     model: Any, params: Any, data: Any, blocks: Mapping[str, Block], parts: Sequence[Mask]
 ) -> None:
-    """An empty batch sums to zero, sums lie on the grid, and any two parts add up to the whole."""
+    """Check that an empty batch sums to zero, sums lie on the grid, and any two parts add up to the whole."""
     whole, nobody = (_sums(model, params, data[np.full(len(data), all_)], blocks) for all_ in (True, False))
     for name, block in blocks.items():
         if nobody[name].shape != block.shape or np.any(nobody[name]):
@@ -190,7 +189,7 @@ def _check_sums(
 
 
 def _check_each_record(model: Any, params: Any, data: Any, blocks: Mapping[str, Block]) -> None:
-    """Every record stays within the bounds, and all of them add up to the whole."""
+    """Check that every record stays within the bounds, and that all of them add up to the whole."""
     whole = _sums(model, params, data, blocks)
     total = {name: np.zeros(block.shape) for name, block in blocks.items()}
     for place in range(len(data)):
@@ -218,7 +217,7 @@ def _check_added(name: str, whole: Array, added: Array, what: str) -> None:
 def _check_update(
     model: Any, params: Any, data: Any, blocks: Mapping[str, Block], released: Released, step: int
 ) -> None:
-    """The same release must lead to the same parameters, whatever e_step saw before."""
+    """Check that the same release gives the same parameters, whatever batches `e_step` saw before."""
     everyone, updates = np.ones(len(data), bool), []
     for mask in (everyone, np.arange(len(data)) % 3 == 0, ~everyone):
         _sums(model, params, data[mask], blocks)
@@ -254,7 +253,7 @@ def _norm(values: Array) -> float:
 
 
 def _equal(one: Any, two: Any) -> bool:
-    """Whether parameters, which may hold further objects, have the same bits."""
+    """Return whether parameters, which may be nested objects, have the same bits."""
     if is_dataclass(one):
         names = [field.name for field in fields(one)]
         return type(one) is type(two) and all(_equal(getattr(one, n), getattr(two, n)) for n in names)
@@ -269,5 +268,5 @@ def _equal(one: Any, two: Any) -> bool:
 
 def _random_states() -> tuple[Any, ...]:
     """Return the states of the global random generators."""
-    numpy_state = np.random.get_state(legacy=False)  # noqa: NPY002 (looked at, never drawn from)
+    numpy_state = np.random.get_state(legacy=False)  # noqa: NPY002 (inspected, never drawn from)
     return random.getstate(), repr(numpy_state)

@@ -1,8 +1,8 @@
-"""What a model's task is: its methods, scores, options and words, how a fit is reported, and the registry.
+"""Tasks: a model's methods, scores, options, texts and reports, and the registry of all tasks.
 
-A model is one folder in `vips_core/models`. The `task.py` in it ends with `register(...)`; a line in
-`vips_core/models/__init__.py` imports it. Commands, config files, workers, sweeps, audits, reports and pages
-find it in `TASKS` and know no model by name.
+Each model has a folder in `vips_core/models`, whose `task.py` ends with `register(...)` and is imported in
+`vips_core/models/__init__.py`. Commands, config files, workers, sweeps, audits, reports and pages look models
+up in `TASKS` and refer to none by name.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,10 +17,10 @@ from vips_core.options import Option
 from vips_core.privacy.plan import PrivacyPlan
 from vips_core.records import KINDS, Kind
 
-TOP = 10  # words of a topic, or coefficients, in a text
+TOP = 10  # most words of a topic, or coefficients, that a report's text lists
 REFINED, PAPER = "refined", "paper"
 NON_PRIVATE = "non-private"  # the refined variant without noise
-STRONG = "strong"  # the paper's variant, its ε and noise related by strong composition
+STRONG = "strong"  # the paper's variant with ε accounted by strong composition
 
 
 @dataclass(frozen=True)
@@ -30,21 +30,21 @@ class Method:
     Attributes
     ----------
     label
-        What people call it.
+        Its name for people.
     variant
         Variant of the model that it trains.
     accountant
-        The accountant it always uses; None where the request chooses.
+        The accountant that it always uses; None if the request chooses.
     refused_options
-        Options that cannot be given with it, each with the reason.
+        Options that it refuses, each with the reason.
     ignored_options
-        Options that it ignores; its requests leave them out.
+        Options that it ignores; its requests omit them.
     pure
-        How it trains in one release outside the wall, with its own proof of pure ε-DP; None for all others.
+        Training in one release outside the wall, with its own proof of pure ε-DP; None if it uses the wall.
     refused_on_private
-        Why it is refused on private data; empty where it is allowed.
+        Why it is refused on private data; empty if it is allowed.
     proof
-        With `pure`: the mechanism and what its proof covers, for reports.
+        With `pure`: the mechanism, and what its proof covers, for reports.
     """
 
     name: str
@@ -60,14 +60,14 @@ class Method:
 
 @dataclass(frozen=True)
 class Score:
-    """A number that says how good a fit is, on public held-out records.
+    """A measure of how good a fit is, on public held-out records.
 
     Attributes
     ----------
     meaning
-        Continues the sentence "{name} says …"; no colon, because ": larger is better" follows.
+        The rest of a sentence that starts "{name} says"; no colon, because ": larger is better" follows.
     in_paper
-        Whether the paper's figures show it: only then titles refer to them. It is shown in any case.
+        Whether the paper's figures show it. If so, titles refer to these figures; it is shown in any case.
     """
 
     name: str
@@ -89,14 +89,14 @@ class Score:
 
 @dataclass(frozen=True)
 class PaperSettings:
-    """Where the paper shows this model.
+    """The paper's experiments with a model.
 
     Attributes
     ----------
     figures
-        Maps each chart of a sweep to the paper's figure or table that shows the same.
+        Maps each chart of a sweep to the corresponding figure or table of the paper.
     records
-        N of the paper's data; None where a sweep's own data set has that many.
+        N of the paper's data; None to take N of the sweep's own data set.
     batches, noises, delta
         S, σ and δ at which the paper states its ε.
     """
@@ -115,13 +115,13 @@ class Chart:
     Attributes
     ----------
     name
-        Start of its files' names.
+        Prefix of its file names.
     title, caption
-        Above and below it.
+        Texts above and below it.
     table
         The numbers.
     drawn_as
-        Name of a drawing of `vips_core.reports.exhibits`, empty where the table is shown.
+        Name of a drawing in `vips_core.reports.exhibits`; empty to show the table itself.
     """
 
     name: str
@@ -133,7 +133,7 @@ class Chart:
 
 @dataclass(frozen=True)
 class Report:
-    """What may be published of a fit: scores on public held-out records, tables, and a text for people."""
+    """The publishable results of a fit: scores on public held-out records, tables, and a text for people."""
 
     scores: Mapping[str, float] = field(default_factory=dict)
     tables: Mapping[str, Any] = field(default_factory=dict)
@@ -142,16 +142,16 @@ class Report:
 
 @dataclass(frozen=True)
 class PureTraining:
-    """How a method trains in one release outside the wall.
+    """Training in one release outside the wall.
 
     Attributes
     ----------
     train
-        Function of the request's values, training records and held-out ones (or None); it returns what may be
-        published, and the arrays to store.
+        Function of the request's values, the training records and the held-out records (or None). It returns
+        the report and the arrays to store.
     code
-        Function of the values, which returns imports and further lines of Python that do the same, given
-        `data`.
+        Function of the request's values. It returns imports and further lines of Python that do the same,
+        given `data`.
     """
 
     train: Callable[[Mapping[str, Any], Any, Any], tuple[Report, Mapping[str, Any]]]
@@ -159,7 +159,7 @@ class PureTraining:
 
 
 _NO_NOISE = "which adds no noise"
-ON_THE_WALL = (
+WALL_METHODS = (
     Method(REFINED, "VIPS, improved"),
     Method(PAPER, "VIPS, as published", variant="paper"),
     Method(
@@ -176,38 +176,38 @@ ON_THE_WALL = (
         ignored_options=("epsilon", "noise", "accountant"),
         refused_on_private="it adds no noise",
     ),
-)  # the methods that every model has
+)  # methods of every model, all of which train behind the wall
 
 
 class Task:
-    """All that is particular to a model outside of training.
+    """Everything specific to a model except its training.
 
     Attributes
     ----------
     name, title, help
-        In commands and config files, in menus, and in one line.
+        Name in commands and config files, name in menus, and description in one line.
     product
         Title of a fit's report.
     kind
         Name of the kind of records that it reads.
     model_types
-        Classes that its methods train, which a saved fit may name.
+        Classes that its methods train; a saved fit may name any of them.
     methods
-        By name, the default first.
+        Methods by name, the default first.
     scores
-        By name, the most important first.
+        Scores by name, the most important first.
     validation_records
-        Held-out records, evenly spread, that are scored while training; None scores all of them.
+        Number of held-out records, evenly spread, that are scored during training; None scores all.
     tables
         Names of the tables in its reports.
     epochs
-        Passes over the data when a request does not say.
+        Default number of passes over the data.
     options
         The model's own options, besides `SPENDING`.
     clipping, tuning
-        How one record is bounded, and on which data constants were chosen.
+        How a record's contribution is bounded, and on which data the constants were chosen.
     paper
-        Where the paper shows the model; None where it does not.
+        The paper's experiments with the model; None if there are none.
     score_code
         Python expression of the validation score, given `fit` and `data`.
     """
@@ -218,7 +218,7 @@ class Task:
     product: str
     kind: str
     model_types: tuple[type, ...]
-    methods: Mapping[str, Method] = {method.name: method for method in ON_THE_WALL}
+    methods: Mapping[str, Method] = {method.name: method for method in WALL_METHODS}
     scores: Mapping[str, Score]
     validation_records: int | None = None
     tables: tuple[str, ...]
@@ -231,31 +231,31 @@ class Task:
 
     @property
     def validation_score(self) -> str:
-        """Name of the score that is followed while training: the most important one."""
+        """Name of the score computed during training: the most important one."""
         return next(iter(self.scores))
 
     @property
     def validation_records_named(self) -> str:
-        """The held-out records that are scored while training, in words."""
+        """Description of the held-out records that are scored during training."""
         if self.validation_records is None:
             return "all held-out records"
         return f"up to {self.validation_records} held-out records, evenly spread"
 
     def validation_sample(self, test: Any) -> Any:
-        """Return the held-out records that are scored while training."""
+        """Return the held-out records that are scored during training."""
         return test if self.validation_records is None else evenly_spread(test, self.validation_records)
 
     @property
     def records(self) -> Kind:
-        """The kind of records that it reads."""
+        """The kind of records that the model reads."""
         return KINDS[self.kind]
 
     def model(self, method: str, values: Mapping[str, Any], train: Any) -> Any:
-        """Return the model, from public properties of the data only."""
+        """Build the model from public properties of the data only."""
         raise NotImplementedError
 
     def model_code(self, method: str, values: Mapping[str, Any]) -> str:
-        """Return the Python expression that makes the same model, given `vips` and `data`."""
+        """Return a Python expression for the same model, given `vips` and `data`."""
         raise NotImplementedError
 
     def imports(self, method: str) -> str:
@@ -263,22 +263,22 @@ class Task:
         return ""
 
     def check(self, test: Any) -> None:
-        """Refuse public held-out records that cannot be scored, before anything is spent."""
+        """Refuse public held-out records that cannot be scored, before any budget is spent."""
 
     def score_validation(self, fit: Fitted[Any], test: Any) -> float:
-        """Return the score to follow, on public held-out records."""
+        """Return the validation score on public held-out records."""
         raise NotImplementedError
 
     def report(self, fit: Fitted[Any], test: Any) -> Report:
-        """Return what may be published; `test` is public, or None."""
+        """Return the publishable results; `test` is public, or None."""
         raise NotImplementedError
 
     def charts(self, fit: Fitted[Any], test: Any, scores: Mapping[str, float]) -> list[Chart]:
-        """Return what to show of a fit on public held-out records, given the scores of its report."""
+        """Return charts of a fit on public held-out records, given the scores of its report."""
         return []
 
     def side_by_side(self, fits: Mapping[str, Mapping[str, Any]], train: Any) -> list[Chart]:
-        """Return what to show of several fits, given their labels and arrays, and public records."""
+        """Return charts that compare several fits, given their labels and arrays and the public records."""
         return []
 
     def cautions(self, model: Any, plan: PrivacyPlan) -> list[str]:
@@ -292,7 +292,7 @@ def by_name(*scores: Score) -> Mapping[str, Score]:
 
 
 def evenly_spread(records: Any, count: int) -> Any:
-    """Return at most `count` records, evenly spread: files are often in an order that means something."""
+    """Return at most `count` records, evenly spread, because the order of a file is often meaningful."""
     chosen = np.zeros(len(records), bool)
     chosen[np.linspace(0, len(records) - 1, min(count, len(records))).astype(int)] = True
     return records[chosen]
@@ -304,12 +304,12 @@ METHODS: dict[str, Method] = {}  # methods of all tasks by name
 
 
 def register(task: Task) -> None:
-    """Make a model known to commands, config files, workers, sweeps, audits, reports and pages.
+    """Register a task with commands, config files, workers, sweeps, audits, reports and pages.
 
     Parameters
     ----------
     task
-        With a name that is not registered yet.
+        A task whose name is not registered yet.
     """
     if task.name in TASKS:
         raise ValueError(f"the model {task.name} is registered already")

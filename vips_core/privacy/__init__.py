@@ -1,1 +1,1 @@
-"""The wall, the ledger of what passed it, and the accountants that read the ledger."""
+"""The wall, the ledger of its releases, and the accountants that compute ε from the ledger."""

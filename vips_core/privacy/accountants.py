@@ -1,4 +1,4 @@
-"""The accountants by name: ε of a sequence of releases by each, and why they differ."""
+"""The accountants by name, each with its ε of a sequence of releases and the reason why it differs."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -19,8 +19,8 @@ from vips_core.privacy.events import (
 )
 from vips_core.privacy.moments import MAX_LAMBDA
 
-# Shares of δ given to the composition theorem; the steps get the rest. Every split is valid, the smallest ε
-# counts. The grid is fixed, which keeps ε monotone in steps and noise.
+# Shares of δ tried for the composition theorem; the steps get the rest. Every split is valid, so the smallest
+# ε is taken. The grid is fixed, which keeps ε monotone in steps and noise.
 _SLACK_SHARES = np.concatenate([np.geomspace(1e-6, 0.4, 30), np.linspace(0.5, 0.999, 30)])
 
 
@@ -48,10 +48,10 @@ def paper_epsilon(
 ) -> float | None:
     """Return ε by strong composition as in the paper's experiments: classical rule, fixed δ per step.
 
-    None where no δ is left for the theorem. The classical rule is proved for a per-step ε of at most 1 only;
-    the paper used it beyond, so this is a baseline, not a guarantee. `drift` scales the term
-    T·ε(e^ε − 1): the noise levels of the paper's LDA come out with 1 (and δ_iter = 1e-6), those of its SBN
-    with ½ (and δ_iter = 1e-9).
+    None if no δ is left for the theorem. The classical rule is proved only for a per-step ε of at most 1; the
+    paper used it beyond that, so this is a baseline, not a guarantee. `drift` scales the term T·ε(e^ε − 1): 1
+    (with δ_iter = 1e-6) reproduces the noise levels of the paper's LDA, ½ (with δ_iter = 1e-9) those of its
+    SBN.
     """
     slack = delta - event.count * event.sampling_rate * delta_iter
     if slack <= 0:
@@ -69,7 +69,7 @@ def paper_step_epsilon(noise_multiplier: float, delta_iter: float = 1e-6) -> flo
 
 
 def _amplified_steps(events: Sequence[SampledGaussian], delta: Array) -> list[Array]:
-    """Return ε of one step of each event, after subsampling, when the steps share `delta` equally."""
+    """Return ε of one step of each event, after subsampling, with `delta` divided equally among steps."""
     per_step = delta / sum(event.count for event in events)
     return [
         _amplify(gaussian.epsilon(1 / e.noise_multiplier, per_step / e.sampling_rate), e.sampling_rate)
@@ -78,7 +78,7 @@ def _amplified_steps(events: Sequence[SampledGaussian], delta: Array) -> list[Ar
 
 
 def _amplify(epsilon: Array, rate: float) -> Array:
-    """Return ε after Poisson sampling, ln(1 + q(e^ε − 1)), written so that a large ε does not overflow."""
+    """Return ε after Poisson sampling, ln(1 + q(e^ε − 1)), without overflow for a large ε."""
     if rate == 1:
         return epsilon
     small = np.log1p(rate * np.expm1(np.minimum(epsilon, 30)))
@@ -87,7 +87,7 @@ def _amplify(epsilon: Array, rate: float) -> Array:
 
 @dataclass(frozen=True)
 class Account:
-    """ε by one accountant, or None where it does not apply; `note` gives the reason or a caution."""
+    """ε by one accountant, or None if the accountant does not apply; `note` is the reason or a caution."""
 
     epsilon: float | None
     note: str = ""
@@ -102,11 +102,11 @@ class Accountant:
     label
         Name for people.
     why
-        One line on why it differs from the others.
+        Reason, in one line, why its ε differs from others'.
     slow
         Whether computing ε may take longer than a tenth of a second.
     judge
-        Function of merged noisy events and δ.
+        Function that returns ε of merged noisy events at δ.
     """
 
     label: str
@@ -210,7 +210,7 @@ ACCOUNTANTS: Mapping[str, Accountant] = {
 
 
 def account(events: Sequence[SampledGaussian], delta: float, accountant: str) -> Account:
-    """Return ε of any sequence of releases by one accountant, with its reason or caution."""
+    """Return ε of any sequence of releases by one accountant, with a reason or caution."""
     validate.one_of("accountant", accountant, ACCOUNTANTS)
     validate.share("delta", delta)
     merged = merge(within_range(event) for event in events)
@@ -229,7 +229,7 @@ def account(events: Sequence[SampledGaussian], delta: float, accountant: str) ->
 
 
 def epsilon(events: Sequence[SampledGaussian], delta: float, accountant: str) -> float:
-    """Return ε by one accountant; `ValueError` with the reason where it does not apply."""
+    """Return ε by one accountant; `ValueError` with the reason if the accountant does not apply."""
     result = account(events, delta, accountant)
     if result.epsilon is None:
         raise ValueError(f"accountant {accountant!r} does not apply: {result.note}")
@@ -237,7 +237,7 @@ def epsilon(events: Sequence[SampledGaussian], delta: float, accountant: str) ->
 
 
 def stated(epsilon: float | None, digits: int = 4) -> str:
-    """Return the ε of a guarantee as text, rounded up; ∞ for none or an infinite one.
+    """Return the ε of a guarantee as text, rounded up; ∞ if there is no guarantee.
 
     Examples
     --------

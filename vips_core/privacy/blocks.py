@@ -1,4 +1,4 @@
-"""What passes between a model and the wall: blocks with bounds, raw sums, released sums."""
+"""The interface of models and the wall: blocks with bounds, raw sums, released sums."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Records(Protocol):
-    """A data set: a sized collection of records that a boolean mask slices."""
+    """A data set: a sized collection of records that can be indexed by a boolean mask."""
 
     def __len__(self) -> int: ...
 
@@ -34,14 +34,14 @@ class Block:
     Parameters
     ----------
     bound
-        L2 norm that one record can add to the statistic's sum.
+        Largest L2 norm that one record can add to the statistic's sum.
     share
         w, the block's part of the step's budget. The squares of a step's shares sum to 1.
     shape
         Shape of the sum; a single number by default.
     grid
-        Power of two; the wall replaces it by one that fits the noise. Every record's contribution must be a
-        multiple of it, rounded towards 0 so that no norm grows: `vips_core.kernels.exact` does that.
+        A power of two, which the wall replaces by one that fits the noise. Every record's contribution must
+        be a multiple of it, rounded towards 0 so that no norm grows; `vips_core.kernels.exact` does this.
 
     Examples
     --------
@@ -66,7 +66,7 @@ class Raw:
     Parameters
     ----------
     sums
-        Block name to sum over the batch.
+        Sum over the batch by block name.
 
     Examples
     --------
@@ -79,16 +79,16 @@ class Raw:
 
 @dataclass(frozen=True)
 class Released:
-    """Noisy sums over a batch, with everything that is known about their noise. Only the wall makes one.
+    """Noisy sums over a batch, with the noise's standard deviations. Only the wall creates one.
 
     Parameters
     ----------
     sums
-        Block name to noisy sum over the batch.
+        Noisy sum over the batch by block name.
     noise_std
-        Block name to the standard deviation of the noise on each cell of that sum.
+        Standard deviation of the noise on each cell of a sum, by block name.
     sampling_rate
-        q, the probability of each record to be in the batch.
+        q, the probability that a record is in the batch.
 
     Examples
     --------
@@ -102,16 +102,16 @@ class Released:
     sampling_rate: float
 
     def total(self, block: str) -> Array:
-        """Unbiased estimate of the sum over all records: the batch's sum over q, never over its size."""
+        """Return the unbiased estimate of the sum over all records: the batch's sum over q, not its size."""
         return self.sums[block] / self.sampling_rate
 
     def total_std(self, block: str) -> float:
-        """Standard deviation of the noise on each cell of `total`."""
+        """Return the standard deviation of the noise on each cell of `total`."""
         return self.noise_std[block] / self.sampling_rate
 
 
 class Measured(Protocol[ParamsIn, DataIn]):
-    """What the wall needs of a model; `vips_core.models.base.Model` is the whole protocol."""
+    """The part of a model that the wall uses; `vips_core.models.base.Model` is the whole protocol."""
 
     def blocks(self, plan: "PrivacyPlan", step: int) -> Mapping[str, Block]:
         """Return the statistics that step `step` (from 0) releases, with their bounds and shares."""

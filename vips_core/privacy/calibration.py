@@ -1,4 +1,4 @@
-"""Inverting the accountants: noise, steps or batch for a given ε, and noise for a given attack risk."""
+"""Calibration, the inverse of accounting: noise, steps or batch for an ε, and noise for an attack risk."""
 
 import functools
 import math
@@ -10,13 +10,13 @@ from vips_core.privacy import accountants, gaussian
 from vips_core.privacy.events import LEAST_NOISE, MOST_NOISE, SampledGaussian
 from vips_core.privacy.tradeoff import AttackRisk, RiskLimit
 
-# Relative excess of the noise multiplier over the least: at most one in its fifth digit, the last that is
-# printed. The search converges so fast that 1e-10 would cost one or two more evaluations of ε.
+# Largest relative excess of the noise multiplier over the least one: at most 1 in its fifth digit, the last
+# one printed. The search converges so fast that 1e-10 would cost one or two more evaluations of ε.
 _TOLERANCE = 1e-5
-_COARSE = 1.1  # ratio between batch sizes tried first, before the search is refined to one record
+_COARSE = 1.1  # ratio of batch sizes in the coarse search, which is then refined to single records
 
 
-@functools.lru_cache(maxsize=1024)  # a model that recommends a plan calibrates it again and again
+@functools.lru_cache(maxsize=1024)  # recommending a plan repeats calibrations
 def noise_multiplier(
     sampling_rate: float, steps: int, epsilon: float, delta: float, accountant: str
 ) -> float:
@@ -32,7 +32,7 @@ def noise_multiplier(
         events = [SampledGaussian(sampling_rate, noise, steps)]
         return excess(accountants.epsilon(events, delta, accountant), epsilon)
 
-    start = 1.0  # PLD's answer lies just below RDP's, which costs little
+    start = 1.0  # for PLD: the noise by RDP, which lies just above and is fast to compute
     if accountant == "pld":
         start = noise_multiplier(sampling_rate, steps, epsilon, delta, "rdp")
     return _least_noise(above, start, target)
@@ -52,21 +52,22 @@ def noise_multiplier_for_risk(sampling_rate: float, steps: int, limit: RiskLimit
     )
     if noise < LEAST_NOISE * (1 + _TOLERANCE):
         raise ValueError(
-            f"{limit} holds with next to no noise, because few records are ever sampled; those would be "
-            "laid open. Choose a stricter limit, or plan by epsilon"
+            f"{limit} holds with almost no noise, because few records are ever sampled; these few would be "
+            "exposed. Choose a stricter limit, or plan by epsilon"
         )
     return noise
 
 
 def excess(value: float | None, target: float) -> float:
-    """Return log(value/target) of two ε, within about ±700; large where the accountant gave none."""
+    """Return log(value/target) of two ε, within about ±700; large if the accountant gave none."""
     return math.log(min(max(math.inf if value is None else value, 1e-300), 1e300)) - math.log(target)
 
 
 def largest(excess: Callable[[int], float], most: int, start: int = 1) -> int:
-    """Return the largest whole number up to `most` without excess, 0 for none; the excess rises.
+    """Return the largest whole number up to `most` whose excess is at most 0; 0 if there is none.
 
-    The search begins at `start`, ideally a little below the answer, since each evaluation may take long.
+    `excess` must be rising. The search begins at `start`, ideally just below the answer, because evaluations
+    may take long.
     """
     fits, fails, number, stride = 0, most + 1, start, max(1, start // 1000)
     while fails > 1 and fits < most and not 0 < fits < fails <= most:
@@ -78,7 +79,7 @@ def largest(excess: Callable[[int], float], most: int, start: int = 1) -> int:
     if fits == 0 or fails > most:
         return fits
 
-    def clamped(log_number: float) -> float:  # where ε jumps, its size says nothing about where
+    def clamped(log_number: float) -> float:  # at a jump of ε, the size of the jump would mislead the search
         return min(max(excess(round(math.exp(log_number))), -1.0), 1.0)
 
     root = scipy.optimize.brentq(clamped, math.log(fits), math.log(fails), xtol=0.1 / fails)
@@ -89,16 +90,16 @@ def largest(excess: Callable[[int], float], most: int, start: int = 1) -> int:
 
 
 def largest_batch(excess: Callable[[int], float], work: float, records: int) -> int:
-    """Largest batch size S up to `records` with no excess at `work` = epochs · N, 0 for none.
+    """Return the largest batch size S up to `records` without excess at `work` = epochs · N; 0 if none.
 
-    ε rises with S as long as T = ⌊work/S⌋ stays the same, and falls a little where T does, so it is no
-    monotone function of S. But of all S with the same T the smallest decides whether any fits. Those are
-    tried from the largest S down, at most a tenth apart; bisection between the last that failed and the first
-    that fits finds the answer.
+    ε rises with S while T = ⌊work/S⌋ is constant, and falls slightly where T falls, so it is not monotone in
+    S. But among all S with the same T, the smallest determines whether any fits. These are tried from the
+    largest S downwards, at most a tenth apart. Bisection between the last that failed and the first that fits
+    then finds the answer.
     """
 
     def smallest(batch: int) -> int:
-        """Return the smallest S with as many steps."""
+        """Return the smallest S with the same number of steps."""
         steps = max(1, math.floor(work / batch + 1e-9))
         return min(batch, math.floor(work / (steps + 1)) + 1)
 
@@ -131,7 +132,7 @@ def _least_noise(above: Callable[[float], float], start: float, target: str) -> 
     low, high = _bracket(at, math.log(start), target)
     if low < high:
         low, step = scipy.optimize.brentq(at, low, high, xtol=_TOLERANCE), _TOLERANCE
-        while at(low) > 0:  # to the private side of the root
+        while at(low) > 0:  # move to the private side of the root
             low, step = min(low + step, high), 2 * step
     return _within_reach(low)
 
@@ -141,7 +142,7 @@ def _within_reach(log_noise: float) -> float:
 
 
 def _bracket(above: Callable[[float], float], start: float, target: str) -> tuple[float, float]:
-    """Return two log noise multipliers that bracket the answer; twice the least noise where it suffices."""
+    """Return log noise multipliers that bracket the answer; both are the least noise if that suffices."""
     least, most, factor = math.log(LEAST_NOISE), math.log(MOST_NOISE), 0.25
     low = high = start
     while above(high) > 0:

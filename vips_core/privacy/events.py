@@ -1,4 +1,4 @@
-"""The event that accountants read: a Gaussian release of a Poisson-sampled sum, repeated `count` times."""
+"""The accountants' input: Gaussian releases of Poisson-sampled sums, each repeated `count` times."""
 
 import math
 from collections import Counter
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from vips_core import validate
 
-# The range of plans: what can be typed, and what tests/benchmarks/accountant_range.py tries.
-LEAST_NOISE, MOST_NOISE = 1e-3, 1e7  # noise multiplier σ; less than LEAST_NOISE counts as no noise
-LEAST_DELTA = 1e-15  # far below 1/N of all people on earth
+# Allowed range of plans, which tests/benchmarks/accountant_range.py covers.
+LEAST_NOISE, MOST_NOISE = 1e-3, 1e7  # noise multiplier σ; below LEAST_NOISE it counts as no noise
+LEAST_DELTA = 1e-15  # far below 1/N for all people on earth
 MOST_STEPS, MOST_RECORDS = 10**7, 10**12
-LEAST_RATE = 1e-9  # sampling rate q; accountants raise a smaller one to this, which can only raise ε
-_MOST_DIFFERENT = 32  # different events that accountants read: bounds their time
-_MOST_COUNT = 10**15  # releases of one event: exact in double precision, and beyond any sum of plans
+LEAST_RATE = 1e-9  # sampling rate q; accountants raise smaller rates to this, which can only raise ε
+_MOST_DIFFERENT = 32  # most different events that accountants read, to bound their time
+_MOST_COUNT = 10**15  # most releases of one event: exact in double precision, and beyond any sum of plans
 
 
 @dataclass(frozen=True)
@@ -23,11 +23,11 @@ class SampledGaussian:
     Attributes
     ----------
     sampling_rate
-        q, the probability of each record to be in the batch.
+        q, the probability that a record is in the batch.
     noise_multiplier
-        σ/Δ, the noise's standard deviation over the sensitivity to one record. 0 means no noise.
+        The noise's standard deviation over the sensitivity to one record. 0 means no noise.
     count
-        How many such releases.
+        Number of such releases.
     """
 
     sampling_rate: float
@@ -52,15 +52,16 @@ def merge(events: Iterable[SampledGaussian]) -> list[SampledGaussian]:
 
 
 def within_range(event: SampledGaussian) -> SampledGaussian:
-    """Return the event within the range of accountants: q only rises, σ only falls, so ε does not fall."""
+    """Return the event in the accountants' range; q can only rise and σ only fall, so ε cannot fall."""
     rate, noise = max(event.sampling_rate, LEAST_RATE), min(event.noise_multiplier, MOST_NOISE)
     return SampledGaussian(rate, noise, event.count)
 
 
 def fewer(events: Sequence[SampledGaussian]) -> list[SampledGaussian]:
-    """Return at most 32 different events that cost no less: full batches joined, the others rounded.
+    """Return at most 32 different events whose ε is no smaller: full batches joined, other events rounded.
 
-    Rates are rounded up and noise down to three significant digits, to two, … and at last all to the worst.
+    Rates are rounded up and noise down to three significant digits, then to two, then to one. If that is not
+    enough, all get the highest rate and the least noise.
     """
     if len(events) <= _MOST_DIFFERENT:
         return list(events)
@@ -81,14 +82,14 @@ def _rounded(event: SampledGaussian, digits: int) -> SampledGaussian:
 
 
 def _to_digits(value: float, digits: int, way: int) -> float:
-    """Round up (way 1) or down (way −1) to significant digits, never past the value itself."""
+    """Round up (way 1) or down (way −1) to significant digits, never to the wrong side of the value."""
     scale = 10.0 ** (digits - 1 - math.floor(math.log10(value)))
     rounded = (math.ceil if way > 0 else math.floor)(value * scale) / scale
     return rounded if (rounded - value) * way >= 0 else value
 
 
 def chance_to_be_drawn(events: Sequence[SampledGaussian]) -> float:
-    """Return an upper bound of the probability that a record is in any batch: with this δ, ε is 0."""
+    """Return an upper bound on the probability that a record is in any batch; at this δ, ε is 0."""
     if any(event.sampling_rate == 1 for event in events):
         return 1.0
     log_never = sum(event.count * math.log1p(-event.sampling_rate) for event in events)
@@ -101,7 +102,7 @@ def squared_mu(events: Iterable[SampledGaussian]) -> float:
 
 
 def join_full_batches(events: Iterable[SampledGaussian]) -> list[SampledGaussian]:
-    """Replace noisy full-batch events by the one Gaussian that equals them: 1/σ² = Σ 1/σᵢ²."""
+    """Replace noisy full-batch events by one equivalent Gaussian release: 1/σ² = Σ 1/σᵢ²."""
     events = list(events)
     sampled = [event for event in events if event.sampling_rate < 1]
     precision = squared_mu(event for event in events if event.sampling_rate == 1)

@@ -1,14 +1,15 @@
 """Caps as privacy filters: valid even if runs are chosen adaptively.
 
-Accountants such as PLD are proved for a composition that is planned as a whole. Under a cap, the next run may
-depend on earlier results, so the cap decides by quantities that add up:
+Accountants such as PLD are proved for compositions that are planned as a whole. Under a cap, the next run may
+depend on earlier results, so the cap is enforced by quantities that add up:
 
-- all batches full: μ² of Gaussian DP, Σ 1/σ² ≤ μ(ε, δ/2)² (Smith and Thakurta 2022, Theorem 1);
-- otherwise: the Rényi divergence at one order that is fixed with the cap, Σ ρ(α) ≤ ε − c(α, δ/2) (Feldman and
-  Zrnic 2021, Theorem 4.3), where c is the conversion of Canonne, Kamath and Steinke (2020).
+- if all batches are full: μ² of Gaussian DP, Σ 1/σ² ≤ μ(ε, δ/2)² (Smith and Thakurta 2022, Theorem 1);
+- otherwise: the Rényi divergence at an order fixed with the cap, Σ ρ(α) ≤ ε − c(α, δ/2) (Feldman and Zrnic
+  2021, Theorem 4.3), where c is the conversion of Canonne, Kamath and Steinke (2020).
 
-A run may enter by either rule, and which rule holds at the end may depend on earlier results. So each rule
-gets half of δ: one covers the outcomes with full batches only, the other all others, and their δ add up.
+A run may be admitted by either rule, and the rule that holds at the end may depend on earlier results. So
+each rule gets half of δ: one covers the outcomes with full batches only, the other covers all others, and
+their δ add up.
 """
 
 import math
@@ -21,15 +22,16 @@ from vips_core import validate
 from vips_core.privacy import gaussian, moments
 from vips_core.privacy.events import LEAST_NOISE, SampledGaussian, squared_mu
 
-# Of the Rényi divergence. The best order for a cap is about ln(1/δ)/ε, so only an ε below ln(1/δ)/10⁵ (2e-4
-# for δ = 1e-9) would want a larger one; with 10⁴, a cap of ε = 0.001 at δ = 1e-9 would admit nothing.
+# Largest order of the Rényi divergence. The best order for a cap is about ln(1/δ)/ε, so a larger one would
+# help only for ε below ln(1/δ)/10⁵ (2e-4 for δ = 1e-9). With 10⁴, a cap of ε = 0.001 at δ = 1e-9 would admit
+# nothing.
 _LARGEST_ORDER = 1e5
-_MOST_EPSILON, _LEAST_DELTA = 1e6, 1e-300  # of a cap: beyond any meaningful promise, and far from overflow
+_MOST_EPSILON, _LEAST_DELTA = 1e6, 1e-300  # limits of a cap: beyond any meaningful promise, without overflow
 
 
 @dataclass(frozen=True)
 class PrivacyFilter:
-    """Decides which releases fit under an (ε, δ) cap, even if they are chosen adaptively.
+    """Rule that admits releases under an (ε, δ) cap, even if they are chosen adaptively.
 
     Parameters
     ----------
@@ -55,9 +57,9 @@ class PrivacyFilter:
 
     @classmethod
     def for_cap(cls, epsilon: float, delta: float) -> "PrivacyFilter":
-        """Return the filter with the order that admits the most full batches.
+        """Return the filter whose order admits the most full batches.
 
-        For them ρ(α) = α·μ²/2, so μ² may reach 2(ε − c(α, δ/2))/α: a function of the cap alone.
+        A full batch has ρ(α) = α·μ²/2, so μ² may reach 2(ε − c(α, δ/2))/α, a function of the cap alone.
         """
         _check_cap(epsilon, delta)
 
@@ -82,12 +84,12 @@ class PrivacyFilter:
         Returns
         -------
         float
-            0 for none; infinite where it cannot be computed.
+            0 without releases; infinite if it cannot be computed.
         """
         if not events:
             return 0.0
         if any(event.noise_multiplier < LEAST_NOISE for event in events):
-            return math.inf  # counts as no noise
+            return math.inf  # too little noise counts as none
         shares = [moments.renyi_divergence(events, self.order) / self._divergence_room]
         if _all_full(events):
             shares.append(squared_mu(events) / self._squared_mu_room)
@@ -98,7 +100,7 @@ class PrivacyFilter:
         return self.share(events) <= 1
 
     def left_epsilon(self, events: Sequence[SampledGaussian]) -> float:
-        """Return the largest ε, at the cap's δ, of one more run on full batches that fits after these."""
+        """Return the largest ε, at the cap's δ, of another run on full batches that fits after these."""
         left = max(0.0, 1 - self.share(events))
         room = self._squared_mu_room if _all_full(events) else 2 * self._divergence_room / self.order
         return float(gaussian.epsilon(math.sqrt(left * room), self.delta)) if left * room > 0 else 0.0

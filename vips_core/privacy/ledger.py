@@ -1,4 +1,4 @@
-"""The ledger: what passed the wall, entry by entry, enough to recompute ε without the data or the model."""
+"""The ledger of all releases, from which ε can be recomputed without the data or the model."""
 
 import json
 import math
@@ -27,13 +27,13 @@ class LedgerBlock:
     Parameters
     ----------
     bound
-        How far one person can move it, in L2 norm.
+        Largest change by one person, in L2 norm.
     noise_std
         Standard deviation of the noise on each of its cells.
     cells
-        How many numbers it has.
+        Number of its cells.
     grid
-        Step of which every released number is a multiple; 0 where there is no grid, which is a caution.
+        Step of which every released number is a multiple; 0 without a grid, which raises a caution.
 
     Examples
     --------
@@ -60,11 +60,11 @@ class LedgerEntry:
     Parameters
     ----------
     sampling_rate
-        q, the probability of each record to be in the batch.
+        q, the probability that a record is in the batch.
     blocks
-        Name of each statistic to what was released of it.
+        Released statistics by name.
     sampling
-        "poisson", or "fixed" batch sizes, only to reproduce the paper.
+        "poisson", or "fixed" for batches of fixed size, only to reproduce the paper.
     count
         Number of such steps.
 
@@ -88,14 +88,14 @@ class LedgerEntry:
 
     @property
     def noise_multiplier(self) -> float:
-        """Noise of the joint release over what one record can move: 1/σ² = Σ (bound/noise_std)²."""
+        """Noise of the joint release over the sensitivity to one record: 1/σ² = Σ (bound/noise_std)²."""
         if any(block.noise_std == 0 for block in self.blocks.values()):
             return 0.0
         signal = math.hypot(*(block.bound / block.noise_std for block in self.blocks.values()))
         return 1 / signal if signal else math.inf
 
     def event(self) -> SampledGaussian:
-        """Return the entry as accountants see it."""
+        """Return the entry in the accountants' form."""
         return SampledGaussian(self.sampling_rate, self.noise_multiplier, self.count)
 
 
@@ -141,20 +141,20 @@ class Ledger:
         return sum(entry.count for entry in self.entries)
 
     def events(self) -> list[SampledGaussian]:
-        """Return the entries as accountants see them."""
+        """Return the entries in the accountants' form."""
         return [entry.event() for entry in self.entries]
 
     def epsilon(self, delta: float, accountant: str = "pld") -> float:
-        """Return ε of everything released, at `delta` less the noise's distance from an ideal Gaussian."""
+        """Return ε of all releases, at `delta` minus the noise's distance from an ideal Gaussian."""
         return accountants.epsilon(self.events(), self.ideal_delta(delta), accountant)
 
     def ideal_delta(self, delta: float) -> float:
-        """Return the part of δ that is left for accountants, which assume ideal noise."""
+        """Return the part of δ that remains for accountants, which assume ideal noise."""
         validate.share("delta", delta)
         distance = self.noise_distance
         if delta <= distance:
             raise ValueError(
-                f"delta must be above {distance:.2g}, the noise's own distance from an ideal one, got {delta}"
+                f"delta must be above {distance:.2g}, the distance of the noise from ideal noise, got {delta}"
             )
         return delta - distance
 
@@ -165,7 +165,7 @@ class Ledger:
         return draws * DISTANCE
 
     def cautions(self) -> list[str]:
-        """Return a sentence for each way in which this ledger departs from the accountants' assumptions."""
+        """Return a sentence for each violation of the accountants' assumptions."""
         cautions = [SEEDED] if self.seeded else []
         if any(entry.sampling == "fixed" for entry in self.entries):
             cautions.append("Batches of fixed size were used, but ε is computed for Poisson sampling.")
@@ -192,7 +192,7 @@ class Ledger:
 
     @classmethod
     def from_json(cls, text: str) -> "Ledger":
-        """Read a ledger back, checking every value."""
+        """Read a ledger that `to_json` wrote, and check every value."""
         try:
             content = json.loads(text)
         except RecursionError:

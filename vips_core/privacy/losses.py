@@ -1,10 +1,10 @@
-"""The privacy loss of one step on dots, and its sum over many steps: quantiles, and the whole law by FFT.
+"""The privacy loss of one step on a set of dots, and the sum over many steps: quantiles, and its law by FFT.
 
 A step releases a draw from P = (1 − q)·N(0, σ²) + q·N(1, σ²) with the person, and from Q = N(0, σ²) without.
-The loss at z is x = log dP/dQ = log(1 − q + q·e^w) with w = (z − ½)/σ², which rises in z.
-The mass between two dots is divided between them so that its P-mass *and* its Q-mass stay ("connect the
-dots": Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022). The likelihood ratio is spread with its mean
-kept, so the pair on the dots dominates (Blackwell), in both directions and under any composition.
+The loss at z is x = log dP/dQ = log(1 − q + q·e^w) with w = (z − ½)/σ², which rises in z. The mass between
+two dots is divided between them so that its P-mass *and* its Q-mass are preserved ("connect the dots":
+Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022). This spreads the likelihood ratio without changing its
+mean, so the pair on the dots dominates (Blackwell), in both directions and under any composition.
 """
 
 import functools
@@ -25,7 +25,7 @@ _ROUNDING = 8 * 2.0**-53  # relative rounding of the few operations on a cell's 
 
 @dataclass(frozen=True)
 class Side:
-    """One direction: finite losses in any order, their logs of mass, and the mass at +∞."""
+    """One direction: finite losses in any order, the log of their masses, and the mass at +∞."""
 
     losses: Array
     log_mass: Array
@@ -33,21 +33,22 @@ class Side:
 
 
 def dots(rate: float, noise: float, reach: float, per_std: int) -> Array:
-    """Return losses where P or Q has mass: up to `reach` standard deviations, `per_std` dots in each."""
+    """Return losses up to `reach` standard deviations from the means of P and Q, `per_std` dots in each."""
     steps = np.linspace(-reach, reach, math.ceil(2 * reach * per_std) + 1) * noise
     z = np.unique(np.concatenate([steps, steps + 1]))
     return np.unique(_loss(rate, (z - 0.5) / noise**2))
 
 
-def between(few: Side, order: float, least: float, most: int) -> Array:
-    """Return dots between those of a sketch, in rising order of log dP/dQ and about `most` at most.
+def dots_between(sketch: Side, order: float, least: float, most: int) -> Array:
+    """Return dots between those of a sketch, in rising order of log dP/dQ, at most about `most`.
 
-    Mass m between dots h apart adds about m·h² to the variance of its step; the fewest dots that add a given
-    amount are (gap/m)^⅓ apart, with the mass tilted to where it decides about ε. Together they add a third of
-    what dots `least` apart would. Where hardly any mass is, four dots go between two.
+    Mass m between dots h apart adds about m·h² to the variance of a step. The fewest dots that add a given
+    amount are proportional to (gap/m)^⅓ apart, with the mass tilted to where it determines ε. Together they
+    add a third of the variance that dots `least` apart would add. Where there is hardly any mass, four dots
+    are put between two.
     """
-    x = few.losses if few.losses[-1] > few.losses[0] else -few.losses
-    tilted = few.log_mass + order * few.losses
+    x = sketch.losses if sketch.losses[-1] > sketch.losses[0] else -sketch.losses
+    tilted = sketch.log_mass + order * sketch.losses
     mass = np.exp(tilted - log_sum_exp(tilted))
     gaps, mass = np.diff(x), (mass[1:] + mass[:-1]) / 2 + 1e-300
     spread = mass ** (1 / 3) * gaps ** (2 / 3)
@@ -59,9 +60,10 @@ def between(few: Side, order: float, least: float, most: int) -> Array:
 
 
 def connect(rate: float, noise: float, x: Array) -> tuple[Side, Side]:
-    """Loss of P against Q and of Q against P on rising dots x; only the first may lie below the least loss.
+    """Return the loss of P against Q and of Q against P on rising dots x.
 
-    Mass below the first dot is moved up to it, mass above the last one to infinity: both only raise ε.
+    Only the first dot may lie below the least loss. Mass below the first dot is moved up to it, and mass
+    above the last dot to infinity: both can only raise ε.
     """
     w = _log_ratio(rate, x)
     z = noise**2 * w + 0.5
@@ -86,7 +88,7 @@ def connect(rate: float, noise: float, x: Array) -> tuple[Side, Side]:
 
 
 def _cells(t: Array) -> tuple[Array, Array]:
-    """Return the normal mass between neighbours, from the tail with less cancellation, and that tail."""
+    """Return the normal mass between neighbours from the tail with less cancellation, and that tail."""
     right = t[:-1] > 0
     lower, upper = ndtr(t), ndtr(-t)
     mass = np.where(right, upper[:-1] - upper[1:], lower[1:] - lower[:-1])
@@ -96,10 +98,10 @@ def _cells(t: Array) -> tuple[Array, Array]:
 def _scaled_cells(
     rate: float, noise: float, x: Array, w: Array, z: Array, masses0: Array
 ) -> tuple[Array, Array]:
-    """Cells' mass under N(0, σ²) times e^w at their lower dot, and the terms' size.
+    """Return the cells' mass under N(0, σ²) times e^w at their lower dot, and the size of the terms.
 
-    For z > 0 by e^w·φ(z/σ) = φ((z − 1)/σ), since e^w overflows where the mass underflows. Below the least
-    loss, log(1 − q), e^w stands for (e^x − 1 + q)/q < 0.
+    For z > 0 it is computed by e^w·φ(z/σ) = φ((z − 1)/σ), because e^w overflows where the mass underflows.
+    Below the least loss, log(1 − q), e^w stands for (e^x − 1 + q)/q < 0.
     """
     positive = np.maximum(z, 0.0)
     shifted = 0.5 * erfcx(positive / (noise * math.sqrt(2))) * np.exp(-0.5 * ((positive - 1) / noise) ** 2)
@@ -112,7 +114,7 @@ def _scaled_cells(
 
 
 def _loss(rate: float, w: Array) -> Array:
-    """log(1 − q + q·e^w)."""
+    """Return log(1 − q + q·e^w)."""
     if rate == 1:
         return w
     small = np.log1p(rate * np.expm1(np.minimum(w, 30.0)))
@@ -120,7 +122,7 @@ def _loss(rate: float, w: Array) -> Array:
 
 
 def _log_ratio(rate: float, x: Array) -> Array:
-    """The w whose loss is x, −∞ at or below log(1 − q)."""
+    """Return the w whose loss is x; −∞ at or below log(1 − q)."""
     if rate == 1:
         return x
     with np.errstate(divide="ignore"):
@@ -130,13 +132,13 @@ def _log_ratio(rate: float, x: Array) -> Array:
 
 
 def log_sum_exp(terms: Array) -> float:
-    """Return log Σ e^term (scipy's is more general, and slower than the sums here)."""
+    """Return log Σ e^term (faster than SciPy's, which is more general)."""
     largest = float(terms.max())
     return largest + math.log(np.exp(terms - largest).sum())
 
 
 def _log_at(index: int, mass: float, size: int) -> Array:
-    """Logs of a law with all its mass at one index."""
+    """Return the logs of a law with all its mass at one index."""
     logs = np.full(size, -np.inf)
     logs[index] = math.log(mass) if mass > 0 else -np.inf
     return logs
@@ -144,12 +146,12 @@ def _log_at(index: int, mass: float, size: int) -> Array:
 
 # −log of the share of δ that may lie beyond the window: e^−18 = 1.5e-8 of δ, which is added to δ(ε).
 OUTSIDE = 18.0
-_HALVINGS = 13  # bisections of the log of Chernoff's exponent, to 0.5 %; any exponent gives a valid bound
+_HALVINGS = 13  # bisections of the log of Chernoff's exponent, which give 0.5 %; any exponent is valid
 
 
 @dataclass(frozen=True)
 class Sum:
-    """The loss of the whole composition in one direction: that of each step, `counts` times."""
+    """The loss of the whole composition in one direction: the loss of each step, `counts` times."""
 
     steps: Sequence[Side]
     counts: Sequence[int]
@@ -164,7 +166,7 @@ class Sum:
 
     @functools.cached_property
     def scale(self) -> float:
-        """|Mean| plus the root of the summed second moments: the scale on which exponents are searched."""
+        """|Mean| plus the root of the summed second moments, the scale of the search for exponents."""
         shares = [np.exp(step.log_mass) * step.losses for step in self.steps]
         means = [float(share.sum()) for share in shares]
         squares = [float((share * step.losses).sum()) for share, step in zip(shares, self.steps, strict=True)]
@@ -172,10 +174,11 @@ class Sum:
         return float(abs(mean) + math.sqrt(square)) or 1.0
 
     def quantile(self, log_inverse: float, tilt: float = 0.0, sign: int = 1) -> tuple[float, float]:
-        """Return the exponent t of Chernoff's bound of a quantile of sign·loss under a tilt, and the bound.
+        """Return the exponent t of Chernoff's bound on a quantile of sign·loss under a tilt, and the bound.
 
-        With K of the tilted loss, the bound is the least (K(t) + log 1/p)/t. There t·K′(t) − K(t), which
-        rises, is log 1/p. t is limited so that K, a difference of numbers of size t·scale, keeps ten digits.
+        With K of the tilted loss, the bound is the least (K(t) + log 1/p)/t. At its minimum, t·K′(t) − K(t),
+        which rises in t, equals log 1/p. t is limited so that K, a difference of numbers of size t·scale,
+        keeps ten digits.
         """
         least, most = 1e-9 / self.scale, 1e6 / self.scale
         untilted, _ = self.cumulant(tilt)
@@ -192,8 +195,8 @@ class Sum:
     def window(self, delta: float, theta: float) -> tuple[float, float, float]:
         """Return the ends of a window that is precise where δ(ε) is about `delta`, and its upper exponent.
 
-        A loss x beyond the upper end wraps around to x − width, enlarged by e^{θ·width}. The window is so
-        wide that little wraps around to losses above ε ≥ max(0, low).
+        A loss x beyond the upper end wraps around to x − width, its mass multiplied by e^{θ·width}. The
+        window is wide enough that little mass wraps around to losses above ε ≥ max(0, low).
         """
         small = OUTSIDE - math.log(delta)
         low = -self.quantile(OUTSIDE, theta, -1)[1]
@@ -205,7 +208,7 @@ class Sum:
 
 @njit(nogil=True, cache=True)
 def _cumulant(losses: Array, log_mass: Array, count: float, theta: float) -> tuple[float, float]:
-    """K(θ) of the sum of `count` equal steps, and K′(θ)."""
+    """Return K(θ) of the sum of `count` equal steps, and K′(θ)."""
     peak = -math.inf
     for i in range(losses.size):
         peak = max(peak, log_mass[i] + theta * losses[i])
@@ -220,33 +223,32 @@ def _cumulant(losses: Array, log_mass: Array, count: float, theta: float) -> tup
 Complex = npt.NDArray[np.complex128]
 
 _UNIT = 2.0**-53  # relative rounding of one operation
-_NOTHING = (
-    -60.0
-)  # log of a spectral size that counts as 0: e^−60 in each of 2²⁰ cells is far below rounding, and is added
+# Log of a spectral size that counts as 0: e^−60 in each of 2²⁰ cells is far below rounding, and is added.
+_NOTHING = -60.0
 
 
 @dataclass(frozen=True)
 class Law:
-    """The law of a sum on `cells` cells, of mass 1: its spectrum at the frequencies that matter.
+    """The law of a sum on `cells` cells, of mass 1, as its spectrum at the frequencies that matter.
 
-    The spectrum of many steps is narrow: a few hundred frequencies may say all about 10⁵ cells. With X the
+    The spectrum of many steps is narrow: a few hundred frequencies may determine 10⁵ cells. With X the
     transform of a step's law f and e its error, |(X + e)ᵀ − Xᵀ| ≤ T·|e|·(|X| + |e|)ᵀ⁻¹, and
     ‖e‖₂ ≤ 8u·log₂n·√n·‖f‖₂ for n cells and unit rounding u (Higham 2002, Theorem 24.2). The power itself,
-    exp(T·log X), errs by less than 20u·T. Mass that leaves the cells on one side wraps around to the
-    other: none is lost.
+    exp(T·log X), has an error below 20u·T. Mass that leaves the cells on one side wraps around to the other
+    side, so none is lost.
 
     Attributes
     ----------
     cells
-        Their number, a power of two.
+        Number of cells, a power of two.
     log_scale
-        Log of what the steps' masses multiply to.
+        Log of the product of the steps' total masses.
     frequency, value
-        Where the spectrum matters, from 0 to half the cells, and what it is there.
+        Frequencies that matter, from 0 to half the cells, and the spectrum there.
     sensitivity
-        Of each step: count·‖e‖₂·(|X| + |e|)ᵀ⁻¹ times the other steps' sizes, at these frequencies.
+        For each step, count·‖e‖₂·(|X| + |e|)ᵀ⁻¹ times the other steps' sizes, at these frequencies.
     steps
-        The number of all steps, T.
+        T, the number of all steps.
     """
 
     cells: int
@@ -257,9 +259,9 @@ class Law:
     steps: int
 
     def mass(self) -> Array:
-        """Return the mass of every cell, raised by a bound of what rounding can have taken from it.
+        """Return the mass of every cell, raised by a bound on its rounding error.
 
-        Cauchy and Schwarz bound what the inverse transform makes of the errors.
+        The Cauchy–Schwarz inequality bounds the errors after the inverse transform.
         """
         spectrum = np.zeros(self.cells // 2 + 1, complex)
         spectrum[self.frequency] = self.value
@@ -268,11 +270,11 @@ class Law:
         return np.asarray(np.maximum(scipy.fft.irfft(spectrum, self.cells) + rounding, 0.0))
 
     def excess(self, decay: float, step: float) -> Callable[[int], float]:
-        """Σ mass·e^{−decay·k}·(1 − e^{−step·k}) over the cells from some start on, k = 0, 1, …, from above.
+        """Return a function of a start: Σ mass·e^{−decay·k}·(1 − e^{−step·k}) over k = 0, 1, …, from above.
 
-        Each frequency ω has two geometric sums, (1 − aⁿ)/(1 − a) with a = e^{iω − decay} and the one that
-        decays faster. At their ends all frequencies are in phase again; phases at the start are reduced in
-        whole numbers, so they are exact.
+        k counts the cells from the start on. Each frequency ω has two geometric sums, (1 − aⁿ)/(1 − a) with
+        a = e^{iω − decay}, and another that decays faster. At their ends all frequencies are in phase again;
+        phases at the start are reduced in whole numbers, so they are exact.
         """
         turn = 2j * np.pi / self.cells
         slow, fast = (-1 / np.expm1(turn * self.frequency - each) for each in (decay, decay + step))
@@ -293,13 +295,13 @@ class Law:
 
     @functools.cached_property
     def _twice(self) -> Array:
-        """How often a frequency counts: with its mirror image, if it has one."""
+        """Multiplicity of each frequency: 2 if it has a mirror image, otherwise 1."""
         return np.where((self.frequency == 0) | (2 * self.frequency == self.cells), 1.0, 2.0)
 
     def _doubt(self, weight: Array) -> float:
-        """Return a bound of the error of Σ value·weight over the frequencies that matter, for such weights.
+        """Return a bound on the error of Σ value·weight over the frequencies that matter.
 
-        Products, phases and NumPy's pairwise sum add less than 60u to what the power errs by.
+        Products, phases and NumPy's pairwise sum add less than 60u to the error of the power.
         """
         from_transforms = sum(math.sqrt(2 * _square(each * weight)) for each in self.sensitivity)
         size = float((np.abs(self.value) * weight).sum())
@@ -313,9 +315,9 @@ def convolve(steps: Sequence[Side], counts: Sequence[int], spacing: float, first
     ----------
     steps
         Losses at multiples of `spacing` with logs of mass, tilted so that the sum centres on the window. An
-        FFT errs by about 1e-16 of the largest value anywhere, which without a tilt would drown a small δ.
+        FFT's error everywhere is about 1e-16 of the largest value; without a tilt it would exceed a small δ.
     counts
-        How often each step happens.
+        Number of times each step is taken.
     spacing, first, cells
         The window: `cells` (a power of two) multiples of `spacing`, from `first`·`spacing` on.
     """
@@ -345,5 +347,5 @@ def convolve(steps: Sequence[Side], counts: Sequence[int], spacing: float, first
 
 
 def _square(values: npt.NDArray[np.number]) -> float:
-    """Return the sum of squared sizes without BLAS, whose threads keep cores busy after they are done."""
+    """Return the sum of squared sizes without BLAS, whose threads keep cores busy afterwards."""
     return float((values * values.conj()).real.sum())

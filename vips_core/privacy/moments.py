@@ -1,9 +1,8 @@
 """The moments accountant (paper §3.2; Abadi et al. 2016) and its extension to real orders, RDP.
 
-Log moments of the subsampled Gaussian mechanism are computed in log space and never below the truth. With
-z ~ N(0, σ²), u = q(exp((2z − 1)/(2σ²)) − 1) and E[u] = 0, every moment is
-E[(1 + u)^n] = 1 + E[(1 + u)^n − 1 − nu]: a sum of positive terms only, so nothing cancels for small q and
-nothing overflows for small σ.
+Log moments of the subsampled Gaussian mechanism are computed in log space and from above. With z ~ N(0, σ²),
+u = q(exp((2z − 1)/(2σ²)) − 1) and E[u] = 0, every moment is E[(1 + u)^n] = 1 + E[(1 + u)^n − 1 − nu]. All
+terms are positive, so nothing cancels for small q, and nothing overflows for small σ.
 """
 
 import functools
@@ -18,18 +17,18 @@ from vips_core.kernels import Array
 from vips_core.kernels.pool import map_chunks
 from vips_core.privacy.events import LEAST_NOISE, SampledGaussian
 
-# Largest integer moment tried, which bounds the time of one ε (0.2 ms when all are visited). Where more would
-# help, ε is looser, never unsound, and the account says so.
+# Largest integer moment tried, which bounds the time of one ε (0.2 ms if all are visited). If a larger one
+# would help, ε is looser, never unsound, and the account notes it.
 MAX_LAMBDA = 255
-# Ends of the search for the best real order α, as α − 1: limits of the search, not of validity.
+# Range of α − 1 in the search for the best real order α; orders beyond it would be valid too.
 _LEAST_EXCESS_ORDER, _MOST_EXCESS_ORDER = 1e-7, 1e7
 _ORDERS_PER_STD = 2000.0  # largest α tried over the least σ: the time of one divergence grows with α/σ
-_ORDERS_TRIED = 30  # of the grid that brackets the best order before it is refined
+_ORDERS_TRIED = 30  # orders on the grid that brackets the best one before it is refined
 _LOG_FACTORIAL = np.array([math.lgamma(n + 1.0) for n in range(MAX_LAMBDA + 2)])
-_POINTS_PER_STD = 5.0  # trapezoid points per standard deviation, at least: the rule then errs by e^{−98σ}
-_MOST_POINTS = 12_000.0  # trapezoid points of one moment: about a millisecond
+_POINTS_PER_STD = 5.0  # least trapezoid points per standard deviation: the rule's error is then e^{−98σ}
+_MOST_POINTS = 12_000.0  # trapezoid points of one moment at most, about a millisecond
 _SUM_ROUNDING = 1e-14  # relative rounding of a sum over at most 32 different events, rounded up
-# Relative, added to each moment: above the rule's error and the rounding of exponents of up to 2·10⁴.
+# Relative slack added to each moment: exceeds the rule's error and the rounding of exponents of up to 2·10⁴.
 _SLACK = 1e-10
 
 
@@ -45,7 +44,7 @@ def _log_expm1(x: float) -> float:
 
 @njit(nogil=True, cache=True)
 def _with_term(peak: float, total: float, term: float) -> tuple[float, float]:
-    """Add e^term to a sum total·e^peak, whose peak is the largest exponent so far."""
+    """Add e^term to the sum total·e^peak, and return the new peak, the largest exponent so far, and total."""
     if term > peak:
         return term, total * math.exp(peak - term) + 1.0
     return peak, total + math.exp(term - peak)
@@ -53,7 +52,7 @@ def _with_term(peak: float, total: float, term: float) -> tuple[float, float]:
 
 @njit(nogil=True, cache=True)
 def log_moment(q: float, noise_multiplier: float, lam: int) -> float:
-    """α(λ) of the paper for integer λ, from above: log Σₖ C(λ+1, k)(1−q)^{λ+1−k} q^k exp((k² − k)/(2σ²))."""
+    """Return the paper's α(λ) from above: log Σₖ C(λ+1, k)(1−q)^{λ+1−k} q^k exp((k² − k)/(2σ²))."""
     n = lam + 1
     scale = 0.5 / (noise_multiplier * noise_multiplier)
     if q == 1.0:
@@ -69,9 +68,9 @@ def log_moment(q: float, noise_multiplier: float, lam: int) -> float:
 
 @njit(nogil=True, cache=True)
 def _log_large_excess(log_growth: float, order: float) -> float:
-    """`_log_excess` of a large u from g = log(1 + u).
+    """Return `_log_excess` of a large u from g = log(1 + u).
 
-    It is the log of (1 + u)^order·(1 − r) with r = (1 + λ(1 − e^−g))·e^{−λg} and λ = order − 1.
+    This is the log of (1 + u)^order·(1 − r) with r = (1 + λ(1 − e^−g))·e^{−λg} and λ = order − 1.
     """
     lam = order - 1.0
     log_rest = math.log1p(-lam * math.expm1(-log_growth)) - lam * log_growth
@@ -80,8 +79,8 @@ def _log_large_excess(log_growth: float, order: float) -> float:
 
 @njit(nogil=True, cache=True)
 def _log_excess(log_ratio: float, q: float, order: float) -> float:
-    """Log of (1 + u)^order − 1 − order·u for u = q(exp(log_ratio) − 1); −inf where it vanishes."""
-    if log_ratio > 30.0:  # u is beyond 1e13·q: log(1 + u) from its logarithm
+    """Return the log of (1 + u)^order − 1 − order·u for u = q(exp(log_ratio) − 1); −inf where it vanishes."""
+    if log_ratio > 30.0:  # u is above 1e13·q, so log(1 + u) is computed from the logarithm of u
         return _log_large_excess(_softplus(math.log(q) + log_ratio), order)
     u = q * math.expm1(log_ratio)
     if abs(u) * max(order, 2.0) < 1e-4:
@@ -97,16 +96,16 @@ def _log_excess(log_ratio: float, q: float, order: float) -> float:
 
 @njit(nogil=True, cache=True)
 def renyi(q: float, noise_multiplier: float, order: float) -> float:
-    """Rényi divergence of real `order` > 1 between mixture and noise, from above.
+    """Return the Rényi divergence of real `order` > 1 between mixture and noise, from above.
 
     This is the worse of the two directions (Mironov, Talwar and Zhang 2019). It is computed by the trapezoid
-    rule where that is cheap, and otherwise by convexity, from integer orders. It is never above that of
-    q = 1, since the divergence is quasi-convex in the mixture.
+    rule if that is cheap, otherwise from integer orders by convexity. It never exceeds the divergence at
+    q = 1, because the divergence is quasi-convex in the mixture.
     """
     full = 0.5 * order / (noise_multiplier * noise_multiplier)
     if q == 1.0:
         return full
-    # (1 + u)^order has branch points πσ² off the real line: the rule errs by e^{−2π²·σ·points_per_std}.
+    # (1 + u)^order has branch points πσ² off the real line: the rule's error is e^{−2π²·σ·points_per_std}.
     points_per_std = max(_POINTS_PER_STD, 1.6 / noise_multiplier)
     points = points_per_std * (order / noise_multiplier + 22.0)
     if points <= _MOST_POINTS:
@@ -121,12 +120,12 @@ def renyi(q: float, noise_multiplier: float, order: float) -> float:
     else:
         return full
     divergence = log_moment_above * (1.0 + _SLACK) / (order - 1.0)
-    return divergence if divergence < full else full  # full where it is NaN
+    return divergence if divergence < full else full  # also if it is NaN
 
 
 @njit(nogil=True, cache=True)
 def _trapezoid(q: float, noise_multiplier: float, order: float, points_per_std: float, points: int) -> float:
-    """Log moment by the trapezoid rule, with z in standard deviations of noise."""
+    """Return the log moment by the trapezoid rule, with z in standard deviations of the noise."""
     inverse = 1.0 / noise_multiplier
     peak, total = -math.inf, 0.0
     for i in range(points):
@@ -142,7 +141,7 @@ def _trapezoid(q: float, noise_multiplier: float, order: float, points_per_std: 
 
 @njit(nogil=True, cache=True)
 def _low_moment(q: float, noise_multiplier: float, lam: float) -> float:
-    """Log of E[(a + b)^{1+λ}] ≤ E[(a + b)(a^λ + b^λ)] for λ ≤ 1, with a = 1 − q and b = q·e^w."""
+    """Bound log E[(a + b)^{1+λ}] by log E[(a + b)(a^λ + b^λ)] for λ ≤ 1, with a = 1 − q and b = q·e^w."""
     scale = 0.5 / (noise_multiplier * noise_multiplier)
     log_q, log_rest = math.log(q), math.log1p(-q)
     first = lam * log_rest
@@ -152,7 +151,7 @@ def _low_moment(q: float, noise_multiplier: float, lam: float) -> float:
     return peak + math.log(math.exp(first - peak) + math.exp(second - peak) + math.exp(third - peak))
 
 
-_ROUNDING = 8 * 2.0**-53  # relative rounding of the few operations of a conversion, rounded up
+_ROUNDING = 8 * 2.0**-53  # relative rounding of a conversion's few operations, rounded up
 
 
 def epsilon(
@@ -161,7 +160,7 @@ def epsilon(
     """Return ε by the best integer moment λ up to `max_lambda`, and that λ (equation 4 of the paper).
 
     ε is the least (Σ count·α(λ) + ln 1/δ)/λ. Since α is convex with α(0) = 0, this ratio falls and then rises
-    in λ: a section search finds the minimum without visiting every λ.
+    in λ, so a section search finds the minimum without visiting every λ.
     """
 
     @functools.cache
@@ -183,12 +182,12 @@ def epsilon(
 
 
 def paper_max_lambda(sampling_rate: float, noise_multiplier: float) -> int:
-    """⌊σ² ln(1/(qσ))⌋: the range of an asymptotic lemma that the paper's experiments kept to."""
+    """Return ⌊σ² ln(1/(qσ))⌋, the largest λ of the paper's experiments, from an asymptotic lemma."""
     return math.floor(noise_multiplier**2 * -math.log(sampling_rate * noise_multiplier))
 
 
 def surface(sampling_rates: Array, steps: Array, noise_multipliers: Array, delta: float) -> Array:
-    """Return ε for every pair of a row (sampling rate, steps) and a noise multiplier, in threads."""
+    """Return ε by moments for every row (sampling rate, steps) and noise multiplier, in threads."""
 
     def row(start: int, _: int) -> list[float]:
         rate, count = sampling_rates[start], steps[start]
@@ -198,30 +197,30 @@ def surface(sampling_rates: Array, steps: Array, noise_multipliers: Array, delta
 
 
 def renyi_divergence(events: Sequence[SampledGaussian], order: float) -> float:
-    """Rényi divergence of the whole composition at one real order, ∞ with too little noise."""
+    """Return the Rényi divergence of the whole composition at one real order; ∞ with too little noise."""
     if any(e.noise_multiplier < LEAST_NOISE for e in events):
         return math.inf
     return float(sum(e.count * renyi(e.sampling_rate, e.noise_multiplier, order) for e in events))
 
 
 def conversion(order: float, delta: float) -> float:
-    """ε − ρ(α) of the improved conversion (Canonne, Kamath and Steinke 2020, Proposition 12), from above.
+    """Return ε − ρ(α) of the conversion of Canonne, Kamath and Steinke (2020, Proposition 12), from above.
 
-    It is below 0 for a large δ. Where ε is small, its terms nearly cancel: what rounding may have taken from
-    each of them is added.
+    It is below 0 for a large δ. If ε is small, its terms nearly cancel, so the largest rounding error of each
+    term is added.
     """
     first, second = math.log1p(-1 / order), -math.log(delta * order) / (order - 1)
     return first + second + _ROUNDING * (abs(first) + abs(second) + 1 / (order - 1))
 
 
 def rdp_to_epsilon(order: float, divergence: float, delta: float) -> float:
-    """ε of a Rényi divergence, from above."""
+    """Return ε of a Rényi divergence, from above."""
     value = divergence * (1 + _ROUNDING) + conversion(order, delta)
     return math.inf if math.isnan(value) else max(0.0, value)
 
 
 def rdp_epsilon(events: Sequence[SampledGaussian], delta: float) -> float:
-    """Return ε by the best real order that was found; every order is valid, so a search can only be loose."""
+    """Return ε by the best real order found; every order is valid, so an imperfect search is only looser."""
     narrowest = min((e.noise_multiplier for e in events if e.sampling_rate < 1), default=math.inf)
     top = math.log(min(_MOST_EXCESS_ORDER, max(MAX_LAMBDA - 1.0, _ORDERS_PER_STD * narrowest)))
 

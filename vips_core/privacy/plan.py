@@ -1,4 +1,4 @@
-"""A privacy plan: how often sums are released, on which batches, with how much noise, and at what cost."""
+"""Privacy plans: the number of releases, their batches and noise, and the resulting ε."""
 
 import math
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from vips_core.privacy.tradeoff import AttackRisk, RiskLimit
 
 @dataclass(frozen=True, init=False)
 class PrivacyPlan:
-    """How a data set will be used: `steps` releases on Poisson batches with Gaussian noise.
+    """The planned use of a data set: `steps` releases on Poisson batches with Gaussian noise.
 
     Parameters
     ----------
@@ -31,13 +31,14 @@ class PrivacyPlan:
     expected_batch
         S, the expected number of records in a batch; the sampling rate is q = S/N.
     epochs, steps
-        Give one: T steps, or passes over the data, of which the largest T within the compute follows.
+        Give one: T steps, or passes over the data, from which T follows, rounded down but at least 1.
     noise_multiplier
-        σ, the noise over what one record can move. 0 is a non-private plan (ε = ∞); None is for `calibrate`.
+        σ, the noise over the sensitivity to one record. 0 is a plan without privacy (ε = ∞); None leaves it
+        to `calibrate`.
     delta
         δ, which should be well below 1/N.
     sampling
-        "poisson" as the accountants assume, or "fixed" batch sizes, only to reproduce the paper.
+        "poisson", as the accountants assume, or "fixed" batch sizes, only to reproduce the paper.
 
     Examples
     --------
@@ -107,38 +108,38 @@ class PrivacyPlan:
 
     @property
     def is_private(self) -> bool:
-        """Whether its ε is finite: whether noise is added."""
+        """Whether noise is added."""
         return bool(self.noise_multiplier)
 
     def replace(self, **changes: Any) -> "PrivacyPlan":
-        """Return a new plan with some values changed; `epochs` or `steps` replaces the other."""
+        """Return a new plan with some values changed; `epochs` and `steps` replace each other."""
         values = {name: getattr(self, name) for name in self.__dataclass_fields__}
         if "epochs" in changes:
             del values["steps"]
         return PrivacyPlan(**{**values, **changes})
 
     def require_noise_multiplier(self) -> float:
-        """Return the noise multiplier, or a clear error where the plan has none yet."""
+        """Return the noise multiplier; `ValueError` if the plan has none yet."""
         if self.noise_multiplier is None:
             raise ValueError("the plan has no noise_multiplier yet: give one or call calibrate(epsilon)")
         return self.noise_multiplier
 
     def events(self) -> list[SampledGaussian]:
-        """Return the plan as accountants see it."""
+        """Return the plan in the accountants' form."""
         return [SampledGaussian(self.sampling_rate, self.require_noise_multiplier(), self.steps)]
 
     def epsilon(self, accountant: str = "pld") -> float:
-        """Return ε by one accountant; `ValueError` with the reason where it does not apply."""
+        """Return ε by one accountant; `ValueError` with the reason if the accountant does not apply."""
         return accountants.epsilon(self.events(), self.delta, accountant)
 
     def epsilons(self) -> dict[str, float | None]:
-        """Return ε by every accountant, None where one does not apply (`accounts` gives the reasons)."""
+        """Return ε by every accountant, None for those that do not apply (`accounts` has the reasons)."""
         return {name: account.epsilon for name, account in self.accounts().items()}
 
     def accounts(
         self, names: Sequence[str] = tuple(accountants.ACCOUNTANTS)
     ) -> dict[str, accountants.Account]:
-        """Return ε with reasons and cautions by every accountant named."""
+        """Return ε by each of the named accountants, with reasons and cautions."""
         return {name: accountants.account(self.events(), self.delta, name) for name in names}
 
     def calibrate(
@@ -146,8 +147,8 @@ class PrivacyPlan:
     ) -> "PrivacyPlan":
         """Return the plan that spends `epsilon`, by changing `noise_multiplier`, `steps` or `expected_batch`.
 
-        The result never exceeds `epsilon`. `noise_multiplier` is the smallest that will do; `steps` and
-        `expected_batch` (at the same number of steps) are the largest.
+        The result's ε never exceeds `epsilon`. `noise_multiplier` is the smallest possible; `steps` and
+        `expected_batch` (at the same number of steps) are the largest possible.
         """
         validate.one_of("accountant", accountant, accountants.ACCOUNTANTS)
         validate.positive("epsilon", epsilon)
@@ -170,7 +171,7 @@ class PrivacyPlan:
         start = calibration.largest(cheap_excess, most) if accountant == "pld" else 1
         number = calibration.largest(excess, most, max(1, start))
         if number < 1:
-            self.replace(**{solve: 1}).epsilon(accountant)  # says why, where the accountant does not apply
+            self.replace(**{solve: 1}).epsilon(accountant)  # raises the reason if it does not apply
             raise ValueError(f"not even one {what} fits in epsilon = {epsilon:g} with this noise_multiplier")
         return self.replace(**{solve: number})
 
@@ -180,12 +181,12 @@ class PrivacyPlan:
         Parameters
         ----------
         limit
-            What an attacker may achieve at most; the whole trade-off curve decides, no single ε.
+            Limit on the attacker's success. The whole trade-off curve counts, not a single ε.
 
         Returns
         -------
         PrivacyPlan
-            With another `noise_multiplier`.
+            This plan with another `noise_multiplier`.
 
         Examples
         --------
@@ -199,19 +200,19 @@ class PrivacyPlan:
 
     @property
     def signal_to_noise(self) -> float:
-        """q√T/σ: one record's signal over the noise after averaging the steps."""
+        """q√T/σ, one record's signal over the noise, averaged over steps."""
         noise = self.require_noise_multiplier()
         return math.inf if noise == 0 else self.sampling_rate * math.sqrt(self.steps) / noise
 
     @property
     def efficiency(self) -> float:
-        """Signal over noise as a share of that of full batches at the same (ε, δ); 1 for q = 1."""
+        """Signal over noise, as a share of the signal over noise of full batches at the same (ε, δ)."""
         if self.require_noise_multiplier() == 0 or self.sampling_rate == 1:
             return 1.0
         return min(1.0, self.signal_to_noise / gaussian.mu(self.epsilon("pld"), self.delta))
 
     def risk(self) -> AttackRisk:
-        """Return the best possible attack on whether one person took part."""
+        """Return the risk from the best possible attack on whether one person took part."""
         return AttackRisk(self.events(), self.delta)
 
     def warnings(self) -> list[str]:
@@ -231,7 +232,7 @@ class PrivacyPlan:
 
 @dataclass(frozen=True)
 class PurePlan:
-    """The cost of a run that is proved as a whole: ε alone, without sampling, noise multiplier or δ.
+    """The plan of a run with its own proof of pure ε-DP: no sampling, noise multiplier or δ.
 
     Attributes
     ----------
@@ -243,8 +244,8 @@ class PurePlan:
 
     records: int
     epsilon: float
-    steps: ClassVar[int] = 1  # it answers once
-    is_private: ClassVar[bool] = True  # its ε is finite
+    steps: ClassVar[int] = 1  # there is one release
+    is_private: ClassVar[bool] = True  # ε is finite
 
 
 def _steps_within(epochs: float, records: int, expected_batch: int) -> int:

@@ -1,8 +1,8 @@
-"""Tight accounting by privacy loss distributions that never fall below the truth.
+"""Tight accounting by privacy loss distributions (PLD), with ε and δ from above.
 
-The losses of independent steps add up, so the loss of the whole has their convolution as its law (Sommer,
-Meiser and Mohammadi 2019; Koskela, Jälkö and Honkela 2020). `losses` has the law of one step, that of the sum
-and bounds of where it lies; here the grid is chosen, and δ(ε) and ε(δ) are read off.
+The losses of independent steps add up, so the law of the total loss is the convolution of their laws (Sommer,
+Meiser and Mohammadi 2019; Koskela, Jälkö and Honkela 2020). `losses` computes the laws of one step and of the
+sum, and bounds on its quantiles; this module chooses the grid and computes δ(ε) and ε(δ).
 """
 
 import functools
@@ -18,23 +18,24 @@ from scipy.special import ndtri
 from vips_core.kernels import Array
 from vips_core.privacy import gaussian, moments
 from vips_core.privacy.events import SampledGaussian, chance_to_be_drawn, join_full_batches
-from vips_core.privacy.losses import OUTSIDE, Law, Side, Sum, between, connect, convolve, dots
+from vips_core.privacy.losses import OUTSIDE, Law, Side, Sum, connect, convolve, dots, dots_between
 
-_LEAST_CELLS, _MOST_CELLS = 2**13, 2**19  # bound memory and time; a coarser grid is looser, never unsound
-_MOST_WORK = 2**20  # cells times different steps: bounds the memory of all transforms together
-_MOST_DOTS = 2**15  # dots of one step's law: fewer are looser, never unsound
-_SPACING = 0.8e-4  # largest distance of two losses on the grid, while the cells suffice
-_TOLERANCE = 2e-4  # what the grid may add to ε, relatively, while the cells suffice
-_ROUGHLY = 5e-3  # the same for a direction that may only have to be ruled out
-_MOST_STEPS = 10**8  # above, the rounding of one step could add up; RDP answers instead
-_MANY_STEPS = 10**5  # above, the bound of the rounding may make RDP the smaller of the two
+# Three limits that bound memory and time: a coarser grid or fewer dots make ε looser, never unsound.
+_LEAST_CELLS, _MOST_CELLS = 2**13, 2**19  # cells of the grid
+_MOST_WORK = 2**20  # cells times different steps: the memory of all transforms together
+_MOST_DOTS = 2**15  # dots of one step's law
+_SPACING = 0.8e-4  # largest distance of two losses on the grid, if the cells suffice
+_TOLERANCE = 2e-4  # largest relative increase of ε by the grid, if the cells suffice
+_ROUGHLY = 5e-3  # the same for a direction that is computed roughly first, to rule it out
+_MOST_STEPS = 10**8  # steps above which RDP is used, because the rounding of one step could add up
+_MANY_STEPS = 10**5  # steps above which RDP's ε may be smaller, because of the bound on rounding
 _FEW_DOTS_PER_STD = 10  # dots per standard deviation of the sketch that finds the window
-_TILT = 2 / 3  # of Chernoff's exponent, which would centre rare large losses: they lie far above ε
-_SMALL_DELTA = 1e-10  # δ down to which the attack risk's profile is precise without a tilt
+_TILT = 2 / 3  # tilt over Chernoff's exponent; 1 would centre the window on rare losses far above ε
+_SMALL_DELTA = 1e-10  # least δ at which the attack risk's profile is precise without a tilt
 
 
 def epsilon(events: Sequence[SampledGaussian], delta: float) -> float:
-    """Return ε of the composition; exact for full batches, which are one Gaussian."""
+    """Return ε of the composition; exact for full batches, which compose to one Gaussian."""
     joined = join_full_batches(events)
     if len(joined) == 1 and joined[0].sampling_rate == 1:
         return float(gaussian.epsilon(1 / joined[0].noise_multiplier, delta))
@@ -42,7 +43,7 @@ def epsilon(events: Sequence[SampledGaussian], delta: float) -> float:
 
 
 def deltas(events: Sequence[SampledGaussian], epsilons: Array) -> Array:
-    """Return δ at each ε from 0 to 600, from above: by 1e-9 for a few steps, by 1e-4 for ten million."""
+    """Return δ at each ε from 0 to 600, from above: 1e-9 too large for few steps, 1e-4 for ten million."""
     joined = tuple(join_full_batches(events))
     if len(joined) == 1 and joined[0].sampling_rate == 1:
         return gaussian.delta(epsilons, 1 / joined[0].noise_multiplier)
@@ -53,9 +54,9 @@ def deltas(events: Sequence[SampledGaussian], epsilons: Array) -> Array:
 
 
 def tail(events: Sequence[SampledGaussian], least: float) -> tuple[Array, Array]:
-    """Return ε from 0 to where δ falls to `least`, and δ from above, with full digits where it is small.
+    """Return ε from 0 to where δ falls to `least`, and δ from above, precise also where it is small.
 
-    At least one event must be sampled. ε ends earlier where rounding keeps δ above `least`, and at 600.
+    At least one event must be sampled. ε ends at 600, or earlier if rounding keeps δ above `least`.
     """
     joined = tuple(join_full_batches(events))
     if sum(event.count for event in joined) > _MOST_STEPS:
@@ -75,8 +76,8 @@ def _directions(events: tuple[SampledGaussian, ...], least: float, tilt: float) 
 def _tight_epsilon(events: tuple[SampledGaussian, ...], delta: float) -> float:
     """Return ε of the worse direction: the person present against absent or, rarely, the reverse.
 
-    A coarse grid first shows which direction is worse. In extreme plans every grid is coarse, or rounding is;
-    RDP is valid too, so the smaller of the two counts.
+    The second direction is computed only if cheaper bounds do not rule it out. In extreme plans the grid is
+    too coarse, or rounding too large; RDP is valid too, so the smaller ε is returned.
     """
     steps = sum(event.count for event in events)
     if steps > _MOST_STEPS:
@@ -97,7 +98,7 @@ def _tight_epsilon(events: tuple[SampledGaussian, ...], delta: float) -> float:
 class _Whole:
     """The composition's loss: cell i of `law`, tilted by e^{θ·loss}, lies at (`first` + i)·`spacing`.
 
-    `beyond` is the mass that may lie beyond the window; `coarse` whether more cells would have been better.
+    `beyond` bounds the mass beyond the window; `coarse` tells whether the grid needed more cells.
     """
 
     law: Law
@@ -108,13 +109,13 @@ class _Whole:
     coarse: bool
 
     def epsilon(self, delta: float) -> float:
-        """Smallest ε ≥ 0 with δ(ε) ≤ `delta`; between dots δ is linear in e^ε."""
+        """Return the smallest ε ≥ 0 with δ(ε) ≤ `delta`; between dots δ is linear in e^ε."""
         start, last = min(max(0, -self.first), self.law.cells - 1), self.law.cells - 1
         above = self.law.excess(self.theta * self.spacing, self.spacing)
 
         @functools.cache
         def at(cell: int) -> float:
-            """δ at the loss of a cell: Σ mass·(1 − e^{ε − x}) over the losses x beyond it."""
+            """Return δ at the loss of a cell: Σ mass·(1 − e^{ε − x}) over the losses x beyond it."""
             log_scale = self.law.log_scale - self.theta * (self.first + cell) * self.spacing
             return self.beyond + above(cell) * math.exp(min(log_scale, 600.0))  # e^600 is above 1 anyway
 
@@ -146,7 +147,7 @@ class _Whole:
         return losses, self.beyond + excess
 
     def delta(self, epsilons: Array) -> Array:
-        """δ at each ε from 0 to 600: linear in e^ε between cells, 1 below the first."""
+        """Return δ at each ε from 0 to 600: linear in e^ε between cells, 1 below the first."""
         losses, delta = self._profile
         last = losses.size - 1
         cell = np.clip(np.floor((epsilons - losses[0]) / self.spacing), 0, last).astype(np.int64)
@@ -156,7 +157,7 @@ class _Whole:
         return np.where(epsilons < losses[0], 1.0, between)
 
     def end(self, least: float) -> float:
-        """Loss at which δ has fallen to `least`, at most 600."""
+        """Return the loss at which δ has fallen to `least`, at most 600."""
         losses, delta = self._profile
         cell = min(max(int(np.searchsorted(-delta, -least)), 1), losses.size - 1)
         return min(float(losses[cell]), 600.0)
@@ -164,10 +165,10 @@ class _Whole:
 
 @njit(nogil=True, cache=True)
 def _excess_of_each(mass: Array, spacing: float) -> Array:
-    """Σ mass·(1 − e^{ε − x}) over the losses x beyond each ε of the grid: a sum from the right, from above.
+    """Return Σ mass·(1 − e^{ε − x}) over the losses x beyond each ε of the grid, from above.
 
-    With D(ε) = Σ mass·e^{ε − x} over x ≥ ε, one cell to the left it is larger by (1 − e^{−spacing})·D. All
-    terms are positive, so each of the n sums errs by at most 2n roundings, and D by as many.
+    With D(ε) = Σ mass·e^{ε − x} over x ≥ ε, the sum one cell to the left is larger by (1 − e^{−spacing})·D.
+    All terms are positive, so each of the n sums, and D, has an error of at most 2n roundings.
     """
     decay, share = math.exp(-spacing), -math.expm1(-spacing)
     upwards = 1.0 + 5.0 * mass.size * 2.0**-53
@@ -181,7 +182,7 @@ def _excess_of_each(mass: Array, spacing: float) -> Array:
 
 
 def _sketches(events: tuple[SampledGaussian, ...], delta: float) -> tuple[Sum, Sum]:
-    """Both directions, present against absent and the reverse, with steps on few dots, anywhere."""
+    """Return both directions, present against absent and the reverse, with steps on few dots off the grid."""
     counts = [event.count for event in events]
     reach = -float(ndtri(max(delta * math.exp(-OUTSIDE) / sum(counts), 1e-300)))
     steps = [(event.sampling_rate, event.noise_multiplier) for event in events]
@@ -198,11 +199,11 @@ def _compose(
     spacing: float,
     tilt: float = _TILT,
 ) -> _Whole:
-    """Law of the whole loss in one direction, precise where δ(ε) is about `delta`.
+    """Return the law of the whole loss in one direction, precise where δ(ε) is about `delta`.
 
-    Dividing a mass between dots a small d apart raises log E e^{θ·loss} by θ(θ + 1)·d²/12 on average: the
-    grid is so fine that this raises ε by about a relative `tolerance`, and its dots are at most `spacing`
-    apart, as long as the cells suffice.
+    Dividing a mass between dots a small d apart raises log E e^{θ·loss} by θ(θ + 1)·d²/12 on average. If the
+    cells suffice, the grid is so fine that this raises ε by about a relative `tolerance`, and its dots are at
+    most `spacing` apart.
     """
     order, bound = sketch.quantile(-math.log(delta))
     theta = tilt * order
@@ -215,7 +216,7 @@ def _compose(
     spacing = max((high - low) / (cells - 2), finest)
     total = _on_grid(events, sketch, order, spacing)
     if spacing > ideal or total.cumulant(far)[0] - far * high > math.log(delta) - OUTSIDE / 2:
-        theta = tilt * total.quantile(-math.log(delta))[0]  # the grid moved the losses: where are they?
+        theta = tilt * total.quantile(-math.log(delta))[0]  # the grid moved the losses: find a new window
         low, high, far = total.window(delta, theta)
         cells = _cells((high - low) / spacing + 2, 2 * most)
     first = max(math.floor(low / spacing), math.ceil(high / spacing) - cells)
@@ -227,16 +228,16 @@ def _compose(
 
 
 def _cells(wanted: float, most: int) -> int:
-    """Return the power of two above what is wanted, or the last one up to `most`."""
+    """Return the least power of two that is at least `wanted`, or the largest one up to `most`."""
     return int(2 ** min(math.ceil(math.log2(max(wanted, _LEAST_CELLS))), math.floor(math.log2(most))))
 
 
 def _on_grid(events: tuple[SampledGaussian, ...], sketch: Sum, order: float, spacing: float) -> Sum:
-    """The sketch's direction with steps on multiples of `spacing`, more of them where it matters."""
+    """Return the sketch's direction with steps on multiples of `spacing`, denser where they determine ε."""
     steps = []
-    for event, few in zip(events, sketch.steps, strict=True):
-        is_present = few.losses[-1] > few.losses[0]
-        near = between(few, order, spacing, _MOST_DOTS) / spacing
+    for event, side in zip(events, sketch.steps, strict=True):
+        is_present = side.losses[-1] > side.losses[0]
+        near = dots_between(side, order, spacing, _MOST_DOTS) / spacing
         ends = [math.floor(near[0]), math.ceil(near[-1]) + 1]
         x = np.unique(np.concatenate([np.rint(near), ends])) * spacing
         steps.append(connect(event.sampling_rate, event.noise_multiplier, x)[0 if is_present else 1])

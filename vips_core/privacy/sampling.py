@@ -1,6 +1,6 @@
-"""Which records take part in a step: one coin per record, the same wherever the record is stored.
+"""Sampling of batches: one coin per record, the same wherever the record is stored.
 
-Engines and cluster workers need it too, so it is not part of the wall's own file.
+This is not part of the wall's own file because engines and cluster workers need it too.
 """
 
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ from vips_core.privacy.plan import PrivacyPlan
 
 @dataclass(frozen=True, repr=False)
 class Batch:
-    """The batch of one step, before it is drawn. Whoever holds it can draw it, so it stays within the wall.
+    """The batch of one step, before it is drawn. Whoever holds it can draw it, so it stays behind the wall.
 
     Parameters
     ----------
     records
         Number of records.
     plan
-        How they are sampled.
+        The plan, with the sampling rate.
     stream
         Randomness of this step's batch alone: neither other batches nor the noise can be drawn from it.
 
@@ -38,11 +38,11 @@ class Batch:
     stream: Randomness
 
     def mask(self, start: int, stop: int) -> npt.NDArray[np.bool_]:
-        """Return which of the records from `start` to `stop` take part."""
+        """Return which of the records from `start` to `stop` are in the batch."""
         rate = self.plan.sampling_rate
         if self.plan.sampling == "poisson" or rate == 1:
             return self.stream.coins(stop - start, rate, start)
-        # Only to reproduce the paper: a fixed number of records, drawn from all of them at once.
+        # Only to reproduce the paper: a fixed number of records, drawn from all records at once.
         chosen = np.zeros(self.records, np.bool_)
         chosen[self.stream.generator().choice(self.records, round(rate * self.records), replace=False)] = True
         return chosen[start:stop]

@@ -1,4 +1,4 @@
-"""The best possible attack: the trade-off curve of a membership test, from the whole PLD."""
+"""The risk from the best possible attack: the trade-off curve of membership tests, from the whole PLD."""
 
 import functools
 import math
@@ -14,19 +14,19 @@ from vips_core.kernels import Array
 from vips_core.privacy import gaussian, moments, pld
 from vips_core.privacy.events import LEAST_NOISE, SampledGaussian, fewer, merge, squared_mu, within_range
 
-_LEAST_DELTA = 1e-10  # δ from which μ holds: below 1/N for all people on earth (as in Gomez et al.'s gdpnum)
-_LARGEST_EPSILON = 600.0  # largest ε of the profile: e^ε stays finite, and larger ones add no information
-# Values of ε at which δ(ε) is computed: a coarser grid bounds the attack less tightly, never wrongly.
+_LEAST_DELTA = 1e-10  # least δ for μ: below 1/N for all people on earth (as in Gomez et al.'s gdpnum)
+_LARGEST_EPSILON = 600.0  # largest ε of the profile: e^ε stays finite, and larger ε add no information
+# Number of ε at which δ(ε) is computed: fewer bound the attack less tightly, never wrongly.
 _PROFILE_POINTS = 2000
 
 
 class AttackRisk:
-    """The strongest test of whether one person's record was used, against any released output.
+    """The strongest test of whether one person's record was used, given all released outputs.
 
     Parameters
     ----------
     events
-        The releases, as accountants see them.
+        The releases, in the accountants' form.
     delta
         A δ at which μ must hold, in addition to every δ from 1e-10 on.
 
@@ -48,17 +48,17 @@ class AttackRisk:
 
     @functools.cached_property
     def _profile(self) -> tuple[Array, Array]:
-        """ε ≥ 0 and δ(ε): one line of the trade-off curve's envelope for each."""
+        """ε ≥ 0 and δ(ε): each pair gives up to two lines of the trade-off curve's envelope."""
         top = min(max(moments.rdp_epsilon(self._events, 1e-12), 1e-3), _LARGEST_EPSILON)
         epsilons = np.linspace(0, top, _PROFILE_POINTS)
         return epsilons, pld.deltas(self._events, epsilons)
 
     @functools.cached_property
     def _envelope(self) -> tuple[Array, Array, Array]:
-        """Lines that bound the curve, steepest first: heights at 0, slopes, and where the next is lower.
+        """Lines that bound the curve, steepest first: heights at 0, slopes, and ends of their ranges.
 
-        δ is convex in e^ε, so that each is the lowest somewhere. Where rounding says otherwise, another line
-        than the lowest is taken, which bounds the curve as well.
+        δ is convex in e^ε, so each line is the lowest on some range. If rounding violates this, a line other
+        than the lowest may be used, which also bounds the curve.
         """
         epsilon, delta = self._profile
         steep, flat = np.exp(epsilon[::-1]), np.exp(-epsilon[1:])
@@ -67,10 +67,10 @@ class AttackRisk:
         return height, slope, np.maximum.accumulate(np.diff(height) / -np.diff(slope))
 
     def true_positive_rate(self, false_positive_rate: npt.ArrayLike) -> Array:
-        """Return the highest share of participants that an attacker can find at these false alarm rates.
+        """Return the largest share of participants that an attacker can find at these false positive rates.
 
         Each (ε, δ) bounds it by δ + e^ε·FPR and by 1 − e^−ε(1 − δ − FPR) (Dong, Roth and Su 2022,
-        equation 5); the least over many ε is an upper bound that tightens with the grid.
+        equation 5). The minimum over many ε is an upper bound that tightens with the grid.
         """
         rate = np.asarray(false_positive_rate, float)
         if ((rate < 0) | (rate > 1)).any():
@@ -84,19 +84,19 @@ class AttackRisk:
         return np.asarray(np.clip(height[lowest] + slope[lowest] * rate, rate, 1))
 
     def curve(self) -> tuple[Array, Array]:
-        """Return 200 false positive rates, dense near 0, and the highest true positive rates."""
+        """Return 200 false positive rates, dense near 0, and the largest true positive rates there."""
         rates = np.unique(np.concatenate([[0], np.geomspace(1e-4, 0.1, 100), np.linspace(0.1, 1, 100)]))
         return rates, self.true_positive_rate(rates)
 
     @functools.cached_property
     def advantage(self) -> float:
-        """Largest TPR − FPR: how much better than guessing the attacker can be."""
+        """Largest TPR − FPR, the attacker's advantage over guessing."""
         if self._open:
             return 1.0
         return float(self._profile[1][0]) if self._events else 0.0
 
     def posterior(self, prior: float, false_positive_rate: float = 0.01) -> float:
-        """Return the attacker's belief that a person took part after a positive test, from a prior belief."""
+        """Return the attacker's posterior belief that a person took part, given a positive test."""
         validate.share("prior", prior)
         validate.number("false_positive_rate", false_positive_rate, above=0, high=1)
         hits = prior * float(self.true_positive_rate(false_positive_rate))
@@ -106,11 +106,11 @@ class AttackRisk:
     def gaussian_mu(self) -> float | None:
         """Least μ for which one Gaussian release is no more private than these; None without noise.
 
-        For every δ from δ₀ = `gaussian_delta` on, ε(δ) is at most the Gaussian's, and no test has a lower FNR
-        than G(FPR + δ₀) − δ₀ with G(α) = Φ(Φ⁻¹(1 − α) − μ). Full batches are one Gaussian, with δ₀ = 0. With
-        sampling, μ grows slowly as δ₀ falls, and for δ₀ = 0 it would be that of full batches, because a
-        record that happens to be in every batch is hidden no better. That μ is also the answer where δ
-        cannot be computed down to δ₀, or cannot be told from 1 at ε = 0.
+        For every δ ≥ δ₀ = `gaussian_delta`, ε(δ) is at most the Gaussian's, and no test has a lower FNR than
+        G(FPR + δ₀) − δ₀ with G(α) = Φ(Φ⁻¹(1 − α) − μ). Full batches compose to one Gaussian, with δ₀ = 0.
+        With sampling, μ grows slowly as δ₀ falls. For δ₀ = 0 it would be the μ of full batches, because a
+        record that happens to be in every batch is hidden no better. That μ is also returned if δ cannot be
+        computed down to δ₀, or is not distinguishable from 1 at ε = 0.
         """
         if self._open:
             return None
@@ -121,10 +121,11 @@ class AttackRisk:
 
     @functools.cached_property
     def gaussian_regret(self) -> float | None:
-        """How much `gaussian_mu` overstates: 0 where its trade-off curve is the one computed here.
+        """Regret of `gaussian_mu`: how far it overstates the risk; 0 if its trade-off curve is exact.
 
-        It is the least κ such that this curve, moved by κ towards fewer false alarms and fewer misses, is
-        nowhere above the Gaussian's. Up to 0.01, μ alone says nearly all (Gomez et al. 2025).
+        The regret is the least κ such that this curve, moved by κ towards fewer false positives and fewer
+        false negatives, is nowhere above the Gaussian's. Up to 0.01, μ alone describes the risk nearly
+        completely (Gomez et al. 2025).
         """
         if self.gaussian_mu is None or self._is_one_gaussian:
             return None if self._open else 0.0
@@ -132,13 +133,13 @@ class AttackRisk:
 
     @functools.cached_property
     def _whole_profile(self) -> tuple[Array, Array]:
-        """ε and δ(ε) down to `gaussian_delta`, with the digits of small δ."""
+        """ε and δ(ε) down to `gaussian_delta`, precise also for small δ."""
         epsilons, small = pld.tail(self._events, self.gaussian_delta)
-        all_epsilons, delta = self._profile  # convex in e^ε, so that the chord is an upper bound too
+        all_epsilons, delta = self._profile  # convex in e^ε, so chords are upper bounds too
         return epsilons, np.minimum(small, np.interp(np.expm1(epsilons), np.expm1(all_epsilons), delta))
 
     def summary(self) -> dict[str, float | None]:
-        """Return the numbers that a data steward asks for."""
+        """Return the risk in the numbers that a data steward needs."""
         at = dict(zip(("0.1%", "1%", "5%"), self.true_positive_rate([0.001, 0.01, 0.05]), strict=True))
         return {
             **{f"tpr_at_fpr_{name}": float(value) for name, value in at.items()},
@@ -150,7 +151,7 @@ class AttackRisk:
         }
 
     def gaussian_claim(self) -> str:
-        """Return μ with its regret and where it holds, rounded up."""
+        """Return μ with its regret and the δ at which it holds, rounded up, as text."""
         if self.gaussian_mu is None or self.gaussian_regret is None:
             return "no μ (a release without noise is not Gaussian DP)"
         least = rounding.brief(rounding.up(self.gaussian_delta, 3))
@@ -159,7 +160,7 @@ class AttackRisk:
         return f"μ = {rounding.up(self.gaussian_mu):g} (Gaussian DP for {deltas}, regret {regret:g})"
 
     def sentence(self, unit: str | None = None) -> str:
-        """Return the risk as a sentence, for people or for another unit, such as "one document"."""
+        """Return the risk as sentences about people, or about another unit such as "one document"."""
         detected = f"{rounding.up(100 * float(self.true_positive_rate(0.01)), 2):g}"
         tested, absent, present = f"{unit} is in the data", "that are not", "that are"
         if unit is None:
@@ -172,20 +173,20 @@ class AttackRisk:
 
 @dataclass(frozen=True)
 class RiskLimit:
-    """The most that an attacker may achieve, given as one of three limits.
+    """A limit on an attacker's success, given in one of three ways.
 
     Parameters
     ----------
     true_positive_rate
-        Largest share of participants that may be found.
+        Largest share of participants that an attacker may find.
     advantage
         Largest TPR − FPR of any test.
     posterior
-        Largest belief that a person took part after a positive test, from the belief `prior` before it.
+        Largest posterior belief that a person took part after a positive test, from the prior belief `prior`.
     false_positive_rate
-        Share of outsiders whom the test falsely accuses; not used with `advantage`.
+        False positive rate of the test; not used with `advantage`.
     prior
-        Prior belief, used with `posterior` only.
+        Prior belief that a person took part; used with `posterior` only.
 
     Examples
     --------
@@ -222,14 +223,14 @@ class RiskLimit:
 
     @property
     def highest_true_positive_rate(self) -> float | None:
-        """Share of participants that may be found, which a posterior amounts to; None for an advantage."""
+        """Largest share of participants that may be found, also from a posterior; None for an advantage."""
         if self.posterior is None:
             return self.true_positive_rate
         odds = self.posterior / (1 - self.posterior) * (1 - self.prior) / self.prior
         return odds * self.false_positive_rate
 
     def excess(self, risk: AttackRisk) -> float:
-        """Return by how much the best attack exceeds the limit; at most 0 where it does not."""
+        """Return the excess of the best attack over the limit; at most 0 if the limit holds."""
         if self.advantage is not None:
             return risk.advantage - self.advantage
         assert self.highest_true_positive_rate is not None
@@ -237,7 +238,7 @@ class RiskLimit:
 
     @property
     def gaussian_mu(self) -> float:
-        """μ of the Gaussian mechanism whose best attack just meets the limit (Dong, Roth and Su 2022)."""
+        """μ of the Gaussian mechanism whose best attack is exactly at the limit (Dong, Roth and Su 2022)."""
         if self.advantage is not None:
             return float(2 * ndtri((1 + self.advantage) / 2))
         return float(ndtri(self.highest_true_positive_rate) - ndtri(self.false_positive_rate))

@@ -15,8 +15,8 @@ from vips_core.privacy.plan import PrivacyPlan
 from vips_core.privacy.sampling import Batch
 from vips_core.records.shards import Sharded
 
-# Rounding allowed in Σ shares² = 1: a round number far above the rounding of such a sum (1e-15). It makes the
-# joint noise 5e-10 smaller at most, and the ledger records the noise that is really added.
+# Largest deviation of Σ shares² from 1, far above the rounding of such a sum (1e-15). It makes the joint
+# noise at most 5e-10 smaller, and the ledger records the noise that is actually added.
 _SHARE_TOLERANCE = 1e-9
 
 
@@ -30,29 +30,29 @@ def release(
     ledger: Ledger,
     engine: Engine = sums_here,
 ) -> Released:
-    """Record, sample a batch, sum its statistics, add noise: one joint Gaussian release.
+    """Make one joint Gaussian release: record it, sample a batch, sum its statistics, add noise.
 
     Block i with bound Cᵢ and share wᵢ gets noise of standard deviation σ·Cᵢ/wᵢ. Since Σ wᵢ² = 1, the
     concatenation of the blocks, each scaled by wᵢ/Cᵢ, has sensitivity 1 and noise σ. A bound therefore
-    changes noise and utility, never ε: accountants see q, σ, the steps and δ only. Sums and noise are whole
-    numbers of steps of a public grid (`vips_core.privacy.noise`).
+    changes noise and utility, never ε: accountants see only q, σ, the number of steps and δ. Sums and noise
+    are whole multiples of a public grid (`vips_core.privacy.noise`).
 
     Parameters
     ----------
     model, params
-        The model and the parameters at which it is measured.
+        The model, and the parameters at which its statistics are computed.
     data
-        The records; a subset of the plan's, as audits use, is released with the same noise.
+        The records. A subset of the plan's records, as in audits, gets the same noise.
     plan, step
         The public plan, and the number of the step, from 0.
     randomness
-        The run's randomness; keys for the coins and the noise of a step are derived from it.
+        The run's randomness, from which the keys for a step's coins and noise are derived.
     ledger
-        Where the release is recorded before any record is read, so that an error or an interruption can only
+        The ledger, which records the release before any record is read, so an error or interruption can only
         over-count.
     engine
-        Where the sums are computed, by default in this process. It gets this step's batch and nothing about
-        the noise.
+        The engine that computes the sums, by default in this process. It gets this step's batch, but no
+        information about the noise.
     """
     noise_std, blocks = blocks_with_noise(model.blocks(plan, step), plan)
     ledger.record(_entry(blocks, noise_std, plan))
@@ -69,7 +69,7 @@ def release(
 def blocks_with_noise(
     blocks: Mapping[str, Block], plan: PrivacyPlan
 ) -> tuple[dict[str, float], dict[str, Block]]:
-    """Return each block's noise standard deviation, and the blocks with their grids; all of it is public."""
+    """Return each block's noise standard deviation, and the blocks with their grids; all are public."""
     total = sum(block.share**2 for block in blocks.values())
     if abs(total - 1) > _SHARE_TOLERANCE:
         raise ValueError(f"the squares of a step's shares must sum to 1, got {total}")
@@ -84,11 +84,12 @@ def blocks_with_noise(
 def _noisy(sums: Array, block: Block, records: int, noise_std: float, stream: Randomness) -> Array:
     """Add noise on the grid.
 
-    Our models return finite multiples of the grid within `records` times the bound. Whatever a model
-    returns, what leaves is on the grid and no cell exceeds that limit: an error here would reveal something
-    about a record, and so would the sign of a zero, which only a sum of small negative contributions has.
+    Our models return finite multiples of the grid within `records` times the bound. Whatever a model returns,
+    it is rounded to the grid and each cell is clipped to that limit before noise is added. An error here
+    would reveal something about a record. So would the sign of a zero, which only a sum of small negative
+    contributions has.
     """
-    most = math.floor(records * block.bound / block.grid) * block.grid  # records were clipped in the E-step
+    most = math.floor(records * block.bound / block.grid) * block.grid  # the E-step has clipped each record
     finite = np.where(np.isnan(sums), 0.0, np.asarray(sums, np.float64))
     steps = np.rint(np.clip(finite, -most, most) / block.grid)
     if noise_std > 0:

@@ -1,7 +1,7 @@
 """Utility on public data: `run` measures, `leave_one_out` chooses, `report` shows.
 
-A kind of data has a module of its own with its sources (`tables` for logistic regression) and its methods
-(`logistic`); `leave_one_out` and `report` take rows of (data, method, epsilon, seed) with metrics. Topic
+Each kind of data has its own module with its sources (`tables` for logistic regression) and its methods
+(`logistic`); `leave_one_out` and `report` work on rows of (data, method, epsilon, seed) with metrics. Topic
 models (`texts`, `topics`) and networks (`images`, `networks`) have no settings to choose: `private_and_not`
-runs and shows them.
+runs them and prints their scores.
 """

@@ -48,7 +48,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 
 @functools.lru_cache(4)
 def split(name: str, seed: int) -> tuple[vips.Table, vips.Table]:
-    """Return (train, test), kept while other variants need them."""
+    """Return (train, test), cached for the other variants."""
     return tables.split(name, seed)
 
 

@@ -27,7 +27,7 @@ GENERATED = 7000
 
 
 class RawCovariance(Refined):
-    """Uses the noisy covariance, cut to its nonnegative eigenvalues, as the true one."""
+    """Uses the noisy covariance with negative eigenvalues set to 0, not denoised."""
 
     def _moments(self, params):
         mean, covariance, _ = super()._moments(params)
@@ -36,7 +36,7 @@ class RawCovariance(Refined):
 
 
 class UnweighedCorrection(Refined):
-    """Corrects the mean image by the moments alone, whatever their noise."""
+    """Corrects the mean image by the moments alone, without regard to their noise."""
 
     def _moments(self, params):
         return super()._moments(replace(params, centre_std=0.0))

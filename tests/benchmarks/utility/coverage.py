@@ -1,9 +1,9 @@
-"""How often 90 % credible intervals of the refined regression hold the weights.
+"""Coverage of 90 % credible intervals of the refined regression.
 
-The truth of a real table is unknown. So its labels are drawn anew, from the logistic model that a ridge
-regression finds on all of its rows: predictors, their correlation and the size of weights are real, and the
-weights are known. Each seed draws new labels and new noise. "non-private" tests the interval's other meaning:
-whether it holds the ridge regression's weight for the same drawn labels.
+The true weights of a real table are unknown. So its labels are drawn anew, from a logistic model fitted by
+ridge regression to all of its rows: predictors, their correlation and the size of weights are real, and the
+weights are known. Each seed draws new labels and new noise. "non-private" tests the intervals' other meaning:
+whether they contain the ridge regression of the same drawn labels.
 
 python -m tests.benchmarks.utility.coverage coverage.csv --seeds 5
 """
@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def covered(rows: vips.Table, epsilon: float, seed: int) -> tuple[float, float, float]:
-    """Shares of weights, of the constant alone, and of non-private estimates that intervals hold."""
+    """Return the shares of weights, constants and non-private estimates that intervals contain."""
     truth = logistic.ridge(rows)
     labels = np.random.default_rng(seed).random(len(rows)) < expit(rows.x @ truth)
     drawn = replace(rows, y=labels)

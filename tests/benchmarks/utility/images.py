@@ -1,4 +1,4 @@
-"""Load the utility bench's sets of binary images, of which only MNIST is committed.
+"""Load the utility bench's sets of binary images, none of which is committed.
 
 MNIST (CC BY-SA 3.0) is shipped as a sample and `generated` is drawn by our generator. The others:
 
@@ -48,7 +48,7 @@ def digits() -> Images:
 
 
 def patches() -> Images:
-    """Return squares of two photographs, at random places."""
+    """Squares at random places of two photographs."""
     from sklearn.datasets import load_sample_images
 
     rng = np.random.default_rng(0)
@@ -73,7 +73,7 @@ def glyphs() -> Images:
 
 
 def unifont() -> str:
-    """The font's file of hexadecimal bitmaps, out of the Debian package."""
+    """Return the font's file of hexadecimal bitmaps, from the Debian package."""
     if not shutil.which("apt-get"):
         raise ValueError("the images `glyphs` need Debian's apt-get")
     with tempfile.TemporaryDirectory() as folder:

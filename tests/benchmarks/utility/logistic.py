@@ -1,8 +1,8 @@
-"""Logistic regression and its rivals, as the bench runs them: (train, test, ε, seed) -> probabilities.
+"""Logistic regression and its rivals, in the bench's form: (train, test, ε, seed) -> probabilities.
 
 A method with constants is a family of settings, "name: setting"; `leave_one_out` chooses among them on all
-tables but the one that is scored. δ is 1e-6. Private ERM is ε-DP for replacing a record, by its authors'
-definition. The paper's variant takes ten steps of full batches; strong composition is the same with its own
+tables but the one that is scored. δ is 1e-6. Private ERM is ε-DP for replacing a record, as its authors
+define it. The paper's variant takes ten steps of full batches; strong composition is the same with its own
 accountant.
 """
 
@@ -56,7 +56,7 @@ def with_constants(rows: Table, constants: Constants) -> vips.BayesianLogistic:
 
 
 def refined(deviation: float) -> Scores:
-    """The refined variant, with a prior standard deviation of a typical record's log odds."""
+    """The refined variant, given the prior standard deviation of a typical record's log odds."""
     constants = replace(DEFAULT, prior_log_odds=deviation)
 
     def scores(train, test, epsilon, seed):
@@ -136,7 +136,7 @@ METHODS: dict[str, Scores] = {
     },
 }
 
-# Always scored by the confirmation, whatever settings the rivals have: (method, ε).
+# Scored in the confirmation for any settings of the rivals: (method, ε).
 AS_IN_THE_PRODUCT = {
     (method, epsilon)
     for method in ("refined: prior 1.5", "paper", "strong", NOT_PRIVATE)
@@ -145,7 +145,7 @@ AS_IN_THE_PRODUCT = {
 
 
 def applies(method: str, rows: Table, epsilon: float) -> bool:
-    """Whether a method is run: not twice without privacy, not with d × d statistics of very wide rows."""
+    """Return whether a method is run: not twice without privacy, nor with d × d cells for very wide rows."""
     if method in ("paper", "strong") and rows.x.shape[1] >= WIDE:
         return False
     return (method == NOT_PRIVATE) == math.isinf(epsilon)
@@ -153,7 +153,7 @@ def applies(method: str, rows: Table, epsilon: float) -> bool:
 
 @functools.cache
 def plan_of(kind: str, records: int, epsilon: float) -> vips.PrivacyPlan:
-    """The plan depends on public quantities alone: calibrate once."""
+    """Return a plan, calibrated once because it depends on public quantities alone."""
     public = {"records": records, "epsilon": epsilon, "delta": DELTA}
     if kind == "refined":
         return vips.BayesianLogistic(("any",)).recommend(**public, epochs=EPOCHS[kind])

@@ -1,10 +1,11 @@
-"""Score sigmoid belief networks on the images of the bench; a second call continues where one stopped.
+"""Score sigmoid belief networks on the bench's images; a second call continues where the first stopped.
 
 python -m tests.benchmarks.utility.networks images.csv --seeds 3
 python -m tests.benchmarks.utility.networks images.csv --table
 
-The score is the pixel accuracy of reconstructed held-out images. δ = 1e-4, 50 hidden units. Refined takes its
-own four passes; the paper's variant takes one, in batches of 1,600 images or a tenth of the set.
+The score is the share of correctly reconstructed pixels in held-out images. δ = 1e-4, 50 hidden units.
+Refined takes the four passes of its own plan; the paper's variant takes one, in batches of 1,600 images or a
+tenth of the set.
 """
 
 import functools

@@ -21,7 +21,7 @@ Score = Callable[[str, Any, Any, float, int], float]  # of (name, train, test, �
 
 @dataclass(frozen=True)
 class Bench:
-    """A comparison: data with their splits, and methods that do and do not need ε."""
+    """A comparison: data with their splits, private methods, and methods without ε."""
 
     names: tuple[str, ...]
     split: Callable[[str, int], tuple[Any, Any]]
@@ -33,7 +33,7 @@ class Bench:
 
 
 def main(bench: Bench, description: str | None) -> None:
-    """Run what the CSV does not hold yet, or print its table."""
+    """Run what is missing in the CSV, or print its table."""
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -56,7 +56,7 @@ def main(bench: Bench, description: str | None) -> None:
 def run(
     bench: Bench, results: Path, name: str, seed: int, methods: list[str] | None, epsilons: list[float]
 ) -> None:
-    """Score one split of one set of data."""
+    """Score one split of one data set."""
     known = set(read(results)[KEYS].itertuples(index=False, name=None))
     wanted = [(method, score, math.inf) for method, score in bench.public.items()]
     wanted += [(method, score, epsilon) for method, score in bench.private.items() for epsilon in epsilons]
@@ -72,7 +72,7 @@ def run(
 
 
 def table(results: pd.DataFrame, decimals: int) -> str:
-    """Mean score with its 90 % interval over seeds, and each private method's gap over that of the paper."""
+    """Return mean scores with 90 % intervals over seeds, and private gaps as shares of the paper's."""
     groups = results.groupby(["data", "method", "epsilon"]).score
     summary = groups.agg(["mean", "std", "count"]).reset_index()
     summary["±"] = NORMAL_90 * summary["std"] / np.sqrt(summary["count"])

@@ -1,4 +1,4 @@
-"""Draw what the bench measured: a table of leave-one-out scores with intervals, and a figure.
+"""Report the bench's results: a table of leave-one-out scores with intervals, and a figure.
 
 python -m tests.benchmarks.utility.report utility.csv --out utility
 """
@@ -24,7 +24,7 @@ METRICS = {
 }
 ORDER = ("refined", "DP-SGD", "private ERM", "paper", "strong", NOT_PRIVATE)
 RIVALS = ORDER[1:-1]
-MARGIN = 0.002  # differences up to this are none
+MARGIN = 0.002  # largest difference that counts as none
 
 
 def main() -> None:
@@ -45,7 +45,7 @@ def main() -> None:
 
 
 def summarised(rows: pd.DataFrame) -> pd.DataFrame:
-    """Mean over seeds of every metric, with the half-width of its 90 % interval where there are seeds."""
+    """Return each metric's mean over seeds, and the half-width of its 90 % interval if there are several."""
     groups = rows.groupby(["data", "method", "epsilon"])
     summary = groups[list(METRICS)].mean()
     for metric in METRICS:

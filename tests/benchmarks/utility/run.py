@@ -1,4 +1,4 @@
-"""Score methods on tables; every result is appended to a CSV, and a second call continues where one stopped.
+"""Score methods on tables; each result is appended to a CSV, and a second call continues the first.
 
 python -m tests.benchmarks.utility.run utility.csv --seeds 3
 python -m tests.benchmarks.utility.run utility.csv --tables nhanes OFP --methods refined --epsilon 0.25 1
@@ -6,8 +6,8 @@ python -m tests.benchmarks.utility.run confirmation.csv --confirm utility.csv
 VIPS_BENCH_BRFSS=brfss_2015.csv.gz python -m tests.benchmarks.utility.run utility.csv --tables brfss
 
 A column of the CSV is a metric; a kind of data with other methods and metrics writes to a CSV of its own.
-Every table, method, ε and seed has noise of its own: a lucky draw must not count at every ε. On a few hundred
-records one draw says little; --noises averages over several draws for each split.
+Each table, method, ε and seed has its own noise, so that a lucky draw does not count at every ε. On a few
+hundred records one draw is not informative; --noises averages over several draws for a split.
 """
 
 import argparse
@@ -27,7 +27,7 @@ KEYS = ["data", "method", "epsilon", "seed"]
 
 
 def main() -> None:
-    """Run what the CSV lacks."""
+    """Run what is missing in the CSV."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("results", type=Path)
     parser.add_argument("--tables", nargs="+", choices=tables.NAMES)
@@ -94,7 +94,7 @@ def read(results: Path) -> pd.DataFrame:
 
 
 def append(results: Path, row: dict) -> None:
-    """Write one row, and the header first."""
+    """Append one row, after the header if the file is new."""
     pd.DataFrame([row]).to_csv(
         results, mode="a", header=not results.exists(), index=False, float_format="%.6g"
     )

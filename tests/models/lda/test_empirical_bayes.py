@@ -32,12 +32,12 @@ def shares_of(counts, noise, vocabulary):
 
 
 def zipf_counts(rng):
-    """Return counts of the first words of English, about proportional to what Zipf's law predicts."""
+    """Return counts of the first words of English, about as frequent as their rank implies."""
     return 40_000 / (np.arange(WORDS) + 10) * rng.gamma(2, 1 / 2, WORDS)
 
 
 def surprise(found, counts):
-    """Return the Kullback–Leibler divergence of the found shares from the true ones."""
+    """Return the Kullback–Leibler divergence of the true shares from their estimates."""
     true = counts / counts.sum()
     return float(true @ np.log(true / found))
 
@@ -61,7 +61,7 @@ def test_the_vocabularys_own_order_is_of_use_where_english_misleads():
     rng = np.random.default_rng(1)
     vocabulary, counts = np.array(english_words()[:WORDS]), zipf_counts(rng)
     noisy = counts + rng.normal(0, NOISE, WORDS)
-    shuffled = tuple(rng.permutation(vocabulary).tolist())  # other words are frequent here than in English
+    shuffled = tuple(rng.permutation(vocabulary).tolist())  # frequency here differs from English
     misled, _ = shares_of(noisy, NOISE, shuffled)
     alone, _ = shares_of(noisy, NOISE, unheard_of(WORDS))
     assert surprise(misled, counts) < 1.05 * surprise(alone, counts)
@@ -78,7 +78,7 @@ def test_what_words_mean_tells_how_frequent_they_are():
 
 
 def test_counts_without_noise_are_their_shares():
-    counts = zipf_counts(np.random.default_rng(2)) + 5  # no share is below the least that is estimated
+    counts = zipf_counts(np.random.default_rng(2)) + 5  # every share is above the floor
     found, share_std = shares_of(counts, 0.0, tuple(sorted(english_words()[:WORDS])))
     np.testing.assert_allclose(found, counts / counts.sum(), rtol=1e-12)
     assert share_std == 0
@@ -195,7 +195,7 @@ def test_vectors_of_words_that_occur_together_are_alike():
 @pytest.mark.parametrize("noise_std", [0.3, 2.0])
 @pytest.mark.parametrize("noisy", [0.5, 4.0, 9.0])
 def test_shrinkage_is_the_posterior_mean(noisy, noise_std):
-    # At grid points far from 0 the bumps' truncation at 0 does not matter.
+    # Far from 0, the truncation of bumps at 0 does not matter.
     constants, mixture = replace(CONSTANTS, grid=(2.0, 5.0, 3)), np.array([0.5, 0.3, 0.2])
     arguments = (np.array([[noisy]]), np.array([[1.5]]), np.array([noise_std]), np.zeros(1, np.int64))
     estimate, updated = shrink(*arguments, MixturePrior(mixture[None, None], np.ones((1, 1))), 1, constants)
@@ -244,7 +244,7 @@ def test_a_prior_of_another_shape_is_refused():
 
 def test_shrinkage_separates_classes_of_columns():
     rng = np.random.default_rng(0)
-    topical = np.arange(600) < 150  # equally many in each group; the others have equal rows
+    topical = np.arange(600) < 150  # equally many in every group; the others are the same in all rows
     truth = np.where(topical & (rng.random((20, 600)) < 0.1), 8.0, np.where(topical, 0.2, 1.0))
     noisy, mean, noise = truth + rng.normal(0, 1.5, truth.shape), np.ones_like(truth), np.full(600, 1.5)
     groups, start = np.arange(600) % 2, topic_prior(20, CONSTANTS)

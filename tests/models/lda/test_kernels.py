@@ -1,4 +1,4 @@
-"""The kernels of LDA against slow twins, and their bounds."""
+"""LDA kernels against slow twins, and their bounds."""
 
 import numba as nb
 import numpy as np
@@ -80,7 +80,7 @@ def test_gammas_match_the_slow_twin():
 @pytest.mark.parametrize("alpha", [0.01, 0.05, 0.08, 0.1, 0.12, 0.5])
 def test_sharp_topics_match_the_slow_twin(alpha):
     rng = np.random.default_rng(3)
-    lam = rng.gamma(0.2, 50, (9, WORDS)) + 0.01  # sharp topics, of which a document keeps few
+    lam = rng.gamma(0.2, 50, (9, WORDS)) + 0.01  # sharp topics, few of which a document keeps
     mixtures = rng.dirichlet(np.full(9, 0.1), 30) @ (lam / lam.sum(axis=1, keepdims=True))
     matrix = np.array([rng.multinomial(3000, row / row.sum()) for row in mixtures])
     found = infer_gammas(corpus_of(matrix), expected_rows(lam), 9, alpha, 60, 0.0)
@@ -189,7 +189,7 @@ def test_same_bits_for_any_number_of_threads(monkeypatch, resampled):
 
 @nb.njit
 def leave_nan_in_memory():
-    """Free memory of the size of a group of θ with NaN in it, from which the next arrays are taken."""
+    """Fill memory of the size of a group of θ with NaN and free it, so that the next arrays use it."""
     room = np.empty(GROUP * WIDTH + 16, np.float32)
     room[:] = np.nan
 
@@ -197,7 +197,7 @@ def leave_nan_in_memory():
 def test_empty_documents_add_nothing_whatever_memory_held_before():
     matrix, lam = random_counts(), random_lam()
     with_empty = np.repeat(matrix, 2, axis=0)
-    with_empty[::2] = 0  # the first of a group is empty, so that nothing is written where its θ would be
+    with_empty[::2] = 0  # a group's first document is empty, so nothing is written at the place of its θ
     expected = sums_of(corpus_of(matrix), lam)
     assert np.all(np.isfinite(expected))
     for _ in range(5):
@@ -207,7 +207,7 @@ def test_empty_documents_add_nothing_whatever_memory_held_before():
 
 @pytest.mark.parametrize("topics", [TOPICS, 20])
 def test_a_document_that_cannot_be_computed_takes_nothing_from_others(topics):
-    """Whatever λ became, one document moves the sums by at most its own contribution."""
+    """For any λ, one document moves the sums by at most its own contribution."""
     matrix, lam = random_counts(), random_lam(topics=topics)
     lam[:, 3] = np.nan  # of one word: every document that has it is lost, and no other
     others = matrix[matrix[:, 3] == 0]
@@ -230,7 +230,7 @@ def test_bounds_far_beyond_single_precision_hold(bound):
         alone = corpus[np.arange(len(corpus)) == start]
         sums = sums_of(alone, lam, bound, grid_step(bound, bound, 1))
         assert np.linalg.norm(sums / bound) <= 1
-        assert np.any(sums) == np.any(alone.counts) or bound > 1  # there, all is below the grid
+        assert np.any(sums) == np.any(alone.counts) or bound > 1  # above 1, all cells are below the grid
 
 
 def test_a_document_of_more_words_than_64_bits_hold_is_drawn_from_evenly():

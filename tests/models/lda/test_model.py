@@ -1,4 +1,4 @@
-"""Private LDA: the two variants, what they find, and what is made of it."""
+"""Private LDA: the two variants, the topics they find, and the functions of a fit."""
 
 import math
 from dataclasses import replace
@@ -54,7 +54,7 @@ def fits(documents):
     paper = LDA(4, corpus.vocabulary, 60, variant="paper")
 
     def best(model, plan):
-        """Return the best of four starts: topics have several optima, with and without noise."""
+        """Return the best of four starts, because topics have several optima, with and without noise."""
         return min(
             (vips.fit(model, train, plan, seed=seed) for seed in range(4)),
             key=lambda fit: perplexity(fit, test),
@@ -133,7 +133,7 @@ def test_noise_alone_leaves_a_usable_posterior(documents):
     assert np.isfinite(fit.params.lam).all()
     assert fit.params.lam.min() > 0
     ratios = topic_words(fit.params) / fit.params.word_shares
-    assert np.median(np.abs(np.log(ratios))) < 0.2  # cells without signal are their words' average
+    assert np.median(np.abs(np.log(ratios))) < 0.2  # cells without information become their words' average
 
 
 def test_only_as_many_topics_are_measured_as_the_noise_leaves_room_for(documents):
@@ -160,12 +160,12 @@ def test_noisy_topics_come_in_two_generations_and_exact_ones_in_one():
 
     assert measured(3.0, 12) == [5, 5] + [10] * 9
     assert measured(0.0, 12) == [10] * 11
-    assert measured(3.0, 9) == [10] * 8  # too few steps for two generations
+    assert measured(3.0, 9) == [10] * 8  # two generations need more steps
     seen = []
     plan = plan_of(corpus, 3.0, 20)
     fit = vips.fit(model, corpus, plan, seed=0, on_step=lambda progress: seen.append(progress.params))
     assert [len(params.average) for params in seen] == [5] * 2 + [10] * 18
-    first = seen[2]  # each part has the sums of its parent, and λ that differs a little
+    first = seen[2]  # each part has its parent's sums, and a slightly different λ
     assert len(np.unique(first.average.round(6), axis=0)) < 10
     assert len(np.unique(first.lam.round(6), axis=0)) == 10
     assert measured_topics(fit) == 10
@@ -217,7 +217,7 @@ def test_top_words_shares_and_proportions(fits):
         assert [p for _, p in words] == pytest.approx(expected)
         assert all(beta[k, int(word[1:])] == pytest.approx(p) for word, p in words)
     np.testing.assert_allclose(topic_shares(fit.params), fit.params.lam.sum(axis=1) / fit.params.lam.sum())
-    for of in (topic_words, topic_shares, measured_topics):  # parameters alone are enough
+    for of in (topic_words, topic_shares, measured_topics):  # the parameters alone suffice
         np.testing.assert_array_equal(of(fit), of(fit.params))
     theta = infer_topics(fit, fits["test"])
     assert theta.shape == (len(fits["test"]), 4)
@@ -260,7 +260,7 @@ def test_noisy_steps_measure_residuals_and_exact_ones_counts(documents):
     assert counts.min() >= 0
     assert not measurement_of(exact.params, CONSTANTS).expected.any()
     assert residuals.min() < 0
-    # Residuals need less clipping than counts, so a unit of their sum stands for fewer words.
+    # A contribution fills its bound, so a unit of a residual sum stands for fewer words than one of counts.
     counted = model.e_step(replace(noisy.params, share_std=0.0), corpus, block).sums["topics"]
     counted_in_words, residuals_in_words = (
         measurement_of(params, CONSTANTS).to_word_counts(

@@ -1,4 +1,4 @@
-"""What refined topics measure of documents: residuals, their bounds, and the counts that come back."""
+"""Refined topics measure residuals: their bounds, and the counts recovered from them."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def residuals_of(corpus, lam, measurement, bound=1e9, grid=GRID, words=10**6, sw
 
 
 def random_measurement(seed, shape=(TOPICS, WORDS)):
-    """Weights and expectations of any size: nothing that is released may depend on their being right."""
+    """Return weights and expectations of any size: bounds must hold even if these are wrong."""
     rng = np.random.default_rng(seed)
     return Measurement(rng.gamma(0.5, 2, shape), rng.gamma(0.3, 1, shape))
 
@@ -102,7 +102,7 @@ def test_counts_come_back_from_their_residuals():
         exact,
         Measurement.of_residuals(lam, shares, 1e-9, CONSTANTS),
     ):
-        total = residuals_of(corpus, lam, measurement) * 0.3  # as if clipping had left 30 %
+        total = residuals_of(corpus, lam, measurement) * 0.3  # as if clipping had scaled them by this factor
         found, noise, scale = measurement.to_word_counts(total, 1.5, shares, float(counts.sum()))
         np.testing.assert_allclose(found, truth, rtol=1e-3, atol=0.01)
         np.testing.assert_allclose(noise, 1.5 * scale / measurement.weights)
@@ -117,9 +117,7 @@ def test_a_word_is_expected_as_far_as_its_count_is_known():
     assert np.all(np.diff(known) < 0)
     assert known[2] == pytest.approx(0.9 / 11)
     np.testing.assert_allclose(measurement.expected, known * np.array([[0.75], [0.25]]))
-    assert np.all(
-        measurement.weights[0] < measurement.weights[1]
-    )  # the smaller cell is measured with more weight
+    assert np.all(measurement.weights[0] < measurement.weights[1])  # the smaller cell weighs more
 
 
 def test_same_bits_for_any_number_of_threads(monkeypatch):

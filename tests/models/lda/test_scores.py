@@ -79,10 +79,10 @@ def test_npmi_matches_brute_force():
 @pytest.mark.parametrize(
     ("matrix", "expected"),
     [
-        ([[1, 1, 0]], 0),  # both in all documents: no more often together than by chance
+        ([[1, 1, 0]], 0),  # both words in all documents: together no more often than by chance
         ([[1, 1, 0]] * 1000, 0),
         ([[1, 1, 0], [0, 0, 1]], 1),
-        ([[0, 0, 1]] * 3, -1),  # words in no document are never together
+        ([[0, 0, 1]] * 3, -1),  # words that never occur do not co-occur
         ([[1, 0, 0]] * 3, -1),
     ],
 )
@@ -117,7 +117,7 @@ def test_matching_finds_a_permutation():
         ),
         (
             lambda: match_topics(random_lam(), random_lam(words=9)),
-            r"models must have as many topics and words, got \(5, 30\) and \(5, 9\)",
+            r"models must agree in topics and words, got \(5, 30\) and \(5, 9\)",
         ),
     ],
 )

@@ -9,7 +9,7 @@ import vips_core as vips
 
 
 def cohort(n=400, d=5, seed=0, scale=1.0, density=1.0):
-    """Rows with an intercept and known weights."""
+    """Return rows with an intercept, from known weights."""
     rng = np.random.default_rng(seed)
     x = np.column_stack([np.ones(n), rng.uniform(-1, 1, (n, d - 1)) * (rng.random((n, d - 1)) < density)])
     weights = scale * rng.normal(size=d)

@@ -1,4 +1,4 @@
-"""How steps are averaged, and when a curvature's matrix guides the steps."""
+"""Averages over steps, and the conditions on which a curvature matrix guides steps."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Curvature learned from changes of gradients, and regression on columns that are correlated."""
+"""Curvature learned from changes of gradients, and regression on correlated columns."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def update(known, move, change, noise_std):
 
 
 def spiked(rng, size=40, excess=500.0):
-    """A diagonal, a direction, and a curvature that has more along it."""
+    """Return a diagonal, a direction, and a matrix with extra curvature along the direction."""
     diagonal, direction = rng.random(size) + 0.5, rng.normal(size=size)
     direction /= np.linalg.norm(direction)
     return diagonal, direction, np.diag(diagonal) + excess * np.outer(direction, direction)
@@ -88,7 +88,7 @@ def test_eigenvectors_of_a_whole_matrix_leave_nothing_to_the_axes():
 
 
 def factor_rows(seed, people=5000, columns=150, share=0.4):
-    """Columns in [0, 1] that follow one factor, and labels that follow the columns."""
+    """Return columns in [0, 1] that depend on one factor, and labels that depend on the columns."""
     rng = np.random.default_rng(seed)
     factor, own = rng.normal(size=(people, 1)), rng.normal(size=(people, columns))
     x = np.clip(0.5 + (share**0.5 * factor + (1 - share) ** 0.5 * own) / 8, 0, 1)

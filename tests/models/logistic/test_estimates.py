@@ -1,4 +1,4 @@
-"""Estimates and predictions of Bayesian logistic regression: good, finite, and honest about noise."""
+"""Estimates and predictions of Bayesian logistic regression: accurate, finite, with honest intervals."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -20,7 +20,7 @@ from vips_core.models.logistic.scores import auc_of
 
 
 def test_more_epsilon_is_never_worse():
-    """By AUC and by log loss, on average over seeds and within their noise."""
+    """Measured by AUC and log loss, averaged over seeds, within their noise."""
     rows, weights = cohort(n=3000, d=12, scale=0.8)
     new, _ = cohort(n=4000, d=12, seed=5)
     y = np.random.default_rng(1).random(4000) < 1 / (1 + np.exp(-new.x @ weights))
@@ -51,7 +51,7 @@ def test_large_slopes_are_reached_where_noise_is_small():
 
 
 def test_a_small_table_that_nearly_parts_the_classes_gets_sharp_risks():
-    """What shrinkage has taken from large slopes must not flatten predictions a second time."""
+    """The shrinkage of large slopes must not flatten predictions a second time."""
     tumours = load_breast_cancer()
     order = np.random.default_rng(0).permutation(len(tumours.target))
     x = np.column_stack([np.ones(len(order)), tumours.data / (1.2 * tumours.data.max(axis=0))])[order]
@@ -66,11 +66,11 @@ def test_a_small_table_that_nearly_parts_the_classes_gets_sharp_risks():
     assert losses[-1] < 0.135
     psi, variance = fits[0].params.log_odds(new.x)
     half = np.log(1 / (1 / model.risk_intervals(fits[0], new)[:, 1] - 1)) - psi
-    assert (half > 1.05 * 1.645 * np.sqrt(variance)).all()  # intervals still allow for it
+    assert (half > 1.05 * 1.645 * np.sqrt(variance)).all()  # intervals still include it
 
 
 def test_risks_of_a_rare_target_are_right_on_average():
-    """Also where noise leaves much of the weights unknown, and predictions integrate over a wide range."""
+    """This holds also if noise leaves weights uncertain and predictions integrate over a wide range."""
     rng = np.random.default_rng(0)
     x = np.column_stack([np.ones(4000), rng.random((4000, 11))])
     y = rng.random(4000) < 1 / (1 + np.exp(4.5 - x[:, 1] - x[:, 2]))
@@ -84,7 +84,7 @@ def test_risks_of_a_rare_target_are_right_on_average():
 
 @pytest.mark.parametrize("predictors", [0, 1])
 def test_risks_from_next_to_no_predictors_are_right_on_average(predictors):
-    """With few columns a typical record is short beside the constant, so log odds vary less."""
+    """With few columns a record is short compared with the constant, so log odds vary less."""
     rng = np.random.default_rng(0)
     x = np.column_stack([np.ones(1000), rng.random((1000, predictors))])
     rows = vips.Table(x, np.arange(1000) < 300, tuple("ab"[: 1 + predictors]), (1 + predictors) ** 0.5)
@@ -121,7 +121,7 @@ def test_rows_without_a_constant_column_get_a_level_of_their_own():
 
 
 def test_columns_that_add_up_to_the_constant_have_wide_intervals_and_sharp_predictions():
-    """A group's indicators can trade a common shift for the constant: no record reveals it."""
+    """A common shift of a group's indicators can be traded for the constant without effect on any record."""
     rng = np.random.default_rng(0)
     group, other = rng.choice(6, 8000, p=[0.5, 0.1, 0.1, 0.1, 0.1, 0.1]), rng.random(8000)
     x = np.column_stack([np.ones(8000), group[:, None] == np.arange(6), other])
@@ -135,7 +135,7 @@ def test_columns_that_add_up_to_the_constant_have_wide_intervals_and_sharp_predi
 
 
 def test_wide_predictions_are_right_on_average():
-    """Predictions keep the class imbalance although they integrate uncertain weights out."""
+    """Integrating over uncertain weights must preserve the class imbalance."""
     shares = []
     for seed in range(5):
         rng = np.random.default_rng(seed)
@@ -231,7 +231,7 @@ def test_noise_far_above_the_sums_leaves_the_prior_and_no_error(records, noise):
     fit = vips.fit(BayesianLogistic(rows.feature_names, 2.0), rows, plan, seed=0)
     assert np.all(np.isfinite(fit.model.predict_probability(fit, rows)))
     assert np.all(np.isfinite(fit.model.credible_intervals(fit, 0.9)))
-    # Noise drowns the sums: under an exponential prior of mean m, the posterior mean is about m in any case.
+    # Noise drowns the sums: under an exponential prior of mean m, posterior means are about m.
     mean = nonnegative_shrinkage(np.array([-1.0, 0.0, 1.0]) * noise, 1e3 * noise, noise)
     assert np.all((0 < mean) & (mean < 1.01 * noise))
 

@@ -1,4 +1,4 @@
-"""Missing values: where the refined variant puts them, and what stays as it was."""
+"""Missing values: their place in the refined variant, and what does not depend on it."""
 
 import re
 from dataclasses import replace
@@ -21,7 +21,7 @@ from vips_core.saved import arrays
 
 
 def survey(people=2000, seed=0):
-    """Return people whose outcome depends on a test score, which is known for half of them."""
+    """Return rows with an informative test score that is known for half of the people."""
     rng = np.random.default_rng(seed)
     age, score = rng.random(people), rng.uniform(0.4, 0.9, people)
     passed = rng.random(people) < expit(12 * (score - 0.65) + age - 0.5)
@@ -46,7 +46,7 @@ def test_a_missing_value_lies_at_the_centre_and_a_known_one_where_it_is(make):
 
 
 def test_names_of_columns_change_nothing(tmp_path):
-    """Neither the indicator's nor the constant's, nor names that look like others' indicators."""
+    """Neither names of indicators or the constant, nor names that look like indicators, have an effect."""
     rows = survey()
     fits = []
     for names in (
@@ -103,7 +103,7 @@ def test_the_centre_is_the_mean_of_known_values():
 
 
 def test_log_odds_are_those_of_the_weights():
-    """The weights are of columns as they are stored, whatever the coordinates."""
+    """Weights refer to the stored columns, whatever the coordinates."""
     rows = survey()
     for some in (rows, as_sparse(rows)):
         params = trained(some).params
@@ -116,7 +116,9 @@ def test_variances_of_weights_are_those_of_their_moves(constant):
     centre, scale = np.array([1.0, 0.5, 0.0, 0.2]), rng.random(4) + 0.5
     coordinates = Coordinates(centre, scale, np.ones(4), 0.3, constant, 1.0, missing=np.array([[1, 2]]))
     values, vectors = rng.random(5) + 0.1, np.linalg.qr(rng.normal(size=(5, 5)))[0]
-    values = np.append(np.ones(5), values)  # those of the axes, which the eigenvectors span completely
+    values = np.append(
+        np.ones(5), values
+    )  # along the axes, without effect because the eigenvectors span the space
     directions, scales = Directions(values, vectors), np.append(0.3, scale)
     moves = np.array(
         [posterior.weights(level, np.array(slopes), coordinates) for level, *slopes in np.eye(5)]
@@ -126,7 +128,7 @@ def test_variances_of_weights_are_those_of_their_moves(constant):
 
 
 def test_predictions_are_better_than_with_missing_values_at_the_low_end():
-    """Without pairs of column and indicator, nothing is known to be missing."""
+    """Without pairs, no value counts as missing."""
     rows, new = survey(), survey(4000, seed=1)
     plain = replace(rows, missing_pairs=())
     losses = [
@@ -139,7 +141,7 @@ def test_predictions_are_better_than_with_missing_values_at_the_low_end():
 
 
 def test_a_saved_fit_keeps_its_coordinates(tmp_path):
-    """With indicators, and without, where missing values stay at the low end."""
+    """Tested with indicators and without, where missing values stay at the low end."""
     rows = survey(400)
     for name, some in (("pairs", rows), ("none", replace(rows, missing_pairs=()))):
         fit = trained(some)

@@ -1,4 +1,4 @@
-"""Bayesian logistic regression: bounds, ways of training, reference posterior, noise-aware intervals."""
+"""Bayesian logistic regression: bounds, training methods, reference posterior, noise-aware intervals."""
 
 from dataclasses import replace
 
@@ -31,7 +31,7 @@ STATISTICS = {  # variant, noise, step
 
 
 def params_at(params, point):
-    """Parameters whose next E-step is at a point."""
+    """Return parameters whose next E-step is at a given point."""
     if hasattr(params, "state"):
         return replace(params, state=replace(params.state, point=np.append(1.0, point)))
     return replace(params, mean=point)
@@ -51,7 +51,7 @@ def test_one_record_moves_each_block_by_at_most_its_bound(name, make, seed, size
     x = rng.normal(size=(9, 4)) * length
     rows = make(vips.Table(x, rng.random(9) < 0.5, names, 20.0))
     variant, noise, step = STATISTICS[name]
-    # The rows may be longer than the model's bound: the model must not rely on the data's own.
+    # The rows may be longer than the model's bound, so the model must not rely on the data's bound.
     model = BayesianLogistic(rows.feature_names, 2.0, variant)
     plan = vips.PrivacyPlan(records=9, expected_batch=9, steps=STEPS, noise_multiplier=noise, delta=1e-4)
     params = model.init(plan, rng)
@@ -71,7 +71,7 @@ def test_one_record_moves_each_block_by_at_most_its_bound(name, make, seed, size
 @settings(max_examples=300, deadline=None)
 @given(psi=st.floats(-40, 40), norm=st.floats(0.0, 50.0), label=st.integers(0, 1))
 def test_what_the_residual_leaves_of_the_norm_is_enough_for_the_diagonal(psi, norm, label):
-    """All of a record's norm in one column at its reach: the longest contribution possible."""
+    """The largest possible share has a record's whole norm in one column at its reach."""
     rows = vips.Table(np.array([[norm]]), [label], ("a",), 50.0)
     coordinates = Coordinates(np.zeros(1), np.ones(1), np.full(1, 1e-12), 0.3, -1, 1.0)
     point = np.array([psi / 0.3, 0.0])

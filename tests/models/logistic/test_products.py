@@ -1,4 +1,4 @@
-"""Sums of products xxᵀ against their formulas, over chunks and for both ways of BLAS."""
+"""Sums of products xxᵀ against their formulas, over chunks and for both BLAS routines."""
 
 import numpy as np
 import pytest

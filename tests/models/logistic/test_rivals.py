@@ -116,7 +116,7 @@ def test_private_gradient_descent_learns_within_its_budget():
 
 
 def persons_of(rows, times):
-    """The same rows, `times` copies of each as rows of one person."""
+    """Return the same rows, with `times` copies of each as the rows of one person."""
     several = np.tile(np.arange(len(rows)), times)
     return vips.Table(rows.x[several], rows.y[several], rows.feature_names, rows.norm_bound, persons=several)
 
@@ -138,7 +138,7 @@ def test_copies_of_a_person_s_row_change_no_rival():
 )
 @settings(max_examples=200, deadline=None)
 def test_the_charge_for_persons_covers_the_determinant(rank, n, epsilon, penalty, seed):
-    """Replacing a person whose Hessian has any rank changes the log density by at most what step 1 leaves."""
+    """Replacing a person whose Hessian has any rank changes the log density by at most step 1's charge."""
     budget, extra = noise_budget(n, penalty, epsilon, several_rows=True)
     assert budget > 0
     assert extra >= 0

@@ -23,7 +23,7 @@ def test_band_of_a_useless_score_lies_around_guessing():
     labels = np.arange(200) % 2
     rates = np.linspace(0, 1, 11)
     low, high = measures.roc_band(labels, np.zeros(200), rates)
-    assert low == pytest.approx(rates)  # all tied: the curve is the diagonal whoever is drawn
+    assert low == pytest.approx(rates)  # all scores tied: the curve is the diagonal for any draw
     assert high == pytest.approx(rates)
     low, high = measures.roc_band(labels, np.random.default_rng(1).random(200), rates)
     assert (low <= high).all()

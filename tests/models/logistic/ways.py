@@ -1,4 +1,4 @@
-"""Ways to train, for tests."""
+"""Training methods for tests."""
 
 from vips_core.models.logistic.model import BayesianLogistic
 

@@ -1,4 +1,4 @@
-"""Small networks and images for them."""
+"""Small networks and their images, for tests."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ PIXELS, HIDDEN = 12, 3
 
 
 def patterns(count=40, seed=0):
-    """Images of two random patterns that are present or not, with some pixels flipped."""
+    """Return images in which each of two random patterns is present or not, with some pixels flipped."""
     rng = np.random.default_rng(seed)
     parts = rng.random((2, PIXELS)) < 0.4
     present = rng.random((count, 2, 1)) < 0.5

@@ -71,7 +71,7 @@ def bound_of(params, images, mus):
 
 
 def test_the_lower_bound_never_falls_within_an_e_step():
-    """From round to round: each round sets ⟨ξ⟩ to its optimum and then sweeps over z."""
+    """Checked after each round, which sets ⟨ξ⟩ to its optimum and then sweeps over z."""
     params, images = trained("paper", steps=2, prior="isotropic"), patterns().unpack(np.float64)
     mu = np.full((len(images), HIDDEN), 0.5)
     bounds = [bound_of(params, images, mu)]
@@ -88,7 +88,7 @@ def test_the_lower_bound_never_falls_within_an_e_step():
 
 
 def test_the_lower_bound_never_falls_in_a_non_private_batch_run():
-    """In every M-step with q(z) held, and from the end of one sweep over all posteriors to the next."""
+    """Checked in every M-step with q(z) fixed, and between sweeps over all posteriors."""
     data = patterns(80)
     images, model, seen = data.unpack(np.float64), small("paper", "isotropic"), []
     vips.fit(model, data, plan_for(data, 10), seed=0, on_step=lambda progress: seen.append(progress.params))

@@ -1,4 +1,4 @@
-"""Sigmoid belief networks: what private training gives, metrics, samples and refusals."""
+"""Sigmoid belief networks: results of private training, scores, samples and refusals."""
 
 import math
 

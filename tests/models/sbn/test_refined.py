@@ -71,7 +71,7 @@ def test_the_posterior_of_a_covariance_is_nearer_to_it():
     assert np.linalg.norm(posterior - truth) < 0.6 * np.linalg.norm(noisy - truth)
     assert np.linalg.eigvalsh(posterior).min() > -1e-9
     drowned = refined.denoised(noisy, axes, 1e3, CONSTANTS.groups)
-    assert drowned[0, 1] > 5 * abs(drowned[0, -1])  # what remains is the prior: neighbours agree
+    assert drowned[0, 1] > 5 * abs(drowned[0, -1])  # only the agreement of neighbours is left
 
 
 def test_simulated_statistics_are_those_of_drawn_gaussian_images():
@@ -87,7 +87,7 @@ def test_simulated_statistics_are_those_of_drawn_gaussian_images():
     shifted = images - 0.5 - refined.CURVATURE * params.pixel_bias
     field = shifted @ params.weights + params.hidden_logit
     settle_shared(field, 0.25 * params.weights.T @ params.weights, mu, CONSTANTS.sweeps, CONSTANTS.tolerance)
-    units, cross, second = refined._simulated(
+    units, cross, second = refined._simulated_moments(
         params, mean, root @ root.T, refined._draws(100_000, HIDDEN), CONSTANTS
     )
     np.testing.assert_allclose(units, mu.mean(axis=0), atol=0.01)

@@ -1,6 +1,6 @@
-"""Latent Dirichlet allocation of one document after the other: its words, the clip and the sum.
+"""Contributions of documents to the E-step of latent Dirichlet allocation: read words, clip, add.
 
-The symbols are those of `sweep_kernels`. Counts are measured as n_v φ_vk, residuals as w_kv n_v
+Symbols are those of `sweep_kernels`. A document contributes counts n_v φ_vk, or residuals w_kv n_v
 (φ_vk - e_kv):
 
 symbol          code       shape
@@ -34,16 +34,16 @@ from vips_core.models.lda.sweep_kernels import (
     spread,
 )
 
-ANY_LENGTH = 2**62  # words: no document is longer
-GROUP = 512  # documents that a thread takes at a time and adds word by word, so that sums are touched rarely
-ROUNDING = 2.0**-23  # float32's relative step: each topic adds less than half of it to the error of a sum
-UNDERFLOW = 1e-15  # norm; exceeds what is lost where squares underflow to 0 in float32
-LARGEST = 1e38  # numbers below it fit float32
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+ANY_LENGTH = 2**62  # words; longer than any document
+GROUP = 512  # documents that a thread takes at a time and adds word by word, to touch sums rarely
+ROUNDING = 2.0**-23  # relative step of float32; each topic adds less than half of it to a sum's error
+UNDERFLOW = 1e-15  # norm; more than is lost where squares underflow to 0 in float32
+LARGEST = 1e38  # smaller numbers fit float32
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # increment of splitmix64: 2^64 over the golden ratio
 
 
 class Counts(NamedTuple):
-    """Documents' words and counts, document d's from indptr[d] to indptr[d + 1]."""
+    """Words and counts of documents; those of document d are at indptr[d] to indptr[d + 1]."""
 
     indptr: Int64
     indices: Int32
@@ -51,7 +51,7 @@ class Counts(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """How much a document adds: it is scaled or resampled to `length` words, then clipped to `bound`."""
+    """Limits of a contribution: documents are scaled or resampled to `length`, then clipped to `bound`."""
 
     length: int
     resampled: bool
@@ -62,7 +62,7 @@ class Limits(NamedTuple):
 
 @nb.njit(nogil=True, cache=True, inline="always")
 def mix(x: np.uint64) -> np.uint64:
-    """The finaliser of splitmix64: a bijection of 64 bits in which every input bit moves every output bit."""
+    """Return splitmix64's finaliser: a bijection in which every input bit affects every output bit."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))
@@ -70,22 +70,22 @@ def mix(x: np.uint64) -> np.uint64:
 
 @nb.njit(nogil=True, cache=True, error_model="numpy")
 def read_resampled(words: Int32, counts: Int32, draws: int, seed: int, word: Int32, count: Float32) -> int:
-    """Write `draws` words drawn with replacement from a document that is not empty; return how many differ.
+    """Draw `draws` words with replacement from a non-empty document; return the number of different words.
 
-    The draws are a hash of the document's own words and a public seed, so that they depend on no other
-    document and stay the same in every batch.
+    The draws are a hash of the document's own words and a public seed, so they do not depend on other
+    documents and are the same in every batch.
     """
     state = mix(np.uint64(seed))
     differ = words.size
-    ends = np.empty(differ, np.int64)  # where each word's tokens end: a long document costs no more
+    ends = np.empty(differ, np.int64)  # cumulative counts: time does not depend on the document's length
     total = 0
     for u in range(differ):
         state = mix(state ^ (np.uint64(words[u]) << np.uint64(32) | np.uint64(counts[u]))) + GOLDEN
         count[u] = 0
         total += counts[u]
         ends[u] = total
-    # The first word in each of as many equal parts of the tokens: from there, a token's word is one step away
-    # on average, whatever the counts (Chen and Asau 1974).
+    # Tokens are divided into `differ` equal parts. For any counts, a token's word is on average one step away
+    # from the first word of its part (Chen and Asau 1974).
     guide = np.empty(differ, np.int64)
     each, rest = total // differ, total % differ
     u = 0
@@ -113,9 +113,9 @@ def read_resampled(words: Int32, counts: Int32, draws: int, seed: int, word: Int
 
 @nb.njit(nogil=True, cache=True)
 def aligned(size: int) -> Float32:
-    """Return `size` zeros that start a cache line, so that no eight of them cross one.
+    """Return `size` zeros aligned to a cache line, so that no load of eight crosses a line.
 
-    Padding is multiplied by 0, and 0 times what memory held before may be NaN.
+    Zeros matter because padding is multiplied by 0, and 0 times an uninitialised number may be NaN.
     """
     room = np.zeros(size + 16, np.float32)
     start = (-room.ctypes.data % 64) // 4
@@ -124,9 +124,9 @@ def aligned(size: int) -> Float32:
 
 @nb.njit(nogil=True, cache=True)
 def workspace(indptr: Int64, width: int) -> Workspace:
-    """Return room for any of these documents."""
+    """Return a workspace that is large enough for each of these documents."""
     longest, topics = np.diff(indptr).max(), width + -width % SUMS
-    room = (longest + 31) // 32 * 32  # with 16s, sweeps took 20 % longer where measured
+    room = (longest + 31) // 32 * 32  # multiples of 16 made sweeps 20 % slower where measured
     return Workspace(
         word=np.zeros(room, np.int32),
         counts=aligned(room),
@@ -142,7 +142,7 @@ def workspace(indptr: Int64, width: int) -> Workspace:
 
 @nb.njit(nogil=True, cache=True, error_model="numpy", inline="always")
 def read(documents: Counts, d: int, limits: Limits, work: Workspace) -> int:
-    """Write a document's words and counts, scaled down or resampled; return how many words differ."""
+    """Write a document's words and counts, scaled down or resampled; return the number of different words."""
     word, count, own = work.word, work.counts, slice(documents.indptr[d], documents.indptr[d + 1])
     words, counts = documents.indices[own], documents.counts[own]
     used = words.size
@@ -161,7 +161,7 @@ def add_documents(
 ) -> None:
     """Add each document's clipped statistics to `sums`, words × padded topics, in grid steps.
 
-    Every cell of a document is cut to a whole number of steps, so that sums are exact in any order.
+    Each cell of a document is cut to a whole number of steps, so sums are exact in any order.
     """
     indptr, width, grid = documents.indptr, topics.rows.shape[1], limits.grid
     number, work = indptr.size - 1, workspace(indptr, width)
@@ -182,8 +182,8 @@ def add_documents(
             most_square += count[u] * count[u]
             value[u] = count[u] / found[u]
             whole += value[u]
-        scale = 1.0  # clip: scale the document's matrix to the bound in L2 norm
-        # The norm is largest where each word has one topic; if even that fits the bound, none is computed.
+        scale = 1.0  # the clip scales the document's matrix down to the bound in L2 norm
+        # The norm is largest if each word has one topic; if that is within the bound, no norm is computed.
         if most_square * (1 + topics.number * ROUNDING) > limits.bound * limits.bound:
             all_squares(padded, width, active, work)
             norm_square = 0.0
@@ -192,7 +192,7 @@ def add_documents(
             norm_square *= 1 + topics.number * ROUNDING
             scale = min(1.0, limits.bound / math.sqrt(norm_square))
         if not (whole + 1) * (scale / grid) < LARGEST:
-            continue  # beyond float32, or NaN: such a document would spoil the sums of all others
+            continue  # beyond float32, or NaN: it would corrupt the sum over all documents
         spread(work.theta, work.topic, active, np.float32(scale / grid), ZERO, thetas[d])
         for u in range(used):
             words[size + u] = word[u]
@@ -203,9 +203,9 @@ def add_documents(
 
 @nb.njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def add_by_word(words: Int32, entries: Int64, thetas: Float32, rows: Float32, sums: Array) -> None:
-    """Add value θ exp<ln β_word>, cut to whole numbers, of each word's entry to `sums`, row by row.
+    """Add value · θ exp<ln β_word> of each entry, cut to whole numbers, to `sums`, row by row.
 
-    An entry has the row of its θ above 32 bits that are its value, a float32.
+    An entry holds the row of its θ in the upper 32 bits, and its value, a float32, in the lower 32 bits.
     """
     vocabulary, width = rows.shape
     stop = np.zeros(vocabulary + 1, np.int32)
@@ -214,7 +214,7 @@ def add_by_word(words: Int32, entries: Int64, thetas: Float32, rows: Float32, su
     for v in range(vocabulary):
         stop[v + 1] += stop[v]
     by_word = np.empty(words.size, np.int64)
-    for e in range(words.size):  # a counting sort, after which stop[v] is where word v ends
+    for e in range(words.size):  # a counting sort; afterwards stop[v] is the end of word v
         at = stop[words[e]]
         by_word[at] = entries[e]
         stop[words[e]] = at + 1
@@ -247,8 +247,8 @@ def add_residuals(
 ) -> None:
     """Add each document's clipped residuals to `sums`, words × padded topics, in grid steps.
 
-    The norm is that of the very cells that are added, which are then cut to whole steps towards 0: whatever
-    was expected, no document adds more than its bound.
+    The norm is computed from the cells that are added, and these are then cut to whole steps towards 0. So no
+    document adds more than its bound, whatever is expected.
     """
     width, grid = topics.rows.shape[1], limits.grid
     work = workspace(documents.indptr, width)
@@ -280,7 +280,7 @@ def add_residuals(
         norm = math.sqrt(norm_square * (1 + topics.number * ROUNDING)) + UNDERFLOW
         scale = min(1.0, limits.bound / norm)  # clip the residuals to the bound in L2 norm
         if not (norm + 1) * (scale / grid) < LARGEST:
-            continue  # beyond float32, or NaN: such a document would spoil the sums of all others
+            continue  # beyond float32, or NaN: it would corrupt the sum over all documents
         in_steps = splat(WIDTH, np.float32(scale / grid))
         for u in range(used):
             at = word[u] * width
@@ -290,7 +290,7 @@ def add_residuals(
 
 @nb.njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def infer_documents(documents: Counts, topics: Topics, inference: Inference, gammas: Float32) -> None:
-    """Write γ of each document, with its words as they are, to a row of `gammas`."""
+    """Write γ of each document, from all its words, to a row of `gammas`."""
     work, whole = workspace(documents.indptr, topics.rows.shape[1]), Limits(ANY_LENGTH, False, 0, 1.0, 1.0)
     for d in range(documents.indptr.size - 1):
         used = read(documents, d, whole, work)

@@ -1,21 +1,22 @@
 """Estimate topics from noisy counts, by five layers of empirical Bayes.
 
-Every layer learns a prior from the released sums themselves, and hands it to the next one as what to
-expect. All of it is made of released sums, their known noise and public knowledge of English words: it
-costs no privacy.
+Each layer learns a prior from the released sums, and its predictions are the expectations of the next layer.
+The layers use only released sums, their known noise and public knowledge of English words, so they cost no
+privacy.
 
-1. **Word shares** (`word_shares`). How frequent is each word? A log-linear regression on its rank in the
-   vocabulary, its rank in English and its word vector predicts a count; the noisy count is then shrunk
-   towards that prediction, under a prior that words of similar frequency share.
-2. **Residuals** (`Measurement`). Given those shares and the topics so far, most of a document can be
-   predicted. Only the difference is measured, so that less of it is clipped away.
-3. **Semantic prior** (`SemanticPrior`). Words of like meaning belong to the same topics. Each topic's
+1. **Word shares** (`word_shares`). A log-linear regression on a word's rank in the vocabulary, its rank in
+   English and its word vector predicts its count; the noisy count is then shrunk towards that prediction,
+   under a prior that words of similar frequency share.
+2. **Residuals** (`Measurement`). Word shares and topics so far predict most of a document. Only the
+   difference is measured, so less of it is clipped away.
+3. **Semantic prior** (`SemanticPrior`). Words of similar meaning belong to the same topics. For each topic, a
    log-linear regression on word vectors predicts its cells.
-4. **Mixture prior** (`MixturePrior`, `shrink`). How far do cells lie from that prediction? Each topic has a
-   mixture of narrow bumps over public grid points, so that heavy tails and sparsity are found, not assumed.
-5. **Word classes** (`MixturePrior.class_shares`). Some words belong to a few topics, others to all alike. The
-   class of a word is hidden, and all its cells tell which it is; each class has its own mixtures, and how
-   common a class is depends on the frequency of the word.
+4. **Mixture prior** (`MixturePrior`, `shrink`). The ratio of a cell to that prediction has, for each topic, a
+   mixture of narrow bumps at public grid points as its prior, so heavy tails and sparsity are learned, not
+   assumed.
+5. **Word classes** (`MixturePrior.class_shares`). Some words belong to a few topics, others to all topics
+   alike. A word's class is latent and inferred from all its cells; each class has its own mixtures, and its
+   probability depends on the frequency of the word.
 
 Layers 1 and 3 are fitted by Newton's method, 4 and 5 by EM.
 
@@ -23,12 +24,12 @@ symbol  code                  shape
 ------  --------------------  ----------------------------------------------------------------------
 p_v     shares                (V,) share of each word in the corpus
 w_kv    weights               (M, V) w_kv n_v (φ_vk - e_kv) is measured: a cell's noise is noise_std / w_kv
-e_kv    expected              (M, V) the part of a word's count that topic k is expected to take
-f_v     features              (V, D) 1, the word's public vector, and whether it has none
+e_kv    expected              (M, V) share of a word's count that is expected in topic k
+f_v     features              (V, D) 1, the word's public vector, and an indicator of a missing vector
 u_k     slopes                (M, D)
-r_kv    ratios                (M, V) exp(u_k·f_v): cells are expected to be mass_k p_v r_kv
-τ²      slope_variance        prior variance of slopes, except that of the intercept
-ω²      cell_variance         of a cell over its expectation
+r_kv    ratios                (M, V) exp(u_k·f_v): the expectation of a cell is mass_k p_v r_kv
+τ²      slope_variance        prior variance of slopes, except the intercept
+ω²      cell_variance         variance of a cell over its expectation
 """
 
 import functools
@@ -45,10 +46,10 @@ from vips_core.models.lda.shrink_kernels import LANES, shrink_columns
 from vips_core.models.lda.sweep_kernels import Float32
 from vips_core.records.english import english_words, word_vectors
 
-INTERCEPT_PRECISION = 1e-6  # prior precision of an intercept, which is free: only keeps the system regular
+INTERCEPT_PRECISION = 1e-6  # prior precision of the intercept: nearly flat, keeps the system regular
 CHUNK = 512  # columns that a thread shrinks at a time
-LARGEST = 1e15  # bounds |cell| and noise, in units of the cell's expectation: their squares fit float32
-TINY_COUNT = 1e-9  # words: keeps divisions defined for a corpus without any
+LARGEST = 1e15  # largest |cell| and noise, in units of the cell's expectation: their squares fit float32
+TINY_COUNT = 1e-9  # words; keeps divisions defined for a corpus without words
 
 
 # 1. Word shares
@@ -57,12 +58,12 @@ TINY_COUNT = 1e-9  # words: keeps divisions defined for a corpus without any
 def word_shares(
     counts: Array, noise: float, vocabulary: tuple[str, ...], constants: Constants
 ) -> tuple[Array, float]:
-    """Return the words' shares of the corpus, and the noise of a share.
+    """Return the words' shares of the corpus, and the standard deviation of the noise on a share.
 
     Parameters
     ----------
     counts, noise
-        The words' noisy counts, and the standard deviation of their noise.
+        Noisy word counts, and the standard deviation of their noise.
     vocabulary
         The public words.
     constants
@@ -104,10 +105,9 @@ def _word_features(vocabulary: tuple[str, ...], constants: Constants) -> Array:
 class Measurement:
     """Weights and expectations of one step, topics × words.
 
-    A document is scaled down to its bound, so the smaller its statistics are, the more of them survives.
-    The nearer `expected` is to the true shares of topics in a word, the smaller the residuals; but what is
-    expected is added back times the word's count, noise and all. So a word is expected as far as its count
-    is known.
+    A document's statistics are scaled down to its bound, so less is lost of smaller statistics. Residuals are
+    smaller the nearer `expected` is to the true shares of topics in a word. But the expected part is added
+    back times the word's noisy count, so expectations are reduced for words whose counts are noisy.
     """
 
     weights: Array
@@ -115,15 +115,14 @@ class Measurement:
 
     @classmethod
     def of_counts(cls, topics: int, words: int) -> "Measurement":
-        """Measure plain counts, before anything is expected."""
+        """Return the measurement of plain counts, without expectations."""
         return cls(np.ones((topics, words)), np.zeros((topics, words)))
 
     @classmethod
     def of_residuals(cls, lam: Array, shares: Array, share_std: float, constants: Constants) -> "Measurement":
-        """Measure residuals, given topics λ and word shares of known noise.
+        """Return the measurement of residuals, given topics λ and word shares of known noise.
 
-        Large cells get less weight than small ones, so that their noise is nearer in proportion to their
-        size.
+        Large cells weigh less than small ones, which brings their noise nearer in proportion to their size.
         """
         cells = lam / lam.sum(axis=0)
         relative = np.maximum(cells * len(lam), constants.smallest_cell_share)
@@ -142,10 +141,10 @@ class Measurement:
     def to_word_counts(
         self, total: Array, std: float, shares: Array, words: float
     ) -> tuple[Array, Array, float]:
-        """Return the sums and their noise as counts of `words` words in all, and words per unit of a sum.
+        """Return sums and noise as counts that total `words`, and the number of words per unit of a sum.
 
-        Clipping scales documents down by an unknown factor: it is estimated from the sums' total of each
-        word, whose proportions are known.
+        Clipping scales documents down by an unknown factor. It is estimated from the sums' total for each
+        word, because the proportions of these totals are known.
         """
         counts, noise = total / self.weights, std / self.weights
         if std > 0:
@@ -166,11 +165,11 @@ class Measurement:
 class SemanticPrior:
     """A log-linear regression of each topic's cells on public features of the words.
 
-    Words that occur in the same public texts have similar vectors. A word's weight in a topic is taken to
-    be the exponential of a product of two vectors, which is what word vectors are made for (GloVe: J.
-    Pennington, R. Socher and C. D. Manning, 2014). Newton's method minimises the squared distances of noisy
-    cells, each over its known noise plus ω² r². τ² and ω² are learned too, so that slopes go to 0 where
-    meaning says nothing.
+    Words that occur in the same public texts have similar vectors. A word's weight in a topic is modelled as
+    the exponential of a product of two vectors, the form that word vectors are learned in (GloVe: J.
+    Pennington, R. Socher and C. D. Manning, 2014). Newton's method minimises the squared residuals of noisy
+    cells, each divided by its noise variance plus ω² r². τ² and ω² are learned too, so slopes shrink to 0
+    where meaning predicts nothing.
     """
 
     slopes: Array
@@ -179,7 +178,7 @@ class SemanticPrior:
 
     @classmethod
     def flat(cls, topics: int, features: Array) -> "SemanticPrior":
-        """Return the prior of topics of which nothing is known."""
+        """Return the prior before any topic has been measured."""
         return cls(np.zeros((topics, features.shape[1])))
 
     def ratios(self, features: Array, constants: Constants) -> Array:
@@ -189,16 +188,16 @@ class SemanticPrior:
     def fit(
         self, cells: Array, noise: Array, features: Array, steps: int, constants: Constants
     ) -> "SemanticPrior":
-        """Return the prior after Newton steps towards noisy cells, each followed by new variances.
+        """Return the prior fitted to noisy cells by Newton steps, each followed by new variances.
 
         Parameters
         ----------
         cells, noise
-            Topics × words: cells over what a flat prior expects, and their noise.
+            Topics × words: cells over their expectation under a flat prior, and the noise of these ratios.
         features
             Words × features.
         steps
-            Newton steps.
+            Number of Newton steps.
         constants
             The model's constants.
         """
@@ -215,7 +214,7 @@ class SemanticPrior:
     def _newton(
         self, all_cells: Array, all_noise: Array, features: Array, constants: Constants, topic: int, _: int
     ) -> tuple[Array, float, float, float]:
-        """Return one topic's slopes after a step, their expected squares, and two sums that give ω²."""
+        """Return one topic's slopes after a step, their expected squares, and its two sums for ω²."""
         cells, noise = all_cells[topic], all_noise[topic]
         slopes, precision = self.slopes[topic], np.full(features.shape[1], 1 / self.slope_variance)
         precision[0] = INTERCEPT_PRECISION
@@ -226,7 +225,7 @@ class SemanticPrior:
         step = covariance @ (features.T @ (weights * ratios * (cells - ratios)) - precision * slopes)
         slopes = slopes + step / max(1.0, float(np.abs(features @ step).max()) / constants.longest_step)
         squares = float(slopes[1:] @ slopes[1:] + np.trace(covariance[1:, 1:]))
-        # ω² by moments, from the cells that stand out of the noise.
+        # ω² by the method of moments; cells weigh more the clearer they are of the noise.
         clear = (ratios / (variance + ratios * ratios)) ** 2
         excess = float(clear @ ((cells - ratios) ** 2 - variance))
         return slopes, squares, excess, float(clear @ (ratios * ratios))
@@ -234,7 +233,7 @@ class SemanticPrior:
 
 @functools.lru_cache(maxsize=4)
 def semantic_features(vocabulary: tuple[str, ...]) -> Array:
-    """Return the features of words: 1, and where vectors are known, these and whether a word has none."""
+    """Return the words' features: 1, and those of their vectors and missing-vector indicator that vary."""
     vectors = word_vectors(vocabulary)
     unknown = (vectors == 0).all(axis=1, keepdims=True)
     columns = np.concatenate([vectors, unknown], axis=1)
@@ -254,14 +253,14 @@ def _ratios(slopes: Array, features: Array, constants: Constants) -> Array:
 
 @dataclass(frozen=True)
 class MixturePrior:
-    """Mixtures of bumps, rows × classes × grid points; each frequency group's shares of the classes."""
+    """Weights of bumps, rows × classes × grid points, and class probabilities of each frequency group."""
 
     mixture: Array
     class_shares: Array
 
 
 def frequency_groups(shares: Array, constants: Constants) -> npt.NDArray[np.int64]:
-    """Return each word's group, from rare to frequent: equal groups, none too small."""
+    """Return each word's group, from rare to frequent: groups of equal size, none too small."""
     rank = np.argsort(np.argsort(shares, kind="stable"), kind="stable")
     return rank * constants.groups // max(len(shares), constants.groups * constants.fewest_group_words)
 
@@ -269,15 +268,15 @@ def frequency_groups(shares: Array, constants: Constants) -> npt.NDArray[np.int6
 def word_prior(constants: Constants) -> MixturePrior:
     """Return an exponential prior of word counts, with one class for each frequency group.
 
-    An exponential distribution assumes nothing but an average of 1, so words that are all noise go to what is
-    expected of them.
+    The exponential distribution has maximal entropy for a mean of 1, so a count that is all noise shrinks to
+    its expectation.
     """
     exponential = _gamma(constants.bumps, 1.0)
     return MixturePrior(np.tile(exponential, (1, constants.groups, 1)), np.eye(constants.groups))
 
 
 def topic_prior(topics: int, constants: Constants) -> MixturePrior:
-    """Return the prior that EM starts from: gamma classes, from words of few topics to words of all alike."""
+    """Return EM's initial prior: gamma classes, from words of few topics to words common to all topics."""
     classes = [_gamma(constants.bumps, shape) for shape in constants.class_shapes]
     shares = np.full((constants.groups, len(classes)), 1 / len(classes))
     return MixturePrior(np.tile(classes, (topics, 1, 1)), shares)
@@ -298,29 +297,29 @@ def shrink(
     steps: int,
     constants: Constants,
 ) -> tuple[Array, MixturePrior]:
-    """Return the cells' posterior means, rows × columns, and the prior after some steps of EM.
+    """Return the cells' posterior means, rows × columns, and the prior after `steps` steps of EM.
 
-    A cell is noisy = mean·x + noise with x ≥ 0 under the mixture prior; a bump's width is half the gap below
-    its centre. The estimate is in single precision.
+    The model of a cell is noisy = mean·x + noise, with x ≥ 0 from the mixture prior. A bump's standard
+    deviation is half the gap below its centre. The estimate is in single precision.
 
     Parameters
     ----------
     noisy, mean
         Rows × columns; means are positive.
     noise_std
-        Of each cell, or of each column.
+        Standard deviation of the noise on each cell, or each column.
     groups
-        Each column's group; its columns share how common each class is.
+        Each column's group. Columns of a group share class probabilities.
     prior
-        The prior to start from. A class that a group lacks stays lacking.
+        Initial prior. A class probability of 0 in a group stays 0.
     steps
-        Steps of EM, at least 1.
+        EM steps, at least 1.
     constants
         The model's constants.
     """
     (rows, columns), grid = noisy.shape, constants.bumps
     prior_shape = rows, prior.class_shares.shape[1], len(grid)
-    if prior.mixture.shape != prior_shape:  # the kernel relies on it
+    if prior.mixture.shape != prior_shape:  # the kernel does not check its bounds
         raise ValueError(f"the prior's mixtures must have the shape {prior_shape}, got {prior.mixture.shape}")
     variances = _padded((noise_std / mean) ** 2, high=LARGEST**2)
     cells, bump_variances = _padded(noisy / mean, high=LARGEST), (np.diff(grid, prepend=0) / 2) ** 2
@@ -352,7 +351,7 @@ def shrink(
 
 
 def _padded(numbers: Array, high: float = 1.0) -> Float32:
-    """Return numbers between ±`high`, with zero columns up to a multiple of the kernel's lanes."""
+    """Return numbers clipped to ±`high`, padded with zero columns to a multiple of the kernel's lanes."""
     rows, columns = numbers.shape
     padded = np.zeros((rows, -(-columns // LANES) * LANES), np.float32)
     np.clip(numbers, -high, high, out=padded[:, :columns], casting="same_kind")

@@ -1,8 +1,8 @@
 """The E-step of latent Dirichlet allocation over documents, in threads.
 
-Every document's contribution is cut to whole steps of a grid, so that sums are exact: the same bits for any
-order of documents, number of threads and split into shards. `document_kernels` treats one document after the
-other, `sweep_kernels` iterates over one.
+Each document's contribution is cut to whole steps of a grid, so sums are exact: they have the same bits for
+any order of documents, number of threads and split into shards. `document_kernels` adds the contributions of
+documents; `sweep_kernels` iterates over one document.
 """
 
 import math
@@ -32,12 +32,12 @@ from vips_core.records import Documents
 if TYPE_CHECKING:
     from vips_core.models.lda.model import LDA
 
-LOG_FLOOR = -60.0
-SLACK = 1 - 1e-5  # float32 rounding of a norm must not lift a record above its bound
+LOG_FLOOR = -60.0  # least log of exp<ln β> over the word's maximum: e^-60 is far below float32's precision
+SLACK = 1 - 1e-5  # factor on bounds, so that float32 rounding of a norm lifts no record above its bound
 
 
 def expected_rows(lam: npt.NDArray[np.floating]) -> Float32:
-    """Return exp<ln β> of `lam` (topics × words) as words × padded topics, with 1 as each word's maximum."""
+    """Return exp<ln β> of `lam` (topics × words) as words × padded topics, each word scaled to maximum 1."""
     topics, words = lam.shape
     logs = np.asarray(digamma(lam))
     logs -= digamma(lam.sum(axis=1, keepdims=True))
@@ -57,11 +57,11 @@ def topic_word_sums(
     resampled: bool = False,
     residuals: tuple[Float32, Float32] | None = None,
 ) -> Array:
-    """Return Σ over documents of n_v φ_vk (topics × words), each in the block's bound and on its grid.
+    """Return Σ n_v φ_vk over documents (topics × words), each within the block's bound and on its grid.
 
-    Longer documents are scaled down to the model's number of words and shorter ones stay as they are;
+    Documents longer than the model's number of words are scaled down to it, and shorter ones are not changed;
     `resampled` draws exactly that many words with replacement from each. An empty document adds nothing.
-    With `residuals`, w_kv exp<ln β> and w_kv e_kv in the shape of `rows`, what is added up is w_kv n_v
+    With `residuals`, which are w_kv exp<ln β> and w_kv e_kv in the shape of `rows`, the sum is Σ w_kv n_v
     (φ_vk - e_kv).
     """
     topics = Topics(rows, row_sums(rows), block.shape[0])
@@ -74,12 +74,12 @@ def topic_word_sums(
         else:
             add_residuals(documents, topics, inference, limits, *residuals, sums)
 
-    steps = _added(add, corpus, rows.shape)[:, : topics.number].T
+    steps = _sum_documents(add, corpus, rows.shape)[:, : topics.number].T
     return np.multiply(steps, block.grid, order="C")
 
 
 def word_sums(corpus: Documents, *, words: int, block: Block) -> Array:
-    """Return Σ over documents of counts, of at most `words` words and within the block's bound each."""
+    """Return word counts over documents, each of at most `words` words and within the block's bound."""
 
     def add(documents: Counts, sums: Array) -> None:
         indptr, indices, counts = documents
@@ -88,10 +88,10 @@ def word_sums(corpus: Documents, *, words: int, block: Block) -> Array:
         document = np.repeat(np.arange(len(lengths)), lengths)
         factor = np.minimum(1, words / np.maximum(np.bincount(document, own, len(lengths)), 1))
         norm = factor * np.sqrt(np.maximum(np.bincount(document, own**2, len(lengths)), 1))
-        factor *= np.minimum(1, block.bound * SLACK / norm) / block.grid  # clip, and count in grid steps
+        factor *= np.minimum(1, block.bound * SLACK / norm) / block.grid  # clip, in units of grid steps
         sums += np.bincount(indices[entries], np.trunc(factor[document] * own), len(sums))
 
-    return _added(add, corpus, (len(corpus.vocabulary),)) * block.grid
+    return _sum_documents(add, corpus, (len(corpus.vocabulary),)) * block.grid
 
 
 def infer_gammas(
@@ -112,9 +112,9 @@ def _counts(corpus: Documents, start: int, stop: int) -> Counts:
     return Counts(corpus.indptr[start : stop + 1], corpus.indices, corpus.counts)
 
 
-def _added(add: Callable[[Counts, Array], None], corpus: Documents, shape: tuple[int, ...]) -> Array:
+def _sum_documents(add: Callable[[Counts, Array], None], corpus: Documents, shape: tuple[int, ...]) -> Array:
     """Add up all documents in threads, each with its own sums, which are exact in any order."""
-    starts = iter(range(0, len(corpus), GROUP))  # shared: a free thread takes the next group
+    starts = iter(range(0, len(corpus), GROUP))  # shared by the threads: each takes the next group when free
 
     def thread_sums(*_: int) -> Array:
         sums = aligned(2 * math.prod(shape)).view(np.float64).reshape(shape)

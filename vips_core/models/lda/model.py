@@ -8,7 +8,7 @@ N       words_per_document
 α, η    alpha, eta          priors of a document's topics and of a topic's words
 s       block "topics"      (K, V) expected topic–word counts
         block "words"       (V,) word counts (refined, first step)
-a       clip                what a document adds to a block is clipped to a·N in L2 norm
+a       clip                a document's contribution to a block is clipped to a·N in L2 norm
 """
 
 from collections.abc import Sequence
@@ -35,23 +35,23 @@ class LDA(VariantModel[TopicParams, Documents]):
     Parameters
     ----------
     topics
-        K. Where noise is too large for K topics, "refined" measures fewer and leaves the others empty.
+        K. If the noise is too large for K topics, "refined" measures fewer and leaves the others empty.
     vocabulary
-        The public words. "refined" uses public knowledge of English words (frequency and meaning), and the
-        order of the vocabulary where frequent words come first.
+        The public words. "refined" uses public knowledge of English words (frequency and meaning), and each
+        word's position in the vocabulary, which helps if frequent words come first.
     words_per_document
         N. "paper" draws exactly N words with replacement from each document, by a hash of the document and
         `seed`. "refined" multiplies the counts of longer documents by N over their length, the expectation
-        of such draws, and leaves shorter ones alone. An empty document adds nothing to either.
+        of such draws, and does not change shorter ones. An empty document adds nothing to either.
     clip
-        a: what a document adds to a block (counts, or residuals of what is expected) is clipped to a·N in L2
-        norm. None takes the variant's `default_clip`. Noise is proportional to a, so ε does not depend on it.
+        a: a document's contribution to a block (counts or residuals) is clipped to a·N in L2 norm. None takes
+        the variant's `default_clip`. Noise is proportional to a, so ε does not depend on it.
     variant
-        "refined" (default) or "paper"; see the modules of these names.
+        "refined" (default) or "paper"; see the modules `refined` and `paper`.
     alpha, eta
-        Priors, by default 1/K.
+        Dirichlet priors of a document's topics and of a topic's words, by default 1/K.
     sweeps, tolerance
-        A document's E-step ends after this many sweeps, or once the mean change of γ is below the tolerance.
+        A document's E-step ends after `sweeps` sweeps, or once the mean change of γ is below `tolerance`.
     seed
         Public seed of the draws of "paper".
 
@@ -166,7 +166,7 @@ def topic_shares(fit: Fitted[TopicParams] | TopicParams) -> Array:
 
 
 def measured_topics(fit: Fitted[TopicParams] | TopicParams) -> int:
-    """Return how many topics were measured, which is fewer than K where noise is large.
+    """Return the number of measured topics, which is less than K if the noise is large.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def measured_topics(fit: Fitted[TopicParams] | TopicParams) -> int:
     Returns
     -------
     int
-        The first topics are the measured ones; the others are empty.
+        The number M. The first M topics were measured; the others are empty.
 
     Examples
     --------
@@ -204,7 +204,7 @@ def top_words(fit: Fitted[TopicParams], count: int = 10) -> list[list[tuple[str,
     Returns
     -------
     list
-        For each topic, its `count` most probable words in descending order, with probabilities.
+        The `count` most probable words of each topic with their probabilities, in descending order.
 
     Examples
     --------
@@ -223,7 +223,7 @@ def top_words(fit: Fitted[TopicParams], count: int = 10) -> list[list[tuple[str,
 def infer_topics(fit: Fitted[TopicParams], corpus: Documents) -> Array:
     """Return the expected topic proportions of new documents.
 
-    They are as private as the documents: never publish those of training records.
+    They are as private as the documents: never publish the proportions of training records.
 
     Parameters
     ----------

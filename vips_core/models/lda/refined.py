@@ -4,21 +4,21 @@ symbol    code                    shape
 --------  ----------------------  --------------------------------------------------------------------
 λ         params.lam              (K, V) posterior of the topics
 p_v       params.word_shares      (V,) the words' shares, from the first release
-          params.share_std        their noise
+          params.share_std        standard deviation of the noise on a share
 s̄         params.average          (M, V) average of the sums s_kv in counts of words; may be negative
-          params.variance         (M, V) of its noise
-          params.semantic_prior   what the words' meaning predicts of s_kv / (mass_k p_v)
+          params.variance         (M, V) variance of its noise
+          params.semantic_prior   prediction of s_kv / (mass_k p_v) from the words' meaning
           params.cell_prior       prior of s_kv over that prediction
 
-`empirical_bayes` turns the noisy averages into λ; METHOD.md tells why.
+`empirical_bayes` turns the noisy averages into λ; METHOD.md explains the method.
 
-A cell's noise does not depend on K, but with more topics a cell holds less. So only the first M ≤ K topics
-are measured, as many as public numbers say that the noise allows; the others stay empty, with the words'
-shares and next to no mass. With noise, topics come in two generations: a few form first, where every cell
-holds more, and are then split.
+A cell's noise does not depend on K, but more topics leave smaller counts in each cell. So only the first
+M ≤ K topics are measured, with M computed from public numbers; the others stay empty, with the words' shares
+and almost no mass. With noise, topics form in two generations: first fewer topics, whose cells hold more,
+which are then split.
 
-The more noise, the longer the average remembers: exact sums of all records need no average (batch EM), and
-where noise dominates, all steps count alike.
+With more noise the average has a longer memory: exact sums of all records need no average (batch EM), and
+where noise dominates, all steps weigh alike.
 """
 
 import functools
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)  # hashed by identity, as a key of caches
 class RefinedParams:
-    """The topics' posterior λ, and what it was estimated from."""
+    """The topics' posterior λ, and the averages and priors behind it."""
 
     lam: Array
     word_shares: Array
@@ -66,26 +66,26 @@ class RefinedParams:
     corpus_words: float
     cell_prior: MixturePrior
     semantic_prior: SemanticPrior
-    final_topics: int  # measured after the split
+    final_topics: int  # number of topics measured after the split
     split_seed: int
 
     @cached_property
     def rows(self) -> Float32:
-        """What the E-step sees of the measured topics: computed once a step, for all shards."""
+        """Measured topics in the E-step's form, computed once a step for all shards."""
         return expected_rows(self.lam[: len(self.average)])
 
 
 class Refined:
     """The refined algorithm; see `vips_core.models.base.Algorithm`."""
 
-    # a: documents about as long as N all exceed the norm a·N, and are scaled down to it
+    # a: nearly every document of about N words exceeds the norm a·N and is scaled down to it
     default_clip = 0.01
 
     def __init__(self, model: "LDA", constants: Constants = CONSTANTS) -> None:
         self.model, self.constants = model, constants
 
     def init(self, plan: PrivacyPlan, rng: np.random.Generator) -> RefinedParams:
-        """Return topics that differ from one flat distribution by chance only."""
+        """Return random topics around a flat distribution."""
         constants, topics, words = self.constants, self.model.topics, len(self.model.vocabulary)
         lam = rng.gamma(constants.start_shape, 1 / constants.start_shape, (topics, words))
         corpus_words = float(plan.records * self.model.words_per_document)
@@ -105,17 +105,18 @@ class Refined:
         )
 
     def blocks(self, plan: PrivacyPlan, step: int) -> Mapping[str, Block]:
-        """Return one block: the words' counts in the first step, the topics' counts afterwards."""
+        """Return one block: word counts in the first step, topic–word counts or residuals afterwards."""
         bound, words = self.model.clip * self.model.words_per_document, len(self.model.vocabulary)
         if self.constants.words_first and step == 0 and plan.steps > 1:
             return {"words": Block(bound, shape=(words,))}
         return {"topics": Block(bound, shape=(self.measured_topics(plan, step), words))}
 
     def measured_topics(self, plan: PrivacyPlan, step: int) -> int:
-        """Return how many topics a step measures: at most K, and no more than the noise allows.
+        """Return the number of topics that a step measures: at most K, and no more than the noise allows.
 
-        The average cell of K × V holds records √words / (K V) bounds, and the averaged noise is a bound over
-        the plan's signal to noise: `cell_noise` is the largest ratio of the two at which one more topic pays.
+        In units of the bound, the average of K × V cells is records·√words/(K·V), and the averaged noise is 1
+        over the plan's signal to noise. `cell_noise` is the largest noise over cell at which another topic
+        still pays.
         """
         constants, model = self.constants, self.model
         signal = plan.signal_to_noise * plan.records * math.sqrt(model.words_per_document)
@@ -126,18 +127,18 @@ class Refined:
         return -(-topics // 2) if first and many and signal < math.inf else topics
 
     def sums(self, params: RefinedParams, batch: Documents, blocks: Mapping[str, Block]) -> dict[str, Array]:
-        """Return the counts of words, or the counts or residuals of topics and words."""
+        """Return word counts, topic–word counts or topic–word residuals."""
         if "words" in blocks:
             return {"words": word_sums(batch, words=self.model.words_per_document, block=blocks["words"])}
         block, measured = blocks["topics"], len(params.average)
-        if block.shape[0] != measured:  # kernels rely on it, and the steps of one run may differ
+        if block.shape[0] != measured:  # kernels do not check, and the steps of one run may differ
             raise ValueError(f"the step measures {block.shape[0]} topics, the parameters {measured}")
         expects = measurement_of(params, self.constants).expected.any()
         residuals = _measured_rows(params, self.constants) if expects else None
         return {"topics": topic_word_sums(self.model, batch, params.rows, block, residuals=residuals)}
 
     def update(self, params: RefinedParams, released: Released, step: int) -> RefinedParams:
-        """Return the parameters after a release of word counts, or of topic–word sums."""
+        """Return the parameters after a release of word counts or topic–word sums."""
         (block,) = released.sums
         total, std = np.asarray(released.total(block), np.float64), released.total_std(block)
         if block == "words":
@@ -147,7 +148,7 @@ class Refined:
         return self._split(params) if formed and len(params.average) < params.final_topics else params
 
     def _after_words(self, params: RefinedParams, total: Array, std: float) -> RefinedParams:
-        """Estimate the words' shares from their counts, and move topics to those shares."""
+        """Estimate word shares from word counts, and rescale topics to these shares."""
         shares, share_std = word_shares(total, std, self.model.vocabulary, self.constants)
         lam = params.lam * (shares / params.word_shares)
         return replace(params, lam=lam, word_shares=shares, share_std=share_std)
@@ -168,9 +169,9 @@ class Refined:
         if std > 0:
             flat = mass[:, None] * params.word_shares
             estimate, semantic_prior, cell_prior = self._denoised(params, average, flat, np.sqrt(variance))
-        # Exact counts are in words, and so is the prior. λ is that posterior times `scale`, so that its
-        # expected logarithms are nearly the logarithms of its means, which make better topics (as in
-        # collapsed inference).
+        # Without noise, exact counts and prior are both multiplied by `scale`. This brings the topics'
+        # expected logarithms near the logarithms of their means, which make better topics (as in collapsed
+        # inference).
         prior = self.model.eta if std > 0 else self.model.eta * scale
         unmeasured = constants.unmeasured_mass * mass.mean() * params.word_shares
         return replace(
@@ -186,9 +187,9 @@ class Refined:
     def _denoised(
         self, params: RefinedParams, average: Array, flat: Array, noise: Array
     ) -> tuple[Array, SemanticPrior, MixturePrior]:
-        """Return the counts without their noise, and the priors learned on the way.
+        """Return denoised counts, and the priors learned on the way.
 
-        `flat` is what is expected of cells before meaning says anything.
+        `flat` is the expectation of cells without the semantic prior.
         """
         constants, features = self.constants, semantic_features(self.model.vocabulary)
         cells = average / flat, noise / flat
@@ -201,7 +202,7 @@ class Refined:
         return estimate, semantic, prior
 
     def _split(self, params: RefinedParams) -> RefinedParams:
-        """Split topics into the second generation; what the first has measured counts as one step."""
+        """Split topics into the second generation; the average of the first then counts as one step."""
         parent, size = split_topics(params.lam[: len(params.average)].sum(axis=1), params.final_topics)
         split = jitter(params.lam[parent] * size, params.split_seed, self.constants.split_shape)
         return replace(
@@ -215,9 +216,9 @@ class Refined:
         )
 
     def recommend(self, *, records: int, epsilon: float, delta: float, epochs: float) -> PrivacyPlan:
-        """Take 10 to 20 steps on batches as large as `epochs` allow.
+        """Return a plan of 10 to 20 steps on batches as large as `epochs` allow.
 
-        Topics need some steps to form, and full batches lose nothing to subsampling.
+        Topics need several steps to form, and full batches lose nothing to subsampling.
         """
         steps = min(max(math.floor(epochs), self.constants.fewest_steps), self.constants.useful_steps)
         batch = min(records, max(1, math.floor(records * epochs / steps)))
@@ -226,9 +227,9 @@ class Refined:
 
 
 def split_topics(mass: Array, topics: int) -> tuple[npt.NDArray[np.int64], Array]:
-    """Return each new topic's parent, and its part of the parent as a column.
+    """Return each new topic's parent, and its share of the parent as a column.
 
-    Topics are added one at a time, always to the parent whose parts are largest.
+    Parts are added one at a time, always to the parent whose parts are largest.
     """
     parts = np.ones(len(mass), np.int64)
     for _ in range(topics - len(mass)):
@@ -243,14 +244,14 @@ def jitter(rows: Array, seed: int, shape: float) -> Array:
 
 
 def _noise_ratio(noise: Array, sampling_rate: float, corpus_words: float) -> float:
-    """Return the noise and sampling error of one step's average cell over that cell."""
+    """Return the noise and sampling error of one step over an average cell."""
     cell = corpus_words / noise.size
     return math.sqrt(float((noise * noise).mean()) / cell**2 + (1 / sampling_rate - 1) / cell)
 
 
 @functools.lru_cache(maxsize=2)  # once a step, for all shards
 def measurement_of(params: RefinedParams, constants: Constants) -> Measurement:
-    """Return what the next step measures of topics: with noise, the residuals of what is expected."""
+    """Return the next step's measurement of topics: plain counts first or without noise, then residuals."""
     topics, words = params.average.shape
     if params.topic_steps == 0 or params.share_std == 0:
         return Measurement.of_counts(topics, words)

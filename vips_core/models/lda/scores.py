@@ -1,6 +1,6 @@
-"""Scores of topics on held-out documents, and topics matched between models.
+"""Scores of topics on held-out documents, and matching of topics between models.
 
-A perplexity is exp(- mean log probability per word). Never pass training records to these functions.
+Perplexity is exp(- mean log probability per word). Never pass training records to these functions.
 """
 
 import functools
@@ -19,7 +19,7 @@ from vips_core.models.lda.kernels import expected_rows, infer_gammas
 from vips_core.records import Documents
 
 KINDS = ("bound", "completion")
-ENTRIES = 4096  # entries of documents scored at a time, which bounds memory
+ENTRIES = 4096  # document entries scored at a time, to bound memory
 
 
 def perplexity(fit: Fitted[Any], corpus: Documents, kind: str = "completion", seed: int = 0) -> float:
@@ -33,14 +33,14 @@ def perplexity(fit: Fitted[Any], corpus: Documents, kind: str = "completion", se
         Held-out documents. Empty ones are ignored.
     kind
         ``"bound"``: the paper's upper bound, from the evidence bound of each document given λ.
-        ``"completion"``: θ is inferred from a random half of each document's words; the other is scored.
+        ``"completion"``: θ is inferred from a random half of each document's words; the other half is scored.
     seed
         Seed of the random halves. Compare models at the same seed.
 
     Returns
     -------
     float
-        How many words the model effectively chooses among: 1 is certainty, V a uniform guess.
+        Number of words that the model effectively chooses among: 1 is certainty, V a uniform guess.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def perplexity(fit: Fitted[Any], corpus: Documents, kind: str = "completion", se
 def topic_perplexity(
     lam: NDArray[np.floating], alpha: float, corpus: Documents, kind: str = "completion", seed: int = 0
 ) -> float:
-    """Return the `perplexity` of topics that are given by their posterior alone.
+    """Return the `perplexity` of topics given by their posterior alone.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def unigram_perplexity(
     Parameters
     ----------
     word_counts
-        Word counts of a public corpus, of other held-out documents or of a release; 0.5 is added to each.
+        Word counts from a public corpus, other held-out documents or a release; 0.5 is added to each.
     corpus, kind, seed
         As for `perplexity`.
 
@@ -161,7 +161,7 @@ def npmi_coherence(
     topics
         Topics × words.
     reference
-        Public or held-out documents. Two words co-occur when one document has both.
+        Public or held-out documents. Two words co-occur if one document has both.
     top
         Words per topic.
     smoothing
@@ -188,7 +188,7 @@ def npmi_coherence(
     together = (present.T @ present).toarray()
     size = len(reference)
     single = np.maximum(np.diag(together), smoothing / size) / size
-    # Smoothed or not, a pair is in no more documents than either word.
+    # Even after smoothing, a pair occurs in no more documents than either word.
     joint = np.minimum((together + smoothing / size) / size, np.minimum.outer(single, single))
     score = np.log(joint / np.outer(single, single)) / np.maximum(-np.log(joint), 1e-12)
     absent = np.diag(together) == 0
@@ -200,7 +200,7 @@ def npmi_coherence(
 def match_topics(
     first: NDArray[np.floating], second: NDArray[np.floating]
 ) -> tuple[NDArray[np.int64], Array]:
-    """Match the topics of two models so that their word distributions overlap most (Hungarian method).
+    """Match the topics of two models for the largest overlap of word distributions (Hungarian method).
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ def match_topics(
     from scipy.optimize import linear_sum_assignment  # imported here because it is slow and seldom needed
 
     if first.shape != second.shape:
-        raise ValueError(f"models must have as many topics and words, got {first.shape} and {second.shape}")
+        raise ValueError(f"models must agree in topics and words, got {first.shape} and {second.shape}")
     a = first / first.sum(axis=1, keepdims=True)
     b = second / second.sum(axis=1, keepdims=True)
     shared = np.array([np.minimum(row, b).sum(axis=1) for row in a])
@@ -245,7 +245,7 @@ def evidence_bound(
 
 
 def _mixture(theta: NDArray[np.floating], beta: NDArray[np.floating], corpus: Documents) -> float:
-    """Return Σ over words of ln Σ_k θ_dk β_kv without making a documents × words table."""
+    """Return Σ over words of ln Σ_k θ_dk β_kv, without a documents × words table."""
     documents = np.repeat(np.arange(len(corpus)), np.diff(corpus.indptr))
     columns = np.ascontiguousarray(beta.T)
     score = 0.0

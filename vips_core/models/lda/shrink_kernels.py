@@ -1,13 +1,13 @@
-"""Posterior means of noisy cells under mixtures of bumps, for some columns at a time.
+"""Posterior means of noisy cells under mixtures of bumps, for a few columns at a time.
 
 symbol  code          shape
 ------  ------------  -----------------------------------------------------------------------------------
 x       cells         (K, P) float32: noisy cells over their means; P = columns padded to LANES
-s²      variances     (K, P) float32: of their noise
-        class_weights (C, P) float32: probability of each class for a column, first prior, then posterior
-        mixture       (K, C, G) float32: of each row and class, over the bumps
-        grid, spread  (G,) float32: the bumps' centres and variances
-        bump_cells    (K, C, G) float32: expected number of a row and class's cells under each bump
+s²      variances     (K, P) float32: variances of their noise
+        class_weights (C, P) float32: class probabilities of each column, prior, then posterior
+        mixture       (K, C, G) float32: weights of the bumps for each row and class
+        grid, spread  (G,) float32: centres and variances of the bumps
+        bump_cells    (K, C, G) float32: expected number of cells under each bump, by row and class
 """
 
 import numba as nb
@@ -16,15 +16,15 @@ import numpy as np
 from vips_core.kernels.special import exp_negative
 from vips_core.models.lda.sweep_kernels import FAST, HALF, ZERO, Float32
 
-LANES = 32  # columns at a time: a multiple of what registers hold, and few enough for the nearest cache
-LEAST = np.float32(1e-37)  # probability, so that nothing is divided by 0
+LANES = 32  # columns at a time: a multiple of the register width, and few enough for the nearest cache
+LEAST = np.float32(1e-37)  # least probability, which prevents division by 0
 
 
 @nb.njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def bump_densities(
     x: Float32, variance: Float32, grid: Float32, spread: Float32, density: Float32, inside: Float32
 ) -> None:
-    """Write the likelihood of x under each bump, up to a common factor, and the posterior mean under it."""
+    """Write the likelihood of x under each bump, up to a common factor, and its posterior mean there."""
     best = np.full(LANES, np.float32(-1e30))
     for g in range(grid.size):
         exponents, means = density[g], inside[g]
@@ -56,7 +56,7 @@ def shrink_columns(
 ) -> None:
     """Write posterior means and class probabilities of columns `start` to `stop`; count cells for each bump.
 
-    A column without any possible class, such as padding, adds nothing.
+    A column whose class probabilities are all 0, such as padding, adds nothing.
     """
     rows, classes, bumps = mixture.shape
     shape = rows, bumps, LANES

@@ -1,28 +1,28 @@
-"""The sweeps of latent Dirichlet allocation over one document.
+"""Sweeps of latent Dirichlet allocation over one document.
 
 symbol       code       shape
 -----------  ---------  ----------------------------------------------------------------------------------
 exp<ln β>    rows       (V, P) float32, each word's row over its largest entry; P = K padded to 8s
              local      (U P,) float32, the same for the words of one document
-exp<ln θ>    theta      (P,) float32, scaled to about 1; in the end over its largest entry
+exp<ln θ>    theta      (P,) float32, scaled to about 1; at the end divided by its largest entry
 γ - α        gain       (P,) float32, the document's words in each topic
 n_v          count      (U,) float32
 
 Only ratios within a word and within a document enter φ, and both scales keep them inside float32.
 
-Most topics soon have no words of a document: their θ is next to nothing and does not change any more. Sweeps
-go on over the others, the active ones, until these have settled. A topic that was left out has at most
-θ Σ_v n_v / normaliser words, because no entry of a row is above 1. Where that is not next to nothing, the
-last sweep is over all topics again; where it finds that one came back, γ has changed, and sweeps go on.
+Most topics soon have no words of a document: their θ is negligible and no longer changes. Sweeps continue
+over the other, active topics until these have settled. A topic that was dropped has at most
+θ Σ_v n_v / normaliser words, because no entry of a row is above 1. If that is not negligible, the last sweep
+is over all topics again; if a dropped topic has gained words, γ has changed, and sweeps continue.
 
-A sweep starts from where γ is heading, not from where it is: Nesterov's extrapolation. It reaches the bound
-of 20 plain sweeps in 9 to 12, and of 100 in 16 to 20. γ - α is never taken below half, because a topic that
-has lost all words of a document would not come back.
+A sweep starts from an extrapolation of γ (Nesterov's). It reaches the evidence bound of 20 plain sweeps in 9
+to 12, and of 100 in 16 to 20. The extrapolation of γ - α is at least half its value, because a topic that has
+lost all words of a document would not regain any.
 
-Words are taken in blocks of 64. What is left after the last 64 is a block of 32, one of 16, or both. In
-`local` the words of a block are side by side, topic after topic, so that topics can be left out: all sums
-are over `active` topics, whose numbers are in `topic` and whose exp<ln θ> is in `theta`, followed by a 0.
-`at` is where a block starts in `local`, u P.
+Words are processed in blocks of 64; the rest is a block of 32, a block of 16, or both. In `local` the words
+of a block are side by side, topic after topic, so that topics can be skipped: all sums are over `active`
+topics, whose numbers are in `topic` and whose exp<ln θ> is in `theta`, padded with 0. `at` is the start of a
+block in `local`, u P.
 """
 
 from typing import Any, NamedTuple
@@ -48,21 +48,21 @@ from vips_core.kernels.simd import (
 from vips_core.kernels.special import exp_digamma
 
 ZERO = np.float32(0)
-TINY = np.float32(1e-30)  # added to the normaliser of φ: a word that no topic explains has no infinite weight
-FAST = {"contract", "reassoc", "nsz", "arcp"}  # infinities and NaN keep their meaning
+TINY = np.float32(1e-30)  # added to the normaliser of φ: a word that no topic explains keeps a finite weight
+FAST = {"contract", "reassoc", "nsz", "arcp"}  # LLVM's fast-math flags, without those that ignore ∞ and NaN
 
 Float32 = npt.NDArray[np.float32]
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
-NO_GAIN = 1e-3  # relative effect of γ - α on θ below which a topic counts as without words of the document
-LITTLE = np.float32(1e-4)  # share of a document's words below which a topic may be left out early
-SWEEPS_TO_FALL = 4  # sweeps that must remain for that: they would take the topic down to no words
-LARGEST_SCALE = np.float32(1e19)  # its square still fits float32
+NO_GAIN = 1e-3  # relative effect of γ - α on θ below which a topic counts as having no words of the document
+LITTLE = np.float32(1e-4)  # share of a document's words below which a topic may be dropped early
+SWEEPS_TO_FALL = 4  # least remaining sweeps for an early drop, enough for the topic to lose its words anyway
+LARGEST_SCALE = np.float32(1e19)  # largest scale of θ: its square still fits float32
 HALF, ONE = np.float32(0.5), np.float32(1)
 
 
 class Topics(NamedTuple):
-    """What the E-step sees of topics."""
+    """Topics in the E-step's form."""
 
     rows: Float32
     row_sums: Float32  # Σ_k exp<ln β> of each word
@@ -70,7 +70,7 @@ class Topics(NamedTuple):
 
 
 class Inference(NamedTuple):
-    """The prior of a document's topics, and when its sweeps end."""
+    """Prior of a document's topics, and the end of its sweeps: their number or a tolerance for γ."""
 
     alpha: float
     sweeps: int
@@ -80,8 +80,9 @@ class Inference(NamedTuple):
 class Workspace(NamedTuple):
     """Arrays of one document at a time.
 
-    What takes it in every document is inlined: passing all of it cost a short document up to a tenth. What
-    runs on each block of words takes arrays: reading them from here there, an E-step took 15 % longer.
+    Functions that take it once per document are inlined, because passing it cost up to 10 % for a short
+    document. Functions that run on each block of words take arrays instead, because reading these from here
+    made an E-step 15 % slower.
     """
 
     word: Int32
@@ -89,9 +90,9 @@ class Workspace(NamedTuple):
     local: Float32
     theta: Float32
     gain: Float32
-    total: Float32  # sixteen sums of each topic
+    total: Float32  # sixteen partial sums of each topic
     topic: Int64  # numbers of the active topics
-    start: Int64  # where sixteen rows start
+    start: Int64  # starts of sixteen rows
     found: Float32  # Σ_k θ_k exp<ln β> of each word, then Σ_k φ_k²
 
 
@@ -110,9 +111,9 @@ def row_sums(rows: Float32) -> Float32:
 
 @nb.njit(forceinline=True, nogil=True, cache=True, error_model="numpy")
 def gather(topics: Topics, used: int, work: Workspace) -> int:
-    """Copy the rows of `used` words to `local`; return their number, padded to 16s with words of count 0.
+    """Copy the rows of `used` words to `local`; return their number after padding to 16s with counts of 0.
 
-    Writes to `total` what `weighted_sums` does of a flat θ, whose normalisers are the words' row sums.
+    Also writes `weighted_sums` of a flat θ to `total`; its normalisers are the words' row sums.
     """
     word, count, local = work.word, work.counts, work.local
     total, start, found = work.total, work.start, work.found
@@ -132,7 +133,7 @@ def gather(topics: Topics, used: int, work: Workspace) -> int:
         for k in range(0, width, WIDTH):
             part = copy_columns(local, place + k * block, block, flat, start, k, ratio)
             store(total, 2 * k, add(load(16, total, 2 * k), part))
-    for k in range(width - 1, -1, -1):  # backwards, because a topic's sums come after where its total is
+    for k in range(width - 1, -1, -1):  # backwards, because a topic's sums lie behind the total that is read
         place = 2 * k - k % WIDTH
         first = total[place] + total[place + WIDTH]
         store(total, k * SUMS, splat(SUMS, ZERO))
@@ -142,12 +143,12 @@ def gather(topics: Topics, used: int, work: Workspace) -> int:
 
 @nb.njit(nogil=True, cache=True, inline="always")
 def normalisers(block: int, local: Float32, theta: Float32, topic: Int64, active: int, at: int) -> Any:
-    """Return Σ_k θ_k exp<ln β> of a block of words, in several sums, so that none waits for another."""
+    """Return Σ_k θ_k exp<ln β> of a block of words, in several sums that run in parallel."""
     a, b, c, d = splat(block, TINY), splat(block, ZERO), splat(block, ZERO), splat(block, ZERO)
     for k in range(0, active, 4 if block == 16 else 2):
         a = fma(splat(block, theta[k]), load(block, local, at + topic[k] * block), a)
         b = fma(splat(block, theta[k + 1]), load(block, local, at + topic[k + 1] * block), b)
-        if block == 16:  # which needs more sums at a time to keep the processor busy
+        if block == 16:  # a narrow block needs more sums at a time to keep the processor busy
             c = fma(splat(block, theta[k + 2]), load(block, local, at + topic[k + 2] * block), c)
             d = fma(splat(block, theta[k + 3]), load(block, local, at + topic[k + 3] * block), d)
     return add(add(a, b), add(c, d))
@@ -177,8 +178,8 @@ def weighted_sums(padded: int, width: int, active: int, work: Workspace) -> np.f
         ratio = divide(load(64, count, 0), normalisers(64, local, theta, topic, active, 0))
         ratios = ratio
         for u in range(64, many, 64):
-            # A block's sums and the next one's normalisers in one loop: while the first find their numbers in
-            # the nearest cache, those of the second are fetched.
+            # A block's sums and the next block's normalisers share a loop: while the sums read from the
+            # nearest cache, the numbers of the next block are fetched.
             at, following, found = (u - 64) * width, u * width, splat(64, TINY)
             for k in range(active):
                 other = load(64, local, following + topic[k] * 64)
@@ -216,7 +217,7 @@ def all_normalisers(padded: int, width: int, active: int, work: Workspace) -> No
 def squares(
     block: int, found: Float32, u: int, local: Float32, theta: Float32, topic: Int64, active: int, at: int
 ) -> Any:
-    """Return Σ_k φ_k² of a block of words whose normalisers are found."""
+    """Return Σ_k φ_k² of a block of words whose normalisers are known."""
     inverse, total = divide(splat(block, ONE), load(block, found, u)), splat(block, ZERO)
     for k in range(active):
         product = multiply(splat(block, theta[k]), load(block, local, at + topic[k] * block))
@@ -248,7 +249,7 @@ def update(
     momentum: np.float32,
     work: Workspace,
 ) -> tuple[np.float32, int]:
-    """Set γ - α of the active topics from their sums, and exp<ln θ> of γ and `momentum` of its change.
+    """Set γ - α of the active topics from their sums, and exp<ln θ> of γ extrapolated by `momentum`.
 
     Leaves a forecast of the next γ - α in `total`. Returns the sum of all changes of γ, and the number of
     topics whose forecast is below `no_gain`.
@@ -257,7 +258,7 @@ def update(
     twice = scale * exp_digamma(alpha + alpha)
     padding, change, below, fall = -active % SUMS, ZERO, ZERO, no_gain / little
     for k in range(active):
-        total[k] = lane_sum(load(SUMS, total, k * SUMS))  # in place of sums that were read
+        total[k] = lane_sum(load(SUMS, total, k * SUMS))  # overwrites only sums that have been read
     total[active : active + padding] = 0
     for k in range(active + padding):
         own = theta[k] * total[k]
@@ -265,7 +266,7 @@ def update(
         change += abs(own - gain[k])
         gain[k] = own
         theta[k] = scale * exp_digamma(ahead + alpha)
-        # One below `little`, which is not above α, falls to that of θ(2α) at most the time after.
+        # Below `little`, which is at most α, γ is at most 2α, and the γ - α after that at most θ(2α) · total.
         following = theta[k] * total[k]
         total[k] = min(following, max(fall * following, twice * total[k]))
         below += ONE if total[k] < no_gain else ZERO
@@ -275,7 +276,7 @@ def update(
 
 @nb.njit(nogil=True, cache=True, inline="always")
 def without_unused(active: int, no_gain: np.float32, work: Workspace) -> int:
-    """Move the topics that will have words of the document to the front; return their number."""
+    """Move the topics forecast to have words of the document to the front; return their number."""
     gain, theta, topic, position = work.gain, work.theta, work.topic, 0
     for k in range(active):
         gain[position], theta[position], topic[position] = gain[k], theta[k], topic[k]
@@ -286,9 +287,9 @@ def without_unused(active: int, no_gain: np.float32, work: Workspace) -> int:
 
 @nb.njit(nogil=True, cache=True, inline="always")
 def with_all(unused: np.float32, active: int, topics: int, work: Workspace) -> int:
-    """Bring back all topics, in their order, those without words with θ `unused`; return their number."""
+    """Restore all topics in their order, the dropped ones with θ `unused`; return their number."""
     gain, theta, topic, position = work.gain, work.theta, work.topic, active - 1
-    for k in range(topics - 1, -1, -1):  # backwards, because a topic is never before its place of now
+    for k in range(topics - 1, -1, -1):  # backwards, because no topic moves to an earlier place
         if position >= 0 and topic[position] == k:
             gain[k], theta[k] = gain[position], theta[position]
             position -= 1
@@ -302,7 +303,7 @@ def with_all(unused: np.float32, active: int, topics: int, work: Workspace) -> i
 def spread(
     values: Float32, topic: Int64, active: int, factor: np.float32, rest: np.float32, row: Float32
 ) -> None:
-    """Write `rest` to a row of all topics, and add `factor` times what the active ones have."""
+    """Write `rest` to a row of all topics, and add `factor` times the values of the active ones."""
     row[:] = rest
     for k in range(active):
         row[topic[k]] += values[k] * factor
@@ -312,9 +313,9 @@ def spread(
 def infer(topics: Topics, inference: Inference, padded: int, work: Workspace) -> int:
     """Sweep φ (eq. topic_post) and γ of one document.
 
-    Starts from the sums of a flat θ, which `gather` has left in `total`, and ends after `sweeps` or when the
-    mean change of γ is below `tolerance`. Leaves γ - α and the exp<ln θ> that belongs to it of topics that
-    have words of the document, and the numbers of these topics; returns how many they are.
+    Starts from the sums of a flat θ, which `gather` left in `total`, and ends after `sweeps` sweeps or when
+    the mean change of γ is below `tolerance`. Leaves γ - α, its exp<ln θ> and the numbers of the topics that
+    have words of the document; returns the number of these topics.
     """
     theta, gain, count, topic = work.theta, work.gain, work.counts, work.topic
     alpha, width = inference.alpha, topics.rows.shape[1]
@@ -325,7 +326,7 @@ def infer(topics: Topics, inference: Inference, padded: int, work: Workspace) ->
         theta[k], gain[k], topic[k] = k < topics.number, 0, k
     no_gain = np.float32(NO_GAIN * alpha * min(alpha, 1.0))  # the slope of ln θ is about 1/α² or 1/α
     little = min(prior, max(LITTLE * words, no_gain))
-    # Some topic has as much as all have on average, whose θ of 1 keeps those of all inside float32.
+    # At least one topic has the average γ or more. Scaled to 1 at that γ, every θ stays inside float32.
     scale = min(np.float32(1) / exp_digamma(prior + words / np.float32(topics.number)), LARGEST_SCALE)
     unused_theta = scale * exp_digamma(prior)
     active, left, done, complete = topics.number, inference.sweeps, 0, True
@@ -339,7 +340,7 @@ def infer(topics: Topics, inference: Inference, padded: int, work: Workspace) ->
             left = 0
         elif not complete and (settled or left == 1):
             active = with_all(unused_theta, active, topics.number, work)
-        elif unused * 16 > active and left > 1:  # fewer are not worth the moves
+        elif unused * 16 > active and left > 1:  # dropping fewer is not worth the moves
             active = without_unused(active, no_gain, work)
         if left > 0:
             size = weighted_sums(padded, width, active, work)

@@ -24,7 +24,7 @@ from vips_core.models.task import (
 from vips_core.options import Option
 from vips_core.records import Documents
 
-UNCUT_WORDS = 2000  # words; N without privacy, so that nearly no document is scaled down
+UNCUT_WORDS = 2000  # N without privacy, in words: nearly no document is scaled down
 EXAMPLES = 3  # topics shown side by side for several fits
 _BOUND, _COMPLETION, _COHERENCE = "perplexity (bound)", "perplexity (completion)", "coherence (NPMI)"
 
@@ -56,7 +56,7 @@ class LDATask(Task):
         Score(
             _COHERENCE,
             larger_is_better=True,
-            meaning="how much more often a topic's top words share a text than chance would have it",
+            meaning="how much more often than by chance a topic's top words share a text",
         ),
     )
     validation_records = 500
@@ -65,7 +65,7 @@ class LDATask(Task):
     options: Mapping[str, Option] = {
         "topics": Option(
             int,
-            "Number of topics to look for.",
+            "Number of topics to learn.",
             20,
             low=2,
             high=1000,
@@ -83,8 +83,8 @@ class LDATask(Task):
         ),
     }
     clipping = (
-        "A document is first brought to N words (as published: N draws from it; improved: longer ones are "
-        "scaled down). What it adds to a step's sums is then clipped in L2 norm to the block's bound."
+        "A document is first brought to N words (as published: N draws from it; improved: longer documents "
+        "are scaled down). Its contribution to a step's sums is then clipped in L2 norm to the block's bound."
     )
     tuning = (
         "Constants of the refined variant (clipping, averaging, shrinkage) were chosen by held-out "
@@ -105,18 +105,18 @@ class LDATask(Task):
         return LDA(values["topics"], train.vocabulary, words, **settings)
 
     def model_code(self, method: str, values: Mapping[str, Any]) -> str:
-        """Return the expression that makes this model."""
+        """Return the Python expression for this model."""
         words, settings = self._settings(method, values)
         (name, value), *_ = settings.items()
         return f"vips.LDA({values['topics']}, data.train.vocabulary, {words}, {name}={json.dumps(value)})"
 
     def _settings(self, method: str, values: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
-        if method == NON_PRIVATE:  # nothing to bound: no document is clipped or scaled down
+        if method == NON_PRIVATE:  # no document needs to be clipped, and few are scaled down
             return max(values["words"], UNCUT_WORDS), {"clip": 1.0}
         return values["words"], {"variant": self.methods[method].variant}
 
     def check(self, test: Documents) -> None:
-        """Refuse held-out documents if none has two words: one half has to predict the other."""
+        """Refuse held-out documents if none has two words: one half must predict the other."""
         if not (test.words >= 2).any():
             raise ValueError(
                 "at least one held-out document must have two words of the vocabulary, got "
@@ -151,8 +151,8 @@ class LDATask(Task):
             if label != first:
                 shared.append(f"{label} {overlap.mean():.2f}")
         caption = (
-            f"The {EXAMPLES} largest topics of “{first}”, each beside its match by the Hungarian method. "
-            f"Probability mass shared with the match, mean over all {len(reference)} topics: "
+            f"The {EXAMPLES} largest topics of “{first}”, each beside its match (Hungarian method). "
+            f"Mean probability mass shared with the match, over all {len(reference)} topics: "
             f"{', '.join(shared)}. One seed."
         )
         return [Chart("topics", f"The first {TOP} words of matched topics", caption, pd.DataFrame(columns))]
@@ -175,9 +175,7 @@ class LDATask(Task):
             for topic, words in enumerate(best[: measured_topics(fit)])
         ]
         if len(lines) < len(best):
-            lines.append(
-                f"The noise leaves room for {len(lines)} of {len(best)} topics; the others are empty."
-            )
+            lines.append(f"The noise allows {len(lines)} of {len(best)} topics; the others are empty.")
         scores = {}
         if test is not None:
             scores = {
@@ -188,7 +186,7 @@ class LDATask(Task):
         return Report(scores, {"topics": table}, "\n".join(lines))
 
 
-@functools.lru_cache(maxsize=1)  # so that the documents scored after every step are halved once
+@functools.lru_cache(maxsize=1)  # documents scored after every step are then halved only once
 def _validation_sample(test: Documents) -> Documents:
     documents: Documents = LDATask().validation_sample(test[test.words >= 2])
     return documents

@@ -1,7 +1,7 @@
-"""The refined variant's tunable constants: what each bounds, in what unit, and where it comes from.
+"""The refined variant's tunable constants, with meaning, unit and origin.
 
-"Tuned" means: set by hand with the tables of the utility bench in view. The benchmark
-`tests/benchmarks/utility/ablation.py` measures what changes without a mechanism.
+They were set by hand with the tables of the utility bench in view, unless another origin is stated. The
+benchmark `tests/benchmarks/utility/ablation.py` measures the scores without each mechanism.
 """
 
 from dataclasses import dataclass
@@ -11,32 +11,32 @@ from dataclasses import dataclass
 class Constants:
     """Tunable constants of `refined`; a limiting value turns a mechanism off.
 
-    Lengths are in units of a typical record: (κ, z) has norm 1/`full_weight`, and the block's bound is 1.
+    Lengths are in units of the block's bound, 1; a typical record (κ, z) has norm 1/`full_weight`.
     """
 
     # Coordinates
-    full_weight: float = 0.8  # share of a typical record's norm up to which a record counts in full; tuned
-    # Share of the norm bound beyond which moments shorten a row: the longest are rare
+    full_weight: float = 0.8  # share of a typical record's norm up to which a record counts in full
+    # Share of the norm bound above which moments shorten a row: few rows are longer
     moment_radius: float = 0.5
-    # Mean²/second moment above which a column is centred, ∞ for none: sparse rows stay so
+    # Mean²/second moment above which a column is centred; ∞ centres none, which keeps sparse rows sparse
     common_mean: float = 0.1
-    min_z_moment: float = 2.0  # z-score up to which noise explains a column's mean or variance
-    constant_variance: float = 1e-3  # variance of a column in [0, 1] up to which it may be the constant
-    # Power of a column's variance to which its share of the signal is proportional, with much signal and with
-    # little, and N·μ/d halfway between them; tuned by AUC on generated cohorts. Equal powers: no dependence.
+    min_z_moment: float = 2.0  # z-score up to which a column's mean or variance counts as noise
+    constant_variance: float = 1e-3  # variance beyond noise up to which a column in [0, 1] counts as constant
+    # A column's share of the signal is variance^power. The power with much signal, with little, and the value
+    # of N·μ/d halfway between; tuned by AUC on generated cohorts. Equal powers: no dependence on N·μ/d.
     power_clear: float = 0.5
     power_noisy: float = 1.25
     signal_halfway: float = 4.0
 
     # Schedule
-    most_steps: int = 16  # full batches: more neither helped nor hurt
-    release_every: int = 16  # one release in this many finds coordinates, and as many each curvature matrix
-    moments_from: int = 4  # steps below which none is spent on coordinates
-    matrix_late: float = 0.4  # part of the steps before the later matrix: p is near its last value then
-    warm_steps: int = 1  # steps before the early matrix
-    # N·μ/d^1.5 from which a matrix makes intervals honest, and from which another one guides steps. A Wigner
-    # matrix's edge is 2ν√d against an average eigenvalue of N/d: visible from about 2; tuned. ∞ for no
-    # matrix. Without one, 90 % intervals of four tables held 79 % of weights instead of 89 %.
+    most_steps: int = 16  # full batches in a recommended plan: more neither helped nor hurt
+    release_every: int = 16  # one release in this many measures moments, and one each curvature matrix
+    moments_from: int = 4  # steps of a plan from which on moments are measured
+    matrix_late: float = 0.4  # share of the steps before the later matrix: p is then near its final value
+    warm_steps: int = 1  # gradient steps before the early matrix
+    # N·μ/(d+1)^1.5 from which a matrix makes intervals honest, and from which an earlier one guides steps; ∞
+    # for no matrix. The edge 2ν√d of a Wigner matrix makes an average eigenvalue of N/d visible from about 2.
+    # Without a matrix, 90 % intervals of four tables held 79 % of weights instead of 89 %.
     visible_matrix: float = 3.0
     clear_matrix: float = 7.0
 
@@ -45,20 +45,20 @@ class Constants:
     prior_level: float = 2.0  # standard deviation of the level's log odds: outcomes from 2 % to 98 %
 
     # Steps
-    largest_step: float = 0.9  # part of Newton's step: the curvature changes on the way; tuned
-    least_curvature: float = 0.02  # part of an average axis' curvature that predictions take as the least
-    minority_mean: float = 0.75  # mean of min(p, 1−p) a priori, as a part of the rarer label's share
-    minority_std: float = 0.5  # its standard deviation a priori; ∞: as measured
+    largest_step: float = 0.9  # largest share of a Newton step, because the curvature changes on the way
+    least_curvature: float = 0.02  # least curvature in predictions, as a share of an average axis'
+    minority_mean: float = 0.75  # prior mean of min(p, 1−p), as a share of the rarer label's frequency
+    minority_std: float = 0.5  # its prior standard deviation; ∞ takes it as measured
 
-    # Power of a step's number in its weight in averages where noise is large; up to twice that where it is
-    # small. At ½ the noise's variance is 9/8 of that with equal weights, at 1 it is 4/3; tuned.
+    # Power of a step's number in its weight in averages, where noise is large; up to twice that where noise
+    # is small. Power ½ multiplies the noise variance under equal weights by 9/8, power 1 by 4/3.
     averaging: float = 0.5
 
     # Shared directions (`curvature`)
-    min_z_direction: float = 3.0  # z-score required to accept a direction; ∞ for none
-    most_directions: int = 8  # directions kept: more cost time
+    min_z_direction: float = 3.0  # z-score required to accept a direction; ∞ for no directions
+    most_directions: int = 8  # most directions kept, to bound time
 
     @property
     def prior_slope(self) -> float:
-        """τ: a slope's standard deviation a priori, in coordinates."""
+        """τ, a slope's prior standard deviation in coordinates."""
         return self.prior_log_odds * self.full_weight

@@ -1,23 +1,23 @@
-"""Coordinates in which noise costs least: centred and scaled columns, from one noisy release of moments.
+"""Coordinates in which noise costs least: columns centred and scaled by noisy moments.
 
-Noise is as large as the longest record that counts in full, so columns are centred at their noisy means and
-scaled by their noisy variances. With much signal they are divided by the square roots of their standard
-deviations: halfway between raw columns, where a narrow column drowns, and standardised columns, where rare
-values are long. With little signal per column, the columns that vary most get nearly all of it. In these
-coordinates noise and prior are alike in all directions. The model's own constant comes first, so the result
-does not depend on whether a column is constant, which one, or its name.
+Noise is proportional to the longest record that counts in full, so columns are centred at their noisy means
+and scaled by their noisy variances. With much signal they are divided by the square roots of their standard
+deviations. This is halfway between raw columns, where noise drowns a narrow column, and standardised columns,
+where rare values make records long. With little signal per column, the columns that vary most get nearly all
+of it. In these coordinates noise and prior are the same in all directions. The model's own constant comes
+first, so the result depends neither on the place or name of a constant column nor on whether one exists.
 
-A missing value is 0 in its column and 1 in another, its indicator. Here it lies at the noisy mean of the
-known values, so a column does not repeat what its indicator says. This reparametrises the same model, so it
-would do no harm if the indicator were an ordinary column.
+A missing value is 0 in its column and 1 in another, its indicator. Here the missing value is replaced by the
+noisy mean of the known values, so the column does not duplicate its indicator. This reparametrises the same
+model, so it would also be valid if the indicator were an ordinary column.
 
 | symbol | code       | shape  |
 |--------|------------|--------|
 | c      | `centre`   | (d,), in units of the columns; 0 where a column is mostly 0 |
 | s      | `scale`    | (d,), z = s(x − c); a typical record (constant, z) has norm 1/full_weight |
-| κ      | `constant` | scalar, the constant's value |
+| κ      | `constant` | scalar, value of the constant |
 | a      | `reach`    | (d,), |z| of a column at the far end of [0, 1] |
-|        | `missing`  | (columns with an indicator, 2), each with its indicator's place |
+|        | `missing`  | (columns with an indicator, 2), places of a column and of its indicator |
 """
 
 import math
@@ -35,20 +35,20 @@ from vips_core.models.logistic.constants import Constants
 from vips_core.records.base import frozen
 
 NO_CONSTANT = -1
-ROUNDS = 10  # of fitting the prior of `nonnegative_shrinkage`
-FAR = -1e4  # standard deviations below which a normal tail is taken from its expansion, to nine digits
+ROUNDS = 10  # EM rounds that fit the prior of `nonnegative_shrinkage`
+FAR = -1e4  # z-score below which a normal tail is computed from its expansion, to nine digits
 
 
 @dataclass(frozen=True)
 class Coordinates:
-    """A record's place, as a centred and scaled vector after a constant."""
+    """A centre and scale for each column, and the value of the constant before them."""
 
     centre: Array
     scale: Array
     reach: Array
     constant: float
-    column: int  # the one that looks constant, or NO_CONSTANT
-    value: float  # of that column
+    column: int  # place of a column that appears constant, or NO_CONSTANT
+    value: float  # value of that column
     missing: NDArray[np.int64] | None = None
 
     def filled(self, x: Any) -> Any:
@@ -59,7 +59,7 @@ class Coordinates:
             columns, indicators = self.missing.T
             shifts = (self.centre[columns], (indicators, columns))
             added = x @ sparse.csr_array(shifts, (x.shape[1], x.shape[1]))
-            added.sort_indices()  # otherwise the order of a row's cells depends on what other rows miss
+            added.sort_indices()  # otherwise the order of a row's cells depends on other rows' missing values
             return sparse.csr_array(x + added)
         rows = x.copy()
         kernels.fill_missing(x, self.missing, self.centre, rows)
@@ -67,7 +67,7 @@ class Coordinates:
 
 
 def unit(norm_bound: float, d: int) -> float:
-    """Return the size of a column's largest values that a norm bound implies; 1 for columns in [0, 1]."""
+    """Return the largest values of a column that a norm bound implies; 1 for columns in [0, 1]."""
     return max(norm_bound / math.sqrt(d), min(1.0, norm_bound))
 
 
@@ -81,7 +81,7 @@ def spread_power(signal_per_column: float, constants: Constants) -> float:
 
 
 def raw_columns(norm_bound: float, d: int, constants: Constants) -> Coordinates:
-    """Return coordinates before the first release: columns as they are."""
+    """Return coordinates before the first release: columns are not centred, and scaled alike."""
     radius = constants.full_weight * math.sqrt(d + 1)
     scale = np.full(d, 2 * math.sqrt(3) / unit(norm_bound, d) / radius)  # as for a uniform column
     return Coordinates(np.zeros(d), scale, scale * unit(norm_bound, d), 1 / radius, NO_CONSTANT, 1.0)
@@ -97,21 +97,21 @@ def from_moments(
     power: float,
     constants: Constants,
 ) -> Coordinates:
-    """Return the coordinates that noisy moments within `bound` suggest."""
+    """Return the coordinates estimated from noisy moments whose records are within `bound`."""
     d = len(sums) // 2 - 1
     size = unit(norm_bound, d)
-    total = max(sums[-2:].sum() / bound, 0.1 * records, noise_std / bound)  # at least a tenth of the records
+    total = max(sums[-2:].sum() / bound, 0.1 * records, noise_std / bound)  # total weight, at least N/10
     noise = noise_std / total
     first, second = sums[:d] / total, sums[d : 2 * d] / total
     column, value = _constant(first, second, noise, constants)
     missing = missing[(missing != column).all(axis=1)]
     columns, indicators = missing.T
-    known = np.ones(d)  # share of values; none is above 1, so it is at least their sum's
+    known = np.ones(d)  # share of known values, at least their mean, because no value is above 1
     least_known = np.maximum(first[columns], constants.common_mean)
     known[columns] = np.clip(1 - first[indicators] * size, least_known, 1.0)
     clear = (np.abs(first) > constants.min_z_moment * noise) & (first**2 > constants.common_mean * second)
     centre = np.where(clear, first / known * (1 - (noise / np.where(clear, first, 1.0)) ** 2), 0.0)
-    steepness = np.sqrt(1 + 4 * centre**2)  # of the variance's noise, by the delta method
+    steepness = np.sqrt(1 + 4 * centre**2)  # noise of the variance over `noise`, by the delta method
     variance = nonnegative_shrinkage((second - known * centre**2) / steepness, noise, 1.0) * steepness
     signal = variance**power
     radius = constants.full_weight * math.sqrt(d + 1)
@@ -123,15 +123,15 @@ def from_moments(
 
 
 def positive_share(sums: Array, noise_std: float) -> float:
-    """Return the share of positive labels from noisy moments, kept away from 0 and 1 by their noise."""
+    """Return the share of positive labels from noisy moments; the noise bounds it away from 0 and 1."""
     negative, positive = np.maximum(sums[-2:], noise_std)
     return float(positive / (negative + positive))
 
 
 def _constant(first: Array, second: Array, noise: float, constants: Constants) -> tuple[int, float]:
-    """Return the column with the largest mean among those whose variance noise may explain, and its value.
+    """Return the column with the largest mean among those whose variance may be noise, and its value.
 
-    With much noise, that column may vary a little; predictions do not depend on the choice.
+    With much noise, that column may not be constant; predictions do not depend on the choice.
     """
     certain = constants.min_z_moment * noise
     steady = second - first**2 <= certain * np.sqrt(1 + 4 * first**2) + constants.constant_variance
@@ -143,9 +143,9 @@ def _constant(first: Array, second: Array, noise: float, constants: Constants) -
 
 
 def nonnegative_shrinkage(noisy: Array, noise_std: float, largest: float) -> Array:
-    """Return the posterior mean of non-negative sums whose sizes have a long tail, given noisy ones.
+    """Return the posterior means of non-negative, long-tailed quantities from noisy measurements.
 
-    The prior is a mixture of exponentials with means `largest`/4ᵏ; its weights are fitted to the noisy sums.
+    The prior is a mixture of exponentials with means `largest`/4ᵏ; its weights are fitted to `noisy`.
     """
     smallest = largest * 4.0**-12
     if noise_std <= smallest:

@@ -1,10 +1,11 @@
-"""Curvature as directions with eigenvalues, and directions learned from how gradients change.
+"""Curvature as directions with eigenvalues, and directions learned from changes of the gradient.
 
-With few records, or many columns, the curvature is known along the axes only. A diagonal cannot know that
-columns are correlated: along what they share the curvature is up to d times larger, and a step that the
-diagonal calls small overshoots. But with move s and gradients g and g⁺ before and after it, g − g⁺ = Hs, up
-to √2 times a gradient's noise. What the known curvature B leaves of it, r = g − g⁺ − Bs, makes the symmetric
-rank-one update rrᵀ/(rᵀs). It is accepted if it is clear of its known noise.
+With few records, or many columns, only the diagonal of the curvature is measured. A diagonal does not
+describe correlated columns: along their common direction the curvature is up to d times larger, and a step
+that is small by the diagonal overshoots. But with move s and gradients g and g⁺ before and after it,
+g − g⁺ = Hs, up to √2 times a gradient's noise. The part that the known curvature B does not explain,
+r = g − g⁺ − Bs, defines the symmetric rank-one update rrᵀ/(rᵀs), which is accepted if it is clear of its
+known noise.
 
 | symbol | code          | shape                                                             |
 |--------|---------------|-------------------------------------------------------------------|
@@ -24,16 +25,16 @@ from vips_core.kernels import Array
 class Directions:
     """Directions and the curvature along each: the axes, then orthonormal shared directions.
 
-    Along the axes, a matrix acts on the part of a vector outside the span of the shared directions. There
-    is no such part if these are all eigenvectors of a released matrix.
+    Along the axes, a matrix acts on the component of a vector outside the span of the shared directions. That
+    component is 0 if the shared directions are all eigenvectors of a released matrix.
     """
 
     curvature: Array
     shared: Array
 
     def apply(self, values: Array, vector: Array) -> Array:
-        """Return the product of the matrix with these eigenvalues and a vector."""
-        of_axes, of_shared = self._parted(values)
+        """Return the matrix with these eigenvalues times a vector."""
+        of_axes, of_shared = self._axes_and_shared(values)
         along = self.shared.T @ vector
         rest = of_axes * (vector - self.shared @ along)
         return np.asarray(rest + self.shared @ (of_shared * along - self.shared.T @ rest))
@@ -47,16 +48,16 @@ class Directions:
         if self.shared.shape[1] < len(self.shared):
             return self.diagonal(values) * scale**2
         turned = self.shared * scale[:, None]
-        return np.asarray((turned * self._parted(values)[1]) @ turned.T)
+        return np.asarray((turned * self._axes_and_shared(values)[1]) @ turned.T)
 
     def diagonal(self, values: Array) -> Array:
         """Return the diagonal of the matrix with these eigenvalues, as a new array."""
-        of_axes, of_shared = self._parted(values)
+        of_axes, of_shared = self._axes_and_shared(values)
         return np.asarray(of_axes * (1 - (self.shared**2).sum(axis=1)) + self.shared**2 @ of_shared)
 
     def forms(self, values: Array, rows: Array) -> Array:
         """Return vᵀAv of the matrix A with these eigenvalues, for every row v."""
-        of_axes, of_shared = self._parted(values)
+        of_axes, of_shared = self._axes_and_shared(values)
         along = rows @ self.shared
         return np.asarray((rows - along @ self.shared.T) ** 2 @ of_axes + along**2 @ of_shared)
 
@@ -67,7 +68,7 @@ class Directions:
         trace = float(self.diagonal(values * self.curvature).sum())
         return max(trace - float(2 * ours @ curvature - ours[0] * curvature[0]), 0.0)
 
-    def _parted(self, values: Array) -> tuple[Array, Array]:
+    def _axes_and_shared(self, values: Array) -> tuple[Array, Array]:
         return values[: len(self.shared)], values[len(self.shared) :]
 
 
@@ -87,12 +88,12 @@ def no_directions(size: int) -> LowRankCurvature:
 def rank_one_update(
     known: Array, move: Array, change: Array, noise_std: float, min_z: float
 ) -> tuple[Array, float] | None:
-    """Return a direction and its excess over the known curvature, or None if noise may explain it.
+    """Return a direction and its excess over the known curvature, or None if the excess may be noise.
 
     Parameters
     ----------
     known
-        Change of the gradient that the known curvature explains.
+        Change of the gradient explained by the known curvature.
     move, change
         Change of the point, and of the gradient.
     noise_std
@@ -108,7 +109,7 @@ def rank_one_update(
 
 
 def add_direction(low_rank: LowRankCurvature, direction: Array, value: float, most: int) -> LowRankCurvature:
-    """Add a direction, make all orthonormal again, and keep the `most` largest."""
+    """Add a direction, orthonormalise all, and keep the `most` with the largest curvature."""
     basis, triangle = np.linalg.qr(np.column_stack([low_rank.vectors, direction]))
     values, vectors = np.linalg.eigh((triangle * np.append(low_rank.values, value)) @ triangle.T)
     return LowRankCurvature(basis @ vectors[:, -most:], values[-most:])

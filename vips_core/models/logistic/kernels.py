@@ -1,7 +1,7 @@
 """Compiled passes over rows.
 
-Sums are whole multiples of a grid, and therefore exact: each record's cells are cut towards 0. What a record
-adds depends on that record alone.
+Sums are multiples of a grid, and therefore exact: each record's cells are cut towards 0. A record's
+contribution depends on that record alone.
 """
 
 import math
@@ -14,9 +14,9 @@ from vips_core.kernels import Array
 from vips_core.kernels.special import logistic_tail
 
 Indices = npt.NDArray[np.integer]
-LARGEST = 1e300  # log odds and squared norm up to which a row counts at all
+LARGEST = 1e300  # limit of |log odds| and squared norm; a row beyond it adds nothing
 SQUARES, TOTALS = 0.72, 0.37  # scales of the two curvature measurements in a record's contribution; tuned
-CURVATURE_NORM = 0.9  # at least √(SQUARES² + 2·TOTALS²): the most that they take of a record's norm, over m
+CURVATURE_NORM = 0.9  # at least √(SQUARES² + 2·TOTALS²): largest norm of these measurements, over m
 
 
 @njit(nogil=True, cache=True, fastmath={"contract", "reassoc"})
@@ -32,7 +32,7 @@ def norm_and_product(row: Array, point: Array) -> tuple[float, float]:
 
 @njit(nogil=True, cache=True)
 def write_left_factor(x: Array, bits: int, out: Array) -> None:
-    """Write each row as whole numbers of at most 2^bits times the smallest power of two that fits."""
+    """Write each row rounded to whole numbers up to 2^bits times the row's smallest fitting power of two."""
     for i in range(x.shape[0]):
         largest = 0.0
         for j in range(x.shape[1]):
@@ -103,7 +103,7 @@ def add_squares_and_products(
 def add_cells(x: Array, centre: Array, scale: Array, per_reach: Array, factors: Array, cells: Array) -> None:
     """Add the columns' cells of each dense row's contribution, cut to whole numbers.
 
-    `factors` (2, n) multiply z, and |z|·min(1, |z|/reach); a row whose factors are 0 adds 0, even if z is ∞.
+    `factors` (2, n) multiply z and |z|·min(1, |z|/reach). A row whose factors are 0 adds 0, even if z is ∞.
     """
     for i in range(x.shape[0]):
         if factors[0, i] == 0 and factors[1, i] == 0:
@@ -126,7 +126,7 @@ def split_sparse_rows(
     square: Array,
     psi: Array,
 ) -> None:
-    """Write the columns with a `place` to `dense`, and add ‖z‖² and zᵀslopes of the others."""
+    """Write columns that have a `place` to `dense`, and add ‖z‖² and zᵀslopes of the others."""
     for i in range(square.size):
         for a in range(indptr[i], indptr[i + 1]):
             j = indices[a]
@@ -149,7 +149,7 @@ def add_sparse_cells(
     factors: Array,
     cells: Array,
 ) -> None:
-    """As `add_cells`, for the columns of a CSR matrix that have no `place`."""
+    """Do the same as `add_cells` for the columns of a CSR matrix without a `place`."""
     for i in range(factors.shape[1]):
         if factors[0, i] == 0 and factors[1, i] == 0:
             continue
@@ -161,7 +161,7 @@ def add_sparse_cells(
                 cells[1, j] += np.trunc(factors[1, i] * abs(z) * min(1.0, abs(z) * per_reach[j]))
 
 
-@njit(nogil=True, cache=True, error_model="numpy")  # no branches: LLVM vectorises it
+@njit(nogil=True, cache=True, error_model="numpy")  # without branches, so that LLVM vectorises it
 def row_factors(
     y: Array, row_weights: Array, square: Array, psi: Array, constant: float, bound: float, grid: float
 ) -> Array:
@@ -174,14 +174,14 @@ def row_factors(
         finite = abs(psi[i]) < LARGEST and square[i] < LARGEST
         step = row_weights[i] * bound / grid if finite else 0.0
         norm = math.sqrt(square[i]) if finite else 0.0
-        rarer = logistic_tail(abs(psi[i])) if finite else 0.5
-        residual = step * (y[i] - (rarer if psi[i] < 0.0 else 1.0 - rarer))
+        m = logistic_tail(abs(psi[i])) if finite else 0.5
+        residual = step * (y[i] - (m if psi[i] < 0.0 else 1.0 - m))
         weight = longest / max(norm, longest)
         factors[0, i] = constant * residual
-        factors[1, i] = weight * residual * math.sqrt(1.0 - (CURVATURE_NORM * rarer) ** 2) / (1.0 - rarer)
-        factors[2, i] = SQUARES * weight * step * rarer
-        factors[3, i] = TOTALS * step * rarer
-        factors[4, i] = TOTALS * step * rarer * (weight * norm) ** 2
+        factors[1, i] = weight * residual * math.sqrt(1.0 - (CURVATURE_NORM * m) ** 2) / (1.0 - m)
+        factors[2, i] = SQUARES * weight * step * m
+        factors[3, i] = TOTALS * step * m
+        factors[4, i] = TOTALS * step * m * (weight * norm) ** 2
     return factors
 
 

@@ -1,7 +1,7 @@
 """Bayesian logistic regression behind the wall (§5–6, Algorithm 5 of the paper).
 
 p(y = 1 | x) = σ(xᵀm). The paper's variant, and the refined one without noise, have m ~ N(0, I/α) and
-α ~ Gamma(a₀, b₀); see `paper`. With noise, the refined variant is no variational Bayes any more but noisy
+α ~ Gamma(a₀, b₀); see `paper`. With noise, the refined variant is no longer variational Bayes, but noisy
 preconditioned gradient descent with a Laplace posterior; see `refined` and METHOD.md.
 """
 
@@ -26,24 +26,25 @@ LogisticState = PolyaGammaPosterior | Posterior
 
 @dataclass(frozen=True)
 class BayesianLogistic(VariantModel[LogisticState, Table]):
-    """Logistic regression with a Gaussian prior of unknown precision α ~ Gamma(prior_shape, prior_rate).
+    """Bayesian logistic regression with a Gaussian prior on the weights.
 
     Parameters
     ----------
     features
-        Names of the columns; no name has a special meaning. The refined variant has a level of its own,
-        which `mean` shows at the constant column, if there is one.
+        Names of the columns; no name has a special meaning. The refined variant has its own level, which
+        `mean` shows at the constant column, if there is one.
     norm_bound
         Public bound on the L2 norm of a row.
     variant
         "refined" (default) or "paper".
     radius
-        Refined: norm above which a row counts less in the columns' moments. None: norm_bound/2.
+        Refined: norm above which a row weighs less in the columns' moments. None takes norm_bound/2.
     prior_shape, prior_rate
-        a₀ and b₀, of the paper's variant and of training without noise.
+        a₀ and b₀ of the prior precision α ~ Gamma(a₀, b₀), in the paper's variant and without noise. With
+        noise, the refined variant has a fixed precision.
     missing_pairs
-        Refined: columns that may be missing and their indicators, as in `Table.missing_pairs`.
-        None: those of the training records.
+        Refined: columns that may be missing and their indicators, as in `Table.missing_pairs`. None takes the
+        pairs of the training records.
 
     Examples
     --------
@@ -55,7 +56,7 @@ class BayesianLogistic(VariantModel[LogisticState, Table]):
     >>> model = vips.BayesianLogistic(rows.feature_names, rows.norm_bound)
     >>> plan = vips.recommend(model, records=2000, epsilon=2.0, delta=1e-5, epochs=16)
     >>> fit = vips.fit(model, rows, plan, seed=0)
-    >>> round(vips.auc(fit, rows), 1)  # of made-up rows: never score private training records
+    >>> round(vips.auc(fit, rows), 1)  # synthetic rows: never score private training records
     0.8
     """
 
@@ -86,7 +87,7 @@ class BayesianLogistic(VariantModel[LogisticState, Table]):
         """Return the model with the records' public missing pairs, unless it was given some."""
         if self.missing_pairs is not None:
             return self
-        return replace(self, missing_pairs=getattr(data, "missing_pairs", ()))  # () for what is no table
+        return replace(self, missing_pairs=getattr(data, "missing_pairs", ()))  # () if data is not a table
 
     def check(self, data: Table) -> None:
         """Refuse rows whose features are not the model's, in the model's order."""
@@ -107,10 +108,10 @@ class BayesianLogistic(VariantModel[LogisticState, Table]):
         fit
             This model, fitted.
         level
-            Probability that the interval holds the coefficient.
+            Probability that the interval contains the coefficient.
         of
-            "weights": the interval covers sampling and privacy noise. "non-private": it covers the estimate
-            that the same data would give without privacy noise.
+            "weights": the interval reflects sampling error and privacy noise. "non-private": it is for the
+            estimate that the same data would give without privacy noise.
 
         Returns
         -------
@@ -119,8 +120,8 @@ class BayesianLogistic(VariantModel[LogisticState, Table]):
 
         Notes
         -----
-        If columns nearly determine each other, the data hardly show how they share a coefficient, and noise
-        may hide the dependence: intervals can then be too narrow. Leave one level of every category out.
+        If columns nearly determine each other, the data hardly identify their separate coefficients, and
+        noise may hide the dependence: intervals can then be too narrow. Leave out one level of each category.
         """
         validate.one_of("of", of, ("weights", "non-private"))
         params = fit.params
@@ -155,7 +156,7 @@ class BayesianLogistic(VariantModel[LogisticState, Table]):
         rows
             People; their labels are not read.
         level
-            Probability that the interval holds the risk.
+            Probability that the interval contains the risk.
 
         Returns
         -------

@@ -1,8 +1,8 @@
 """Pólya–Gamma logistic regression: the paper's variant, and the refined one without noise (Algorithm 5).
 
-Every step releases Σ(y−½)x and Σ⟨ξ⟩xxᵀ, ξ ~ PG(1, c) with c² = xᵀ(Σ + mmᵀ)x. The paper averages them by ρₜ =
-(1024 + t)^−0.7 and projects negative eigenvalues. Without noise, sums are taken as they are, and coordinate
-ascent reaches the exact variational posterior.
+Each step releases Σ(y−½)x and Σ⟨ξ⟩xxᵀ, with ξ ~ PG(1, c) and c² = xᵀ(Σ + mmᵀ)x. The paper averages them with
+step sizes ρₜ = (1024 + t)^−0.7 and projects negative eigenvalues. Without noise, full-batch sums are exact,
+and coordinate ascent converges to the exact variational posterior.
 
 | symbol   | code                | shape                                  |
 |----------|---------------------|----------------------------------------|
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
     from vips_core.models.logistic.model import BayesianLogistic
 
 DELAY, FORGETTING = 1024.0, 0.7  # τ₀ and κ of the paper's schedule
-EIGENVALUE_FLOOR = 1e-4  # curvature per record that replaces a negative one, as in the paper
-USEFUL_STEPS = 16  # full batches: more neither helped nor hurt
-SINGLE_FROM = 1000  # features from which single precision finds eigenvectors: twice as fast, far below noise
+EIGENVALUE_FLOOR = 1e-4  # curvature per record that replaces a negative eigenvalue, as in the paper
+USEFUL_STEPS = 16  # full batches in a recommended plan: more neither helped nor hurt
+SINGLE_FROM = 1000  # features from which on eigenvectors have single precision: twice as fast, error ≪ noise
 
 
 @dataclass(frozen=True)
 class PolyaGammaPosterior:
-    """A Gaussian over the weights, ⟨α⟩, and the averages of sums behind them.
+    """A Gaussian over the weights, ⟨α⟩, and the averaged sums behind them.
 
     `privacy_variance` (d,) is the variance of the mean around the estimate from the same data without noise.
     """
@@ -55,7 +55,7 @@ class PolyaGammaPosterior:
     average_linear: Array
     average_curvature: Array
     linear_variance: float
-    widening: ClassVar[float] = 1.0  # of intervals, as in `posterior.Posterior`
+    widening: ClassVar[float] = 1.0  # factor on the variance in intervals, as in `posterior.Posterior`
 
     @property
     def coefficient_variance(self) -> Array:
@@ -132,7 +132,7 @@ class Paper(PolyaGamma):
         values = np.where(values < 0, floor, values.astype(np.float64)) + params.precision
         mean = vectors @ ((vectors.T @ linear) / values)
         vectors /= np.sqrt(values)
-        covariance = (vectors @ vectors.T).astype(np.float64)  # one factor: BLAS computes one triangle
+        covariance = (vectors @ vectors.T).astype(np.float64)  # equal factors: BLAS computes one triangle
         return replace(
             params,
             mean=mean,

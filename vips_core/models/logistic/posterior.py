@@ -1,7 +1,7 @@
-"""The refined variant's Laplace posterior: what people use of a fit, and how it follows from an estimate.
+"""The refined variant's Laplace posterior, computed from an estimate.
 
-All of this is free post-processing of noisy releases. `OptimiserState` is what `refined` remembers between
-steps.
+All of this is post-processing of noisy releases and costs no privacy. `OptimiserState` is the state of
+`refined` between steps.
 """
 
 import math
@@ -19,7 +19,7 @@ from vips_core.models.logistic.constants import Constants
 from vips_core.models.logistic.coordinates import NO_CONSTANT, Coordinates
 from vips_core.models.logistic.curvature import Directions, LowRankCurvature
 
-LARGEST_SPREAD = 25.0  # variance of log odds over records, beyond which a normal one means little
+LARGEST_SPREAD = 25.0  # largest variance of log odds over records; a normal law does not fit a larger one
 RAREST = 1e-6  # smallest mean probability that `level_of` inverts
 NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
 NODE_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
@@ -27,17 +27,17 @@ NODE_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 
 @dataclass(frozen=True)
 class Schedule:
-    """Which steps release what: public."""
+    """The release of each step, which is public."""
 
-    moments: int  # number of steps, the first ones
-    matrix: int  # number of steps from each of the next two, which may be the same; 0 for none
-    early: int
-    late: int
+    moments: int  # number of steps that release moments, the first ones
+    matrix: int  # number of steps for each curvature matrix; 0 for no matrix
+    early: int  # first step of the early matrix; equal to `late` if there is only one
+    late: int  # first step of the late matrix
     gradients: int  # number of all other steps
     averaging: float  # power of a gradient step's number in its weight in averages
 
     def matrix_number(self, step: int) -> int | None:
-        """Return a step's place among those that release one matrix together; None for other steps."""
+        """Return a step's place among the steps of its matrix; None for other steps."""
         for start in (self.early, self.late):
             if start <= step < start + self.matrix:
                 return step - start
@@ -48,14 +48,14 @@ class Schedule:
         return sum(self.matrix_number(other) is None for other in range(self.moments, step))
 
     def step_weights(self, taken: int) -> Array:
-        """Return the weights of gradient steps in an average after `taken` others."""
+        """Return the weights of the first `taken` + 1 gradient steps in an average."""
         weights = np.arange(1.0, taken + 2) ** self.averaging
         return np.asarray(weights / weights.sum())
 
 
 @dataclass(frozen=True)
 class OptimiserState:
-    """What noisy gradient descent remembers between steps; nobody needs it to predict.
+    """State of noisy gradient descent between steps; predictions do not use it.
 
     | symbol | code                          | what                                             |
     |--------|-------------------------------|--------------------------------------------------|
@@ -64,8 +64,8 @@ class OptimiserState:
     |        | `mean_point`, `mean_gradient` | (d+1,), averages over steps                      |
     |        | `mean_measured`               | (d+2,), average of squares and totals            |
     |        | `mean_spread`                 | average variance of log odds over records        |
-    |        | `power`                       | of `coordinates.spread_power`                    |
-    |        | `moments`                     | (2d+2,), average of their releases               |
+    |        | `power`                       | result of `coordinates.spread_power`             |
+    |        | `moments`                     | (2d+2,), average of released moments             |
     |        | `positive`                    | share of positive labels                         |
     |        | `minority`                    | mean of min(p, 1−p)                              |
     |        | `diagonal`                    | (d+1,), curvature along the axes                 |
@@ -98,10 +98,10 @@ class Posterior:
     """A Gaussian over level and slopes: the estimate, its variances, and its coordinates.
 
     `mean` (d,) are the columns' weights, with the level's log odds at the constant column if there is one.
-    `coefficient_variance` counts sampling and privacy noise, `privacy_variance` the distance from the
-    estimate that the same data would give without noise. ψ = level + (x − c)ᵀslopes, whose `covariance` is
-    (d, d) or, on a diagonal, (d,). `widening` multiplies the variance of log odds in intervals, for what
-    shrinkage may have taken.
+    `coefficient_variance` includes sampling error and privacy noise; `privacy_variance` is the variance
+    around the estimate that the same data would give without noise. ψ = level + (x − c)ᵀslopes; `covariance`
+    of the slopes is (d, d), or (d,) if diagonal. `widening` multiplies the variance of log odds in intervals,
+    to account for shrinkage.
     """
 
     mean: Array
@@ -131,12 +131,12 @@ class Posterior:
 
 @dataclass(frozen=True)
 class Pace:
-    """How far steps follow the gradient along each direction."""
+    """Length of steps along each direction."""
 
     prior: Array  # τ²
-    sampling: Array  # variance of a gradient from sampling people
-    total_step: Array  # s²/(1+s), the sum of all steps as parts of Newton's
-    step: Array  # one step, as a part of Newton's
+    sampling: Array  # variance of a gradient over samples of people
+    total_step: Array  # s²/(1+s), the sum of all steps, in Newton steps
+    step: Array  # length of one step, in Newton steps
 
 
 def laplace(
@@ -152,15 +152,15 @@ def laplace(
     Parameters
     ----------
     params
-        With the optimiser's state.
+        The previous posterior, with the optimiser's state.
     estimate
         Level and slopes, in coordinates.
     directions, pace
-        All that is known of the curvature, and how far steps went along it.
+        The known curvature, and the length of steps along its directions.
     variance
-        Privacy noise of the averaged gradient, along any direction.
+        Variance of the privacy noise on the average gradient, in any direction.
     constants
-        For the prior and the units.
+        Constants of the prior and the units.
     """
     values = np.maximum(directions.curvature, constants.least_curvature * params.state.diagonal[1:].mean())
     information, measured = (
@@ -168,17 +168,17 @@ def laplace(
         for curvature in (values, directions.curvature)
     )
     without_noise = values**2 / variance + 1 / (pace.prior + 1 / values)
-    # If slopes are larger than a priori, what shrinkage took from them is uncertainty.
-    # (The square of shrinkage would be right were the curvature known exactly.)
+    # If slopes are larger than the prior expects, the amount of shrinkage counts as uncertainty. (Its square
+    # would be correct if the curvature were known exactly.)
     shrinkage = 1 / (pace.prior * information)
     prior = constants.prior_slope**2
     beyond = _beyond_prior(directions, estimate, 1 / information, prior)
     bias = shrinkage * beyond
-    excess = shrinkage / 2 * beyond  # the estimate without noise is not shrunk at all
-    # A direction without measured curvature keeps the prior's width: predictions do not need to know.
-    unseen = (1 / measured - 1 / information) * (1 + beyond / pace.prior)
-    noise = 1 / without_noise + bias + excess + unseen
-    return to_column_units(params, directions, estimate, 1 / information, bias, unseen, noise, constants)
+    excess = shrinkage / 2 * beyond  # because the estimate without noise is not shrunk at all
+    # In intervals, a direction without measured curvature keeps the prior's width; predictions ignore this.
+    unmeasured = (1 / measured - 1 / information) * (1 + beyond / pace.prior)
+    noise = 1 / without_noise + bias + excess + unmeasured
+    return to_column_units(params, directions, estimate, 1 / information, bias, unmeasured, noise, constants)
 
 
 def _beyond_prior(directions: Directions, estimate: Array, variance: Array, prior: float) -> float:
@@ -193,19 +193,19 @@ def to_column_units(
     estimate: Array,
     variance: Array,
     bias: Array,
-    unseen: Array,
+    unmeasured: Array,
     variance_of_noise: Array,
     constants: Constants,
 ) -> Posterior:
-    """Return the posterior in the columns' units, with a level that fits predictions.
+    """Return the posterior in the columns' units, with a level adjusted for predictions.
 
-    `bias` is what shrinkage may have taken from slopes. It widens intervals, but predictions do not
-    integrate it out: that would pull them to one half, where shrinkage has already pulled them.
+    `bias` is the variance that allows for the shrinkage of slopes. It widens intervals, but predictions do
+    not integrate over it, because this would pull them towards one half, as shrinkage already does.
 
-    The steps find a level for the average spread of log odds along the way. The estimate's spread differs,
-    and predictions integrate the posterior out. So the level moves until predictions are right on average,
-    and its uncertainty grows by the move. The move is computed with the predictions' own integral, which
-    exceeds the exact one if outcomes are rare.
+    Gradient steps find a level for the average spread of log odds along the path. The estimate's spread
+    differs, and predictions integrate over the posterior. So the level is moved until predictions are right
+    on average, and the constant column's variances grow by the square of the move. The move is computed with
+    the predictions' own integral, which exceeds the exact one if outcomes are rare.
     """
     state, found = params.state, params.coordinates
     scale = np.append(found.constant, found.scale)
@@ -221,7 +221,7 @@ def to_column_units(
     probability = mean_probability(found_level + offset, state.mean_spread)
     flatter = flattening(unknown)
     level = float(flatter * level_of(probability, spread / flatter**2)) - offset
-    coefficient_variance = weight_variances(directions, variance + bias + unseen, scale, found)
+    coefficient_variance = weight_variances(directions, variance + bias + unmeasured, scale, found)
     privacy_variance = weight_variances(directions, variance_of_noise, scale, found)
     if found.column != NO_CONSTANT:
         shift = ((level - found_level) / found.value) ** 2
@@ -251,12 +251,12 @@ def over_records(
 
 
 def unit_curvature(state: OptimiserState, constant: float, constants: Constants) -> float:
-    """Return the slopes' curvature of log odds of variance 1; a typical record has norm 1/full_weight."""
+    """Return slopesᵀH·slopes of log odds of variance 1, if a typical record has norm 1/full_weight."""
     return float(state.diagonal[1:].sum() / (constants.full_weight**-2 - constant**2))
 
 
 def flattening(variance: Any) -> Any:
-    """Return the divisor of ψ when its posterior of this variance is integrated out of σ(ψ) (MacKay 1992)."""
+    """Return the divisor of ψ that integrates σ(ψ) over a posterior of this variance (MacKay 1992)."""
     return np.sqrt(1 + math.pi / 8 * variance)
 
 
@@ -272,7 +272,7 @@ def level_of(probability: float, variance: float) -> float:
 
 
 def weights(level: float, slopes: Array, coordinates: Coordinates) -> Array:
-    """Return the columns' weights, with the constant's log odds at the column that holds them."""
+    """Return the columns' weights, with the level's log odds at the constant column if there is one."""
     moved = slopes.copy()
     if coordinates.missing is not None:
         columns, indicators = coordinates.missing.T

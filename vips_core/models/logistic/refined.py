@@ -1,11 +1,12 @@
 """The refined variant: noisy preconditioned gradient descent with a Laplace posterior.
 
-This is no variational Bayes any more. With full batches, T releases of noise σ tell as much as one of σ/√T,
-so the gradient is followed for many cheap steps. A step of constant size leaves noise in the iterates, but
-their average has only the noise of the average gradient: what one exact Newton step at the optimum would
-have, without a curvature of d² noisy cells. Noise also limits how far a direction is followed. With prior
-variance τ², curvature λ and noise V of the average gradient, s = λτ/√(V + λ) is its signal over noise, and
-the steps add up to s²/(1+s) Newton steps: a Wiener filter for small s, a ridge of 1/s for large s.
+This is no longer variational Bayes. With full batches, T releases of noise σ are as informative as one of
+σ/√T, so training takes many cheap gradient steps. Constant steps leave noise in the iterates, but their
+average has only the noise of the average gradient. One exact Newton step at the optimum would have the same
+noise, but would need a curvature of d² noisy cells. Noise also limits the total length of the steps. With
+prior variance τ², curvature λ and noise variance V of the average gradient, the signal over noise is
+s = λτ/√(V + λ), and the steps add up to s²/(1+s) Newton steps: a Wiener filter for small s, a ridge of 1/s
+for large s.
 
 1. The first releases are moments; they fix `coordinates`.
 2. Gradient steps. With m = min(p, 1−p), a record's contribution to a release is (y−p)·(κ, vwz) and
@@ -14,12 +15,12 @@ the steps add up to s²/(1+s) Newton steps: a Wiener filter for small s, a ridge
    weigh almost twice as much within the same bound. Both weights depend on x alone, so Σ vw(y−p)z = 0 keeps
    the coefficients of the model. The level weighs all records alike, so predictions are right on average.
    The rest of the norm measures the curvature's diagonal, Σ vw·p(1−p)z² ≈ Σ wmz².
-3. If d × d cells can be seen, Σ 4w²p(1−p)zzᵀ is released too: late for honest intervals, and where it is
-   clear of noise also early, to guide steps.
-4. What correlated columns share is learned from changes of the gradient as well (`curvature`).
-5. In averages over steps (points, gradients, what measures the curvature), the k-th step weighs √k where
-   noise is large, and up to k where it is small. The estimate is the average point after what is left of a
-   Newton step at the average gradient.
+3. If d × d cells are visible in the noise, Σ 4w²p(1−p)zzᵀ is released too: late, for honest intervals, and if
+   it is clear of noise also early, to guide steps.
+4. Curvature that correlated columns share is also learned from changes of the gradient (`curvature`).
+5. In averages over steps (of points, gradients and curvature measurements), the k-th step weighs √k where
+   noise is large, and up to k where it is small. The estimate is the average point plus the rest of a Newton
+   step at the average gradient.
 
 | symbol | code            | shape                                       |
 |--------|-----------------|---------------------------------------------|
@@ -28,9 +29,9 @@ the steps add up to s²/(1+s) Newton steps: a Wiener filter for small s, a ridge
 | V      | `noise_std`² over the number of steps | scalar                |
 | τ      | `prior_slope`, `prior_level` of `Constants` | scalars         |
 
-What did not help: one release at m = 0 with ⟨ξ⟩ = ¼ (the class imbalance hides the signal), the majoriser
-⟨ξ⟩xxᵀ as curvature of Newton steps, rescaling long rows instead of weighting them, a choice of regimes by
-N, d and μ (no threshold is right for all tables).
+These did not help: one release at θ = 0 with ⟨ξ⟩ = ¼ (class imbalance hides the signal), the majoriser ⟨ξ⟩xxᵀ
+as the curvature of Newton steps, rescaling long rows instead of weighting them, and a choice of regimes by N,
+d and μ (no threshold suits all tables).
 """
 
 import math
@@ -58,13 +59,13 @@ if TYPE_CHECKING:
 
 MOMENTS, GRADIENT, CURVATURE = "moments", "gradient and curvature's diagonal", "curvature"
 DEFAULT = Constants()
-LEAST = 1e-9  # of what is positive, as a part of its unit: noise takes some below 0
+LEAST = 1e-9  # least eigenvalue over the average, and least total per record: noise may make both negative
 
 
 def expected_signal(plan: PrivacyPlan, features: int) -> float:
-    """Return the signal over noise of an average coefficient of balanced classes, from public quantities.
+    """Return the signal over noise of an average coefficient, for balanced classes, from public quantities.
 
-    It is s of the module's text. Below 1, noise exceeds what most coefficients can show.
+    This is s of the module's docstring. Below 1, noise hides most coefficients.
 
     Examples
     --------
@@ -83,7 +84,7 @@ class Refined:
         self.model, self.d, self.constants = model, len(model.features), constants
         self.noise_free = NoiseFree(model)
 
-    # --- What is released when -----------------------------------------------------------------------------
+    # --- Plan and schedule ---------------------------------------------------------------------------------
 
     def recommend(self, *, records: int, epsilon: float, delta: float, epochs: float) -> PrivacyPlan:
         """Return at most 16 full batches, which lose nothing to subsampling."""
@@ -91,7 +92,7 @@ class Refined:
         return most_efficient(records=records, epsilon=epsilon, delta=delta, epochs=epochs)
 
     def schedule(self, plan: PrivacyPlan) -> Schedule:
-        """Return which steps release what; d × d cells only where they can be seen."""
+        """Return the release of each step; curvature matrices only if they are visible in the noise."""
         c = self.constants
         each = max(1, round(plan.steps / c.release_every))
         moments = each if plan.steps >= c.moments_from else 0
@@ -107,7 +108,7 @@ class Refined:
         return Schedule(moments, matrix, early, late, gradients, averaging)
 
     def blocks(self, plan: PrivacyPlan, step: int) -> Mapping[str, Block]:
-        """Return moments first, then gradients, and curvature matrices among these."""
+        """Return the step's block: moments first, then gradients, with curvature matrices in between."""
         if plan.noise_multiplier == 0:
             return self.noise_free.blocks(plan, step)
         schedule = self.schedule(plan)
@@ -127,7 +128,7 @@ class Refined:
     def sums(
         self, params: Posterior | PolyaGammaPosterior, batch: Table, blocks: Mapping[str, Block]
     ) -> dict[str, Array]:
-        """Return the block that the step asks for."""
+        """Return the sums of the step's block."""
         if isinstance(params, PolyaGammaPosterior):
             return self.noise_free.sums(params, batch, blocks)
         ((name, block),) = blocks.items()
@@ -181,7 +182,7 @@ class Refined:
     def update(
         self, params: Posterior | PolyaGammaPosterior, released: Released, step: int
     ) -> Posterior | PolyaGammaPosterior:
-        """Take what was released, move, and solve for the posterior."""
+        """Use a release of moments, a matrix or a gradient; after a gradient, compute the posterior."""
         if isinstance(params, PolyaGammaPosterior):
             return self.noise_free.update(params, released, step)
         (name,) = released.sums
@@ -191,10 +192,10 @@ class Refined:
         number = state.schedule.matrix_number(step)
         if number is not None:
             return replace(params, state=self._with_matrix(state, total, noise_std, number + 1))
-        return self._moved(params, total, noise_std, state.schedule.gradients_before(step))
+        return self._after_gradient(params, total, noise_std, state.schedule.gradients_before(step))
 
     def _with_moments(self, params: Posterior, total: Array, noise_std: float, step: int) -> Posterior:
-        """Choose coordinates, and start at the level that the labels show."""
+        """Choose coordinates, and start at the level given by the labels."""
         state = params.state
         moments = state.moments + (total - state.moments) / (step + 1)
         std = noise_std / math.sqrt(step + 1)
@@ -216,10 +217,10 @@ class Refined:
     def _with_matrix(
         self, state: OptimiserState, total: Array, noise_std: float, releases: int
     ) -> OptimiserState:
-        """Shrink what the matrix adds to the diagonal, by what its known noise leaves of each eigenvalue.
+        """Average a released matrix, and shrink the eigenvalues of its difference from the diagonal.
 
-        A Wigner matrix of standard deviation ν has eigenvalues up to e = 2ν√d; of a value v above that edge
-        √(v² − e²) is left (Frobenius' norm's best, for few large values).
+        A Wigner matrix of standard deviation ν has eigenvalues up to e = 2ν√d. An eigenvalue v above that
+        edge is shrunk to √(v² − e²), optimal in Frobenius norm for a few large values; others become 0.
         """
         scale = 4 * (1 - state.minority)  # from 4p(1−p) to m
         matrix, average = state.matrix + (total / scale - state.matrix) / releases, state.diagonal[1:].mean()
@@ -231,16 +232,16 @@ class Refined:
         values, vectors = np.linalg.eigh(shrunk)
         return replace(state, matrix=matrix, released=LowRankCurvature(vectors, values / average))
 
-    def _moved(self, params: Posterior, total: Array, noise_std: float, taken: int) -> Posterior:
-        """Take one gradient step, then solve for the posterior from the averages so far."""
+    def _after_gradient(self, params: Posterior, total: Array, noise_std: float, taken: int) -> Posterior:
+        """Take one gradient step, then compute the posterior from the averages so far."""
         constant, weights = params.coordinates.constant, params.state.schedule.step_weights(taken)
         gradient, measured = total[: self.d + 1], total[self.d + 1 :]
         state = self._with_diagonal(params, measured, noise_std, weights)
         known = state.released.values.size > 0
         guided = known and state.schedule.early < state.schedule.late
         if taken:
-            state = self._with_change(state, gradient, noise_std, guided)
-        # The step: along each direction a part of Newton's.
+            state = self._with_learned_direction(state, gradient, noise_std, guided)
+        # The step: in each direction, a part of a Newton step.
         directions = self._directions(state, guided)
         pace = self._pace(state, constant, directions, noise_std)
         move = directions.apply(pace.step / directions.curvature, gradient)
@@ -255,10 +256,10 @@ class Refined:
             mean_gradient=state.mean_gradient + (gradient - state.mean_gradient) * rate,
             mean_spread=state.mean_spread + (spread - state.mean_spread) * rate,
         )
-        # The estimate: the average point, after what is left of a Newton step at the average gradient.
+        # The estimate: the average point plus the rest of a Newton step at the average gradient.
         newton = pace.total_step / (2 + pace.total_step) / directions.curvature
         estimate = state.mean_point + directions.apply(newton, state.mean_gradient)
-        # The posterior: with all that is known of the curvature, even if it does not guide steps.
+        # The posterior uses all known curvature, even if it does not guide steps.
         directions = self._directions(state, known)
         pace = self._pace(state, constant, directions, noise_std)
         variance = noise_std**2 * float(weights @ weights)  # of the average gradient
@@ -268,26 +269,27 @@ class Refined:
     def _with_diagonal(
         self, params: Posterior, measured: Array, noise_std: float, weights: Array
     ) -> OptimiserState:
-        """Average the curvature's measured totals, and share them out over the columns by their squares."""
+        """Average the measured curvature, and divide the slopes' total among columns by their squares."""
         state, found = params.state, params.coordinates
         mean = state.mean_measured + (measured - state.mean_measured) * weights[-1]
         noise = (noise_std / kernels.TOTALS) ** 2 * (weights @ weights)
-        rarer = state.records * min(state.positive, 1 - state.positive)
-        prior, spread = self.constants.minority_mean * rarer, (self.constants.minority_std * rarer) ** 2
+        rarer_label = state.records * min(state.positive, 1 - state.positive)
+        prior = self.constants.minority_mean * rarer_label
+        spread = (self.constants.minority_std * rarer_label) ** 2
         totals = (mean[-2:] / kernels.TOTALS * spread + prior * noise) / (spread + noise)
-        level, everything = np.clip(totals, LEAST * state.records, state.records / 2)  # m ≤ ½
-        minority = float(level / state.records)
-        own = level * (1 - minority) * found.constant**2  # p(1−p) = m(1−m)
-        everything *= math.sqrt(1 - (kernels.CURVATURE_NORM * minority) ** 2)
+        level_total, slope_total = np.clip(totals, LEAST * state.records, state.records / 2)  # m ≤ ½
+        minority = float(level_total / state.records)
+        of_level = level_total * (1 - minority) * found.constant**2  # p(1−p) = m(1−m)
+        slope_total *= math.sqrt(1 - (kernels.CURVATURE_NORM * minority) ** 2)
         std = noise_std * float(np.linalg.norm(weights))
-        mass = nonnegative_shrinkage(mean[:-2], std, kernels.SQUARES / 2 * state.records) * found.reach
-        diagonal = np.append(own, everything * mass / mass.sum())
+        squares = nonnegative_shrinkage(mean[:-2], std, kernels.SQUARES / 2 * state.records) * found.reach
+        diagonal = np.append(of_level, slope_total * squares / squares.sum())
         return replace(state, mean_measured=mean, diagonal=diagonal, minority=minority)
 
-    def _with_change(
+    def _with_learned_direction(
         self, state: OptimiserState, gradient: Array, noise_std: float, guided: bool
     ) -> OptimiserState:
-        """Learn a direction from how the gradient has changed since the last step."""
+        """Learn a direction from the change of the gradient since the last step."""
         c, directions = self.constants, self._directions(state, guided)
         move, change = state.point - state.last_point, state.last_gradient - gradient
         known = directions.apply(directions.curvature, move)
@@ -295,7 +297,7 @@ class Refined:
         if found is None:
             return state
         direction, excess = found
-        excess = min(excess / state.diagonal[1:].sum(), 1.0)  # the diagonal's sum bounds a curvature
+        excess = min(excess / state.diagonal[1:].sum(), 1.0)  # no curvature exceeds the diagonal's sum
         if guided:
             more = curvature.add_direction(state.released, direction, excess * self.d, self.d + 1)
             return replace(state, released=more)
@@ -303,7 +305,7 @@ class Refined:
         return replace(state, learned=more)
 
     def _directions(self, state: OptimiserState, with_matrix: bool) -> Directions:
-        """Return the known curvature: the matrix's eigenvectors, or the axes and shared directions."""
+        """Return the known curvature: of the released matrix, or of the diagonal and learned directions."""
         diagonal, (released, learned) = state.diagonal, (state.released, state.learned)
         if with_matrix:
             values = np.maximum(released.values, LEAST) * diagonal[1:].mean()
@@ -312,11 +314,12 @@ class Refined:
         return Directions(np.append(diagonal, values), learned.vectors)
 
     def _pace(self, state: OptimiserState, constant: float, directions: Directions, noise_std: float) -> Pace:
-        """Return the pace along directions, for gradients with noise of this standard deviation."""
+        """Return the length of steps along directions, given the noise's standard deviation in a gradient."""
         c, steps, values = self.constants, state.schedule.gradients, directions.curvature
         axes = np.append((c.prior_level / constant) ** 2, np.full(self.d, c.prior_slope**2))
         prior = directions.along(axes)
-        # Variance of the weighted residuals, Σ v²p(1−p)z², with Σm²/Σm as of m = ½ and of uniform m.
+        # Variance of the weighted residuals, Σ v²p(1−p)z²; this formula for Σm²/Σm is exact for m = ½ and for
+        # uniform m.
         sampling = values / (1 - state.minority * (5 - 4 * state.minority) / 3)
         signal = values * np.sqrt(prior / (noise_std**2 / steps + sampling))
         total_step = signal**2 / (1 + signal)

@@ -8,10 +8,11 @@ DP-SGD (Abadi et al. 2016) runs on the same wall:
 | w̄      | `mean`    | (d,), average of the iterates of the second half |
 | C      | `clip`    | scalar, norm to which a record's gradient is clipped |
 
-Clip (a third of the norm bound), batches (a hundredth of the records) and learning rate √(N·μ/d)/(3C²), with
-μ = q√T/noise_multiplier, were fitted by eye to AUC on generated cohorts (`stroke_cohort`, seeds 100 to 102,
-4,000 or 40,000 patients, 60 or 1,000 features). The rate's limits, 1/C² and 16/C², were set after looking
-at two of the compared data sets (a cohort of the paper's shape and a health survey), in this rival's favour.
+The clip (a third of the norm bound), batches (a hundredth of the records) and the learning rate
+√(N·μ/d)/(3C²), with μ = q√T/noise_multiplier, were fitted by eye to AUC on generated cohorts
+(`stroke_cohort`, seeds 100 to 102, 4,000 or 40,000 patients, 60 or 1,000 features). The rate's limits, 1/C²
+and 16/C², were set after looking at two of the compared data sets (a cohort of the paper's shape and a health
+survey), in this rival's favour.
 
 Objective perturbation (Chaudhuri, Monteleoni and Sarwate 2011, Algorithm 2) adds noise to the loss:
 
@@ -19,12 +20,12 @@ Objective perturbation (Chaudhuri, Monteleoni and Sarwate 2011, Algorithm 2) add
 |--------|------------|-------|
 | n, d   | `n`, `d`   | scalars |
 | Λ      | `penalty`  | scalar, strength of the ridge per record |
-| Δ      | `extra`    | scalar, added ridge where ε is too small for Λ |
+| Δ      | `extra`    | scalar, extra ridge if ε is too small for Λ |
 | b      | `noise`    | (d,), density ∝ exp(−ε'‖b‖/2) |
 
-Its guarantee is pure ε-DP (δ = 0), in that respect stronger than the other methods' (ε, δ), and for replacing
-one record; the rest of the package counts replacing a record by nothing. It holds for the exact minimiser, so
-the solver runs to a gradient of 1e-8. Rows are scaled down to at most length 1.
+Its guarantee is pure ε-DP (δ = 0), in that respect stronger than the other methods' (ε, δ). It is for
+replacing one record by another, while the rest of the package replaces a record by nothing. It holds for the
+exact minimiser, so the solver runs until the gradient is below 1e-8. Rows are scaled to length 1 at most.
 
 If a person may have several rows, a record's loss is their average. Step 1 of the algorithm then charges
 2c/(nΛ) instead of 2·log(1 + c/(nΛ)): the Hessian of an average has trace ≤ c, but not rank 1, and the
@@ -49,15 +50,15 @@ from vips_core.models.logistic.sums import at_most, norms, row_sum
 from vips_core.privacy.plan import PrivacyPlan
 from vips_core.records import Table
 
-STEPS_PER_EPOCH = 100
-RATE_RANGE = (1.0, 16.0)  # of DP-SGD's own learning rate, in units of 1/clip²
+STEPS_PER_EPOCH = 100  # batches in one pass over the data, in a recommended plan of DP-SGD
+RATE_RANGE = (1.0, 16.0)  # limits of DP-SGD's default learning rate, in units of 1/clip²
 SMOOTHNESS = 0.25  # c, the largest second derivative of the logistic loss
-PENALTY_PER_NOISE = 0.1  # Λ per unit of the noise's length; `public_penalty` says how it was chosen
+PENALTY_PER_NOISE = 0.1  # Λ over the noise's length per record; `public_penalty` explains the choice
 
 
 @dataclass(frozen=True)
 class GradientParams:
-    """The current iterate and the average of the iterates so far in the second half."""
+    """Current iterate, and average of the iterates in the second half of the steps."""
 
     rate: float
     steps: int
@@ -76,9 +77,9 @@ class PrivateGradientDescent:
     norm_bound
         Public bound on the L2 norm of a row.
     clip
-        Norm to which each record's gradient is clipped; None is a third of norm_bound.
+        Norm to which each record's gradient is clipped; None takes a third of norm_bound.
     learning_rate
-        Step on the average gradient, in units of 1/clip²; None follows the plan.
+        Step on the average gradient, in units of 1/clip²; None computes it from the plan.
 
     Examples
     --------
@@ -102,12 +103,12 @@ class PrivateGradientDescent:
         validate.positive("norm_bound", self.norm_bound)
         if self.clip is not None:
             validate.positive("clip", self.clip)
-        validate.number("the clip", self._clip, low=1e-100)  # its square is divided by
+        validate.number("the clip", self._clip, low=1e-100)  # its square is a divisor
         if self.learning_rate is not None:
             validate.positive("learning_rate", self.learning_rate)
 
     def recommend(self, *, records: int, epsilon: float, delta: float, epochs: float) -> PrivacyPlan:
-        """Return batches of a hundredth of the records, as many as `epochs` allows, calibrated by PLD."""
+        """Return a plan with batches of a hundredth of the records, calibrated by PLD."""
         batch = max(1, records // STEPS_PER_EPOCH)
         plan = PrivacyPlan(records=records, expected_batch=batch, epochs=epochs, delta=delta)
         return plan.calibrate(epsilon)
@@ -173,9 +174,9 @@ def clipped_gradient(batch: Table, point: Array, block: Block) -> Array:
 def public_penalty(n: int, d: int, epsilon: float) -> float:
     """Return Λ from public quantities: the noise's length per record, 2d/(nε), times a constant.
 
-    The constant is a compromise between powers of 10 from 0.001 to 10, by AUC on generated cohorts
-    (`stroke_cohort`, 4,000 patients, seeds 100 to 102): best with 60 features, where 0.01 was slightly better
-    with 1,000. It was not chosen on the data that are compared.
+    The constant was chosen among powers of 10 from 0.001 to 10 by AUC on generated cohorts (`stroke_cohort`,
+    4,000 patients, seeds 100 to 102): it was best with 60 features; with 1,000, 0.01 was slightly better. It
+    was not chosen on the data that are compared.
 
     Parameters
     ----------
@@ -213,16 +214,16 @@ def fit_objective_perturbation(
     epsilon
         ε, for replacing one record at δ = 0.
     rng
-        Source of the noise: for a guarantee, of the operating system's entropy.
+        Source of the noise; the guarantee requires the operating system's entropy.
     penalty
-        Λ; None is `public_penalty`.
+        Λ; None takes `public_penalty`.
     radius
-        Public length that becomes 1; longer rows are scaled down to it. None: norm_bound/4.
+        Public length that becomes 1; longer rows are scaled down to it. None takes norm_bound/4.
 
     Returns
     -------
     array
-        One weight a feature.
+        One weight for each feature.
 
     Examples
     --------
@@ -253,7 +254,7 @@ def fit_objective_perturbation(
 
 
 def noise_budget(n: int, penalty: float, epsilon: float, several_rows: bool = False) -> tuple[float, float]:
-    """Return how much of ε the noise gets, and what ridge that takes (steps 1 and 2 of the algorithm).
+    """Return the noise's part of ε, and the extra ridge that it requires (steps 1 and 2 of the algorithm).
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """Scores of a risk model on held-out records.
 
-Functions of labels and predicted risks. `auc`, `roc` and `calibration`, the public names, take a fit and a
-table instead; their namesakes for labels and risks end in `_of`. Never score private training records: such a
-score is a release that no ledger records.
+The public functions `auc`, `roc` and `calibration` take a fit and a table; `auc_of`, `roc_of` and
+`calibration_of` take labels and predicted risks, as do all others. Never score private training records: such
+a score is a release that no ledger records.
 """
 
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class Calibration:
 
 
 def auc_of(labels: ArrayLike, scores: ArrayLike) -> float:
-    """Return the area under the ROC curve: the chance that a positive scores above a negative.
+    """Return the area under the ROC curve: the probability that a positive scores above a negative.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def auc_of(labels: ArrayLike, scores: ArrayLike) -> float:
     >>> auc_of([0, 0, 1, 1], [0.1, 0.4, 0.4, 0.8])
     0.875
     """
-    from sklearn.metrics import roc_auc_score  # here and below: it is slow to import
+    from sklearn.metrics import roc_auc_score  # imported here and below because it is slow to load
 
     return float(roc_auc_score(*_checked(labels, scores)))
 
@@ -69,12 +69,12 @@ def auc_interval(labels: ArrayLike, scores: ArrayLike, level: float = 0.9) -> tu
     labels, scores
         As for `auc_of`.
     level
-        Probability that the interval holds the AUC.
+        Probability that the interval contains the AUC.
 
     Returns
     -------
     low, high
-        Ends, within [0, 1].
+        Ends of the interval, within [0, 1].
 
     Examples
     --------
@@ -123,7 +123,7 @@ def log_loss(labels: ArrayLike, probabilities: ArrayLike) -> float:
 
 
 def constant_log_loss(labels: ArrayLike) -> float:
-    """Return the log loss of a constant prediction, the share of positives: what a model has to beat.
+    """Return the log loss of predicting the share of positives for everyone, the baseline of a model.
 
     Parameters
     ----------
@@ -170,25 +170,25 @@ def roc_band(
     draws: int = 500,
     seed: int = 0,
 ) -> tuple[Array, Array]:
-    """Return pointwise intervals of the true positive rate, over people drawn anew from each class.
+    """Return pointwise bootstrap intervals of the true positive rate, for a fixed model.
 
-    Both classes keep their sizes (stratified bootstrap); the model is fixed.
+    People are resampled within each class, so that both classes keep their sizes.
 
     Parameters
     ----------
     labels, scores
         As for `auc_of`.
     false_positive_rate
-        Where on the curve.
+        Rates at which to compute the intervals.
     level
-        Share of the draws within the interval.
+        Share of the draws within an interval.
     draws, seed
         Number of bootstrap draws, and the seed that repeats them.
 
     Returns
     -------
     low, high
-        One end for each false positive rate.
+        Ends of the interval at each false positive rate.
 
     Examples
     --------
@@ -200,7 +200,7 @@ def roc_band(
     level = validate.share("level", level)
     rng, rates = np.random.default_rng(seed), np.asarray(false_positive_rate, dtype=np.float64)
     _, place = np.unique(-s, return_inverse=True)
-    place += 1  # of each person's score, the highest first; curves begin with nobody
+    place += 1  # rank of each score, the highest first, after 0 for the start of the curve
     classes, size = (place[y], place[~y]), int(place.max()) + 1
     curves = np.empty((draws, len(rates)))
     for curve in curves:
@@ -215,9 +215,10 @@ def roc_band(
 
 
 def calibration_of(labels: ArrayLike, probabilities: ArrayLike, groups: int = 10) -> Calibration:
-    """Compare predicted with observed shares in groups of equal size, from the least to the greatest risk.
+    """Compare predicted with observed shares in groups of equal size, from the lowest to the highest risk.
 
-    Groups of equal size, not width: where events are rare, nearly all predictions lie close together.
+    Groups have equal size, not equal width, because nearly all predictions are close together if events are
+    rare.
 
     Parameters
     ----------
@@ -231,7 +232,7 @@ def calibration_of(labels: ArrayLike, probabilities: ArrayLike, groups: int = 10
     Returns
     -------
     Calibration
-        Of the groups, by rising risk.
+        One entry per group, by rising risk.
 
     Examples
     --------
@@ -347,7 +348,7 @@ def calibration(fit: Fitted[Any], rows: Table, groups: int = 10) -> Calibration:
 
 
 def _risks(fit: Fitted[Any], rows: Table) -> NDArray[np.floating]:
-    """Return predicted risks; refuse columns in another order, which would get a wrong score."""
+    """Return predicted risks; refuse columns in another order than the model's, which would score wrongly."""
     validate.same_order("features", getattr(fit.model, "features", ()), rows.feature_names)
     risks: NDArray[np.floating] = fit.model.predict_probability(fit, rows)
     return risks

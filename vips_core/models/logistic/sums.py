@@ -1,15 +1,14 @@
-"""What a batch contributes: sums over labelled rows, each record within its bound (E-steps).
+"""E-steps: sums over labelled rows, with each record within its bound.
 
 The refined variant weights records and does not rescale them: w = min(1, bound/‖z‖) depends on x alone, so
-the weighted estimating equation Σ w(y − σ(xᵀm))x = 0 keeps the model's coefficients. Contributions are cut
-to the block's grid, which makes sums exact. A curvature is released as the whole matrix; the average of its
-two triangles has as little noise as a packed triangle would have.
+the weighted estimating equation Σ w(y − σ(xᵀm))x = 0 keeps the model's coefficients. Contributions are cut to
+the block's grid, which makes sums exact. A curvature is released as a whole matrix; the average of its two
+triangles has as little noise as a packed triangle.
 
 A row's contribution depends on that row alone: BLAS computes only exact products of a row
 (`vips_core.kernels.exact`), and everything else is computed row by row. Bounds are lowered by the rounding
-error of a norm of that many columns. If a person has several rows, each row's contribution is multiplied by
-one over their number (`row_weights`) before it is cut, and the average of contributions within a bound is
-within it.
+error of a norm over that many columns. If a person has several rows, each row's contribution is divided by
+their number (`row_weights`) before it is cut, so the person's contribution is an average within the bound.
 
 | symbol       | code        | shape  |
 |--------------|-------------|--------|
@@ -34,9 +33,9 @@ from vips_core.models.logistic import kernels
 from vips_core.models.logistic.coordinates import Coordinates, unit
 from vips_core.records import Table
 
-ROWS = 1024  # rows that BLAS sees at a time: they stay in the cache
-CHUNK = 4096  # rows of one thread's task
-NARROW = 31  # columns up to which BLAS multiplies two matrices faster than one triangle (OpenBLAS, AVX-512)
+ROWS = 1024  # rows that BLAS multiplies at a time, few enough for the cache
+CHUNK = 4096  # rows in one thread's task
+NARROW = 31  # columns up to which BLAS computes a full product faster than a triangle (OpenBLAS, AVX-512)
 
 
 def moment_block(norm_bound: float, radius: float, d: int) -> Block:
@@ -45,9 +44,9 @@ def moment_block(norm_bound: float, radius: float, d: int) -> Block:
 
 
 def moments(batch: Table, norm_bound: float, block: Block) -> Array:
-    """Return Σ v·(x, min(x², |x|), k(1−y), ky) in units of a column; v shortens records to the bound k.
+    """Return Σ v·(x, min(x², |x|), k(1−y), ky), x in units of a column; v shortens records to the bound k.
 
-    min(x², |x|) is the square for values in [−1, 1] and never longer than x.
+    min(x², |x|) is the square for values in [−1, 1], and never larger than |x|.
     """
     x, y, row_weights = batch.x, batch.y.astype(np.float64), batch.row_weights
     per_unit, bound = 1 / unit(norm_bound, x.shape[1]), lowered(block.bound, cells=2 * x.shape[1] + 1)
@@ -124,7 +123,7 @@ def curvature(batch: Table, coordinates: Coordinates, point: Array, block: Block
 
 
 def products(weighted_rows: Array) -> Array:
-    """Return Σ xxᵀ over rows of whole numbers; below its diagonal maybe nothing."""
+    """Return Σ xxᵀ over rows of whole numbers; cells below its diagonal may be missing."""
     columns = weighted_rows.T
     if len(columns) <= NARROW:
         return np.asarray(scipy.linalg.blas.dgemm(1.0, columns, columns, trans_b=True))
@@ -132,7 +131,7 @@ def products(weighted_rows: Array) -> Array:
 
 
 def mirrored(total: Array) -> Array:
-    """Return the symmetric matrix that has this upper triangle."""
+    """Return the symmetric matrix with this upper triangle."""
     return np.asarray(np.triu(total) + np.triu(total, 1).T)
 
 
@@ -155,14 +154,15 @@ def norms(x: Any) -> Array:
 
 
 def at_most(bound: float, norm: Array) -> Array:
-    """Return factors that scale vectors of these norms down to `bound`, 1 where they are short enough."""
+    """Return factors that scale vectors of these norms down to `bound`; 1 for shorter ones."""
     return np.asarray(bound / np.maximum(norm, bound))
 
 
 def quadratic_forms(x: Any, matrix: Array) -> Array:
-    """Return xᵀAx of every row; dense rows in chunks, which avoids a second n × d array.
+    """Return xᵀAx of every row; dense rows are taken in chunks to save a second n × d array.
 
-    The last bits of a dense row may depend on its neighbours: this is for predictions, not for contributions.
+    The last bits of a dense row's result may depend on its neighbours, so it serves predictions only, not
+    contributions.
     """
     forms = np.empty(x.shape[0])
     if sparse.issparse(x):

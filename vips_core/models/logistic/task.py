@@ -21,8 +21,8 @@ from vips_core.models.logistic.scores import (
     roc_of,
 )
 from vips_core.models.task import (
-    ON_THE_WALL,
     TOP,
+    WALL_METHODS,
     Chart,
     Method,
     PaperSettings,
@@ -56,7 +56,7 @@ def _train_by_objective_perturbation(
 
 
 def _objective_perturbation_code(values: Mapping[str, Any]) -> tuple[str, str]:
-    """Return imports and lines that do the same."""
+    """Return imports and lines of Python that do the same."""
     return (
         "import numpy as np\n\nfrom vips_core.models.logistic.rivals import fit_objective_perturbation\n",
         f"rng = np.random.default_rng({values.get('seed')!r})\n"
@@ -77,7 +77,7 @@ class LogisticTask(Task):
     methods: Mapping[str, Method] = {
         method.name: method
         for method in (
-            *ON_THE_WALL,
+            *WALL_METHODS,
             Method(GRADIENT_DESCENT, "DP-SGD"),
             Method(
                 OBJECTIVE_PERTURBATION,
@@ -108,14 +108,14 @@ class LogisticTask(Task):
     epochs = 16.0
     options: Mapping[str, Option] = {}
     clipping = (
-        "A row's norm is at most the public norm bound, to which longer rows are scaled; refined and DP-SGD "
-        "also weight or clip a row's own contribution down to the block's bound."
+        "Rows longer than the public norm bound are scaled down to it. Refined also weights each row's "
+        "contribution, and DP-SGD clips it, to stay within the block's bound."
     )
     tuning = (
         "Constants of the refined variant were set by hand with the public tables of the utility bench in "
-        "view (NHANES and generated cohorts among them), its prior by leave-one-out. Results on those are "
-        "therefore optimistic. DP-SGD and objective perturbation were set on generated cohorts of other "
-        "seeds, DP-SGD also after a look at two of the data sets compared."
+        "view (NHANES and generated cohorts among them), its prior by leave-one-out. Results on these tables "
+        "are therefore optimistic. DP-SGD and objective perturbation were tuned on generated cohorts of "
+        "other seeds, DP-SGD also after a look at two of the data sets compared."
     )
     paper = PaperSettings(
         {"epsilon": "Figure 5"}, batches=(400, 1_600, 3_200), noises=(0.8, 1.0, 1.25, 1.5, 2.0)
@@ -129,19 +129,19 @@ class LogisticTask(Task):
         return BayesianLogistic(train.feature_names, train.norm_bound, self.methods[method].variant)
 
     def model_code(self, method: str, values: Mapping[str, Any]) -> str:
-        """Return the expression that makes this model."""
+        """Return the Python expression for this model."""
         public = "data.train.feature_names, data.train.norm_bound"
         if method == GRADIENT_DESCENT:
             return f"PrivateGradientDescent({public})"
         return f'vips.BayesianLogistic({public}, "{self.methods[method].variant}")'
 
     def imports(self, method: str) -> str:
-        """Return the import of DP-SGD, which is no public name."""
+        """Return the import of DP-SGD, which is not a public name."""
         sgd = "from vips_core.models.logistic.rivals import PrivateGradientDescent\n"
         return sgd if method == GRADIENT_DESCENT else ""
 
     def check(self, test: Table) -> None:
-        """Refuse held-out rows of one label, which have no AUC."""
+        """Refuse held-out rows that all have the same label: AUC is undefined."""
         if test.y.min() == test.y.max():
             raise ValueError(f"held-out rows must have both labels, got {test.y[0]} in all of them")
 
@@ -150,7 +150,7 @@ class LogisticTask(Task):
         return auc(fit, test)
 
     def report(self, fit: Fitted[Any], test: Table | None) -> Report:
-        """Return held-out scores, and coefficients with their credible intervals if the method has any."""
+        """Return held-out scores, and coefficients with credible intervals if the method provides them."""
         columns = {"feature": fit.model.features, "mean": fit.params.mean}
         if isinstance(fit.model, BayesianLogistic):
             low, high = fit.model.credible_intervals(fit).T
@@ -158,7 +158,7 @@ class LogisticTask(Task):
         return _scores_and_coefficients(columns, test, lambda rows: fit.model.predict_probability(fit, rows))
 
     def charts(self, fit: Fitted[Any], test: Table, scores: Mapping[str, float]) -> list[Chart]:
-        """Return how well the model ranks held-out rows, and how well its probabilities match them."""
+        """Return the ROC curve and the calibration of held-out rows."""
         import pandas as pd
 
         risks = fit.model.predict_probability(fit, test)
@@ -180,7 +180,7 @@ class LogisticTask(Task):
         ]
 
     def cautions(self, model: Any, plan: PrivacyPlan) -> list[str]:
-        """Warn if noise hides an average coefficient, or if intervals ignore it."""
+        """Warn if noise hides an average coefficient, or if intervals ignore the noise."""
         features, cautions = len(model.features), list[str]()
         if plan.noise_multiplier == 0:
             return cautions
@@ -189,7 +189,7 @@ class LogisticTask(Task):
         if expected_signal(plan, features) < 1:
             cautions.append(
                 f"{plan.records:,} records are few for {features:,} coefficients: noise is expected to hide "
-                "most of them. Use more records, fewer predictors or a larger ε."
+                "most coefficients. Use more records, fewer predictors or a larger ε."
             )
         return cautions
 
@@ -209,14 +209,14 @@ def _scores_and_coefficients(
 
 
 def per_unit(table: "pd.DataFrame", ranges: Mapping[str, tuple[float, float]]) -> "pd.Series":
-    """Return coefficients per unit of their predictor; `mean` is over a predictor's whole public range.
+    """Return coefficients per unit of their predictor; `mean` is per whole public range.
 
     Parameters
     ----------
     table
-        With columns feature and mean.
+        A table with columns feature and mean.
     ranges
-        Public ranges of predictors; others have no unit.
+        Public ranges of predictors; the others have no unit.
     """
     widths = {name: high - low for name, (low, high) in ranges.items()}
     return table["mean"] / table["feature"].map(widths)

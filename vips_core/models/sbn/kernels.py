@@ -2,11 +2,11 @@
 
 symbol          code      shape
 --------------  --------  ------------------------------------------------------------------------
-d without μ     field     (n, K): b + Σ_j (y_j − ½ − ⟨ξ_j⟩c_j)⟨w_j⟩, what does not depend on q(z)
+d without μ     field     (n, K): b + Σ_j (y_j − ½ − ⟨ξ_j⟩c_j)⟨w_j⟩, the part independent of q(z)
 Σ_j⟨ξ_j w wᵀ⟩   gram      (K, K) shared by all images, or (n, K(K+1)/2) upper triangles, one per image
 ⟨z⟩             mu        (n, K), changed in place
 
-The hidden units of an image depend on that image alone, so a batch may be cut into chunks anywhere.
+The hidden units of an image depend on that image alone, so a batch may be split into chunks anywhere.
 """
 
 import math
@@ -27,8 +27,8 @@ PIXEL_CHUNK = 512  # images at a time
 def _settle(field: Array, gram: Array, mu: Array, sweeps: int, tolerance: float) -> None:
     """Sweep over the hidden units of one image until none moves by more than `tolerance`.
 
-    The paper's d_{n,k}: field_k − Σ_{l≠k} gram_kl μ_l − ½ gram_kk. `rest` holds field − gram·μ throughout, so
-    that a unit that does not move costs nothing.
+    The logit of unit k is the paper's d_{n,k}: field_k − Σ_{l≠k} gram_kl μ_l − ½ gram_kk. `rest` is kept at
+    field − gram·μ, so a unit that does not change costs almost nothing.
     """
     units = mu.size
     rest = field.copy()
@@ -74,7 +74,7 @@ def settle_each(field: Array, triangles: Array, mu: Array, sweeps: int, toleranc
 
 @njit(nogil=True, cache=True)
 def weighted_products(left: Array, factors: Array, right: Array) -> Array:
-    """Return Σ_j factor_j·left_j·right_jᵀ over rows, added up in their order."""
+    """Return Σ_j factor_j·left_j·right_jᵀ over rows, summed in their order."""
     total = np.zeros((left.shape[1], right.shape[1]))
     for j in range(left.shape[0]):
         for k in range(left.shape[1]):
@@ -101,7 +101,7 @@ def second_moments(mu: Array) -> Array:
 
 
 def centred_pixel_sums(batch: Images, block: Block) -> Array:
-    """Return Σ(y − ½), each image over the number of its person's images, cut to the block's grid."""
+    """Return Σ(y − ½), each image divided by its person's number of images and cut to the block's grid."""
     halves = cut(lowered(0.5, cells=0) * batch.row_weights, block.grid)
 
     def chunk_sums(start: int, stop: int) -> tuple[Array]:

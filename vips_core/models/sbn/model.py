@@ -10,8 +10,8 @@ c       params.pixel_bias    (J,)
 b       params.hidden_logit  (K,)
 
 p(z_k = 1) = σ(b_k) and p(y_j = 1 | z) = σ(g·(w_jᵀz + c_j)). The gain g is 1 in the variant "paper". The
-variant "refined" is no variational Bayes any more but a network fitted to Gaussian moments; its bound
-touches the likelihood at 0 and flattens the logits, so it decodes them with a public gain.
+variant "refined" is no longer variational Bayes, but a network fitted to Gaussian moments; its bound touches
+the likelihood at logit 0 and flattens logits, so images are decoded with a public gain.
 """
 
 from dataclasses import dataclass
@@ -44,13 +44,13 @@ class SBN(VariantModel[Params, Images]):
     pixels, hidden
         J and K.
     image_shape
-        (height, width) of an image. It shapes the dictionary, and tells the refined variant which pixels are
-        neighbours. None treats pixels as unordered.
+        (height, width) of an image. It shapes the dictionary, and the refined variant uses it to find
+        neighbouring pixels. None treats pixels as unordered.
     variant
         "refined" (default): a network fitted to private second moments of at most 10,000 pixels, which is no
-        variational Bayes any more. "paper": the statistics of Appendix B.
+        longer variational Bayes. "paper": the statistics of Appendix B.
     prior
-        Of the weights in the variant "paper": "tpbn" (shrinkage) or "isotropic". The refined variant
+        Prior of the weights in the variant "paper": "tpbn" (shrinkage) or "isotropic". The refined variant
         denoises its statistics instead.
 
     Examples
@@ -84,7 +84,7 @@ class SBN(VariantModel[Params, Images]):
         vars(self).update(pixels=pixels, hidden=hidden, image_shape=shape)
 
     def check(self, data: Images) -> None:
-        """Refuse images with another number of pixels than the model's."""
+        """Refuse images whose number of pixels differs from the model's."""
         if data.shape[0] * data.shape[1] != self.pixels:
             raise ValueError(f"the model has {self.pixels} pixels, but the images have shape {data.shape}")
 
@@ -94,7 +94,7 @@ class SBN(VariantModel[Params, Images]):
         Parameters
         ----------
         params
-            Of this model, fitted.
+            Fitted parameters of this model.
         rows
             Images of the model's size.
 
@@ -119,7 +119,7 @@ class SBN(VariantModel[Params, Images]):
         Parameters
         ----------
         params
-            Of this model, fitted.
+            Fitted parameters of this model.
         hidden
             (n, K) hidden units z or ⟨z⟩.
 
@@ -138,7 +138,7 @@ class SBN(VariantModel[Params, Images]):
         Parameters
         ----------
         params
-            Of this model, fitted.
+            Fitted parameters of this model.
 
         Returns
         -------
@@ -154,7 +154,7 @@ class SBN(VariantModel[Params, Images]):
         Parameters
         ----------
         params
-            Of this model, fitted.
+            Fitted parameters of this model.
         count
             Number of images.
         rng

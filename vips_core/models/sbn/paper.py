@@ -13,13 +13,12 @@ symbol               code            shape
 A, C, D, F, G        hidden, pixels, (K,), (J,), (J,), (J, K), (J, K(K+1)/2): Appendix B, as means
                      xi, cross, gram over records
 
-E = ⟨ξ⁰⟩⟨z⟩ᵀ is the diagonal of G and is not released; B = ⟨ξ¹⟩ is a function of the private b alone.
-Nothing is clipped: bounds are worst cases. The noise on G then exceeds its signal in every step, which is the
-weakness of the paper's variant and the reason for the refined one.
+E = ⟨ξ⁰⟩⟨z⟩ᵀ is the diagonal of G and is not released separately; B = ⟨ξ¹⟩ is a function of b alone. Nothing
+is clipped: bounds are worst cases. The noise on G then exceeds its signal in every step. This is the weakness
+of the paper's variant and the reason for the refined one.
 
-An image's contribution does not depend on the other images: its products are exact
-(`vips_core.kernels.exact`), with factors rounded once per step, and everything else is computed image by
-image.
+An image's contribution does not depend on other images: its products are exact (`vips_core.kernels.exact`),
+with factors rounded once per step, and everything else is computed image by image.
 """
 
 import functools
@@ -45,20 +44,20 @@ from vips_core.records import Images
 if TYPE_CHECKING:
     from vips_core.models.sbn.model import SBN
 
-BATCH = 1600
+BATCH = 1600  # images in a batch of a recommended plan, as in the paper
 CHUNK = 256  # images at a time
-PIXEL_CHUNK = 32  # K × K matrices at a time
-EIGENVALUE_FLOOR = 1e-3
-ROUNDS = 2
-SWEEPS = 10
-TOLERANCE = 0.01
-START_SCALE = 0.1
-DELAY, FORGETTING = 1024, 0.7  # ρ_t = (τ₀ + t)^−κ, and 1 in the first step
+PIXEL_CHUNK = 32  # pixels, each with a K × K matrix, at a time
+EIGENVALUE_FLOOR = 1e-3  # least eigenvalue of a noisy G_j, as a mean over records
+ROUNDS = 2  # rounds of updating ⟨ξ⁰⟩ and ⟨z⟩ of an image
+SWEEPS = 10  # most mean-field sweeps over an image's hidden units in a round
+TOLERANCE = 0.01  # change of ⟨z⟩ below which sweeps stop
+START_SCALE = 0.1  # standard deviation of the initial parameters
+DELAY, FORGETTING = 1024, 0.7  # τ₀ and κ of the step size ρ_t = (τ₀ + t)^−κ, which is 1 in the first step
 Statistics = dict[str, Any]  # arrays by the names of the five sums, which `PaperParams` has too
 
 
 class Statistic(NamedTuple):
-    """One of the five sums: its shape, its bound for one image, and the range of its mean over records."""
+    """One of the five sums: shape, bound for one image, and range of its mean over records."""
 
     shape: tuple[int, ...]
     bound: float
@@ -88,7 +87,7 @@ class TPBN:
 
     @classmethod
     def start(cls, pixels: int, hidden: int) -> "TPBN":
-        """Return the values that the experiments of the paper started from."""
+        """Return the initial values of the paper's experiments."""
         return cls(np.ones((pixels, hidden)), np.full((pixels, hidden), 0.5), np.ones(hidden), 0.5)
 
     def updated(self, weight_square: Array) -> "TPBN":
@@ -145,7 +144,7 @@ class PaperParams:
 
     @functools.cached_property
     def first_round(self) -> tuple[Array, Array]:
-        """What ⟨ξ⁰⟩ of ⟨z⟩ = ½ adds to d, and its Gram matrix: all images start from these."""
+        """Contribution of ⟨ξ⁰⟩ to d and its Gram matrix at ⟨z⟩ = ½, where all images start."""
         hidden = self.weights.shape[1]
         biased, gram = _of_xi(self, _xi(self, second_moments(np.full((1, hidden), 0.5))))
         return biased, from_triangles(gram[0], hidden)
@@ -166,7 +165,7 @@ class Paper:
         }
 
     def init(self, plan: PrivacyPlan, rng: np.random.Generator) -> PaperParams:
-        """Return small white parameters without uncertainty."""
+        """Return small random parameters with zero variance."""
         weights = START_SCALE * rng.standard_normal((self.pixels, self.hidden))
         logit = START_SCALE * rng.standard_normal(self.hidden)
         bias = START_SCALE * rng.standard_normal(self.pixels)
@@ -185,7 +184,7 @@ class Paper:
         )
 
     def blocks(self, plan: PrivacyPlan, step: int) -> Mapping[str, Block]:
-        """Return the worst cases for one image, with equal shares."""
+        """Return the five sums with worst-case bounds for one image and equal shares."""
         share = len(self.statistics) ** -0.5
         return {name: Block(one.bound, share, one.shape) for name, one in self.statistics.items()}
 
@@ -223,7 +222,7 @@ class Paper:
             for name, one in self.statistics.items()
         }
         noisy = any(released.noise_std.values())
-        # A noise-free full batch has nothing to average: each step is one sweep of coordinate ascent.
+        # Noise-free full batches need no average: each step is one sweep of coordinate ascent.
         exact = released.sampling_rate == 1 and not noisy
         rate = 1.0 if step == 0 or exact else float((DELAY + step) ** -FORGETTING)
         if noisy:
@@ -232,7 +231,7 @@ class Paper:
         return self._posteriors(params, averaged)
 
     def recommend(self, *, records: int, epsilon: float, delta: float, epochs: float) -> PrivacyPlan:
-        """Keep the paper's batch size."""
+        """Return a plan with the paper's batch size."""
         batch = min(BATCH, records)
         plan = PrivacyPlan(records=records, expected_batch=batch, epochs=epochs, delta=delta)
         return plan.calibrate(epsilon)
@@ -246,7 +245,7 @@ class Paper:
         weights, pairs, explained = weight_posteriors(
             scaled["gram"], params.shrinkage.inverse_scale, target, xi_hidden
         )
-        # Exact statistics keep D_j ≥ E_jᵀG_j⁻¹E_j. Noisy ones need not: c and W would then diverge.
+        # Exact statistics satisfy D_j ≥ E_jᵀG_j⁻¹E_j. Noisy ones may not, and c and W would then diverge.
         bias_variance = 1 / (1 + np.maximum(scaled["xi"], explained))
         bias = bias_variance * (scaled["pixels"] - (xi_hidden * weights).sum(axis=1))
         xi_logit = pg_means(np.sqrt(params.logit_square))
@@ -267,9 +266,9 @@ class Paper:
         )
 
     def latents(self, params: PaperParams, images: Array) -> Array:
-        """Return ⟨z⟩ of each image, from ½: rounds of ⟨ξ⁰⟩ and z."""
+        """Return ⟨z⟩ of each image, by rounds of updating ⟨ξ⁰⟩ and ⟨z⟩ from ⟨z⟩ = ½."""
         mu = np.full((len(images), self.hidden), 0.5)
-        field = (images - 0.5) @ params.image_factors + params.hidden_logit  # of `kernels`, but for ξ⁰
+        field = (images - 0.5) @ params.image_factors + params.hidden_logit  # as in `kernels`, without ξ⁰
         biased, gram = params.first_round
         settle_shared(field - biased, gram, mu, SWEEPS, TOLERANCE)
         for _ in range(1, ROUNDS):
@@ -279,27 +278,27 @@ class Paper:
 
 
 def _xi(params: PaperParams, pairs: Array) -> Array:
-    """⟨ξ⁰⟩ of each image given ⟨zzᵀ⟩."""
+    """Return ⟨ξ⁰⟩ of each image given ⟨zzᵀ⟩."""
     square = left_factor(pairs, 1.0, left_bits(pairs.shape[1])) @ params.square_factors + params.bias_square
     return pg_means(np.sqrt(np.maximum(square, 0)))
 
 
 def _of_xi(params: PaperParams, xi: Array) -> tuple[Array, Array]:
-    """Return what ⟨ξ⁰⟩ takes from d of `kernels`, and the Gram matrix as an upper triangle, of each image."""
+    """Return the part of d that ⟨ξ⁰⟩ subtracts, and the Gram matrix as an upper triangle, for each image."""
     biased, pairs = params.xi_factors
     rounded = left_factor(xi, 0.25, left_bits(xi.shape[1]))
     return rounded @ biased, rounded @ pairs
 
 
 def _diagonal(hidden: int) -> npt.NDArray[np.bool_]:
-    """Which cells of an upper triangle are on the diagonal."""
+    """Return which cells of an upper triangle are on the diagonal."""
     return np.asarray(np.equal(*np.triu_indices(hidden)))
 
 
 def weight_posteriors(
     gram: Array, inverse_scale: Array, target: Array, xi_hidden: Array
 ) -> tuple[Array, Array, Array]:
-    """⟨W⟩, ⟨w_j w_jᵀ⟩ and E_jᵀΣ_jE_j of every pixel: Σ_j = [gram_j + diag⟨1/ζ_j⟩]⁻¹, ⟨w_j⟩ = Σ_j·target_j."""
+    """Return ⟨W⟩, ⟨w_j w_jᵀ⟩ and E_jᵀΣ_jE_j, with Σ_j = [gram_j + diag⟨1/ζ_j⟩]⁻¹, ⟨w_j⟩ = Σ_j·target_j."""
     pixels, hidden = target.shape
 
     def pixel_rows(start: int, stop: int) -> tuple[Array, Array, Array]:

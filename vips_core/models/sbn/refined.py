@@ -3,24 +3,24 @@
 symbol       code           shape
 -----------  -------------  -----------------------------------------------------------------------------
 m            pixel_centre   (J,): the mean image, released in the first step
-r̃ = [u, y−m] residuals      (n, J+1), u a public constant: its row holds total weight and a correction of m
+r̃ = [u, y−m] residuals      (n, J+1), u a public constant; row u measures total weight and the error of m
 Σ r̃r̃ᵀ        second         (J+1)(J+2)/2 upper triangle, averaged over steps
 cov(y)       covariance     (J, J)
 W, c, b      weights,       (J, K), (J,), (K,)
              pixel_bias,
              hidden_logit
 
-This is no variational Bayes any more: the network is fitted to Gaussian moments. With ⟨ξ⟩ fixed at its
-bound ¼, the hidden units of an image depend on Wᵀy alone, which is about Gaussian for many pixels. So mean
-and covariance of the pixels are all that training needs: the network is fitted to Gaussian images that have
-them, in as many rounds as it takes, and no record is looked at again. `METHOD.md` tells the whole.
+This is no longer variational Bayes: the network is fitted to Gaussian moments. With ⟨ξ⟩ fixed at its bound ¼,
+the hidden units of an image depend on Wᵀy alone, which is nearly Gaussian for many pixels. So training needs
+only the mean and covariance of the pixels: the network is fitted to Gaussian images with these moments, in
+any number of rounds, and no record is read again. `METHOD.md` explains the method.
 
-Tried without gain, on patches, MNIST, generated digits, MNIST of 8 × 8 pixels and outlines of it:
-eigenvalues cut at the noise's edge (.912 instead of .949 for 1,500 images of MNIST at ε = 0.5), prior
-variances proportional to the eigenvalues of the prior (.8726 instead of .8773 for outlines, whose
-neighbours differ), half of the budget for hidden units of the records afterwards, more rounds, more
-Gaussian images. A tenth of the prior added to the covariance helps patches (.812 instead of .804 without
-noise) and hurts 8 × 8 pixels (.8755 instead of .8782).
+These did not help on patches, MNIST, generated digits, MNIST of 8 × 8 pixels and its outlines: eigenvalues
+cut at the noise's edge (.912 instead of .949 for 1,500 images of MNIST at ε = 0.5), prior variances
+proportional to the eigenvalues of the prior (.8726 instead of .8773 for outlines, whose neighbouring pixels
+differ), half of the budget for a later release of the records' hidden units, more rounds, and more Gaussian
+images. A tenth of the prior added to the covariance helps patches (.812 instead of .804 without noise) and
+hurts 8 × 8 pixels (.8755 instead of .8782).
 """
 
 from collections.abc import Mapping
@@ -43,10 +43,10 @@ if TYPE_CHECKING:
 
 MAX_PIXELS = 10_000  # training holds about ten J × J matrices of 8 bytes: 8 GB here, and 14 GB with 8 threads
 CHUNK = 512  # images at a time
-CURVATURE = 0.25  # ⟨ξ⟩ of PG(1, 0), the largest value it can have
-# Guards for releases that noise drowns; they change nothing elsewhere.
-MEAN_RANGE = (0.002, 0.998)  # of the mean image
-WEIGHT_FLOOR = 0.1  # smallest total weight of the records, as a share of N
+CURVATURE = 0.25  # ⟨ξ⟩ of PG(1, 0), its largest possible value
+# Two limits that matter only where noise drowns a release.
+MEAN_RANGE = (0.002, 0.998)  # least and largest pixel of the mean image
+WEIGHT_FLOOR = 0.1  # least total weight of the records, as a share of N
 
 
 @dataclass(frozen=True)
@@ -54,34 +54,36 @@ class Constants:
     """Tunable constants of the refined variant.
 
     "Tuned" means chosen by held-out pixel accuracy on MNIST, generated digits and patches of photographs.
-    What each mechanism is worth is measured by `tests/benchmarks/utility/ablation_sbn.py` and told in
-    `METHOD.md`.
+    `tests/benchmarks/utility/ablation_sbn.py` measures the scores without each mechanism.
 
     Attributes
     ----------
     steps
         Releases of a recommended plan: the mean image, then moments. Tuned; with 1 there is no mean image.
     residual_clip
-        Bound of ‖y − m‖ in √pixels. Derived: root mean square residual of binary images around their mean.
+        Bound on ‖y − m‖, in units of √pixels. Derived: the root mean square residual of binary images around
+        their mean.
     total_row
-        u, the constant beside the residuals, in units of their bound: its row of the moments holds the total
-        weight of the records and a correction of the mean image. Tuned.
+        u, the constant beside the residuals, in units of their bound. Its row of the moments measures the
+        total weight of the records and the error of the mean image. Tuned.
     neighbour_range
-        Distance, in shorter sides of an image, at which the expected covariance of two pixels has fallen to
-        exp(−½) of its size. Tuned; next to 0, pixels are unordered.
+        Distance of two pixels, in shorter sides of an image, at which their expected covariance falls by a
+        factor of exp(−½). Tuned; a value near 0 treats pixels as unordered.
     groups
-        Groups of eigenvectors that share a prior variance when noise is removed. Tuned; 1 for one prior.
+        Number of groups of eigenvectors; a group shares its prior variance. Tuned; 1 for a single prior.
     rounds
-        Rounds of fitting the network to the moments. Tuned: 3 are nearly as good.
+        Rounds of fitting the network to the moments. Tuned; 3 are nearly as good.
     simulated
-        Gaussian images of one round, and at least four per hidden unit. Tuned for time: more change nothing.
+        Gaussian images in each round; at least four per hidden unit are drawn. Tuned for time: more do not
+        change scores.
     forgetting
-        κ: the statistics of round or step t weigh t^−κ. Tuned; 0 takes the newest alone.
+        κ: round t enters the average over rounds with weight t^−κ. Tuned; 0 takes the newest round alone.
     start_scale
-        Standard deviation of the first weights. Any small number does.
+        Standard deviation of the initial weights. Any small number works.
     logit_gain
-        Factor of the logits when an image is decoded: a tangent at 0 flattens them. Tuned for the likelihood
-        of held-out digits, where 2.5 to 3.5 do equally well; pixel accuracy does not depend on it.
+        Factor on the logits when an image is decoded, because a tangent at 0 flattens them. Tuned for the
+        likelihood of held-out digits, where 2.5 to 3.5 work equally well; pixel accuracy does not depend on
+        it.
     sweeps, tolerance
         Largest number of mean-field sweeps over an image, and the change in ⟨z⟩ below which they stop.
     """
@@ -105,7 +107,7 @@ CONSTANTS = Constants()
 
 @dataclass(frozen=True)
 class RefinedParams:
-    """Parameters, the averaged noisy moments behind them, and their noise. All of it is private already."""
+    """Parameters, the averaged noisy moments behind them, and their noise: all of it may be published."""
 
     weights: Array
     pixel_bias: Array
@@ -120,14 +122,14 @@ class RefinedParams:
 
 
 class Refined:
-    """One statistic of the pixels; see `vips_core.models.base.Algorithm`."""
+    """The refined algorithm; see `vips_core.models.base.Algorithm`."""
 
     def __init__(self, model: "SBN", constants: Constants = CONSTANTS) -> None:
         self.pixels, self.hidden, self.constants = model.pixels, model.hidden, constants
         self.image_shape = model.image_shape
 
     def init(self, plan: PrivacyPlan, rng: np.random.Generator) -> RefinedParams:
-        """Return a random dictionary, smooth where the image shape is known."""
+        """Return a random dictionary, smoothed over neighbouring pixels if the image shape is known."""
         smoothing = self.constants.start_scale * self._agreement(root=True)
         return RefinedParams(
             weights=smoothing @ rng.standard_normal((self.pixels, self.hidden)),
@@ -152,7 +154,7 @@ class Refined:
         return {"second": Block(self._bound(plan.steps), shape=(self.pixels + 1, self.pixels + 1))}
 
     def sums(self, params: RefinedParams, batch: Images, blocks: Mapping[str, Block]) -> dict[str, Array]:
-        """Return the sums over the batch of the mean image, or of the clipped second moments."""
+        """Return Σ(y − ½) for the mean image, or the sum of clipped second moments, over the batch."""
         if "pixels" in blocks:
             return {"pixels": centred_pixel_sums(batch, blocks["pixels"])}
         block, row_weights, unit = blocks["second"], batch.row_weights, self._unit(params.steps)
@@ -176,7 +178,7 @@ class Refined:
             deviation = released.total_std("pixels") / params.records
             params = replace(params, pixel_centre=np.clip(mean, *MEAN_RANGE), centre_std=deviation)
             half = np.full(self.hidden, 0.5)
-            return _biased(params, params.pixel_centre, params.weights, half)
+            return _with_biases(params, params.pixel_centre, params.weights, half)
         seen = max(step, 1)
         new = triangles(symmetrised(released.total("second")))
         params = replace(
@@ -184,23 +186,23 @@ class Refined:
             second=params.second + (new - params.second) / seen,
             second_std=float(np.hypot((seen - 1) * params.second_std, released.total_std("second")) / seen),
         )
-        # A fit may take longer than a step, so the gaps between fits double.
+        # Gaps between fits double, because a fit may take longer than a step.
         if step + 1 == params.steps or step & (step + 1) == 0:
-            return self._fitted(params)
+            return self._fit_network(params)
         return params
 
     def recommend(self, *, records: int, epsilon: float, delta: float, epochs: float) -> PrivacyPlan:
-        """Return a plan of 4 steps, with batches as large as the compute allows."""
+        """Return a plan of `steps` steps (4), with batches as large as the compute allows."""
         steps = self.constants.steps
         batch = min(records, max(1, int(records * epochs / steps)))
         plan = PrivacyPlan(records=records, expected_batch=batch, steps=steps, delta=delta)
         return plan.calibrate(epsilon)
 
     def latents(self, params: RefinedParams, images: Array) -> Array:
-        """Return ⟨z⟩ of each image, from ½, under ⟨ξ⟩ = ¼; it does not depend on the other images.
+        """Return ⟨z⟩ of each image, from ⟨z⟩ = ½ under ⟨ξ⟩ = ¼; it does not depend on other images.
 
-        The product with images is exact. What all images share is summed in a fixed order: BLAS may round it
-        otherwise from one call to the next.
+        The product with images is exact. Terms that all images share are summed in a fixed order, because
+        BLAS may round differently from one call to the next.
         """
         weights = right_factor(params.weights, 0)
         gram = weighted_products(weights, np.full(self.pixels, CURVATURE), weights)
@@ -220,7 +222,7 @@ class Refined:
             np.sqrt(self._bound(steps) / (1 + self.constants.total_row**2))
         )
 
-    def _fitted(self, params: RefinedParams) -> RefinedParams:
+    def _fit_network(self, params: RefinedParams) -> RefinedParams:
         """Fit the network to the moments."""
         constants = self.constants
         mean, covariance, noise_std = self._moments(params)
@@ -229,27 +231,27 @@ class Refined:
             axes = np.linalg.eigh(deviation[:, None] * self._agreement() * deviation)[1]
             covariance = denoised(covariance, axes, noise_std, constants.groups)
         draws = _draws(max(constants.simulated, 4 * self.hidden), self.hidden)
-        params = _biased(params, mean, params.weights, np.full(self.hidden, 0.5))
+        params = _with_biases(params, mean, params.weights, np.full(self.hidden, 0.5))
         averages: tuple[Array, ...] = ()
         for step in range(1, constants.rounds + 1):
             rate = step**-constants.forgetting
-            new = _simulated(params, mean, covariance, draws, constants)
+            new = _simulated_moments(params, mean, covariance, draws, constants)
             averages = tuple(
                 (1 - rate) * old + rate * one for old, one in zip(averages or new, new, strict=True)
             )
             units, cross, second = averages
             spread, axes = np.linalg.eigh(second - np.outer(units, units))
             weights = cross @ axes / (CURVATURE * spread) @ axes.T
-            params = _biased(params, mean, weights, units)
+            params = _with_biases(params, mean, weights, units)
         return params
 
     def _moments(self, params: RefinedParams) -> tuple[Array, Array, float]:
         """Return mean and covariance of the pixels, and the standard deviation of the covariance's noise.
 
-        The row of u says how far the released mean image is off; the two are combined by their known noise.
+        The row of u measures the error of the released mean image; the two are combined by their known noise.
         """
         second, unit = from_triangles(params.second, self.pixels + 1), self._unit(params.steps)
-        # Noise may drown the total weight.
+        # Limited because noise may drown the total weight.
         weight = float(np.clip(second[0, 0] / unit**2, WEIGHT_FLOOR * params.records, params.records))
         noise_std = params.second_std / weight / np.sqrt(2)
         off = second[1:, 0] / (unit * weight)
@@ -259,7 +261,7 @@ class Refined:
         return np.clip(params.pixel_centre + off, *MEAN_RANGE), covariance, float(noise_std)
 
     def _agreement(self, root: bool = False) -> Array:
-        """Return G or its square root: how much pixels are expected to agree, exp(−distance²/2ℓ²)."""
+        """Return G or its square root: the expected agreement of two pixels, exp(−distance²/2ℓ²)."""
         if self.image_shape is None:
             return np.eye(self.pixels)
         length, sides = min(self.image_shape) * self.constants.neighbour_range, []
@@ -274,7 +276,7 @@ class Refined:
 
 
 def denoised(covariance: Array, axes: Array, noise_std: float, groups: int) -> Array:
-    """Return the posterior mean of a covariance matrix with symmetric noise; no eigenvalue is negative.
+    """Return the posterior mean of a covariance matrix with symmetric noise, without negative eigenvalues.
 
     The prior's eigenvectors vᵢ form groups of similar eigenvalues. For i ≠ j, cov(vᵢᵀy, vⱼᵀy) is N(0, s) with
     one s for each pair of groups, and the variances within a group are normal around their mean. Moments
@@ -283,11 +285,11 @@ def denoised(covariance: Array, axes: Array, noise_std: float, groups: int) -> A
     Parameters
     ----------
     covariance
-        (J, J), with noise of twice the variance on the diagonal.
+        (J, J) noisy covariance; on the diagonal the noise has twice the variance.
     axes
         (J, J) eigenvectors of the prior in the order of their eigenvalues.
     noise_std
-        Off the diagonal, above 0.
+        Standard deviation of the noise off the diagonal, above 0.
     groups
         Number of groups of eigenvectors.
     """
@@ -303,7 +305,7 @@ def denoised(covariance: Array, axes: Array, noise_std: float, groups: int) -> A
     np.fill_diagonal(squares, 0)
     pairs = np.maximum(np.outer(count, count) - np.diag(count), 1)
     signal = np.maximum(member.T @ squares @ member / pairs, 0)
-    del squares  # a J × J matrix, as are all arrays that follow
+    del squares  # frees a J × J matrix before the next ones are made
     along *= (signal / (signal + noise))[np.ix_(group, group)]
     np.fill_diagonal(along, typical + (variances - typical) * spread / (spread + 2 * noise))
     values, vectors = np.linalg.eigh(along)
@@ -311,7 +313,7 @@ def denoised(covariance: Array, axes: Array, noise_std: float, groups: int) -> A
     return np.asarray(root @ root.T)
 
 
-def _simulated(
+def _simulated_moments(
     params: RefinedParams, mean: Array, covariance: Array, draws: Array, constants: Constants
 ) -> tuple[Array, Array, Array]:
     """Return ⟨z⟩, cov(y, z) and ⟨zzᵀ⟩ over Gaussian images y: Wᵀy is drawn, and y regressed on it."""
@@ -331,13 +333,13 @@ def _simulated(
 
 
 def _draws(count: int, hidden: int) -> Array:
-    """Return fixed standard normal numbers with exactly mean 0 and covariance 1."""
+    """Return fixed standard normal draws, adjusted to sample mean 0 and sample covariance I."""
     draws = np.random.default_rng(0).standard_normal((count, hidden))
     draws -= draws.mean(axis=0)
     return np.asarray(np.linalg.qr(draws)[0] * np.sqrt(count))
 
 
-def _biased(params: RefinedParams, mean: Array, weights: Array, units: Array) -> RefinedParams:
+def _with_biases(params: RefinedParams, mean: Array, weights: Array, units: Array) -> RefinedParams:
     """Set the biases so that average hidden units give the average image: the regression's intercept."""
     return replace(
         params,

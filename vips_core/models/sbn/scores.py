@@ -1,4 +1,4 @@
-"""How well a sigmoid belief network describes images that it was not trained on."""
+"""Scores of a sigmoid belief network on held-out images."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ CHUNK = 256
 
 
 def reconstruct(model: SBN, params: Params, rows: Images) -> Array:
-    """Return p(y = 1) of every pixel given the image's own hidden units; cut at ½ for a binary image.
+    """Return p(y = 1) of every pixel given the image's own hidden units; threshold at ½ for a binary image.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def scores(model: SBN, params: Params, rows: Images) -> tuple[float, float]:
     """Return `vips_core.pixel_accuracy` and `reconstruction_log_likelihood`, which share most of the work.
 
     The first is the share of pixels that the binary reconstruction gets right (the paper's Figure 7). The
-    second is the mean over images of Σ_j log p(y_j | ⟨z⟩), in nats; it is not log p(y).
+    second is the mean over images of Σ_j log p(y_j | ⟨z⟩) in nats, which differs from log p(y).
     """
     if not rows.row_count:
         raise ValueError("held-out images must be at least one, got none")

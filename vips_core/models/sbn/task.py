@@ -26,13 +26,13 @@ class SBNTask(Task):
         Score(
             _ACCURACY,
             larger_is_better=True,
-            meaning="what share of the pixels the model redraws correctly in held-out images",
+            meaning="what share of the pixels of held-out images the model reconstructs correctly",
             in_paper=True,
         ),
         Score(
             _LIKELIHOOD,
             larger_is_better=True,
-            meaning="how probable the pixels of a new image are to the model",
+            meaning="how probable the pixels of a new image are given its own hidden units",
         ),
     )
     validation_records = 500
@@ -41,7 +41,7 @@ class SBNTask(Task):
     options: Mapping[str, Option] = {
         "hidden": Option(
             int,
-            "How many hidden causes to learn.",
+            "Number of hidden units to learn.",
             50,
             low=1,
             high=1000,
@@ -50,8 +50,8 @@ class SBNTask(Task):
         ),
     }
     clipping = (
-        "An image is bounded by its number of pixels. Refined also scales down an image whose contribution "
-        "exceeds the bound."
+        "An image's contribution is bounded by its number of pixels. Refined also scales down an image whose "
+        "contribution exceeds the block's bound."
     )
     tuning = (
         "Constants of the refined variant were tuned for held-out pixel accuracy on MNIST, generated digits "
@@ -68,12 +68,12 @@ class SBNTask(Task):
         return SBN(train.shape[0] * train.shape[1], values["hidden"], train.shape, variant=variant)
 
     def model_code(self, method: str, values: Mapping[str, Any]) -> str:
-        """Return the expression that makes this model."""
+        """Return the Python expression for this model."""
         pixels, variant = "data.train.shape[0] * data.train.shape[1]", self.methods[method].variant
         return f'vips.SBN({pixels}, {values["hidden"]}, data.train.shape, "{variant}")'
 
     def score_validation(self, fit: Fitted[Any], test: Images) -> float:
-        """Return the pixel accuracy of some held-out images."""
+        """Return the pixel accuracy of a sample of held-out images."""
         return pixel_accuracy(fit, self.validation_sample(test))
 
     def report(self, fit: Fitted[Any], test: Images | None) -> Report:
