@@ -1,4 +1,4 @@
-"""Load the utility bench's sets of binary images, none of which is committed.
+"""Load the utility bench's sets of binary images, of which only MNIST is committed.
 
 MNIST (CC BY-SA 3.0) is shipped as a sample and `generated` is drawn by our generator. The others:
 

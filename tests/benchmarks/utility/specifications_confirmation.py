@@ -1,4 +1,4 @@
-"""Tables for confirmation: neither constants of refined nor settings of its rivals were chosen on them.
+"""Tables for confirmation: no setting of a rival was chosen on them, and at first no constant of refined.
 
 They were picked and described before any method was scored on them, for variety: 418 to 73,421 records, 4 to
 113 columns, rare and balanced targets, columns that determine each other (VerbAgg, crime1, alcohol), amounts

@@ -1,4 +1,4 @@
-"""Load the utility bench's corpora, none of which is committed.
+"""Load the utility bench's corpora, of which only State of the Union is committed.
 
 State of the Union (public domain) is shipped, `generated` is drawn from known topics. The others:
 
