@@ -79,12 +79,12 @@ def dense_logistic(records, features, variant="refined", measure=None):
     return (measure or e_step)(BayesianLogistic(names, rows.norm_bound, variant), rows)
 
 
-def cohort():
+def cohort(measure):
     from sample_data.generate import stroke_cohort
     from vips_core import BayesianLogistic
 
     rows = stroke_cohort()[0]
-    return e_step(BayesianLogistic(rows.feature_names, rows.norm_bound), rows, noise=50.0)
+    return measure(BayesianLogistic(rows.feature_names, rows.norm_bound), rows, noise=50.0)
 
 
 def sbn(variant, images):
@@ -105,7 +105,8 @@ CASES = {
     "logistic, d = 100, all 16 steps": lambda: dense_logistic(40_000, 100, measure=e_steps),
     "logistic paper, d = 22": lambda: dense_logistic(100_000, 22, "paper"),
     "logistic paper, d = 100": lambda: dense_logistic(40_000, 100, "paper"),
-    "logistic, sparse cohort, d = 4,146": cohort,
+    "logistic, sparse cohort, d = 4,146": lambda: cohort(e_step),
+    "logistic, sparse cohort, all 16 steps": lambda: cohort(e_steps),
     "SBN refined, K = 50": lambda: sbn("refined", 6000),
     "SBN paper, K = 50": lambda: sbn("paper", 1024),
     "SBN paper, K = 50, S = 1,600": lambda: sbn("paper", 1600),
@@ -118,9 +119,9 @@ def e_step(model, data, noise=1.0):
     return last
 
 
-def e_steps(model, data):
+def e_steps(model, data, noise=1.0):
     """Return all E-steps of a run as one."""
-    every = list(steps_of(model, data, 1.0, STEPS))
+    every = list(steps_of(model, data, noise, STEPS))
     return lambda: [one() for one in every]
 
 
