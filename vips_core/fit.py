@@ -1,4 +1,4 @@
-"""The training loop, the only one (the paper's Algorithm 2): release, update, repeat."""
+"""The training loop of every method that releases noisy sums (the paper's Algorithm 2)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -147,8 +147,8 @@ def failed(methods: Sequence[str]) -> str:
 
     Examples
     --------
-    >>> failed(["VIPS, as published", "DP-SGD"])
-    '**VIPS, as published** and **DP-SGD** have failed here'
+    >>> failed(["As published", "DP-SGD"])
+    '**As published** and **DP-SGD** have failed here'
     """
     names = [f"**{method}**" for method in methods]
     listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

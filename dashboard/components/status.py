@@ -38,8 +38,8 @@ def _data() -> list[str]:
     reserved = f", {budget.reserved_share:.0%} reserved" if budget.reserved_share > 0 else ""
     return [
         about,
-        f'<span><span class="meter"><i style="width: {budget.left_share:.0%}"></i></span>Private, ε = '
-        f"<b>{at_least(budget.left_epsilon)}</b> of {cap:g} left for one more run{reserved}</span>",
+        f'<span><span class="meter"><i style="width: {budget.left_share:.0%}"></i></span>Private, ε = <b>'
+        f"{at_least(budget.left_epsilon)}</b> of {cap:g} left for one more full-batch run{reserved}</span>",
     ]
 
 

@@ -118,7 +118,7 @@ def _without_price(quote: Quote | None) -> str:
         return "ε: computing…"
     if quote.problem:
         return layout.plain(quote.problem[:1].upper() + quote.problem[1:] + ".")
-    return "Training without noise protects nobody, so there is no ε."
+    return "Training without noise protects nobody: ε = ∞."
 
 
 def _budget(forecast: Forecast | None) -> None:

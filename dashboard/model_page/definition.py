@@ -29,7 +29,7 @@ RUNS = Text("runs", None, r"[0-9a-f]{8}", several=True)
 EXAMPLE = Text("example", None, "1")
 UPLOAD = Text("upload", None, "1")
 SAME_TRAINING = (
-    "At a given σ, strong composition trains exactly like “VIPS, as published”: only the accounting differs."
+    "At a given σ, strong composition trains exactly like “As published”: only the accounting differs."
 )
 
 
@@ -102,7 +102,7 @@ class ModelPage:
         test, scored = stored.data(data).test, self.task.validation_records
         if scored is None or test is None or len(test) <= scored:
             return ""
-        return f" (of {scored} of {len(test):,} {self.task.records.record}s)"
+        return f" (on {scored} of {len(test):,} {self.task.records.record}s)"
 
     def methods_for(self, row: DataRow) -> list[str]:
         """Return the methods that a data set allows."""

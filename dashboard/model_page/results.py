@@ -27,7 +27,7 @@ _EXTRA_NOISE = (
 def headline(page: ModelPage, done: Mapping[str, Finished]) -> str | None:
     """Return each run's most important held-out score, explained; None where nothing was held out.
 
-    For instance: "**On held-out records, AUC is 0.770 by VIPS, improved at ε = 1.00, and 0.810 without
+    For instance: "**On held-out records, AUC is 0.770 (Refined, ε = 1.00), and 0.810 without
     privacy.** AUC says how often a case gets a higher risk …: larger is better."
     """
     name = next(
@@ -49,7 +49,7 @@ def _scored(page: ModelPage, method: str, item: Finished, name: str) -> str:
     score = signed(item.result["held_out"][name])
     if method == NON_PRIVATE:
         return f"{score} without privacy"
-    return f"{score} by {page.labels[method]} at ε = {at_most(promised(item))}"
+    return f"{score} ({page.labels[method]}, ε = {at_most(promised(item))})"
 
 
 def promised(item: Finished) -> float | None:

@@ -52,8 +52,8 @@ _NEEDED = {
 }
 _SEPARATE = "Recorded in the ledger and in every report."
 _NAMED = (
-    "Its identifiers are then compared with no other study's. Reports name the study with the unit of "
-    "protection."
+    "Its identifiers are then never matched with those of other studies. Reports name the study with the "
+    "unit of protection."
 )
 _NO_COLUMN = ""
 _PRIVATE, _PUBLIC = "Private", "Public"

@@ -13,7 +13,7 @@ PARTS = (
 
 
 def answer(page):
-    return page.get_by_text(re.compile(r"^VIPS, improved: a risk of [\d.]+%, between"))
+    return page.get_by_text(re.compile(r"^Refined: a risk of [\d.]+%, between"))
 
 
 def test_train_on_the_survey_and_ask_for_one_person(visit):
@@ -48,7 +48,7 @@ def test_train_on_the_survey_and_ask_for_one_person(visit):
         tables.first.click()
     text = download.value.path().read_text(encoding="utf-8")
     assert text.startswith(
-        'Method,False positive rate,True positive rate,low (90%),high (90%)\n"VIPS, improved",0.0,'
+        'Method,False positive rate,True positive rate,low (90%),high (90%)\nRefined,0.0,'
     )
 
 

@@ -46,7 +46,7 @@ def test_from_the_start_page_an_example_begins_with_one_click(visit, shelf):
 def test_train_from_sample_data_to_the_picture(visit):
     page = visit("/topics?data=sotu&topics=3&epochs=0.5&words=10&epsilon=5&seed=1&methods=refined")
     button(page, "Train").click()
-    expect(page.get_by_text(re.compile(r"VIPS, improved.*(waits|step \d+ of 10)"))).to_be_visible()
+    expect(page.get_by_text(re.compile(r"Refined.*(waits|step \d+ of 10)"))).to_be_visible()
     expect(page.get_by_text("Topics side by side")).to_be_visible()
     expect(page.locator(".js-plotly-plot")).to_have_count(4)
     rows = page.locator(".vips-topics tbody tr")
@@ -86,7 +86,7 @@ def test_close_the_page_come_back_by_its_address_and_cancel(visit, shelf):
 
     page = visit(address)
     expect(
-        page.get_by_text(re.compile(r"VIPS, as published.*step [\d,]+ of 40,000, ε = [\d.e-]+ so far"))
+        page.get_by_text(re.compile(r"As published.*step [\d,]+ of 40,000, ε = [\d.e-]+ so far"))
     ).to_be_visible()
     deadline = time.monotonic() + 60  # on a busy machine the first ε takes a while
     while shelf.run(run).step <= seen:
@@ -95,7 +95,7 @@ def test_close_the_page_come_back_by_its_address_and_cancel(visit, shelf):
     expect(status(page)).to_contain_text("reserved")
     button(page, "Cancel").click()
     expect(
-        page.get_by_text(re.compile(r"VIPS, as published was cancelled after [\d,]+ of 40,000 steps"))
+        page.get_by_text(re.compile(r"As published was cancelled after [\d,]+ of 40,000 steps"))
     ).to_be_visible()
     ended = shelf.run(run)
     assert ended.status == "cancelled"

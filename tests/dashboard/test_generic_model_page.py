@@ -40,7 +40,7 @@ def test_it_offers_data_of_its_kind_and_the_options_of_its_task(store):
     tables = [row.name for row in store.data_sets() if row.kind == "table"]
     assert [name.removesuffix(" (private)") for name in widget(at.selectbox, "one-of:data").options] == tables
     assert widget(at.number_input, "number:pull").value == 20
-    assert at.multiselect[0].options == ["VIPS, improved", "Non-private"]
+    assert at.multiselect[0].options == ["Refined", "Non-private"]
     assert not [button for button in at.button if button.key == "example"]
 
 

@@ -80,7 +80,7 @@ def _make_streams_usable() -> None:
 
 
 def _parser(others: Sequence[AddCommand]) -> argparse.ArgumentParser:
-    parser = _Parser(prog="vips-explorer", description="Differentially private variational Bayes.")
+    parser = _Parser(prog="vips-explorer", description="Train Bayesian models with differential privacy.")
     version = f"vips-explorer {versions()['vips-explorer']}"
     parser.add_argument("--version", action="version", version=version)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")

@@ -8,8 +8,8 @@ from typing import Any
 from vips_core import rounding
 from vips_core.audits import job
 from vips_core.audits.verdict import NEVER_PROVES, Verdict
-from vips_core.cli.fit import add_request, answer_queued, requested
-from vips_core.cli.terminal import add_command, add_options, add_subcommands, answer, progress_bar
+from vips_core.cli.fit import add_request, print_queued, requested
+from vips_core.cli.terminal import add_command, add_options, add_subcommands, print_answer, progress_bar
 from vips_core.jobs import worker
 from vips_core.models.task import TASKS
 from vips_core.privacy.accountants import stated
@@ -33,7 +33,7 @@ def _audit(options: argparse.Namespace) -> None:
     table = requested(options) | {name: getattr(options, name) for name in job.OPTIONS}
     run_id = job.submit_audit(store, table, held=not options.background)
     if options.background:
-        answer_queued(store, run_id, options)
+        print_queued(store, run_id, options)
         return
     with progress_bar(store.run(run_id).steps, "attack", hidden=options.json) as bar:
 
@@ -41,12 +41,12 @@ def _audit(options: argparse.Namespace) -> None:
             bar.update(done - bar.n)
 
         worker.work(store, run_id, on_attack, job.run_audit)
-    row, left = store.run(run_id), job.results(store, run_id)
-    if row.status == FAILED or left is None:
+    row, results = store.run(run_id), job.results(store, run_id)
+    if row.status == FAILED or results is None:
         raise ValueError(f"run {run_id} failed: {row.error}")
-    verdict, _ = left
+    verdict, _ = results
     where = f"Run {run_id}. Results are in {store.folder(run_id)}: {job.VERDICT} and {job.ROC}."
-    answer(options, {"run": run_id} | json.loads(verdict.to_json()), *verdict_lines(verdict), where)
+    print_answer(options, {"run": run_id} | json.loads(verdict.to_json()), *verdict_lines(verdict), where)
 
 
 def verdict_lines(verdict: Verdict) -> Iterator[str]:

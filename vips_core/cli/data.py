@@ -12,9 +12,9 @@ from vips_core.cli.terminal import (
     add_command,
     add_options,
     add_subcommands,
-    answer,
     finite,
     local_time,
+    print_answer,
     progress_bar,
 )
 from vips_core.jobs.request import SPENDING
@@ -191,7 +191,7 @@ def _list(options: argparse.Namespace) -> None:
         left = "public" if state is None or state.cap is None else _left(state, state.cap)
         held = "yes" if row.has_test else "no"
         lines.append(f"{row.name:<24}{row.kind:<10}{row.records:>9,}  {held:<9} {left}")
-    answer(options, content, *lines, *store.notes())
+    print_answer(options, content, *lines, *store.notes())
 
 
 def _add(options: argparse.Namespace) -> None:
@@ -211,15 +211,15 @@ def _add(options: argparse.Namespace) -> None:
             separate=options.separate,
         )
     except KnownPeople as known:
-        raise ValueError(_ways_on(known, options.person)) from None
+        raise ValueError(_resolution(known, options.person)) from None
     overlaps = store.overlap_sentences(row.name)
     registered = f"Registered {row.records:,} records as {row.name}. {describe_cap(row.name, row.cap)}"
     state = store.budget(row.name)
     spent = [] if state.cap is None or state.left_share == 1 else [_left(state, state.cap)]
-    answer(options, dataclasses.asdict(row) | {"overlaps": overlaps}, *overlaps, registered, *spent)
+    print_answer(options, dataclasses.asdict(row) | {"overlaps": overlaps}, *overlaps, registered, *spent)
 
 
-def _ways_on(known: KnownPeople, person: str | None) -> str:
+def _resolution(known: KnownPeople, person: str | None) -> str:
     """Return the finding, and the options that resolve it."""
     agree = "add --share-budget to agree, or " if known.may_share else "add "
     study = ", or --person-namespace STUDY if only identifiers coincide" if person else ""
@@ -246,7 +246,7 @@ def _shard(options: argparse.Namespace) -> None:
     store.write_people(data, people)
     content = {"folder": data.folder, "records": len(data), "shards": len(data.shards)}
     files = "1 shard" if len(data.shards) == 1 else f"{len(data.shards):,} shards"
-    answer(options, content, f"Wrote {len(data):,} records in {files} to {data.folder}.")
+    print_answer(options, content, f"Wrote {len(data):,} records in {files} to {data.folder}.")
 
 
 def _budget(options: argparse.Namespace) -> None:
@@ -268,7 +268,7 @@ def _budget(options: argparse.Namespace) -> None:
             f"Planned as a whole, these runs would cost ε = {stated(state.planned_epsilon)}: the rest is the "
             "price of choosing them adaptively."
         )
-    answer(options, {"name": options.name} | _described_budget(state) | {"caps": described}, *lines)
+    print_answer(options, {"name": options.name} | _described_budget(state) | {"caps": described}, *lines)
 
 
 def _separate(options: argparse.Namespace) -> None:
@@ -277,19 +277,19 @@ def _separate(options: argparse.Namespace) -> None:
     row = store.data_row(options.name)
     content = {"separated": row.name, "from": options.others, "cap": dataclasses.asdict(row)["cap"]}
     apart = f"{row.name} no longer shares a budget with {', '.join(options.others)}."
-    answer(options, content, apart, describe_cap(row.name, row.cap))
+    print_answer(options, content, apart, describe_cap(row.name, row.cap))
 
 
 def _remove(options: argparse.Namespace) -> None:
     Store().remove_data(options.name)
     kept = f"Removed {options.name}; the ledger keeps what was spent on its records."
-    answer(options, {"removed": options.name}, kept)
+    print_answer(options, {"removed": options.name}, kept)
 
 
 def _left(state: Budget, cap: Cap) -> str:
     return (
         f"{state.spent_share:.2%} spent, {state.reserved_share:.2%} reserved, {state.left_share:.2%} left of "
-        f"ε = {cap.epsilon:g} (δ = {rounding.brief(cap.delta)}); one more run of up to "
+        f"ε = {cap.epsilon:g} (δ = {rounding.brief(cap.delta)}); one more full-batch run of up to "
         f"ε = {rounding.down(state.left_epsilon):g} fits"
     )
 

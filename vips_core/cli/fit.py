@@ -15,8 +15,8 @@ from vips_core.cli.terminal import (
     add_command,
     add_options,
     add_subcommands,
-    answer,
     chosen_cluster,
+    print_answer,
     progress_bar,
     show,
 )
@@ -61,10 +61,10 @@ def requested(options: argparse.Namespace) -> dict[str, Any]:
     return {name: getattr(options, name) for name in names}
 
 
-def answer_queued(store: Store, run_id: str, options: argparse.Namespace) -> None:
+def print_queued(store: Store, run_id: str, options: argparse.Namespace) -> None:
     """Run in the background, and print how to follow the run."""
     supervisor.detach(store)
-    answer(
+    print_answer(
         options, {"run": run_id}, f"Run {run_id} is queued; follow it with vips-explorer runs show {run_id}"
     )
 
@@ -137,7 +137,7 @@ def _run(store: Store, prepared: Prepared, options: argparse.Namespace) -> None:
         if options.out is not None:
             raise ValueError("--background excludes --out: use runs export when the run has ended")
         supervisor.limit()  # refuses a bad VIPS_WORKERS before anything is reserved
-        answer_queued(store, queue(store, prepared), options)
+        print_queued(store, queue(store, prepared), options)
         return
     request, steps = prepared.request, prepared.plan.steps
     with contextlib.ExitStack() as bars:
@@ -176,7 +176,7 @@ def _print_outcome(store: Store, run_id: str, request: Request, options: argpars
     result = json.loads((folder / execution.RESULT).read_text(encoding="utf-8"))
     lines = result_lines(result, (folder / execution.SUMMARY).read_text(encoding="utf-8"))
     where = f"Run {run_id}. Results are in {options.out or folder}: result.json, params.npz and more."
-    answer(options, result, *lines, where)
+    print_answer(options, result, *lines, where)
 
 
 def _cost(result: Mapping[str, Any]) -> str:

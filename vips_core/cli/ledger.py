@@ -8,7 +8,7 @@ from typing import Any
 
 from vips_core import files
 from vips_core.cli.plan import cost_lines, costs, note_lines
-from vips_core.cli.terminal import add_command, add_subcommands, answer
+from vips_core.cli.terminal import add_command, add_subcommands, print_answer
 from vips_core.privacy.accountants import ACCOUNTANTS, account
 from vips_core.privacy.ledger import Ledger
 from vips_core.privacy.tradeoff import AttackRisk
@@ -43,14 +43,14 @@ def _show(options: argparse.Namespace) -> None:
         when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(row.time))
         run = f"run {row.run}, " if row.run else ""
         lines.append(f"{row.number:>5}  {when}  {ROW_KINDS[row.kind]:<13} {row.data}: {run}{row.describe()}")
-    answer(options, [asdict(row) for row in rows], *lines)
+    print_answer(options, [asdict(row) for row in rows], *lines)
 
 
 def _sign(options: argparse.Namespace) -> None:
     store = Store()
     store.sign()
     rows = store.ledger()
-    answer(options, {"signed": len(rows)}, f"Signed the ledger: {len(rows)} rows.")
+    print_answer(options, {"signed": len(rows)}, f"Signed the ledger: {len(rows)} rows.")
 
 
 def _verify(options: argparse.Namespace) -> int:
@@ -60,10 +60,10 @@ def _verify(options: argparse.Namespace) -> int:
     head = rows[-1].hash if rows else None
     content = {"whole": not wrong, "problems": wrong, "notes": notes}
     if wrong:
-        answer(options, content, *wrong)
+        print_answer(options, content, *wrong)
         return NOT_INTACT
     intact = f"The ledger is intact: {len(rows)} rows" + (f", the last with hash {head}." if head else ".")
-    answer(options, content | {"rows": len(rows), "head": head}, intact, *note_lines(notes))
+    print_answer(options, content | {"rows": len(rows), "head": head}, intact, *note_lines(notes))
     return 0
 
 
@@ -84,4 +84,6 @@ def _check(options: argparse.Namespace) -> None:
             f"{entry.sampling} batches; blocks: {', '.join(blocks)}"
         )
     content = {"ledger": described} | costs(accounts, risk, ledger.cautions())
-    answer(options, content, heading, *entries, *cost_lines(accounts, risk), *note_lines(ledger.cautions()))
+    print_answer(
+        options, content, heading, *entries, *cost_lines(accounts, risk), *note_lines(ledger.cautions())
+    )

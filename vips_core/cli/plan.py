@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from vips_core import validate
-from vips_core.cli.terminal import add_command, answer, finite
+from vips_core.cli.terminal import add_command, finite, print_answer
 from vips_core.privacy.accountants import ACCOUNTANTS, Account, stated
 from vips_core.privacy.plan import PrivacyPlan
 from vips_core.privacy.tradeoff import AttackRisk, RiskLimit
@@ -56,7 +56,7 @@ def _plan(options: argparse.Namespace) -> None:
         plan = plan.calibrate_to_risk(RiskLimit(*targets, options.at_fpr, options.prior))
     accounts, risk, efficiency = plan.accounts(), plan.risk(), plan.efficiency
     described = {**dataclasses.asdict(plan), "sampling_rate": plan.sampling_rate, "epochs": plan.epochs}
-    answer(
+    print_answer(
         options,
         {"plan": described, "efficiency": efficiency} | costs(accounts, risk, plan.warnings()),
         f"Plan: N = {plan.records:,}, S = {plan.expected_batch:,} (q = {plan.sampling_rate:.4g}), "

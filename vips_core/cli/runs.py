@@ -9,7 +9,7 @@ from typing import Any
 from vips_core.audits import job
 from vips_core.cli.audit import verdict_lines
 from vips_core.cli.fit import result_lines
-from vips_core.cli.terminal import add_command, add_subcommands, answer, local_time
+from vips_core.cli.terminal import add_command, add_subcommands, local_time, print_answer
 from vips_core.jobs import execution, lifecycle
 from vips_core.models.task import TASKS
 from vips_core.privacy.accountants import stated
@@ -46,7 +46,7 @@ def _list(options: argparse.Namespace) -> None:
         for row in rows
     )
     heading = f"{'run':<10}{'state':<11}{'step':>9}  {'ε':>8}  {'started':<17} what"
-    answer(options, [asdict(row) for row in rows], heading, *lines)
+    print_answer(options, [asdict(row) for row in rows], heading, *lines)
 
 
 def _show(options: argparse.Namespace) -> None:
@@ -62,27 +62,27 @@ def _show(options: argparse.Namespace) -> None:
     lines += [] if held is None else [f"Cap when the run was reserved: {held.describe()}"]
     lines += [f"Error: {row.error}"] if row.error else []
     lines += [f"  {name} = {value}" for name, value in row.request.items()]
-    left = job.results(store, row.id) if row.kind == AUDIT else None
-    if left is not None:
-        lines += verdict_lines(left[0])
+    results = job.results(store, row.id) if row.kind == AUDIT else None
+    if results is not None:
+        lines += verdict_lines(results[0])
     elif result is not None:
         lines += result_lines(result, (folder / execution.SUMMARY).read_text(encoding="utf-8"))
     content = asdict(row) | {"cap": cap, "folder": str(folder), "result": result}
-    answer(options, content, *lines, f"Files: {folder}")
+    print_answer(options, content, *lines, f"Files: {folder}")
 
 
 def _cancel(options: argparse.Namespace) -> None:
     store = Store()
     store.cancel(options.run_id)
     lifecycle.end_abandoned(store)
-    answer(options, asdict(store.run(options.run_id)), f"Run {options.run_id} stops within one step.")
+    print_answer(options, asdict(store.run(options.run_id)), f"Run {options.run_id} stops within one step.")
 
 
 def _export(options: argparse.Namespace) -> None:
     from vips_core.reports import report  # here: plotly takes long to import
 
     report.write_run(Store(), options.run_id, options.out)
-    answer(options, {"run": options.run_id, "written": str(options.out)}, f"Written to {options.out}.")
+    print_answer(options, {"run": options.run_id, "written": str(options.out)}, f"Written to {options.out}.")
 
 
 def _what(row: RunRow) -> str:

@@ -9,8 +9,8 @@ from typing import Any
 from vips_core.cli.terminal import (
     add_cluster_options,
     add_command,
-    answer,
     chosen_cluster,
+    print_answer,
     progress_bar,
     show,
 )
@@ -96,4 +96,4 @@ def _tell(options: argparse.Namespace, definition: Sweep, store: Store, run_id: 
         lines.append("\nMean and standard deviation (sd) over seeds, and the 95% t-interval of the mean.")
     lines += [f"Failed: {request.method}, seed {request.seed}: {error}" for request, error in failures]
     lines.append(f"Written to {out}: report.html, figures, tables, config, and code that repeats the sweep.")
-    answer(options, content, *lines)
+    print_answer(options, content, *lines)

@@ -36,7 +36,7 @@ def add_options(parser: argparse.ArgumentParser, options: Mapping[str, Option]) 
         parser.add_argument(f"--{name}", type=option.kind, help=option.short_help.replace("%", "%%"))
 
 
-def answer(options: argparse.Namespace, content: Any, *lines: str) -> None:
+def print_answer(options: argparse.Namespace, content: Any, *lines: str) -> None:
     """Print the content as JSON if `--json` was given, otherwise the lines."""
     if options.json:
         print(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))

@@ -160,8 +160,8 @@ class PureTraining:
 
 _NO_NOISE = "which adds no noise"
 WALL_METHODS = (
-    Method(REFINED, "VIPS, improved"),
-    Method(PAPER, "VIPS, as published", variant="paper"),
+    Method(REFINED, "Refined"),
+    Method(PAPER, "As published", variant="paper"),
     Method(
         STRONG,
         "Strong composition",

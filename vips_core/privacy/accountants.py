@@ -105,13 +105,13 @@ class Accountant:
         Reason, in one line, why its ε differs from others'.
     slow
         Whether computing ε may take longer than a tenth of a second.
-    judge
+    compute
         Function that returns ε of merged noisy events at δ.
     """
 
     label: str
     why: str
-    judge: Callable[[Sequence[SampledGaussian], float], Account]
+    compute: Callable[[Sequence[SampledGaussian], float], Account]
     slow: bool = False
 
 
@@ -150,13 +150,13 @@ def _strong_paper(events: Sequence[SampledGaussian], delta: float) -> Account:
 
 
 def _full_batches_only(formula: Callable[[float, float], float]) -> Callable[..., Account]:
-    def judge(events: Sequence[SampledGaussian], delta: float) -> Account:
+    def compute(events: Sequence[SampledGaussian], delta: float) -> Account:
         if any(event.sampling_rate < 1 for event in events):
             return Account(None, "Applies to full batches (q = 1) only.")
         (whole,) = join_full_batches(events)
         return Account(formula(1 / whole.noise_multiplier, delta))
 
-    return judge
+    return compute
 
 
 ACCOUNTANTS: Mapping[str, Accountant] = {
@@ -222,10 +222,10 @@ def account(events: Sequence[SampledGaussian], delta: float, accountant: str) ->
         return Account(
             math.inf, f"A release with a noise multiplier below {LEAST_NOISE:g} counts as one without noise."
         )
-    judged = ACCOUNTANTS[accountant].judge(fewer(merged), delta)
-    if judged.epsilon is not None and math.isnan(judged.epsilon):
+    account = ACCOUNTANTS[accountant].compute(fewer(merged), delta)
+    if account.epsilon is not None and math.isnan(account.epsilon):
         return Account(math.inf, "This accountant cannot compute ε here, so there is no guarantee.")
-    return judged
+    return account
 
 
 def epsilon(events: Sequence[SampledGaussian], delta: float, accountant: str) -> float:

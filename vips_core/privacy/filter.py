@@ -9,7 +9,7 @@ depend on earlier results, so the cap is enforced by quantities that add up:
 
 A run may be admitted by either rule, and the rule that holds at the end may depend on earlier results. So
 each rule gets half of δ: one covers the outcomes with full batches only, the other covers all others, and
-their δ add up.
+their δ add up. A first run may also be admitted by its PLD, see `vips_core.store.budget`.
 """
 
 import math

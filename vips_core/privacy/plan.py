@@ -186,7 +186,7 @@ class PrivacyPlan:
         Returns
         -------
         PrivacyPlan
-            This plan with another `noise_multiplier`.
+            This plan with a different `noise_multiplier`.
 
         Examples
         --------

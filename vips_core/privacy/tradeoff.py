@@ -41,8 +41,8 @@ class AttackRisk:
 
     def __init__(self, events: Sequence[SampledGaussian], delta: float = _LEAST_DELTA) -> None:
         merged = merge(within_range(event) for event in events)
-        self._open = any(event.noise_multiplier < LEAST_NOISE for event in merged)
-        self._events = () if self._open else tuple(fewer(merged))
+        self._unprotected = any(event.noise_multiplier < LEAST_NOISE for event in merged)
+        self._events = () if self._unprotected else tuple(fewer(merged))
         self._is_one_gaussian = all(event.sampling_rate == 1 for event in self._events)
         self.gaussian_delta = 0.0 if self._is_one_gaussian else min(delta, _LEAST_DELTA)
 
@@ -75,7 +75,7 @@ class AttackRisk:
         rate = np.asarray(false_positive_rate, float)
         if ((rate < 0) | (rate > 1)).any():
             raise ValueError(f"false_positive_rate must be in [0, 1], got {rate}")
-        if self._open:
+        if self._unprotected:
             return np.ones_like(rate)
         if not self._events:
             return rate
@@ -91,7 +91,7 @@ class AttackRisk:
     @functools.cached_property
     def advantage(self) -> float:
         """Largest TPR − FPR, the attacker's advantage over guessing."""
-        if self._open:
+        if self._unprotected:
             return 1.0
         return float(self._profile[1][0]) if self._events else 0.0
 
@@ -112,7 +112,7 @@ class AttackRisk:
         record that happens to be in every batch is hidden no better. That μ is also returned if δ cannot be
         computed down to δ₀, or is not distinguishable from 1 at ε = 0.
         """
-        if self._open:
+        if self._unprotected:
             return None
         of_full_batches = math.sqrt(squared_mu(self._events))
         if self._is_one_gaussian or self._whole_profile[1][-1] > self.gaussian_delta:
@@ -128,7 +128,7 @@ class AttackRisk:
         completely (Gomez et al. 2025).
         """
         if self.gaussian_mu is None or self._is_one_gaussian:
-            return None if self._open else 0.0
+            return None if self._unprotected else 0.0
         return gaussian.regret(*self._whole_profile, self.gaussian_mu)
 
     @functools.cached_property

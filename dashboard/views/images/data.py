@@ -140,7 +140,7 @@ def of_own(runs: Mapping[str, Finished], own: Images) -> list[Picture]:
         shown.append(
             pixels.ink(
                 image[0],
-                f"Your image by {label}: {share:.1%} of pixels right",
+                f"Your image, {label}: {share:.1%} of pixels right",
                 f"{label}, {share:.1%} right",
             )
         )

@@ -53,8 +53,8 @@ def attacks(item: Price, inputs: PlanInputs) -> None:
     """Show the success of the best possible attack."""
     risk = item.risk
     with card("What could anyone learn about a person?"):
-        said, curve = st.columns(2, gap="medium")
-        with said:
+        numbers, curve = st.columns(2, gap="medium")
+        with numbers:
             of_hundred = 100 * float(risk.true_positive_rate(0.01))
             hundred_people(of_hundred, text.people_alt(of_hundred))
             st.caption(text.people_alt(of_hundred))
@@ -89,8 +89,8 @@ def show_surface(cells: data.Surface | None, item: Price, solve: str) -> None:
 def public_scores(item: Price) -> None:
     """Show the scores that runs at this ε reached on public data."""
     with card("How useful will the model be?"):
-        said, curve = st.columns(2, gap="medium")
-        with said:
+        numbers, curve = st.columns(2, gap="medium")
+        with numbers:
             use = choice(usefulness.USE)
             usefulness.ask_width(use)
             width = state.get(usefulness.WIDTHS[use].name)
@@ -106,8 +106,8 @@ def savings(item: Price, gain: pd.DataFrame | None) -> None:
     """Show the gain from full batches and from more epochs."""
     efficiency = item.plan.efficiency
     with card("How can you spend less?"):
-        said, curve = st.columns(2, gap="medium")
-        with said:
+        numbers, curve = st.columns(2, gap="medium")
+        with numbers:
             metric("Efficiency relative to full batches", f"{efficiency:.0%}")
             st.caption(text.efficiency(efficiency))
             st.markdown(text.more_epochs(gain))
@@ -121,7 +121,7 @@ def next_steps(item: Price, inputs: PlanInputs) -> None:
     plan = item.plan
     with card("Use this plan", text.HAND_OVER):
         with st.container(horizontal=True, gap="medium"):
-            for name, label in text.GO_ON.items():
+            for name, label in text.NEXT_PAGES.items():
                 st.page_link(pages.page(name), label=label, query_params=data.hand_over(plan, inputs))
         st.caption("In words, for example for an ethics board:")
         st.code(text.for_a_board(item), language=None, wrap_lines=True)

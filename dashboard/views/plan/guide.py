@@ -13,9 +13,9 @@ from dashboard.views.plan.form import ALARMS, BATCH, BY, DELTA, EPOCHS, LIMITS, 
 from dashboard.views.plan.usefulness import USE, ask_width
 
 STEP = Text("guide", None, "[1-4]")
-FEAR = Choice(
+PEOPLE_FOUND = Choice(
     "fear",
-    "People that an attacker may find, of 100 who took part",
+    "Participants that an attacker may find, of 100",
     "0.05",
     {"0.02": "2", "0.05": "5", "0.1": "10", "0.3": "30"},
     "Limit on the best possible attack that accuses 1 of 100 outsiders, whatever it knows and computes.",
@@ -25,9 +25,9 @@ TIME = Choice(
     "Passes over the data",
     "20",
     {"5": "Quick: 5", "20": "Usual: 20", "100": "Patient: 100"},
-    "At the same protection, more passes give a better model and take longer.",
+    "The protection stays the same. More passes give training time to converge, and take longer.",
 )
-PARAMETERS = (STEP, FEAR, TIME)
+PARAMETERS = (STEP, PEOPLE_FOUND, TIME)
 _QUESTIONS = (
     "How many people are in the data?",
     "How much may an attacker find out?",
@@ -36,7 +36,7 @@ _QUESTIONS = (
 )
 _EXPLANATIONS = (
     "Count each person once, however many rows they have. This number is public.",
-    "An attacker wants to know who took part. No protection is perfect: guessing finds 1 of 100.",
+    "An attacker wants to know who took part. At 1 false alarm per 100 outsiders, guessing finds 1 of 100.",
     "The plan is compared with a public sample of this kind. Your answer does not change the protection.",
     "Each pass uses every record once, with noise.",
 )
@@ -71,7 +71,7 @@ def _question(step: int) -> None:
     if step == 1:
         number_with_slider(RECORDS)
     elif step == 2:
-        choice(FEAR, as_buttons=True)
+        choice(PEOPLE_FOUND, as_buttons=True)
     elif step == 3:
         ask_width(choice(USE))
     else:
@@ -102,6 +102,6 @@ def answers() -> dict[str, Any]:
         DELTA.name: max(float(f"1e{math.floor(math.log10(0.1 / records) + 1e-9)}"), DELTA.low),
         SOLVE.name: NOISE.name,
         BY.name: "found",
-        LIMITS["found"].name: float(state.get(FEAR.name)),
+        LIMITS["found"].name: float(state.get(PEOPLE_FOUND.name)),
         ALARMS.name: 0.01,
     }

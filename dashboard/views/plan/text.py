@@ -35,7 +35,7 @@ HAND_OVER = (
     "If the data set has a different number of records, the batch size changes in proportion and the "
     "sampling rate stays the same."
 )
-GO_ON = {"topics": "Train topics", "risk": "Train a risk model", "images": "Train an image model"}
+NEXT_PAGES = {"topics": "Train topics", "risk": "Train a risk model", "images": "Train an image model"}
 USEFULNESS_ALT = (
     "Held-out score against ε on a public sample, with its range over seeds and this plan marked."
 )

@@ -19,7 +19,7 @@ USE = Choice(
     "use",
     "Purpose of the model",
     "risk",
-    {"risk": "Risk of each person", "topics": "Topics of texts", "images": "Images"},
+    {"risk": "Predict each person's risk", "topics": "Topics of texts", "images": "Images"},
     "The public sample that the plan is compared with.",
 )
 _MOST = 10**6
@@ -138,7 +138,7 @@ def origin(use: str) -> str:
     """Describe the runs behind the numbers."""
     epsilons = f"{', '.join(f'{epsilon:g}' for epsilon in EPSILONS[:-1])} and {EPSILONS[-1]:g}"
     return (
-        "Seeded runs that ship with the project, the same as in Learn: VIPS, improved "
+        "Seeded runs that ship with the project, the same as in Learn: refined "
         f"({SAMPLES[use].training}), full batches, δ = {brief(lessons.DELTA)}, "
         f"ε = {epsilons}. Your own data may give better or worse scores: this is a first guess before any "
         "budget is spent. Frontier compares methods."
@@ -162,7 +162,7 @@ def _side(mine: int, theirs: int) -> int:
 
 def _outlook(people: int, wide: int) -> str:
     if people * wide < 0:
-        return "one helps and the other hurts, so this is a rough guess"
+        return "one difference helps and the other hurts, so this is a rough guess"
     if people + wide == 0:
         return "about the same size, so this is a fair guess for similar data"
     return (

@@ -54,7 +54,7 @@ def _budget(row: DataRow) -> None:
         st.caption(layout.plain(sentence))
     name = f"budget-{row.name}"  # not its fingerprint: two data sets may hold the same records
     columns = layout.narrow_columns(name, 3)
-    metric("Largest ε of one more run", at_least(budget.left_epsilon), columns[0])
+    metric("Largest ε of one more full-batch run", at_least(budget.left_epsilon), columns[0])
     metric("Share of the cap left", f"{budget.left_share:.1%}", columns[1])
     metric("ε if planned as a whole", at_most(budget.planned_epsilon), columns[2])
     st.caption(text.ADAPTIVITY)

@@ -19,7 +19,8 @@ PERPLEXITY_CAPTION = (
 )
 PERPLEXITY_ALT = "Held-out perplexity against iterations for each method, with the unigram line."
 COHERENCE_CAPTION = (
-    "How often a topic's top ten words occur together in held-out documents. Higher is better."
+    "How much more often than by chance a topic's top ten words occur together in held-out documents (NPMI). "
+    "Higher is better."
 )
 COHERENCE_ALT = "Coherence of each topic, one symbol for each method."
 TEXT_ALT = "Topic shares of the pasted text, for each method."

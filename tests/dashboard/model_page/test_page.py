@@ -36,7 +36,7 @@ def test_results_follow_and_another_browser_sees_them(store):
     (spent,) = [table.value for table in at.table]
     run_id = address(at)["runs"]
     finished = stored.finished(run_id)
-    shown = dict(zip(spent["Quantity"], spent["VIPS, improved"], strict=True))
+    shown = dict(zip(spent["Quantity"], spent["Refined"], strict=True))
     assert shown["Run"] == run_id
     assert shown["Spent ε, tight"] == f"{finished.fit.epsilon('pld'):.2f}"
     assert shown["Steps"] == str(finished.fit.ledger.steps)
@@ -106,7 +106,7 @@ def test_private_data_allow_no_run_without_noise_and_no_seed(store):
     run = store.run(address(press_train(at))["runs"])
     assert run.seed is None
     assert run.request["delta"] == 1e-4  # the budget's δ, so that their ε can be compared
-    assert "ε = 0 of 1 left for one more run, 100% reserved" in status(at)
+    assert "ε = 0 of 1 left for one more full-batch run, 100% reserved" in status(at)
 
 
 def test_a_run_that_does_not_fit_is_refused_in_the_store_s_words(store):
@@ -138,7 +138,7 @@ def test_cancel(store):
     run_id = address(at)["runs"]
     checked(at.button(key=f"cancel:{run_id}").click().run())
     assert store.run(run_id).status == "cancelled"
-    assert "VIPS, improved was cancelled after 0 of 10 steps" in said(at)
+    assert "Refined was cancelled after 0 of 10 steps" in said(at)
     assert "Nothing trained here yet" not in {header.value for header in at.header}
     assert store.budget("clinic").left_epsilon == 1.0
 
@@ -152,7 +152,7 @@ def test_a_run_that_was_stopped_promises_what_the_whole_run_would(store):
     told = f"Planned with these steps only, it would have cost ε = {at_most(store.run(run_id).epsilon)}."
     assert f"was cancelled after 2 of 10 steps. {told}" in said(at)
     assert "the ε of the whole run holds: 0.500." in said(at)
-    assert "by VIPS, improved at ε = 0.500" in said(at)
+    assert "(Refined, ε = 0.500)" in said(at)
     by_noise = dataclasses.replace(store.run(run_id), request={"noise": 3.0})
     assert price.whole_run(by_noise) == pytest.approx(0.5, rel=1e-3)
 
@@ -164,13 +164,13 @@ def test_a_failed_run_says_why(store):
     (store.folder(run_id) / "ledger.json").mkdir()  # where a file should go
     worker.work(store, run_id)
     (error,) = errors(checked(at.run()))
-    assert error.startswith("VIPS, improved failed: ")
+    assert error.startswith("Refined failed: ")
     assert not any(word in error for word in ("Traceback", "Errno", "/"))
     titles = {header.value for header in at.header}
     assert "What a run would cost" in titles  # no blank page
     assert "No results" in titles
     assert "Nothing trained here yet" not in titles
-    assert "VIPS, improved failed. Press **Train** to start again." in said(at)
+    assert "Refined failed. Press **Train** to start again." in said(at)
 
 
 def test_progress_tells_steps_and_epsilon(store, monkeypatch):
@@ -197,7 +197,7 @@ def test_a_score_of_some_records_is_not_taken_for_one_of_all(store, monkeypatch)
     assert PAGE.followed("open") == ""
     monkeypatch.setattr(PAGE.task, "validation_records", 10)
     at = press_train(page())
-    followed = f" (of 10 of {len(stored.data('open').test):,} documents)"
+    followed = f" (on 10 of {len(stored.data('open').test):,} documents)"
     run = dataclasses.replace(
         store.run(address(at)["runs"]), status="running", step=4, validation_scores=[(4, 5.25)]
     )
@@ -264,7 +264,7 @@ def test_the_ready_example_is_one_click(store, monkeypatch):
 def test_status_line(store):
     assert status(page()) == "Data open, 60 recordsPublic, needs no budgetNo run is training"
     at = page(data="clinic")
-    assert "Private, ε = 1.00 of 1 left for one more run" in status(at)
+    assert "Private, ε = 1.00 of 1 left for one more full-batch run" in status(at)
     assert "Runs: 1 waiting" in status(checked(press_train(at).run()))
 
 

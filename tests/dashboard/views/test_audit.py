@@ -96,10 +96,10 @@ def test_the_page_says_what_the_audit_found(store, attack):
 def test_the_history_lists_audits_beside_other_runs(store):
     row = store.run(audited(store))
     (line,) = charts.history_table([row]).to_dict("records")
-    assert line["Method"] == "Audit of VIPS, improved"
+    assert line["Method"] == "Audit of Refined"
     assert line["Held-out score"] == "–"
     at = view("runs", runs=row.id)
-    assert "**Audit of VIPS, improved** on small" in texts(at)
+    assert "**Audit of Refined** on small" in texts(at)
     assert not view("runs", method="audit").error
 
 

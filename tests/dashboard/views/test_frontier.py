@@ -112,11 +112,11 @@ def test_an_own_sweep_is_drawn_beside_what_ships(store, one_core):
     run_id = submit_sweep(store, table)
     worker.work(store, run_id, job=run_sweep)
     at = page(sweep=run_id)
-    lines = {"VIPS, improved", "VIPS, improved (shipped)"}
+    lines = {"Refined", "Refined (shipped)"}
     assert set(at.table[0].value["Method"]) == lines
     assert "“(shipped)” come with the project, at δ = 0.0001; your runs have δ = 1e-5." in texts(at)
     alone = page(sweep=run_id, beside="no")
-    assert set(alone.table[0].value["Method"]) == {"VIPS, improved"}
+    assert set(alone.table[0].value["Method"]) == {"Refined"}
 
 
 def test_own_grid_starts_in_the_store_and_is_in_the_address(store):
@@ -143,7 +143,7 @@ def test_a_model_that_is_registered_later_can_be_swept(store):
         (models,) = [box for box in at.selectbox if box.label == "Model"]
         assert task.title in models.options
         (methods,) = at.multiselect
-        assert methods.options == ["VIPS, improved", "Non-private"]
+        assert methods.options == ["Refined", "Non-private"]
         button(at, "Start 4 runs").click().run()
         assert not at.exception
         (run,) = store.runs(kind="sweep")
@@ -185,7 +185,7 @@ def test_curves_smallest_epsilon_and_cells_are_those_of_the_sweep(store, one_cor
     utility = float(address(at)["utility"])
     assert cells["value"].min() <= utility <= cells["value"].max()
     shown = at.table[0].value
-    assert set(shown["Method"]) == {"VIPS, improved", "VIPS, as published"}
+    assert set(shown["Method"]) == {"Refined", "As published"}
     again = page(**address(at))
     assert address(again) == address(at)
 

@@ -95,7 +95,7 @@ def test_a_method_that_one_picture_beats_has_failed(shared, finished):
 def test_every_method_is_beside_the_original(shared):
     at = page([shared[1][method] for method in METHODS])
     assert not at.error
-    for label in ("Original", "VIPS, improved", "VIPS, as published", "Strong composition", "Non-private"):
+    for label in ("Original", "Refined", "As published", "Strong composition", "Non-private"):
         assert f'<th scope="row">{label}<small>' in markup(at)
     assert sum(alt.startswith("Original of image") for alt in alts(at)) == 10
     assert sum("of pixels right" in alt for alt in alts(at)) == 10 * len(METHODS)
@@ -210,8 +210,8 @@ def test_table_behind_the_grid_opens(shared):
     accuracy, units = (frame.value for frame in at.dataframe)
     assert list(accuracy.columns) == [
         "Image",
-        "VIPS, improved",
-        "VIPS, as published",
+        "Refined",
+        "As published",
         "Strong composition",
         "Non-private",
     ]
@@ -269,7 +269,7 @@ def test_uploaded_image_is_reconstructed_by_each_method(shared):
     assert "Your image" not in markup(at)
     checked(at.file_uploader[0].upload("digit.png", photograph(), "image/png").run())
     assert "Your image as the models see it" in alts(at)
-    assert sum(alt.startswith("Your image by ") for alt in alts(at)) == len(METHODS)
+    assert sum(alt.startswith("Your image, ") for alt in alts(at)) == len(METHODS)
     checked(at.file_uploader[0].upload("digit.png", b"broken", "image/png").run())
     assert "must be a PNG or JPEG image" in at.error[0].value.replace("\\", "")
 

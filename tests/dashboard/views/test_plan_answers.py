@@ -91,7 +91,7 @@ def test_what_the_plan_is_compared_with_is_what_was_trained_on(use, data, column
         (
             50_000,
             500,
-            "you have 50,000 people and 500 predictors: **one helps and the other hurts",
+            "you have 50,000 people and 500 predictors: **one difference helps and the other hurts",
         ),
     ],
 )

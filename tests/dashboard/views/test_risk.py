@@ -88,8 +88,8 @@ def test_the_result_begins_with_a_sentence_and_says_what_failed(shared, finished
     worse = replace(scores["paper"], scores={"AUC": 0.5, "log loss": 9.0})
     assert text.failures({"refined": scores["refined"]}) == ""
     said = text.failures({"refined": scores["refined"], "paper": worse})
-    assert said.startswith("**VIPS, as published** has failed here: ")
-    assert "VIPS, as published 9.00" in said
+    assert said.startswith("**As published** has failed here: ")
+    assert "As published 9.00" in said
     assert set(data.without_failures({"refined": scores["refined"], "paper": worse})) == {"refined"}
     assert set(data.without_failures({"paper": worse})) == {"paper"}
 
@@ -141,8 +141,8 @@ def test_credible_intervals_are_kept_apart_from_reruns(finished):
     assert table.loc[table["method"] == "perm", "low"].isna().all()
     figure, _ = charts.forest(table, data.largest(table, 3))
     names = [trace["name"] for trace in figure["data"]]
-    assert "VIPS, improved: 90% credible interval" in names
-    assert "VIPS, improved: range over 2 runs" in names
+    assert "Refined: 90% credible interval" in names
+    assert "Refined: range over 2 runs" in names
     assert "Objective perturbation: estimate alone" in names
     assert "ignores the noise" in text.coefficients(table, ["age"], 0)
 

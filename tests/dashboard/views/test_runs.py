@@ -99,11 +99,11 @@ def test_two_runs_side_by_side_with_epsilon_from_their_ledgers(store):
     at = page(runs=f"{refined.id},{paper.id}")
     settled(at)
     settings, accounts, scores = (table.value for table in at.table)
-    asked = settings.set_index("Setting")[f"VIPS, as published {paper.id}"].to_dict()
-    assert asked == {"Method": "VIPS, as published", "Target ε": "–", "Noise σ": "4"}
+    asked = settings.set_index("Setting")[f"As published {paper.id}"].to_dict()
+    assert asked == {"Method": "As published", "Target ε": "–", "Noise σ": "4"}
     ledger = Ledger.from_json((store.folder(paper.id) / "ledger.json").read_text())
     row = accounts[accounts["Accountant"] == "Moments"].iloc[0]
-    assert row[f"VIPS, as published {paper.id}"] == at_most(ledger.epsilon(1e-3, "moments"))
+    assert row[f"As published {paper.id}"] == at_most(ledger.epsilon(1e-3, "moments"))
     assert scores["Held-out score"].tolist() == list(TASKS["logistic"].scores)
     assert len(at.get("plotly_chart")) == 1
     assert address(page(**address(at)))["runs"] == f"{refined.id},{paper.id}"
@@ -114,7 +114,7 @@ def test_a_narrow_screen_has_the_same_rows_as_links(store):
     narrow = charts.history_rows([paper, refined], [refined.id])
     assert narrow[0].link == f"?runs={refined.id},{paper.id}"  # adds the run to the comparison
     assert (narrow[1].link, narrow[1].marked) == ("?runs=", True)  # removes the run
-    assert narrow[0].title == "VIPS, as published on small"
+    assert narrow[0].title == "As published on small"
     assert charts.history_rows([waiting], [])[0].details.startswith("ε = ∞ · Queued 0% · ")
     rows = [element.proto.body for element in page(runs=refined.id).get("html")]
     (drawn,) = [body for body in rows if "vips-rows" in body]
@@ -213,7 +213,7 @@ def test_budgets_and_cap(store):
     shown = {metric.label: metric.value for metric in at.metric}
     budget = store.budget("secret")
     assert shown["Share of the cap left"] == f"{budget.left_share:.1%}"
-    assert shown["Largest ε of one more run"] == at_least(budget.left_epsilon)
+    assert shown["Largest ε of one more full-batch run"] == at_least(budget.left_epsilon)
     assert shown["ε if planned as a whole"] == at_most(budget.planned_epsilon)
     assert len(at.get("plotly_chart")) == 1
     (bar,) = [item.proto.body for item in at.get("html") if "vips-budget" in item.proto.body]

@@ -37,7 +37,7 @@ def html_of(at, part):
 
 def test_topics_without_room_are_said_to_be_empty(store):
     at = worked(press_train(page(methods="refined,non-private", epsilon=0.002, topics=6, epochs=20)), store)
-    assert text.empty("VIPS, improved", 3, 6) in [item.value for item in at.info]
+    assert text.empty("Refined", 3, 6) in [item.value for item in at.info]
     summaries = [(store.folder(run) / "summary.txt").read_text() for run in address(at)["runs"].split(",")]
     assert "The noise allows 3 of 6 topics; the others are empty." in summaries[0]
     assert "room" not in summaries[1]
@@ -163,10 +163,8 @@ def test_table_as_in_the_paper(trained):
     aligned = data.aligned(ids, finished)
     table = tables.paper_table(tables.words_table(aligned, WORDS, 1.0), 2)
     best = int(np.argmax(aligned["refined"].words[1]))
-    assert table["Topic 2, VIPS, improved"].iloc[0] == WORDS[best]
-    assert table["Topic 2, VIPS, improved, probability"].iloc[0] == round(
-        aligned["refined"].words[1, best], 5
-    )
+    assert table["Topic 2, Refined"].iloc[0] == WORDS[best]
+    assert table["Topic 2, Refined, probability"].iloc[0] == round(aligned["refined"].words[1, best], 5)
     assert "Topic 2" in html_of(trained, "vips-paper")
 
 
@@ -244,5 +242,5 @@ def test_a_sentence_comes_first(store):
     held_out = stored.finished(run_id).result["held_out"]
     name = next(iter(PAGE.task.scores))
     first = next(element.value for element in at.main.markdown if element.value.startswith("**On held-out"))
-    assert f"{name} is {number(held_out[name])} by VIPS, improved at ε = " in first
+    assert f"{name} is {number(held_out[name])} (Refined, ε = " in first
     assert first.endswith("half of a text from the other half: smaller is better.")

@@ -83,7 +83,7 @@ class LDATask(Task):
         ),
     }
     clipping = (
-        "A document is first brought to N words (as published: N draws from it; improved: longer documents "
+        "A document is first brought to N words (as published: N draws from it; refined: longer documents "
         "are scaled down). Its contribution to a step's sums is then clipped in L2 norm to the block's bound."
     )
     tuning = (

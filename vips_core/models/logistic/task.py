@@ -101,7 +101,7 @@ class LogisticTask(Task):
         Score(
             _LOG_LOSS,
             larger_is_better=False,
-            meaning="how much the predicted risks are surprised by what happened",
+            meaning="how surprising the outcomes are, given the predicted risks",
         ),
     )
     tables: tuple[str, ...] = ("coefficients",)

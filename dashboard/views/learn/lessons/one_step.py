@@ -113,7 +113,7 @@ def look(values: Mapping[str, Any], revealed: bool, later: Later) -> Outcome:
             "N, noise does not, so more people give better results at the same ε. The weights solve a linear "
             f"system with the noisy matrix, which can amplify noise. **{noisy.missed(exact.weights)} of "
             f"{len(FEATURES)}** intervals miss the weight without noise (◇): the paper's posterior treats "
-            "the released sums as exact. The improved variant accounts for the noise."
+            "the released sums as exact. The refined variant accounts for the noise."
         ),
     )
 
