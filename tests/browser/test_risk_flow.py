@@ -47,9 +47,7 @@ def test_train_on_the_survey_and_ask_for_one_person(visit):
     with page.expect_download() as download:
         tables.first.click()
     text = download.value.path().read_text(encoding="utf-8")
-    assert text.startswith(
-        'Method,False positive rate,True positive rate,low (90%),high (90%)\nRefined,0.0,'
-    )
+    assert text.startswith("Method,False positive rate,True positive rate,low (90%),high (90%)\nRefined,0.0,")
 
 
 def test_a_click_right_after_another_is_done_as_well(visit):

@@ -176,7 +176,8 @@ def test_data_are_added_and_removed(capsys, survey):
     assert run_json(capsys, "data", "remove", "cohort") == {"removed": "cohort"}
     code, printed = run(capsys, "data", "add", "table", *survey, "--epsilon", 2)
     assert (code, printed.err) == (2, "vips-explorer data: a cap needs both epsilon and delta\n")
-    assert "% left of ε = 2 (δ = 1e-6); one more full-batch run" in run(capsys, "data", "add", "table", *survey)[1].out
+    printed = run(capsys, "data", "add", "table", *survey)[1].out
+    assert "% left of ε = 2 (δ = 1e-6); one more full-batch run" in printed
     row = run_json(capsys, "data", "add", "table", *survey)  # known records keep their cap and cost
     assert row["cap"] == {"epsilon": 2, "delta": 1e-6}
     assert run_json(capsys, "data", "budget", "people")["planned_epsilon"] > 1
