@@ -9,10 +9,10 @@ import pytest
 
 import vips_core as vips
 from tests.cli.shell import run, run_json, survey
-from tests.toy_model import ACCURACY, NAME, ToyModel, registered
+from tests.toy_model import ACCURACY, NAME, ToyModel, ToyTask, registered
 from vips_core.jobs import warm
 from vips_core.models.check import check_model
-from vips_core.models.task import TASKS
+from vips_core.models.task import TASKS, Task
 from vips_core.records.samples import load_sample
 from vips_core.store.store import Store
 from vips_core.sweeps import job
@@ -111,7 +111,21 @@ def test_it_is_reported_with_a_script_that_repeats_it(capsys, tmp_path):
 
 def test_warm_workers_load_it(monkeypatch, toy):
     monkeypatch.setattr(warm, "TASKS", {NAME: toy})
+    trained, report = [], ToyTask.report
+    monkeypatch.setattr(
+        ToyTask, "report", lambda task, fit, test: trained.append(fit.model) or report(task, fit, test)
+    )
     warm.load_code(lambda: False)
+    assert trained
+    assert all(isinstance(model, ToyModel) for model in trained)
+
+
+def test_an_incomplete_task_is_refused_before_any_run():
+    class Unreported(Task):
+        model = model_code = score_validation = None
+
+    with pytest.raises(TypeError, match="abstract method '?report"):
+        Unreported()
 
 
 def test_commands_that_list_runs_know_it(capsys):

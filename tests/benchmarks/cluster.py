@@ -101,7 +101,7 @@ def main():
             "1 worker": contender(model, data, plan, 2, one),
             "2 workers": contender(model, data, plan, 2, two),
         }
-        # In turns, so that a noisy machine is noisy for all.
+        # Contenders take turns, so that other load affects all equally.
         rounds = [[run() for run in contenders.values()] for _ in range(options.rounds)]
     work = options.passes * len(data)
     speed, processor = (

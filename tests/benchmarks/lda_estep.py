@@ -127,8 +127,8 @@ def main():
                 contenders[f"vips, {sweeps} sweeps"] = timed(enough)
                 bounds.append(reached)
                 break
-        # In turns, so that other load affects all alike. In each turn the second time counts, because the
-        # first run fetches what the others evicted from the cache.
+        # Contenders take turns, so that other load affects all equally. Only the second run of a turn counts,
+        # because the first fetches what the others evicted from the cache.
         rounds = [[(run(), run())[1][0] for run in contenders.values()] for _ in range(options.rounds)]
     times = np.array(rounds) / options.documents * 1e6
     print(f"{'':32}{'bound':>9}  µs per document   times ours, median (range): 20 sweeps   at equal bound")

@@ -1,4 +1,4 @@
-"""Shipped result files: complete, and reproducible with the current code."""
+"""Shipped result files: complete, and one run of each made again to within 1% by the current code."""
 
 import pytest
 

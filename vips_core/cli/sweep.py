@@ -30,7 +30,9 @@ def add_sweep(commands: Any) -> None:
     )
     parser.add_argument("what", metavar="PRESET|FILE.toml", help=f"{', '.join(PRESETS)}, or a file")
     parser.add_argument(
-        "--size", choices=SIZES, help="size of a preset: quick (minutes) or full (the paper's grids)"
+        "--size",
+        choices=SIZES,
+        help="size of a preset: quick (less than a minute) or full (the paper's grids)",
     )
     parser.add_argument("--out", type=Path, help="folder or .zip for report, figures and tables")
     add_cluster_options(parser)

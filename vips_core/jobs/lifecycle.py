@@ -26,7 +26,7 @@ from vips_core.store.store import Store, end, reserved_in
 
 CLAIM = 60.0  # seconds that a process has to begin the run that it was started for
 LAUNCHES = 3  # processes started for a run before it fails because none of them began it
-BLOCKS = 20  # a killed run is overcharged by at most 1/20 of its planned releases, and at most twofold
+BLOCKS = 20  # a killed run is overcharged by at most 1/20 of its planned releases (rounded up), and twofold
 DISK_SPACE = "disk-space"  # file in a run's folder that keeps disk space free for its results
 BEAT = 1.0  # seconds between two heartbeats
 STALE = 60.0  # seconds without a heartbeat after which a worker counts as dead, even if its lock is held

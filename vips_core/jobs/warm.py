@@ -30,13 +30,8 @@ if sys.platform != "win32":
     import resource
 
 IDLE = 600.0  # seconds without an order after which a process ends
-_MOST_MEMORY = (
-    2**30
-)  # bytes of an idle process; a process that has just loaded everything uses a third of that
-_RECORDS, _STEPS = (
-    64,
-    4,
-)  # of the runs that load code; the fourth step of topics is the first to run some of it
+_MOST_MEMORY = 2**30  # bytes of an idle process; one that has just loaded everything uses a third of that
+_RECORDS, _STEPS = 64, 4  # of runs that load code; some code of topics first runs in the fourth step
 
 
 Lines = queue.SimpleQueue[bytes | None]  # orders to a process; None marks the end

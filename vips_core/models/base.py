@@ -5,6 +5,7 @@
 with (`vips_core.models.task.Method`); it names the variant that it runs.
 """
 
+import abc
 import functools
 import math
 from collections.abc import Callable, Mapping
@@ -98,7 +99,7 @@ class Algorithm(Protocol[Params, DataIn]):
         ...
 
 
-class VariantModel(Generic[Params, DataIn]):
+class VariantModel(abc.ABC, Generic[Params, DataIn]):
     """Delegates training calls to the algorithm of the chosen variant.
 
     BLAS runs with one thread, because the number of threads changes rounding, and a seeded run must give the
@@ -114,9 +115,9 @@ class VariantModel(Generic[Params, DataIn]):
         with one_blas_thread():
             return self.VARIANTS[self.variant](self)
 
+    @abc.abstractmethod
     def check(self, data: DataIn) -> None:
         """Refuse data whose shape differs from the model's."""
-        raise NotImplementedError
 
     def init(self, plan: PrivacyPlan, rng: np.random.Generator) -> Params:
         """Return the parameters before the first step, which do not depend on the records."""

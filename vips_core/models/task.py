@@ -5,6 +5,7 @@ Each model has a folder in `vips_core/models`, whose `task.py` ends with `regist
 up in `TASKS` and refer to none by name.
 """
 
+import abc
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -179,7 +180,7 @@ WALL_METHODS = (
 )  # methods of every model, all of which train behind the wall
 
 
-class Task:
+class Task(abc.ABC):
     """Everything specific to a model except its training.
 
     Attributes
@@ -250,28 +251,28 @@ class Task:
         """The kind of records that the model reads."""
         return KINDS[self.kind]
 
+    @abc.abstractmethod
     def model(self, method: str, values: Mapping[str, Any], train: Any) -> Any:
         """Build the model from public properties of the data only."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def model_code(self, method: str, values: Mapping[str, Any]) -> str:
         """Return a Python expression for the same model, given `vips` and `data`."""
-        raise NotImplementedError
 
     def imports(self, method: str) -> str:
         """Return the lines that `model_code` and `score_code` need besides `import vips_core as vips`."""
         return ""
 
-    def check(self, test: Any) -> None:
+    def check(self, test: Any) -> None:  # noqa: B027  (optional)
         """Refuse public held-out records that cannot be scored, before any budget is spent."""
 
+    @abc.abstractmethod
     def score_validation(self, fit: Fitted[Any], test: Any) -> float:
         """Return the validation score on public held-out records."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def report(self, fit: Fitted[Any], test: Any) -> Report:
         """Return the publishable results; `test` is public, or None."""
-        raise NotImplementedError
 
     def charts(self, fit: Fitted[Any], test: Any, scores: Mapping[str, float]) -> list[Chart]:
         """Return charts of a fit on public held-out records, given the scores of its report."""

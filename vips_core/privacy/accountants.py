@@ -222,10 +222,10 @@ def account(events: Sequence[SampledGaussian], delta: float, accountant: str) ->
         return Account(
             math.inf, f"A release with a noise multiplier below {LEAST_NOISE:g} counts as one without noise."
         )
-    account = ACCOUNTANTS[accountant].compute(fewer(merged), delta)
-    if account.epsilon is not None and math.isnan(account.epsilon):
+    found = ACCOUNTANTS[accountant].compute(fewer(merged), delta)
+    if found.epsilon is not None and math.isnan(found.epsilon):
         return Account(math.inf, "This accountant cannot compute ε here, so there is no guarantee.")
-    return account
+    return found
 
 
 def epsilon(events: Sequence[SampledGaussian], delta: float, accountant: str) -> float:

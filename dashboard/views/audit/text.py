@@ -27,7 +27,7 @@ AT_WALL = (
     "the whole plan makes {steps:,} releases and claims ε = {whole}."
 )
 IN_ONE_RUN = (
-    "One run with canaries, made-up records. A fair coin decided whether each canary took part. The attacker "
+    "One run with canaries (made-up records). A fair coin decided whether each took part. The attacker "
     "guesses the coins of the 20% of canaries with the clearest scores, and the audit counts correct guesses "
     "(full batches: Mahloujifar, Melis and Chaudhuri 2024; otherwise Steinke, Nasr and Jagielski 2023). Even "
     "perfect canaries reveal only about two thirds of the true μ, and less if there are fewer columns than "

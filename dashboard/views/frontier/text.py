@@ -23,7 +23,7 @@ A_SWEEP = (
 RUNS = "Each run has its own seed."
 BESIDE_HELP = "Also draw the shipped runs of the same methods on the same data."
 PRESET_HELP = "One of the paper's experiments on shipped data, or a grid of your own."
-SIZE_HELP = "Quick takes minutes. Full uses the paper's grids and more seeds, and takes minutes to hours."
+SIZE_HELP = "Quick takes less than a minute. Full uses the paper's grids and more seeds, and takes longer."
 SEEDS_HELP = "Runs per setting. They differ in initialisation, batches and noise."
 CURVES_ALT = "Held-out score against ε on a logarithmic axis, one line for each method."
 

@@ -141,7 +141,7 @@ def test_predictions_are_better_than_with_missing_values_at_the_low_end():
 
 
 def test_a_saved_fit_keeps_its_coordinates(tmp_path):
-    """Tested with indicators and without, where missing values stay at the low end."""
+    """Without indicators, missing values stay at the low end of their range."""
     rows = survey(400)
     for name, some in (("pairs", rows), ("none", replace(rows, missing_pairs=()))):
         fit = trained(some)
