@@ -40,6 +40,11 @@ class Constants:
     visible_matrix: float = 3.0
     clear_matrix: float = 7.0
 
+    calibration: int = 1  # steps that calibrate log odds, over those that measure moments
+    stretch_std: float = 0.5
+    dof: float = 1.0
+    eb: float = 0.0
+
     # Prior
     prior_log_odds: float = 1.5  # standard deviation of a typical record's log odds; chosen leave-one-out
     prior_level: float = 2.0  # standard deviation of the level's log odds: outcomes from 2 % to 98 %

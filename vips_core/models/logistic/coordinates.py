@@ -109,10 +109,41 @@ def from_moments(
     known = np.ones(d)  # share of known values, at least their mean, because no value is above 1
     least_known = np.maximum(first[columns], constants.common_mean)
     known[columns] = np.clip(1 - first[indicators] * size, least_known, 1.0)
+    if constants.eb:
+        return _eb(first, second, noise, norm_bound, column, value, missing, power, constants, size)
     clear = (np.abs(first) > constants.min_z_moment * noise) & (first**2 > constants.common_mean * second)
     centre = np.where(clear, first / known * (1 - (noise / np.where(clear, first, 1.0)) ** 2), 0.0)
     steepness = np.sqrt(1 + 4 * centre**2)  # noise of the variance over `noise`, by the delta method
     variance = nonnegative_shrinkage((second - known * centre**2) / steepness, noise, 1.0) * steepness
+    signal = variance**power
+    radius = constants.full_weight * math.sqrt(d + 1)
+    scale = np.sqrt(signal / signal.mean() / variance) / radius
+    reach = scale * np.maximum(np.abs(centre), np.abs(1 - centre))
+    missing = missing[centre[columns] != 0]
+    found = Coordinates(centre * size, scale / size, reach, 1 / radius, column, value * size)
+    return replace(found, missing=missing) if len(missing) else found
+
+
+def _eb(first, second, noise, norm_bound, column, value, missing, power, constants, size):
+    d = len(first)
+    columns, indicators = missing.T
+    rest = np.arange(d) != column
+    guess = norm_bound**2 / d / size**2 / 2
+    n2 = noise**2 / rest.sum()
+    m = (first[rest].mean() * 0.0625 + guess * n2) / (0.0625 + n2)
+    k = rest.sum()
+    s2 = (max(first[rest].var() - noise**2, 0.0) * k + 0.05 * 2) / (k + 2)
+    mean = np.clip((first * s2 + m * noise**2) / (s2 + noise**2), -1, 1)
+    known = np.ones(d)
+    least_known = np.maximum(mean[columns], constants.common_mean)
+    known[columns] = np.clip(1 - mean[indicators] * size, least_known, 1.0)
+    clear = np.abs(mean) > constants.common_mean
+    centre = np.where(clear, mean / known, 0.0)
+    if column >= 0:
+        centre[column] = first[column]
+    steep = np.sqrt(1 + 4 * centre**2)
+    spread = second - 2 * centre * first + known * centre**2
+    variance = nonnegative_shrinkage(spread / steep, noise, 1.0) * steep
     signal = variance**power
     radius = constants.full_weight * math.sqrt(d + 1)
     scale = np.sqrt(signal / signal.mean() / variance) / radius

@@ -186,6 +186,29 @@ def row_factors(
 
 
 @njit(nogil=True, cache=True)
+def calibration_cells(
+    y: Array, row_weights: Array, along: Array, place: Array, bound: float, grid: float
+) -> Array:
+    """Return the sums of (LEVEL(y−p), STRETCH(y−p)t, p(1−p)·(1.5, 1.5t, 2.5t²)) in grid steps, t = u/c within ±1."""
+    cells = np.zeros(5)
+    for i in range(y.size):
+        if not abs(along[i]) < LARGEST:
+            continue
+        psi = place[0] + place[1] * along[i]
+        t = min(max(along[i], -1.0), 1.0)
+        m = logistic_tail(abs(psi))
+        p = m if psi < 0.0 else 1.0 - m
+        step = row_weights[i] * bound / grid
+        score, curvature = step * (y[i] - p), step * m * (1.0 - m)
+        cells[0] += np.trunc(0.6 * score)
+        cells[1] += np.trunc(0.8 * score * t)
+        cells[2] += np.trunc(1.5 * curvature)
+        cells[3] += np.trunc(1.5 * curvature * t)
+        cells[4] += np.trunc(2.5 * curvature * t * t)
+    return cells
+
+
+@njit(nogil=True, cache=True)
 def sparse_quadratic_forms(data: Array, indices: Indices, indptr: Indices, matrix: Array, out: Array) -> None:
     """Write xᵀAx of every row of a CSR matrix to `out`; A is symmetric."""
     for i in range(out.size):

@@ -21,6 +21,7 @@ from vips_core.records import Sharded, Table
 from vips_core.records.table import LEAST_BOUND, MOST_BOUND, MissingPairs, checked_missing_pairs
 
 VARIANTS: dict[str, type[Refined] | type[Paper]] = {"refined": Refined, "paper": Paper}
+FLAT = False
 LogisticState = PolyaGammaPosterior | Posterior
 
 
@@ -144,7 +145,13 @@ class BayesianLogistic(VariantModel[LogisticState, Table]):
             One probability a row.
         """
         psi, variance = self._log_odds(fit, rows)
-        return np.asarray(expit(psi / flattening(variance)))
+        if FLAT == "line" and hasattr(fit.params, "state"):
+            line, level = fit.params.state.line, fit.params.level
+            stretch = line.place[1] / line.reach
+            along = (psi - level) / stretch / line.reach
+            c = line.covariance
+            variance = c[0, 0] + 2 * c[0, 1] * along + c[1, 1] * along**2
+        return np.asarray(expit(psi / (flattening(np.maximum(variance, 0)) if FLAT else 1.0)))
 
     def risk_intervals(self, fit: Fitted[LogisticState], rows: Table, level: float = 0.9) -> Array:
         """Return an interval for each row's risk σ(ψ), from the posterior of ψ = xᵀm.

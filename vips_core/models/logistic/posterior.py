@@ -35,6 +35,7 @@ class Schedule:
     late: int  # first step of the late matrix
     gradients: int  # number of all other steps
     averaging: float  # power of a gradient step's number in its weight in averages
+    calibration: int  # number of steps that calibrate log odds, the last ones
 
     def matrix_number(self, step: int) -> int | None:
         """Return a step's place among the steps of its matrix; None for other steps."""
@@ -51,6 +52,24 @@ class Schedule:
         """Return the weights of the first `taken` + 1 gradient steps in an average."""
         weights = np.arange(1.0, taken + 2) ** self.averaging
         return np.asarray(weights / weights.sum())
+
+
+@dataclass(frozen=True)
+class Line:
+    """Log odds b + a·u that calibration steps fit, with u = slopes·z of the estimate.
+
+    | symbol | code         | what                                                    |
+    |--------|--------------|---------------------------------------------------------|
+    | (b, a·c) | `place`    | level and stretch                                       |
+    |        | `covariance` | (2, 2), of `place`                                      |
+    | c      | `reach`      | |u| beyond which a record weighs less                   |
+    """
+
+    direction: Array
+    place: Array
+    covariance: Array
+    reach: float
+    determined: float
 
 
 @dataclass(frozen=True)
@@ -91,6 +110,7 @@ class OptimiserState:
     released: LowRankCurvature
     learned: LowRankCurvature
     minority: float
+    line: "Line"
 
 
 @dataclass(frozen=True)
@@ -181,6 +201,37 @@ def laplace(
     return to_column_units(params, directions, estimate, 1 / information, bias, unmeasured, noise, constants)
 
 
+def calibrated(params: Posterior, total: Array, noise_std: float) -> Posterior:
+    """Return the posterior after a measurement of level and stretch along the estimate."""
+    line = params.state.line
+    score = total[:2] / [0.6, 0.8]
+    score[1] -= line.determined / line.reach / (line.place[1] / line.reach)
+    curvature = np.array([[total[2] / 1.5, total[3] / 1.5], [total[3] / 1.5, total[4] / 2.5]])
+    noise = noise_std**2 * np.diag([1 / 0.6**2, 1 / 0.8**2])
+    n2 = noise_std**2 * np.diag([1 / 1.5**2, 1 / 2.5**2])
+    values, vectors = np.linalg.eigh(curvature)
+    curvature = (vectors * np.maximum(values, 1e-9 * params.state.records)) @ vectors.T
+    # score = curvature·(optimum − place) + noise; the optimum's prior is N(place, covariance)
+    gain = line.covariance @ curvature @ np.linalg.inv(
+        curvature @ line.covariance @ curvature + noise + curvature + n2 * np.diag(line.covariance)
+    )
+    place = line.place + gain @ score
+    place[1] = max(place[1], 0.02 * line.reach)
+    rest = np.eye(2) - gain @ curvature
+    covariance = line.covariance @ rest.T
+    covariance = (covariance + covariance.T) / 2
+    values, vectors = np.linalg.eigh(covariance)
+    covariance = (vectors * np.maximum(values, 1e-12)) @ vectors.T
+    was = line.place[1]
+    line = replace(line, place=place, covariance=covariance)
+    return replace(
+        params,
+        slopes=params.slopes * place[1] / was,
+        level=float(place[0]),
+        state=replace(params.state, line=line),
+    )
+
+
 def _beyond_prior(directions: Directions, estimate: Array, variance: Array, prior: float) -> float:
     """Return the excess of the slopes' variance over the prior's, by MacKay's count of determined slopes."""
     determined = float(np.maximum(1 - directions.diagonal(variance)[1:] / prior, 0.0).sum())
@@ -227,8 +278,18 @@ def to_column_units(
         shift = ((level - found_level) / found.value) ** 2
         coefficient_variance[found.column] += shift
         privacy_variance[found.column] += shift
+    reach = 2 * math.sqrt(max(spread, 1e-4))
+    line = Line(
+        estimate,
+        np.array([level, reach]),
+        np.diag([level_variance, (constants.stretch_std * reach) ** 2]),
+        reach,
+        constants.dof
+        * float(np.maximum(1 - directions.diagonal(variance)[1:] / constants.prior_slope**2, 0.0).sum()),
+    )
     return replace(
         params,
+        state=replace(state, line=line),
         mean=weights(level, slopes, found),
         coefficient_variance=coefficient_variance,
         privacy_variance=privacy_variance,

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from vips_core.models.logistic.model import BayesianLogistic
 
 MOMENTS, GRADIENT, CURVATURE = "moments", "gradient and curvature's diagonal", "curvature"
+CALIBRATION = "calibration"
 DEFAULT = Constants()
 LEAST = 1e-9  # least eigenvalue over the average, and least total per record: noise may make both negative
 
@@ -102,10 +103,11 @@ class Refined:
         if visibility < c.clear_matrix:
             early = late
         matrices = matrix * (1 if early == late else 2)
-        gradients = plan.steps - moments - matrices
+        calibration = moments * c.calibration
+        gradients = plan.steps - moments - matrices - calibration
         signal = expected_signal(plan, self.d)
         averaging = c.averaging * (1 + min(signal**2 / (1 + signal) / gradients, 1.0))
-        return Schedule(moments, matrix, early, late, gradients, averaging)
+        return Schedule(moments, matrix, early, late, gradients, averaging, calibration)
 
     def blocks(self, plan: PrivacyPlan, step: int) -> Mapping[str, Block]:
         """Return the step's block: moments first, then gradients, with curvature matrices in between."""
@@ -114,6 +116,8 @@ class Refined:
         schedule = self.schedule(plan)
         if step < schedule.moments:
             return {MOMENTS: self._moment_block}
+        if step >= plan.steps - schedule.calibration:
+            return {CALIBRATION: Block(1.0, shape=(5,))}
         if schedule.matrix_number(step) is not None:
             return {CURVATURE: Block(1.0, shape=(self.d + 1, self.d + 1))}
         return {GRADIENT: Block(1.0, shape=(2 * self.d + 3,))}
@@ -134,6 +138,8 @@ class Refined:
         ((name, block),) = blocks.items()
         if name == MOMENTS:
             return {name: sums.moments(batch, self.model.norm_bound, block)}
+        if name == CALIBRATION:
+            return {name: sums.calibration(batch, params.coordinates, params.state.line, block)}
         measured = sums.gradient_and_diagonal if name == GRADIENT else sums.curvature
         return {name: measured(batch, params.coordinates, params.state.point, block)}
 
@@ -165,6 +171,7 @@ class Refined:
             released=curvature.no_directions(d + 1),
             learned=curvature.no_directions(d + 1),
             minority=0.5,
+            line=posterior.Line(zeros, np.zeros(2), np.eye(2), 1.0, 0.0),
         )
         return Posterior(
             mean=np.zeros(d),
@@ -189,6 +196,8 @@ class Refined:
         total, noise_std, state = released.total(name), released.total_std(name), params.state
         if name == MOMENTS:
             return self._with_moments(params, total, noise_std, step)
+        if name == CALIBRATION:
+            return posterior.calibrated(params, total, noise_std)
         number = state.schedule.matrix_number(step)
         if number is not None:
             return replace(params, state=self._with_matrix(state, total, noise_std, number + 1))

@@ -122,6 +122,23 @@ def curvature(batch: Table, coordinates: Coordinates, point: Array, block: Block
     return mirrored(total) * step**2
 
 
+def calibration(batch: Table, coordinates: Coordinates, line: Any, block: Block) -> Array:
+    """Return Σ of the score and the curvature of level and stretch; `kernels.calibration_factors`."""
+    x, y, row_weights = batch.x, batch.y.astype(np.float64), batch.row_weights
+    columns = (coordinates.centre, coordinates.scale)
+    bound = lowered(block.bound, cells=5)
+
+    def chunk_sums(start: int, stop: int) -> Array:
+        rows = coordinates.filled(x[start:stop].toarray() if sparse.issparse(x) else x[start:stop])
+        square, along = np.zeros(stop - start), np.zeros(stop - start)
+        kernels.add_squares_and_products(rows, *columns, line.direction[1:], square, along)
+        people = y[start:stop], row_weights[start:stop]
+        return kernels.calibration_cells(*people, along / line.reach, line.place, bound, block.grid)
+
+    steps = sum(map_chunks(chunk_sums, len(y), CHUNK), np.zeros(block.shape))
+    return np.asarray(steps * block.grid)
+
+
 def products(weighted_rows: Array) -> Array:
     """Return Σ xxᵀ over rows of whole numbers; cells below its diagonal may be missing."""
     columns = weighted_rows.T
