@@ -147,8 +147,10 @@ class BayesianLogistic(VariantModel[LogisticState, Table]):
         psi, variance = self._log_odds(fit, rows)
         if FLAT == "line" and hasattr(fit.params, "state"):
             line, level = fit.params.state.line, fit.params.level
-            stretch = line.place[1] / line.reach
-            along = (psi - level) / stretch / line.reach
+            x, co = fit.params.coordinates.filled(rows.x), fit.params.coordinates
+            z = ((x.toarray() if hasattr(x, "toarray") else x) - co.centre) * co.scale
+            along = line.along(z @ line.direction[1:], z**2 @ line.spread) / line.reach
+            psi = line.place[0] + line.place[1] * along
             c = line.covariance
             variance = c[0, 0] + 2 * c[0, 1] * along + c[1, 1] * along**2
         return np.asarray(expit(psi / (flattening(np.maximum(variance, 0)) if FLAT else 1.0)))

@@ -70,6 +70,12 @@ class Line:
     covariance: Array
     reach: float
     determined: float
+    spread: Array
+    base: float = 0.0
+
+    def along(self, u, z2):
+        psi = self.base + u
+        return psi / np.sqrt(1 + math.pi / 8 * z2) - self.base
 
 
 @dataclass(frozen=True)
@@ -286,6 +292,8 @@ def to_column_units(
         reach,
         constants.dof
         * float(np.maximum(1 - directions.diagonal(variance)[1:] / constants.prior_slope**2, 0.0).sum()),
+        constants.flat * directions.diagonal(variance)[1:],
+        level,
     )
     return replace(
         params,

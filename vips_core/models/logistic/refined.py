@@ -171,7 +171,7 @@ class Refined:
             released=curvature.no_directions(d + 1),
             learned=curvature.no_directions(d + 1),
             minority=0.5,
-            line=posterior.Line(zeros, np.zeros(2), np.eye(2), 1.0, 0.0),
+            line=posterior.Line(zeros, np.zeros(2), np.eye(2), 1.0, 0.0, zeros[1:]),
         )
         return Posterior(
             mean=np.zeros(d),

@@ -133,6 +133,8 @@ def calibration(batch: Table, coordinates: Coordinates, line: Any, block: Block)
         square, along = np.zeros(stop - start), np.zeros(stop - start)
         kernels.add_squares_and_products(rows, *columns, line.direction[1:], square, along)
         people = y[start:stop], row_weights[start:stop]
+        z2 = ((rows - columns[0]) * columns[1]) ** 2 @ line.spread
+        along = line.along(along, z2)
         return kernels.calibration_cells(*people, along / line.reach, line.place, bound, block.grid)
 
     steps = sum(map_chunks(chunk_sums, len(y), CHUNK), np.zeros(block.shape))
