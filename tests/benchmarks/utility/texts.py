@@ -169,18 +169,32 @@ def newsgroups() -> Documents:
     return corpus[corpus.words >= FEWEST_WORDS]
 
 
-def with_public_half(texts: Iterable[str]) -> Documents:
-    """Count words in one half of the texts; the other half gives the vocabulary."""
+def with_public_half(
+    texts: Iterable[str], vocabulary_size: int = VOCABULARY, fewest: int = FEWEST_WORDS, letters: int = 3
+) -> Documents:
+    """Count words in one half of the texts; the other half gives the vocabulary.
+
+    Parameters
+    ----------
+    texts
+        All texts, public and private.
+    vocabulary_size
+        Number of public words.
+    fewest
+        Public words in a text that is kept.
+    letters
+        Letters in a word of the vocabulary, at least.
+    """
     half: tuple[list[str], list[str]] = [], []
     for text in texts:
         half[zlib.crc32(text.encode()) % 2].append(text)
     public, private = half
     frequency = collections.Counter(
-        word for text in public for word in LETTERS.findall(text.lower()) if len(word) > 2
+        word for text in public for word in LETTERS.findall(text.lower()) if len(word) >= letters
     )
-    vocabulary = [word for word, _ in frequency.most_common() if word not in STOP_WORDS][:VOCABULARY]
-    corpus = Documents.from_texts(private, vocabulary)
-    return corpus[corpus.words >= FEWEST_WORDS]
+    vocabulary = [word for word, _ in frequency.most_common() if word not in STOP_WORDS]
+    corpus = Documents.from_texts(private, vocabulary[:vocabulary_size])
+    return corpus[corpus.words >= fewest]
 
 
 SOURCES = {
