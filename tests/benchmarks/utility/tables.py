@@ -69,7 +69,7 @@ def packaged(table: Specification) -> Table:
         for column, levels in table.categories.items()
         for level in levels[1:]  # the first level is the reference
     }
-    frame = frame.assign(**indicators)
+    frame = pd.concat([frame, pd.DataFrame(indicators, index=frame.index)], axis=1)
     ranges |= dict.fromkeys(indicators, YES_NO)
     bound = math.sqrt(1 + len(table.ranges) + len(table.categories))
     return Table.from_frame(frame, "target", ranges, bound, table.may_be_missing)
