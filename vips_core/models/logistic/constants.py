@@ -43,7 +43,8 @@ class Constants:
     calibration: int = 1  # steps that calibrate log odds, over those that measure moments
     stretch_std: float = 0.5
     dof: float = 1.0
-    flat: float = 1.0
+    flat: float = 0.0
+    shrink_level: float = 1.0
     eb: float = 0.0
 
     # Prior

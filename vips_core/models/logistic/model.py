@@ -22,6 +22,7 @@ from vips_core.records.table import LEAST_BOUND, MOST_BOUND, MissingPairs, check
 
 VARIANTS: dict[str, type[Refined] | type[Paper]] = {"refined": Refined, "paper": Paper}
 FLAT = False
+LINE = [1.0, 1.0, 0.0]
 LogisticState = PolyaGammaPosterior | Posterior
 
 
@@ -151,8 +152,9 @@ class BayesianLogistic(VariantModel[LogisticState, Table]):
             z = ((x.toarray() if hasattr(x, "toarray") else x) - co.centre) * co.scale
             along = line.along(z @ line.direction[1:], z**2 @ line.spread) / line.reach
             psi = line.place[0] + line.place[1] * along
-            c = line.covariance
-            variance = c[0, 0] + 2 * c[0, 1] * along + c[1, 1] * along**2
+            c = line.covariance * [[LINE[0], LINE[1]], [LINE[1], LINE[1]]]
+            spread = variance - fit.params.level_variance
+            variance = LINE[2] * spread + c[0, 0] + 2 * c[0, 1] * along + c[1, 1] * along**2
         return np.asarray(expit(psi / (flattening(np.maximum(variance, 0)) if FLAT else 1.0)))
 
     def risk_intervals(self, fit: Fitted[LogisticState], rows: Table, level: float = 0.9) -> Array:

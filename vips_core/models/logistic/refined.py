@@ -219,7 +219,10 @@ class Refined:
             self.constants,
         )
         positive = coordinates.positive_share(moments, std)
-        point = np.append(logit(positive) / found.constant, np.zeros(self.d))
+        error = std / self._moment_block.bound / (state.records * positive * (1 - positive))
+        c = self.constants
+        level = logit(positive) / (1 + c.shrink_level * (error / c.prior_level) ** 2)
+        point = np.append(level / found.constant, np.zeros(self.d))
         state = replace(state, moments=moments, positive=positive, point=point)
         return replace(params, coordinates=found, state=state)
 
