@@ -44,6 +44,8 @@ class Constants:
     stretch_std: float = 0.5
     dof: float = 1.0
     flat: float = 0.0
+    mackay: float = 0.0
+    mode: int = 0
     shrink_level: float = 1.0
     eb: float = 0.0
 

@@ -21,6 +21,7 @@ from vips_core.records import Sharded, Table
 from vips_core.records.table import LEAST_BOUND, MOST_BOUND, MissingPairs, checked_missing_pairs
 
 VARIANTS: dict[str, type[Refined] | type[Paper]] = {"refined": Refined, "paper": Paper}
+NORM = 0
 FLAT = False
 LINE = [1.0, 1.0, 0.0]
 LogisticState = PolyaGammaPosterior | Posterior
@@ -154,6 +155,7 @@ class BayesianLogistic(VariantModel[LogisticState, Table]):
             psi = line.place[0] + line.place[1] * along
             c = line.covariance * [[LINE[0], LINE[1]], [LINE[1], LINE[1]]]
             spread = variance - fit.params.level_variance
+            psi = psi * (flattening(LINE[2] * line.typical) if NORM else 1)
             variance = LINE[2] * spread + c[0, 0] + 2 * c[0, 1] * along + c[1, 1] * along**2
         return np.asarray(expit(psi / (flattening(np.maximum(variance, 0)) if FLAT else 1.0)))
 

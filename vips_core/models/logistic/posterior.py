@@ -72,6 +72,7 @@ class Line:
     determined: float
     spread: Array
     base: float = 0.0
+    typical: float = 0.0
 
     def along(self, u, z2):
         psi = self.base + u
@@ -228,14 +229,34 @@ def calibrated(params: Posterior, total: Array, noise_std: float) -> Posterior:
     covariance = (covariance + covariance.T) / 2
     values, vectors = np.linalg.eigh(covariance)
     covariance = (vectors * np.maximum(values, 1e-12)) @ vectors.T
-    was = line.place[1]
+    was = line.reach
     line = replace(line, place=place, covariance=covariance)
     return replace(
         params,
-        slopes=params.slopes * place[1] / was,
+        slopes=line.direction[1:] * params.coordinates.scale * place[1] / was,
         level=float(place[0]),
         state=replace(params.state, line=line),
     )
+
+
+def _turn(level, offset, spread):
+    probability = mean_probability(level + offset, spread)
+    return (level_of(probability, spread * 1.21) - level_of(probability, spread)) / 0.1 - offset
+
+
+def _prior(c, level, level_variance, reach):
+    s = c.stretch_std
+    if c.mode == 0:
+        return np.diag([level_variance, (s * reach) ** 2])
+    if c.mode == 1:
+        v = np.array([level, reach]) * s
+        return np.outer(v, v) + np.diag([level_variance, 0.0])
+    if c.mode == 2:
+        v = np.array([level, reach]) * s
+        return np.outer(v, v) + np.diag([level_variance, (0.3 * reach) ** 2])
+    if c.mode == 3:
+        return np.diag([level_variance + (s * level) ** 2, (s * reach) ** 2])
+    return np.diag([level_variance + c.prior_level**2, (s * reach) ** 2])
 
 
 def _beyond_prior(directions: Directions, estimate: Array, variance: Array, prior: float) -> float:
@@ -285,15 +306,23 @@ def to_column_units(
         coefficient_variance[found.column] += shift
         privacy_variance[found.column] += shift
     reach = 2 * math.sqrt(max(spread, 1e-4))
+    prior2 = constants.prior_slope**2
+    share = np.clip(1 - directions.diagonal(variance)[1:] / prior2, 1e-6, 1 - 1e-6)
+    ratio = float(estimate[1:] @ estimate[1:]) / (max(share.sum(), 1.0) * prior2)
+    ratio = min(max(ratio, 0.05), 20.0) ** constants.mackay
+    better = 1 / (1 + (1 / share - 1) / ratio)
+    weigh = estimate[1:] ** 2 * state.diagonal[1:]
+    stretch = float(weigh @ (better / share)) / max(float(weigh.sum()), 1e-300) if weigh.sum() > 0 else 1.0
     line = Line(
         estimate,
-        np.array([level, reach]),
-        np.diag([level_variance, (constants.stretch_std * reach) ** 2]),
+        np.array([level, stretch * reach]),
+        _prior(constants, _turn(level, offset, spread), level_variance, stretch * reach),
         reach,
         constants.dof
         * float(np.maximum(1 - directions.diagonal(variance)[1:] / constants.prior_slope**2, 0.0).sum()),
         constants.flat * directions.diagonal(variance)[1:],
         level,
+        unknown - level_variance,
     )
     return replace(
         params,
