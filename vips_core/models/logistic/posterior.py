@@ -215,12 +215,18 @@ def calibrated(params: Posterior, total: Array, noise_std: float) -> Posterior:
     score[1] -= line.determined / line.reach / (line.place[1] / line.reach)
     curvature = np.array([[total[2] / 1.5, total[3] / 1.5], [total[3] / 1.5, total[4] / 2.5]])
     noise = noise_std**2 * np.diag([1 / 0.6**2, 1 / 0.8**2])
-    n2 = noise_std**2 * np.diag([1 / 1.5**2, 1 / 2.5**2])
+    c = line.covariance
+    n2 = noise_std**2 * np.array(
+        [
+            [(c[0, 0] + c[1, 1]) / 1.5**2, c[0, 1] / 1.5**2],
+            [c[0, 1] / 1.5**2, c[0, 0] / 1.5**2 + c[1, 1] / 2.5**2],
+        ]
+    )
     values, vectors = np.linalg.eigh(curvature)
     curvature = (vectors * np.maximum(values, 1e-9 * params.state.records)) @ vectors.T
     # score = curvature·(optimum − place) + noise; the optimum's prior is N(place, covariance)
     gain = line.covariance @ curvature @ np.linalg.inv(
-        curvature @ line.covariance @ curvature + noise + curvature + n2 * np.diag(line.covariance)
+        curvature @ line.covariance @ curvature + noise + curvature + n2
     )
     place = line.place + gain @ score
     place[1] = max(place[1], 0.02 * line.reach)
