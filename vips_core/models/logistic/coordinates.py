@@ -71,18 +71,9 @@ def unit(norm_bound: float, d: int) -> float:
     return max(norm_bound / math.sqrt(d), min(1.0, norm_bound))
 
 
-def spread_power(signal_per_column: float, constants: Constants) -> float:
-    """Return the power of a column's variance to which its share of the signal is proportional.
-
-    `signal_per_column` is N·μ/d.
-    """
-    more = constants.power_noisy - constants.power_clear
-    return constants.power_clear + more / (1 + signal_per_column / constants.signal_halfway)
-
-
-def raw_columns(norm_bound: float, d: int, constants: Constants) -> Coordinates:
+def raw_columns(norm_bound: float, d: int) -> Coordinates:
     """Return coordinates before the first release: columns are not centred, and scaled alike."""
-    radius = constants.full_weight * math.sqrt(d + 1)
+    radius = math.sqrt(d + 1)
     scale = np.full(d, 2 * math.sqrt(3) / unit(norm_bound, d) / radius)  # as for a uniform column
     return Coordinates(np.zeros(d), scale, scale * unit(norm_bound, d), 1 / radius, NO_CONSTANT, 1.0)
 
@@ -94,7 +85,6 @@ def from_moments(
     bound: float,
     records: int,
     missing: NDArray[np.int64],
-    power: float,
     constants: Constants,
 ) -> Coordinates:
     """Return the coordinates estimated from noisy moments whose records are within `bound`."""
@@ -106,51 +96,40 @@ def from_moments(
     column, value = _constant(first, second, noise, constants)
     missing = missing[(missing != column).all(axis=1)]
     columns, indicators = missing.T
+    varying = np.arange(d) != column
+    guess = (norm_bound / size) ** 2 / d / 2  # the middle of the columns, if all of them reach the norm bound
+    mean = shrunk_means(first, noise, guess, varying, constants.mean_std)
     known = np.ones(d)  # share of known values, at least their mean, because no value is above 1
-    least_known = np.maximum(first[columns], constants.common_mean)
-    known[columns] = np.clip(1 - first[indicators] * size, least_known, 1.0)
-    if constants.eb:
-        return _eb(first, second, noise, norm_bound, column, value, missing, power, constants, size)
-    clear = (np.abs(first) > constants.min_z_moment * noise) & (first**2 > constants.common_mean * second)
-    centre = np.where(clear, first / known * (1 - (noise / np.where(clear, first, 1.0)) ** 2), 0.0)
-    steepness = np.sqrt(1 + 4 * centre**2)  # noise of the variance over `noise`, by the delta method
-    variance = nonnegative_shrinkage((second - known * centre**2) / steepness, noise, 1.0) * steepness
-    signal = variance**power
-    radius = constants.full_weight * math.sqrt(d + 1)
-    scale = np.sqrt(signal / signal.mean() / variance) / radius
-    reach = scale * np.maximum(np.abs(centre), np.abs(1 - centre))
-    missing = missing[centre[columns] != 0]
-    found = Coordinates(centre * size, scale / size, reach, 1 / radius, column, value * size)
-    return replace(found, missing=missing) if len(missing) else found
-
-
-def _eb(first, second, noise, norm_bound, column, value, missing, power, constants, size):
-    d = len(first)
-    columns, indicators = missing.T
-    rest = np.arange(d) != column
-    guess = norm_bound**2 / d / size**2 / 2
-    n2 = noise**2 / rest.sum()
-    m = (first[rest].mean() * 0.0625 + guess * n2) / (0.0625 + n2)
-    k = rest.sum()
-    s2 = (max(first[rest].var() - noise**2, 0.0) * k + 0.05 * 2) / (k + 2)
-    mean = np.clip((first * s2 + m * noise**2) / (s2 + noise**2), -1, 1)
-    known = np.ones(d)
     least_known = np.maximum(mean[columns], constants.common_mean)
     known[columns] = np.clip(1 - mean[indicators] * size, least_known, 1.0)
-    clear = np.abs(mean) > constants.common_mean
-    centre = np.where(clear, mean / known, 0.0)
-    if column >= 0:
-        centre[column] = first[column]
-    steep = np.sqrt(1 + 4 * centre**2)
+    centre = np.where(np.abs(mean) > constants.common_mean, mean / known, 0.0)
+    steepness = np.sqrt(1 + 4 * centre**2)  # noise of the variance over `noise`, by the delta method
     spread = second - 2 * centre * first + known * centre**2
-    variance = nonnegative_shrinkage(spread / steep, noise, 1.0) * steep
-    signal = variance**power
-    radius = constants.full_weight * math.sqrt(d + 1)
-    scale = np.sqrt(signal / signal.mean() / variance) / radius
+    variance = nonnegative_shrinkage(spread / steepness, noise, 1.0) * steepness
+    deviation = np.sqrt(variance)
+    scale = 1 / np.sqrt(deviation * deviation.mean() * (d + 1))
     reach = scale * np.maximum(np.abs(centre), np.abs(1 - centre))
     missing = missing[centre[columns] != 0]
-    found = Coordinates(centre * size, scale / size, reach, 1 / radius, column, value * size)
+    found = Coordinates(centre * size, scale / size, reach, 1 / math.sqrt(d + 1), column, value * size)
     return replace(found, missing=missing) if len(missing) else found
+
+
+def shrunk_means(noisy: Array, noise: float, guess: float, varying: NDArray[np.bool_], std: float) -> Array:
+    """Return the posterior means of columns' means, under a normal prior that is fitted to all of them.
+
+    The prior's own centre is near the guess, and its variance near std², which counts as two columns. A column
+    that does not vary is no part of the prior, and keeps its noisy mean.
+    """
+    count = max(int(varying.sum()), 1)
+    average, found = (
+        noisy[varying].mean() if varying.any() else guess,
+        noisy[varying].var() if varying.any() else 0.0,
+    )
+    error = noise**2 / count
+    centre = (average * std**2 + guess * error) / (std**2 + error)
+    variance = (max(found - noise**2, 0.0) * count + 2 * std**2) / (count + 2)
+    shrunk = (noisy * variance + centre * noise**2) / (variance + noise**2)
+    return np.where(varying, np.clip(shrunk, -1.0, 1.0), noisy)
 
 
 def positive_share(sums: Array, noise_std: float) -> float:

@@ -15,15 +15,12 @@ from vips_core import validate
 from vips_core.kernels import Array
 from vips_core.models.base import Fitted, Variant, VariantModel
 from vips_core.models.logistic.paper import Paper, PolyaGammaPosterior
-from vips_core.models.logistic.posterior import Posterior, flattening
+from vips_core.models.logistic.posterior import Posterior
 from vips_core.models.logistic.refined import Refined
 from vips_core.records import Sharded, Table
 from vips_core.records.table import LEAST_BOUND, MOST_BOUND, MissingPairs, checked_missing_pairs
 
 VARIANTS: dict[str, type[Refined] | type[Paper]] = {"refined": Refined, "paper": Paper}
-NORM = 0
-FLAT = False
-LINE = [1.0, 1.0, 0.0]
 LogisticState = PolyaGammaPosterior | Posterior
 
 
@@ -132,7 +129,7 @@ class BayesianLogistic(VariantModel[LogisticState, Table]):
         return np.stack([params.mean - half, params.mean + half], axis=1)
 
     def predict_probability(self, fit: Fitted[LogisticState], rows: Table) -> Array:
-        """Return P(y = 1 | x) with the weights integrated out, σ(ψ/√(1 + π·var(ψ)/8)) (MacKay 1992).
+        """Return P(y = 1 | x) with weights integrated out (MacKay 1992); see `predictive_log_odds`.
 
         Parameters
         ----------
@@ -146,18 +143,8 @@ class BayesianLogistic(VariantModel[LogisticState, Table]):
         array
             One probability a row.
         """
-        psi, variance = self._log_odds(fit, rows)
-        if FLAT == "line" and hasattr(fit.params, "state"):
-            line, level = fit.params.state.line, fit.params.level
-            x, co = fit.params.coordinates.filled(rows.x), fit.params.coordinates
-            z = ((x.toarray() if hasattr(x, "toarray") else x) - co.centre) * co.scale
-            along = line.along(z @ line.direction[1:], z**2 @ line.spread) / line.reach
-            psi = line.place[0] + line.place[1] * along
-            c = line.covariance * [[LINE[0], LINE[1]], [LINE[1], LINE[1]]]
-            spread = variance - fit.params.level_variance
-            psi = psi * (flattening(LINE[2] * line.typical) if NORM else 1)
-            variance = LINE[2] * spread + c[0, 0] + 2 * c[0, 1] * along + c[1, 1] * along**2
-        return np.asarray(expit(psi / (flattening(np.maximum(variance, 0)) if FLAT else 1.0)))
+        self.check(rows)
+        return np.asarray(expit(fit.params.predictive_log_odds(rows.x)))
 
     def risk_intervals(self, fit: Fitted[LogisticState], rows: Table, level: float = 0.9) -> Array:
         """Return an interval for each row's risk σ(ψ), from the posterior of ψ = xᵀm.

@@ -46,6 +46,7 @@ from vips_core.kernels import Array
 from vips_core.kernels.symmetric import symmetrised
 from vips_core.models.base import Block, Released, most_efficient
 from vips_core.models.logistic import coordinates, curvature, kernels, posterior, sums
+from vips_core.models.logistic.calibration import Calibration
 from vips_core.models.logistic.constants import Constants
 from vips_core.models.logistic.coordinates import nonnegative_shrinkage
 from vips_core.models.logistic.curvature import Directions, LowRankCurvature
@@ -74,7 +75,7 @@ def expected_signal(plan: PrivacyPlan, features: int) -> float:
     >>> round(expected_signal(plan, 32), 1)
     0.6
     """
-    slope = plan.records * DEFAULT.minority_mean / 2 / (DEFAULT.full_weight**2 * (features + 1))
+    slope = plan.records * DEFAULT.minority_mean / 2 / (features + 1)
     return float(slope * DEFAULT.prior_slope / math.sqrt(plan.signal_to_noise**-2 + slope))
 
 
@@ -103,14 +104,14 @@ class Refined:
         if visibility < c.clear_matrix:
             early = late
         matrices = matrix * (1 if early == late else 2)
-        calibration = moments * c.calibration
+        calibration = moments if c.slope_std else 0
         gradients = plan.steps - moments - matrices - calibration
         signal = expected_signal(plan, self.d)
         averaging = c.averaging * (1 + min(signal**2 / (1 + signal) / gradients, 1.0))
-        return Schedule(moments, matrix, early, late, gradients, averaging, calibration)
+        return Schedule(moments, matrix, early, late, calibration, gradients, averaging)
 
     def blocks(self, plan: PrivacyPlan, step: int) -> Mapping[str, Block]:
-        """Return the step's block: moments first, then gradients, with curvature matrices in between."""
+        """Return the step's block: moments, gradients with curvature matrices in between, calibration."""
         if plan.noise_multiplier == 0:
             return self.noise_free.blocks(plan, step)
         schedule = self.schedule(plan)
@@ -139,7 +140,7 @@ class Refined:
         if name == MOMENTS:
             return {name: sums.moments(batch, self.model.norm_bound, block)}
         if name == CALIBRATION:
-            return {name: sums.calibration(batch, params.coordinates, params.state.line, block)}
+            return {name: sums.calibration(batch, params.coordinates, params.calibration, block)}
         measured = sums.gradient_and_diagonal if name == GRADIENT else sums.curvature
         return {name: measured(batch, params.coordinates, params.state.point, block)}
 
@@ -150,13 +151,12 @@ class Refined:
         if plan.noise_multiplier == 0:
             return self.noise_free.init(plan, rng)
         d, c, schedule = self.d, self.constants, self.schedule(plan)
-        found = coordinates.raw_columns(self.model.norm_bound, d, c)
+        found = coordinates.raw_columns(self.model.norm_bound, d)
         matrix = np.zeros((d + 1, d + 1) if schedule.matrix else (0, 0))
         prior, zeros = (c.prior_slope * found.scale) ** 2, np.zeros(d + 1)
         state = OptimiserState(
             schedule=schedule,
             records=plan.records,
-            power=coordinates.spread_power(plan.records * plan.signal_to_noise / d, c),
             moments=np.zeros(2 * d + 2),
             positive=0.5,
             point=zeros,
@@ -171,7 +171,6 @@ class Refined:
             released=curvature.no_directions(d + 1),
             learned=curvature.no_directions(d + 1),
             minority=0.5,
-            line=posterior.Line(zeros, np.zeros(2), np.eye(2), 1.0, 0.0, zeros[1:]),
         )
         return Posterior(
             mean=np.zeros(d),
@@ -182,7 +181,9 @@ class Refined:
             covariance=np.diag(prior) if schedule.matrix else prior,
             level_variance=c.prior_level**2,
             widening=1.0,
+            usual_variance=0.0,
             coordinates=found,
+            calibration=Calibration(zeros[1:], np.array([0.0, 1.0]), None, 1.0, 0.0),
             state=state,
         )
 
@@ -197,7 +198,7 @@ class Refined:
         if name == MOMENTS:
             return self._with_moments(params, total, noise_std, step)
         if name == CALIBRATION:
-            return posterior.calibrated(params, total, noise_std)
+            return posterior.calibrated(params, total, noise_std, self.constants)
         number = state.schedule.matrix_number(step)
         if number is not None:
             return replace(params, state=self._with_matrix(state, total, noise_std, number + 1))
@@ -215,13 +216,11 @@ class Refined:
             self._moment_block.bound,
             state.records,
             np.array(self.model.missing_pairs or (), np.int64).reshape(-1, 2),
-            state.power,
             self.constants,
         )
         positive = coordinates.positive_share(moments, std)
         error = std / self._moment_block.bound / (state.records * positive * (1 - positive))
-        c = self.constants
-        level = logit(positive) / (1 + c.shrink_level * (error / c.prior_level) ** 2)
+        level = logit(positive) / (1 + (error / self.constants.prior_level) ** 2)
         point = np.append(level / found.constant, np.zeros(self.d))
         state = replace(state, moments=moments, positive=positive, point=point)
         return replace(params, coordinates=found, state=state)
@@ -257,7 +256,7 @@ class Refined:
         directions = self._directions(state, guided)
         pace = self._pace(state, constant, directions, noise_std)
         move = directions.apply(pace.step / directions.curvature, gradient)
-        spread = posterior.over_records(state, constant, directions, state.point, self.constants)[1]
+        spread = posterior.over_records(state, constant, directions, state.point)[1]
         rate = weights[-1]
         state = replace(
             state,
