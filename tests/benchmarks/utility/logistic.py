@@ -17,6 +17,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
 import vips_core as vips
+from tests.benchmarks.utility import rivals
 from vips_core.models.logistic.constants import Constants
 from vips_core.models.logistic.paper import Paper
 from vips_core.models.logistic.refined import DEFAULT, Refined
@@ -123,6 +124,7 @@ METHODS: dict[str, Scores] = {
     **{f"refined: prior {deviation}": refined(deviation) for deviation in (1.0, 1.5, 2.5)},
     "paper": paper("pld"),
     "strong": paper("strong"),
+    **{method: rivals.rival(method) for method in rivals.FROZEN},
     **{
         f"private ERM: penalty {penalty}, radius {radius}": private_erm(penalty, radius)
         for penalty in (0.3, 1.0)
