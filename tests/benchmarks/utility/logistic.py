@@ -1,9 +1,9 @@
 """Logistic regression and its rivals, in the bench's form: (train, test, ε, seed) -> probabilities.
 
 A method with constants is a family of settings, "name: setting"; `leave_one_out` chooses among them on all
-tables but the one that is scored. The standing rivals have frozen settings (`rivals`). δ is 1e-6. Neighbours
-are zero-out. The paper's variant takes ten steps of full batches; strong composition is the same with its own
-accountant.
+tables but the one that is scored. The standing rivals have frozen settings (`rivals`), and other packages,
+where installed, their own (`peers`). δ is 1e-6. Neighbours are zero-out. The paper's variant takes ten steps of
+full batches; strong composition is the same with its own accountant.
 """
 
 import functools
@@ -17,7 +17,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
 import vips_core as vips
-from tests.benchmarks.utility import rivals
+from tests.benchmarks.utility import peers, rivals
 from vips_core.models.logistic.constants import Constants
 from vips_core.models.logistic.paper import Paper
 from vips_core.models.logistic.refined import DEFAULT, Refined
@@ -103,12 +103,13 @@ METHODS: dict[str, Scores] = {
     "paper": paper("pld"),
     "strong": paper("strong"),
     **{name: rivals.rival(settings) for name, settings in rivals.FROZEN.items()},
+    **peers.METHODS,
 }
 
 # Scored in the confirmation: the product's settings and the standing rivals.
 CONFIRMED = {
     (method, epsilon)
-    for method in ("refined: prior 1.5", "paper", "strong", NOT_PRIVATE, *rivals.FROZEN)
+    for method in ("refined: prior 1.5", "paper", "strong", NOT_PRIVATE, *rivals.FROZEN, *peers.METHODS)
     for epsilon in (*EPSILONS, math.inf)
 }
 

@@ -24,7 +24,7 @@ METRICS = {
     "expected_over_observed": "expected/observed",
     "calibration_slope": "calibration slope",
 }
-RIVALS = (*FROZEN, "paper", "strong")
+RIVALS = (*FROZEN, "Opacus", "diffprivlib", "paper", "strong")
 ORDER = ("refined", *RIVALS, NOT_PRIVATE)
 MARGINS = {"auc": 0.002, "log_loss": 0.003}  # largest differences that count as none
 WORSE_WITH_EPSILON = 0.002
