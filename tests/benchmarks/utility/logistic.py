@@ -2,8 +2,8 @@
 
 A method with constants is a family of settings, "name: setting"; `leave_one_out` chooses among them on all
 tables but the one that is scored. The standing rivals have frozen settings (`rivals`), and other packages,
-where installed, their own (`peers`). δ is 1e-6. Neighbours are zero-out. The paper's variant takes ten steps of
-full batches; strong composition is the same with its own accountant.
+where installed, their own (`peers`). δ is 1e-6. Neighbours are zero-out. The paper's variant takes ten
+steps of full batches; strong composition is the same with its own accountant.
 """
 
 import functools

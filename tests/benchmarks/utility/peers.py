@@ -1,8 +1,9 @@
 """Logistic regression of other packages as installed, in the bench's form; none where they are not installed.
 
-Opacus is DP-SGD by its own accountant: SGD with rate .05, gradients clipped to 1, batches of 256 and 20 epochs,
-of which none was tuned. diffprivlib is private ERM at its defaults: ε-DP (δ = 0) for replacing a record, not for
-zero-out neighbours. Both get the rivals' centred columns. diffprivlib 0.6.6 needs scikit-learn below 1.7.
+Opacus is DP-SGD by its own accountant: SGD with rate .05, gradients clipped to 1, batches of 256 and 20
+epochs, none of them tuned. diffprivlib is private ERM at its defaults: ε-DP (δ = 0) for replacing a record,
+not for zero-out neighbours. Both get the rivals' centred columns. diffprivlib 0.6.6 needs scikit-learn below
+1.7.
 
 python -m venv peers && peers/bin/pip install -e .[bench] opacus diffprivlib "scikit-learn<1.7"
 peers/bin/python -m tests.benchmarks.utility.run peers.csv --methods Opacus diffprivlib
