@@ -118,6 +118,12 @@ def test_columns_are_centred_at_public_places_and_missing_values_are_zero():
     np.testing.assert_allclose(people.columns[:, -1], rivals_gradient.CONSTANT)
 
 
+def test_several_rows_of_a_person_are_refused():
+    rows = Table([[0.5], [0.2]], [1, 0], ("a",), 1.0, persons=["Ann", "Ann"])
+    with pytest.raises(ValueError, match="one row for each person"):
+        Centred.of(rows)
+
+
 def test_delta_of_objective_perturbation_is_that_of_the_privacy_loss():
     # One dimension, f = R = 1 and one record z = 1: both densities of the minimiser are known.
     noise, ridge = 2.5, 0.8
