@@ -52,6 +52,10 @@ class Calibration:
         """a, 1 for an estimate that needs no calibration."""
         return float(self.place[1]) / self.reach
 
+    def slope_variance(self) -> float:
+        """Return the relative variance of the slope; 0 before the first release."""
+        return 0.0 if self.covariance is None else float(self.covariance[1, 1] / self.place[1] ** 2)
+
     def after(self, prior: Array, total: Array, noise_std: float, records: int) -> "Calibration":
         """Return level and slope after a release, given their covariance before: one step of a Kalman filter.
 

@@ -190,6 +190,7 @@ def laplace(
     prior = constants.prior_slope**2
     beyond = _beyond_prior(directions, estimate, 1 / information, prior)
     bias = shrinkage * beyond
+    bias[0] = shrinkage[0] * max(estimate[0] ** 2 - pace.prior[0], 0.0)
     excess = shrinkage / 2 * beyond  # because the estimate without noise is not shrunk at all
     noise = 1 / without_noise + bias + excess
     return to_column_units(params, directions, estimate, 1 / information, bias, noise, constants)
@@ -235,7 +236,7 @@ def to_column_units(
     )
     offset, spread = over_records(state, found.constant, directions, estimate)
     probability = mean_probability(found_level + offset, state.mean_spread)
-    flatter = flattening(usual + level_variance)
+    flatter = flattening(usual / 2 + level_variance)
     level = flatter * level_of(probability, spread / flatter**2) - offset
     coefficient_variance = weight_variances(directions, variance + bias, scale, found)
     privacy_variance = weight_variances(directions, variance_of_noise, scale, found)
@@ -284,11 +285,14 @@ def calibrated(params: Posterior, total: Array, noise_std: float, constants: Con
     after = before.after(prior, total, noise_std, params.state.records)
     ratio = after.slope / before.slope
     slopes = params.slopes * ratio
+    # A smaller slope corrects for noise, and leaves the intervals as wide.
+    wider, doubt = max(ratio, 1.0) ** 2, after.slope_variance() - before.slope_variance()
+    scaled = doubt * weights(0.0, slopes, found) ** 2
     return replace(
         params,
         mean=weights(after.level, slopes, found),
-        coefficient_variance=params.coefficient_variance * ratio**2,
-        privacy_variance=params.privacy_variance * ratio**2,
+        coefficient_variance=params.coefficient_variance * wider + scaled,
+        privacy_variance=params.privacy_variance * wider + scaled,
         slopes=slopes,
         level=after.level,
         covariance=params.covariance * ratio**2,
@@ -309,8 +313,12 @@ def over_records(
 
 
 def unit_curvature(state: OptimiserState, constant: float) -> float:
-    """Return slopesᵀH·slopes of log odds of variance 1, if a typical record has norm 1."""
-    return float(state.diagonal[1:].sum() / (1 - constant**2))
+    """Return slopesᵀH·slopes of log odds of variance 1, if a typical record has norm 1.
+
+    If columns hardly vary, records are shorter; half the level's curvature is then the least value.
+    """
+    level, slopes = state.diagonal[0] / constant**2, state.diagonal[1:].sum() / (1 - constant**2)
+    return float(max(slopes, level / 2))
 
 
 def flattening(variance: Any) -> Any:

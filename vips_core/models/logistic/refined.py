@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 MOMENTS, GRADIENT, CURVATURE = "moments", "gradient and curvature's diagonal", "curvature"
 CALIBRATION = "calibration"
 DEFAULT = Constants()
-LEAST = 1e-9  # least eigenvalue over the average, and least total per record: noise may make both negative
+LEAST = 1e-9  # least eigenvalue over the average: noise may make it negative
 
 
 def expected_signal(plan: PrivacyPlan, features: int) -> float:
@@ -288,7 +288,8 @@ class Refined:
         prior = self.constants.minority_mean * rarer_label
         spread = (self.constants.minority_std * rarer_label) ** 2
         totals = (mean[-2:] / kernels.TOTALS * spread + prior * noise) / (spread + noise)
-        level_total, slope_total = np.clip(totals, LEAST * state.records, state.records / 2)  # m ≤ ½
+        least = math.sqrt(spread * noise / (spread + noise))  # a total below its own error is unknown
+        level_total, slope_total = np.clip(totals, least, state.records / 2)  # m ≤ ½
         minority = float(level_total / state.records)
         of_level = level_total * (1 - minority) * found.constant**2  # p(1−p) = m(1−m)
         slope_total *= math.sqrt(1 - (kernels.CURVATURE_NORM * minority) ** 2)
