@@ -1,16 +1,16 @@
 """Calibration of log odds: the last releases measure how far an estimate's level and slope are off.
 
 Shrinkage that suits the direction of the slopes does not suit their length: with strong signals, log odds are
-too flat. So the last steps fit log odds b + a·u, with u the log odds of the estimate's slopes. They release the
-score and the information of b and a. With t = u/c, cut to ±1, and p at the present b and a, a record's
+too flat. So the last steps fit log odds b + a·u, with u the log odds of the estimate's slopes. They release
+the score and the information of b and a. With t = u/c cut to ±1 and p at the present b and a, a record's
 contribution is
 
     (y−p)·(0.6, 0.8t) and p(1−p)·(1.5, 1.5t, 2.5t²).
 
-With m = min(p, 1−p) ≤ ½, its squared norm is at most (1−m)²·(1 + 10.75m²) ≤ 1. The weight t depends on x alone,
-so Σ t(y−p) = 0 keeps the calibration slope of the model. A record that was trained on fits better than a new
-one: the score of a exceeds its expectation over new records by about the number of determined slopes, which is
-subtracted.
+With m = min(p, 1−p) ≤ ½, its squared norm is at most (1−m)²·(1 + 10.75m²) ≤ 1. The weight t depends on x
+alone, so Σ t(y−p) = 0 keeps the calibration slope of the model. A record that was trained on fits better than
+a new one: the score of a exceeds its expectation over new records by about the number of slopes that the data
+determine, which is subtracted.
 
 | symbol  | code          | shape                                                            |
 |---------|---------------|------------------------------------------------------------------|

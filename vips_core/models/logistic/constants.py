@@ -17,7 +17,7 @@ class Constants:
     # Coordinates
     # Share of the norm bound above which moments shorten a row: few rows are longer
     moment_radius: float = 0.5
-    # Mean above which a column is centred; ∞ centres none, which keeps sparse rows sparse
+    # Mean²/second moment above which a column is centred; ∞ centres none, which keeps sparse rows sparse
     common_mean: float = 0.1
     mean_std: float = 0.25  # prior standard deviation of columns' means, and of their centre's
     min_z_moment: float = 2.0  # z-score up to which a column's mean or variance counts as noise

@@ -1,11 +1,11 @@
 """Coordinates in which noise costs least: columns centred and scaled by noisy moments.
 
-Noise is proportional to the longest record that counts in full, so columns are centred at their noisy means
-and scaled by their noisy variances. With much signal they are divided by the square roots of their standard
-deviations. This is halfway between raw columns, where noise drowns a narrow column, and standardised columns,
-where rare values make records long. With little signal per column, the columns that vary most get nearly all
-of it. In these coordinates noise and prior are the same in all directions. The model's own constant comes
-first, so the result depends neither on the place or name of a constant column nor on whether one exists.
+Noise is proportional to the longest record that counts in full, so columns are centred at their means and
+divided by the square roots of their standard deviations. This is halfway between raw columns, where noise drowns
+a narrow column, and standardised columns, where rare values make records long. Means and variances are measured
+with noise, and shrunk by it: means towards each other, and together towards the middle of the public ranges. In
+these coordinates noise and prior are the same in all directions. The model's own constant comes first, so the
+result depends neither on the place or name of a constant column nor on whether one exists.
 
 A missing value is 0 in its column and 1 in another, its indicator. Here the missing value is replaced by the
 noisy mean of the known values, so the column does not duplicate its indicator. This reparametrises the same
@@ -14,7 +14,7 @@ model, so it would also be valid if the indicator were an ordinary column.
 | symbol | code       | shape  |
 |--------|------------|--------|
 | c      | `centre`   | (d,), in units of the columns; 0 where a column is mostly 0 |
-| s      | `scale`    | (d,), z = s(x − c); a typical record (constant, z) has norm 1/full_weight |
+| s      | `scale`    | (d,), z = s(x − c); a typical record (constant, z) has norm 1 |
 | κ      | `constant` | scalar, value of the constant |
 | a      | `reach`    | (d,), |z| of a column at the far end of [0, 1] |
 |        | `missing`  | (columns with an indicator, 2), places of a column and of its indicator |
@@ -102,7 +102,8 @@ def from_moments(
     known = np.ones(d)  # share of known values, at least their mean, because no value is above 1
     least_known = np.maximum(mean[columns], constants.common_mean)
     known[columns] = np.clip(1 - mean[indicators] * size, least_known, 1.0)
-    centre = np.where(np.abs(mean) > constants.common_mean, mean / known, 0.0)
+    square = shrunk_means(second, noise, guess, varying, constants.mean_std)
+    centre = np.where(mean**2 > constants.common_mean * square, mean / known, 0.0)
     steepness = np.sqrt(1 + 4 * centre**2)  # noise of the variance over `noise`, by the delta method
     spread = second - 2 * centre * first + known * centre**2
     variance = nonnegative_shrinkage(spread / steepness, noise, 1.0) * steepness
@@ -117,17 +118,15 @@ def from_moments(
 def shrunk_means(noisy: Array, noise: float, guess: float, varying: NDArray[np.bool_], std: float) -> Array:
     """Return the posterior means of columns' means, under a normal prior that is fitted to all of them.
 
-    The prior's own centre is near the guess, and its variance near std², which counts as two columns. A column
+    The prior's centre is N(guess, std²), and its variance near std², which counts as two columns. A column
     that does not vary is no part of the prior, and keeps its noisy mean.
     """
-    count = max(int(varying.sum()), 1)
-    average, found = (
-        noisy[varying].mean() if varying.any() else guess,
-        noisy[varying].var() if varying.any() else 0.0,
-    )
+    if not varying.any():
+        return noisy
+    own, count = noisy[varying], int(varying.sum())
     error = noise**2 / count
-    centre = (average * std**2 + guess * error) / (std**2 + error)
-    variance = (max(found - noise**2, 0.0) * count + 2 * std**2) / (count + 2)
+    centre = (own.mean() * std**2 + guess * error) / (std**2 + error)
+    variance = (max(own.var() - noise**2, 0.0) * count + 2 * std**2) / (count + 2)
     shrunk = (noisy * variance + centre * noise**2) / (variance + noise**2)
     return np.where(varying, np.clip(shrunk, -1.0, 1.0), noisy)
 

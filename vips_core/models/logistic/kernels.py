@@ -197,7 +197,7 @@ def add_calibration(
     grid: float,
     cells: Array,
 ) -> None:
-    """Add each row's score and information of level and slope, in grid steps; log odds are level + slope·t."""
+    """Add each row's score and information, in grid steps; log odds are level + slope·t."""
     for i in range(y.size):
         psi = level + slope * t[i]
         if not abs(psi) < LARGEST:

@@ -136,10 +136,9 @@ class Posterior:
     def predictive_log_odds(self, x: Any) -> Array:
         """Return the log odds of P(y = 1 | x).
 
-        Calibrated log odds are right for usual records. Those of unusual records are flatter, those of records
-        at the centre steeper: half of their variance above or below the usual one is integrated over. The
-        other half is left out because columns are correlated, and the prior takes them as independent. The
-        uncertainty of the level flattens all alike.
+        Calibrated log odds are right for usual records. The posterior is integrated over where a record's
+        variance differs from the usual one, but only half of it: the prior takes columns as independent, and
+        correlated columns vary less than it expects. The uncertainty of the level flattens all alike.
         """
         psi, variance = self.log_odds(x)
         unusual = (variance - self.level_variance) / 2
@@ -185,14 +184,13 @@ def laplace(
     information = values**2 / (pace.sampling + variance) + 1 / pace.prior
     without_noise = values**2 / variance + 1 / (pace.prior + 1 / values)
     # If slopes are larger than the prior expects, the amount of shrinkage counts as uncertainty. (Its square
-    # would be correct if the curvature were known exactly.)
+    # would be correct if the curvature were known exactly.) The calibration undoes much of it: half counts.
     shrinkage = 1 / (pace.prior * information)
     prior = constants.prior_slope**2
     beyond = _beyond_prior(directions, estimate, 1 / information, prior)
-    bias = shrinkage * beyond
+    bias = shrinkage / 2 * beyond
     bias[0] = shrinkage[0] * max(estimate[0] ** 2 - pace.prior[0], 0.0)
-    excess = shrinkage / 2 * beyond  # because the estimate without noise is not shrunk at all
-    noise = 1 / without_noise + bias + excess
+    noise = 1 / without_noise + bias
     return to_column_units(params, directions, estimate, 1 / information, bias, noise, constants)
 
 

@@ -21,6 +21,7 @@ for large s.
 5. In averages over steps (of points, gradients and curvature measurements), the k-th step weighs √k where
    noise is large, and up to k where it is small. The estimate is the average point plus the rest of a Newton
    step at the average gradient.
+6. The last releases measure how far the level and the slope of log odds are off (`calibration`).
 
 | symbol | code            | shape                                       |
 |--------|-----------------|---------------------------------------------|
@@ -30,8 +31,8 @@ for large s.
 | τ      | `prior_slope`, `prior_level` of `Constants` | scalars         |
 
 These did not help: one release at θ = 0 with ⟨ξ⟩ = ¼ (class imbalance hides the signal), the majoriser ⟨ξ⟩xxᵀ
-as the curvature of Newton steps, rescaling long rows instead of weighting them, and a choice of regimes by N,
-d and μ (no threshold suits all tables).
+as the curvature of Newton steps, rescaling long rows instead of weighting them, a choice of regimes by N, d and
+μ (no threshold suits all tables), and a prior variance of slopes learned from them (MacKay).
 """
 
 import math
