@@ -19,7 +19,8 @@ class Constants:
     moment_radius: float = 0.5
     # Mean²/second moment above which a column is centred; ∞ centres none, which keeps sparse rows sparse
     common_mean: float = 0.1
-    mean_std: float = 0.25  # prior standard deviation of columns' means, and of their centre's
+    # Prior standard deviation of columns' means, and of their average's; with more noise none is measured
+    mean_std: float = 0.25
     min_z_moment: float = 2.0  # z-score up to which a column's mean or variance counts as noise
     constant_variance: float = 1e-3  # variance beyond noise up to which a column in [0, 1] counts as constant
 

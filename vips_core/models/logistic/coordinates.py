@@ -1,11 +1,12 @@
 """Coordinates in which noise costs least: columns centred and scaled by noisy moments.
 
 Noise is proportional to the longest record that counts in full, so columns are centred at their means and
-divided by the square roots of their standard deviations. This is halfway between raw columns, where noise drowns
-a narrow column, and standardised columns, where rare values make records long. Means and variances are measured
-with noise, and shrunk by it: means towards each other, and together towards the middle of the public ranges. In
-these coordinates noise and prior are the same in all directions. The model's own constant comes first, so the
-result depends neither on the place or name of a constant column nor on whether one exists.
+divided by the square roots of their standard deviations. This is halfway between raw columns, where noise
+drowns a narrow column, and standardised columns, where rare values make records long. Means and variances are
+measured with noise, and shrunk by it: means towards each other, and together towards the middle of the public
+ranges, which is taken as it is where the noise would exceed it. In these coordinates noise and prior are the
+same in all directions. The model's own constant comes first, so the result depends neither on the place or
+name of a constant column nor on whether one exists.
 
 A missing value is 0 in its column and 1 in another, its indicator. Here the missing value is replaced by the
 noisy mean of the known values, so the column does not duplicate its indicator. This reparametrises the same
@@ -71,11 +72,19 @@ def unit(norm_bound: float, d: int) -> float:
     return max(norm_bound / math.sqrt(d), min(1.0, norm_bound))
 
 
-def raw_columns(norm_bound: float, d: int) -> Coordinates:
-    """Return coordinates before the first release: columns are not centred, and scaled alike."""
-    radius = math.sqrt(d + 1)
-    scale = np.full(d, 2 * math.sqrt(3) / unit(norm_bound, d) / radius)  # as for a uniform column
-    return Coordinates(np.zeros(d), scale, scale * unit(norm_bound, d), 1 / radius, NO_CONSTANT, 1.0)
+def middle(norm_bound: float, d: int) -> float:
+    """Return the columns' mean if they are spread evenly over public ranges that imply this norm bound."""
+    return (norm_bound / unit(norm_bound, d)) ** 2 / d / 2
+
+
+def unmeasured(norm_bound: float, d: int, missing: NDArray[np.int64], constants: Constants) -> Coordinates:
+    """Return coordinates without measurements: columns centred in the middle, and scaled as if uniform."""
+    size, mean = unit(norm_bound, d), middle(norm_bound, d)
+    centre = np.full(d, mean if mean > constants.common_mean else 0.0)
+    scale = np.full(d, math.sqrt(12 / (d + 1)))
+    reach = scale * np.maximum(centre, 1 - centre)
+    found = Coordinates(centre * size, scale / size, reach, 1 / math.sqrt(d + 1), NO_CONSTANT, 1.0)
+    return replace(found, missing=missing) if centre.any() and len(missing) else found
 
 
 def from_moments(
@@ -97,7 +106,7 @@ def from_moments(
     missing = missing[(missing != column).all(axis=1)]
     columns, indicators = missing.T
     varying = np.arange(d) != column
-    guess = (norm_bound / size) ** 2 / d / 2  # the middle of the columns, if all of them reach the norm bound
+    guess = middle(norm_bound, d)
     mean = shrunk_means(first, noise, guess, varying, constants.mean_std)
     known = np.ones(d)  # share of known values, at least their mean, because no value is above 1
     least_known = np.maximum(mean[columns], constants.common_mean)

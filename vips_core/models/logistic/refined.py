@@ -8,7 +8,7 @@ prior variance τ², curvature λ and noise variance V of the average gradient, 
 s = λτ/√(V + λ), and the steps add up to s²/(1+s) Newton steps: a Wiener filter for small s, a ridge of 1/s
 for large s.
 
-1. The first releases are moments; they fix `coordinates`.
+1. The first releases are moments; they fix `coordinates`. (None if they would be mostly noise.)
 2. Gradient steps. With m = min(p, 1−p), a record's contribution to a release is (y−p)·(κ, vwz) and
    m·(SQUARES·w|z|min(1, |z|/a), TOTALS, TOTALS·w²‖z‖²). Here w = min(1, √(1−κ²)/‖z‖): long records weigh
    less. And v = √(1−(0.9m)²)/(1−m): a residual is at most 1−m, so where both labels are likely a record can
@@ -31,8 +31,8 @@ for large s.
 | τ      | `prior_slope`, `prior_level` of `Constants` | scalars         |
 
 These did not help: one release at θ = 0 with ⟨ξ⟩ = ¼ (class imbalance hides the signal), the majoriser ⟨ξ⟩xxᵀ
-as the curvature of Newton steps, rescaling long rows instead of weighting them, a choice of regimes by N, d and
-μ (no threshold suits all tables), and a prior variance of slopes learned from them (MacKay).
+as the curvature of Newton steps, rescaling long rows instead of weighting them, a choice of regimes by N, d
+and μ (no threshold suits all tables), and a prior variance of slopes learned from them (MacKay).
 """
 
 import math
@@ -41,6 +41,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import logit
 
 from vips_core.kernels import Array
@@ -95,17 +96,20 @@ class Refined:
         return most_efficient(records=records, epsilon=epsilon, delta=delta, epochs=epochs)
 
     def schedule(self, plan: PrivacyPlan) -> Schedule:
-        """Return the release of each step; curvature matrices only if they are visible in the noise."""
+        """Return the release of each step; moments and matrices only if they are visible in the noise."""
         c = self.constants
         each = max(1, round(plan.steps / c.release_every))
-        moments = each if plan.steps >= c.moments_from else 0
+        long = plan.steps >= c.moments_from
+        share = math.sqrt(each / plan.steps)  # of the signal to noise, for the moments
+        error = self._moment_block.bound / (plan.records * plan.signal_to_noise * share)  # of a column's mean
+        moments = each if long and error < c.mean_std else 0
         visibility = plan.records * plan.signal_to_noise / (self.d + 1) ** 1.5
         early, late = moments + c.warm_steps, round(plan.steps * c.matrix_late)
         matrix = each if visibility >= c.visible_matrix and early + each < late else 0
         if visibility < c.clear_matrix:
             early = late
         matrices = matrix * (1 if early == late else 2)
-        calibration = moments if c.slope_std else 0
+        calibration = each if long and c.slope_std else 0
         gradients = plan.steps - moments - matrices - calibration
         signal = expected_signal(plan, self.d)
         averaging = c.averaging * (1 + min(signal**2 / (1 + signal) / gradients, 1.0))
@@ -123,6 +127,10 @@ class Refined:
         if schedule.matrix_number(step) is not None:
             return {CURVATURE: Block(1.0, shape=(self.d + 1, self.d + 1))}
         return {GRADIENT: Block(1.0, shape=(2 * self.d + 3,))}
+
+    @property
+    def _missing(self) -> NDArray[np.int64]:
+        return np.array(self.model.missing_pairs or (), np.int64).reshape(-1, 2)
 
     @property
     def _moment_block(self) -> Block:
@@ -152,7 +160,7 @@ class Refined:
         if plan.noise_multiplier == 0:
             return self.noise_free.init(plan, rng)
         d, c, schedule = self.d, self.constants, self.schedule(plan)
-        found = coordinates.raw_columns(self.model.norm_bound, d)
+        found = coordinates.unmeasured(self.model.norm_bound, d, self._missing, c)
         matrix = np.zeros((d + 1, d + 1) if schedule.matrix else (0, 0))
         prior, zeros = (c.prior_slope * found.scale) ** 2, np.zeros(d + 1)
         state = OptimiserState(
@@ -216,7 +224,7 @@ class Refined:
             self.model.norm_bound,
             self._moment_block.bound,
             state.records,
-            np.array(self.model.missing_pairs or (), np.int64).reshape(-1, 2),
+            self._missing,
             self.constants,
         )
         positive = coordinates.positive_share(moments, std)
