@@ -48,9 +48,7 @@ def covered(rows: vips.Table, epsilon: float, seed: int) -> tuple[float, float, 
     labels = np.random.default_rng(seed).random(len(rows)) < expit(rows.x @ truth)
     drawn = replace(rows, y=labels)
     model = vips.BayesianLogistic(drawn.feature_names, drawn.norm_bound)
-    plan = model.recommend(
-        records=len(drawn), epsilon=epsilon, delta=logistic.DELTA, epochs=logistic.EPOCHS["refined"]
-    )
+    plan = model.recommend(records=len(drawn), epsilon=epsilon, delta=logistic.DELTA, epochs=logistic.EPOCHS)
     fit = vips.fit(model, drawn, plan, seed=seed)
     constant = int(np.argmax(np.abs(rows.x.mean(axis=0))))
     holds = [

@@ -32,13 +32,6 @@ def chosen(results: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(kept, ignore_index=True).drop(columns="family")
 
 
-def best(results: pd.DataFrame) -> set[tuple[str, float]]:
-    """Return (method, ε) of the settings that are best over all tables, to be scored on other tables."""
-    rows = results.assign(family=results.method.str.split(SETTING).str[0])
-    means = _merits(rows).groupby(["family", "epsilon", "method"]).merit.mean()
-    return {(method, epsilon) for _, epsilon, method in means.groupby(level=["family", "epsilon"]).idxmax()}
-
-
 def _merits(rows: pd.DataFrame) -> pd.DataFrame:
     merit = rows.groupby(["family", "epsilon", "data", "method"]).auc.mean()
     return (

@@ -2,7 +2,7 @@
 
 python -m tests.benchmarks.utility.run utility.csv --seeds 3
 python -m tests.benchmarks.utility.run utility.csv --tables nhanes OFP --methods refined --epsilon 0.25 1
-python -m tests.benchmarks.utility.run confirmation.csv --confirm utility.csv
+python -m tests.benchmarks.utility.run confirmation.csv --confirm
 VIPS_BENCH_BRFSS=brfss_2015.csv.gz python -m tests.benchmarks.utility.run utility.csv --tables brfss
 
 A column of the CSV is a metric; a kind of data with other methods and metrics writes to a CSV of its own.
@@ -15,37 +15,40 @@ import math
 import os
 import time
 import zlib
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
+from types import ModuleType
 
 import pandas as pd
 
 from tests.benchmarks.utility import logistic, tables
-from tests.benchmarks.utility.leave_one_out import best
+from vips_core.records import Table
 
 KEYS = ["data", "method", "epsilon", "seed"]
 
 
-def main() -> None:
-    """Run what is missing in the CSV."""
+def main(data: ModuleType = tables) -> None:
+    """Run what is missing in the CSV, on the tables of a module."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("results", type=Path)
-    parser.add_argument("--tables", nargs="+", choices=tables.NAMES)
+    parser.add_argument("--tables", nargs="+", choices=data.NAMES)
     parser.add_argument("--methods", nargs="+", default=[""], help="beginnings of names (default: all)")
     parser.add_argument("--epsilon", nargs="+", type=float, default=list(logistic.EPSILONS))
     parser.add_argument("--seeds", type=int, default=3, help="splits")
     parser.add_argument("--noises", type=int, default=1, help="draws of noise for each split")
     parser.add_argument(
         "--confirm",
-        type=Path,
-        help="score the confirmation tables, rivals with their best settings of this CSV",
+        action="store_true",
+        help="score the confirmation tables, refined with the product's constants only",
     )
     options = parser.parse_args()
-    here = [name for name in tables.CHOSEN_ON if name != "brfss" or tables.SURVEY_FILE in os.environ]
-    names = options.tables or (tables.CONFIRMATION if options.confirm else here)
-    settings = logistic.AS_IN_THE_PRODUCT | best(read(options.confirm)) if options.confirm else None
+    own = data.NAMES
+    if data is tables:
+        here = [name for name in tables.CHOSEN_ON if name != "brfss" or tables.SURVEY_FILE in os.environ]
+        own = tables.CONFIRMATION if options.confirm else here
+    settings = logistic.CONFIRMED if options.confirm else None
     for seed in range(options.seeds):
-        for name in names:
+        for name in options.tables or own:
             run_table(
                 options.results,
                 name,
@@ -54,6 +57,7 @@ def main() -> None:
                 options.epsilon,
                 settings,
                 options.noises,
+                data.split,
             )
 
 
@@ -65,10 +69,11 @@ def run_table(
     epsilons: list[float],
     settings: Collection[tuple[str, float]] | None = None,
     noises: int = 1,
+    split: Callable[[str, int], tuple[Table, Table]] = tables.split,
 ) -> None:
     """Score one split of one table, with all settings or with some (method, ε); means over draws of noise."""
     known = set(read(results)[KEYS].itertuples(index=False, name=None))
-    train, test = tables.split(name, seed)
+    train, test = split(name, seed)
     for method, scores in logistic.METHODS.items():
         for epsilon in (math.inf, *epsilons):
             key = (name, method, epsilon, seed)

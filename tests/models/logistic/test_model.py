@@ -12,10 +12,11 @@ import vips_core as vips
 from tests.models.logistic.people import as_sparse, cohort, plan_for
 from tests.models.logistic.ways import STEPS, model_for
 from tests.reference import logistic_polya_gamma
+from vips_core.models.logistic.calibration import Calibration
 from vips_core.models.logistic.coordinates import Coordinates
 from vips_core.models.logistic.model import BayesianLogistic
-from vips_core.models.logistic.refined import CURVATURE, GRADIENT, MOMENTS
-from vips_core.models.logistic.sums import curvature, gradient_and_diagonal
+from vips_core.models.logistic.refined import CALIBRATION, CURVATURE, GRADIENT, MOMENTS
+from vips_core.models.logistic.sums import calibration, curvature, gradient_and_diagonal
 from vips_core.privacy.blocks import Block
 
 WAYS = {"paper": ("paper", 1.0), "exact": ("refined", 0.0), "noisy": ("refined", 0.1)}
@@ -27,13 +28,15 @@ STATISTICS = {  # variant, noise, step
     MOMENTS: ("refined", 0.1, 0),
     GRADIENT: ("refined", 0.1, 2),
     CURVATURE: ("refined", 0.1, 3),
+    CALIBRATION: ("refined", 0.1, STEPS - 1),
 }
 
 
 def params_at(params, point):
     """Return parameters whose next E-step is at a given point."""
     if hasattr(params, "state"):
-        return replace(params, state=replace(params.state, point=np.append(1.0, point)))
+        found = replace(params.calibration, slopes=point)
+        return replace(params, state=replace(params.state, point=np.append(1.0, point)), calibration=found)
     return replace(params, mean=point)
 
 
@@ -55,7 +58,7 @@ def test_one_record_moves_each_block_by_at_most_its_bound(name, make, seed, size
     model = BayesianLogistic(rows.feature_names, 2.0, variant)
     plan = vips.PrivacyPlan(records=9, expected_batch=9, steps=STEPS, noise_multiplier=noise, delta=1e-4)
     params = model.init(plan, rng)
-    if name in (GRADIENT, CURVATURE):
+    if name in (GRADIENT, CURVATURE, CALIBRATION):
         params = vips.fit(model, rows, plan, seed=seed, on_step=lambda progress: progress.step == 2).params
     params = params_at(params, size * rng.normal(size=4))
     blocks = model.blocks(plan, step)
@@ -76,6 +79,22 @@ def test_what_the_residual_leaves_of_the_norm_is_enough_for_the_diagonal(psi, no
     coordinates = Coordinates(np.zeros(1), np.ones(1), np.full(1, 1e-12), 0.3, -1, 1.0)
     point = np.array([psi / 0.3, 0.0])
     share = gradient_and_diagonal(rows, coordinates, point, vips.Block(1.0, shape=(5,), grid=2.0**-40))
+    assert np.linalg.norm(share) <= 1
+
+
+@settings(max_examples=300, deadline=None)
+@given(level=st.floats(-40, 40), t=st.floats(-3, 3), label=st.integers(0, 1))
+def test_score_and_information_of_the_calibration_stay_within_the_bound(level, t, label):
+    rows = vips.Table(np.array([[t]]), [label], ("a",), 50.0)
+    coordinates = Coordinates(np.zeros(1), np.ones(1), np.ones(1), 0.3, -1, 1.0)
+    found = Calibration(np.ones(1), np.array([level, 1.0]), None, 1.0, 0.0)
+    share = calibration(rows, coordinates, found, vips.Block(1.0, shape=(5,), grid=2.0**-40))
+    psi, within = level + t, np.clip(t, -1, 1)
+    p = 1 / (1 + np.exp(-psi))
+    residual, information = label - p, p * (1 - p)
+    expected = [0.6 * residual, 0.8 * residual * within]
+    expected += [1.5 * information, 1.5 * information * within, 2.5 * information * within**2]
+    np.testing.assert_allclose(share, expected, rtol=1e-6, atol=1e-9)
     assert np.linalg.norm(share) <= 1
 
 

@@ -11,27 +11,25 @@ from dataclasses import dataclass
 class Constants:
     """Tunable constants of `refined`; a limiting value turns a mechanism off.
 
-    Lengths are in units of the block's bound, 1; a typical record (κ, z) has norm 1/`full_weight`.
+    Lengths are in units of the block's bound, 1, which is also the norm of a typical record (κ, z).
     """
 
     # Coordinates
-    full_weight: float = 0.8  # share of a typical record's norm up to which a record counts in full
     # Share of the norm bound above which moments shorten a row: few rows are longer
     moment_radius: float = 0.5
     # Mean²/second moment above which a column is centred; ∞ centres none, which keeps sparse rows sparse
     common_mean: float = 0.1
+    # Prior standard deviation of columns' means, and of their average's; with more noise none is measured
+    mean_std: float = 0.25
     min_z_moment: float = 2.0  # z-score up to which a column's mean or variance counts as noise
     constant_variance: float = 1e-3  # variance beyond noise up to which a column in [0, 1] counts as constant
-    # A column's share of the signal is variance^power. The power with much signal, with little, and the value
-    # of N·μ/d halfway between; tuned by AUC on generated cohorts. Equal powers: no dependence on N·μ/d.
-    power_clear: float = 0.5
-    power_noisy: float = 1.25
-    signal_halfway: float = 4.0
 
     # Schedule
     most_steps: int = 16  # full batches in a recommended plan: more neither helped nor hurt
-    release_every: int = 16  # one release in this many measures moments, and one each curvature matrix
-    moments_from: int = 4  # steps of a plan from which on moments are measured
+    release_every: int = (
+        16  # one release in this many for moments, for each curvature matrix, for calibration
+    )
+    moments_from: int = 4  # steps of a plan from which on moments and calibration are measured
     matrix_late: float = 0.4  # share of the steps before the later matrix: p is then near its final value
     warm_steps: int = 1  # gradient steps before the early matrix
     # N·μ/(d+1)^1.5 from which a matrix makes intervals honest, and from which an earlier one guides steps; ∞
@@ -42,11 +40,11 @@ class Constants:
 
     # Prior
     prior_log_odds: float = 1.5  # standard deviation of a typical record's log odds; chosen leave-one-out
-    prior_level: float = 2.0  # standard deviation of the level's log odds: outcomes from 2 % to 98 %
+    prior_level: float = 1.0  # standard deviation of the level's log odds: outcomes from 12 % to 88 %
+    slope_std: float = 0.5  # standard deviation of the calibration slope around 1; 0 for no calibration
 
     # Steps
     largest_step: float = 0.9  # largest share of a Newton step, because the curvature changes on the way
-    least_curvature: float = 0.02  # least curvature in predictions, as a share of an average axis'
     minority_mean: float = 0.75  # prior mean of min(p, 1−p), as a share of the rarer label's frequency
     minority_std: float = 0.5  # its prior standard deviation; ∞ takes it as measured
 
@@ -61,4 +59,4 @@ class Constants:
     @property
     def prior_slope(self) -> float:
         """τ, a slope's prior standard deviation in coordinates."""
-        return self.prior_log_odds * self.full_weight
+        return self.prior_log_odds

@@ -1,11 +1,12 @@
 """Coordinates in which noise costs least: columns centred and scaled by noisy moments.
 
-Noise is proportional to the longest record that counts in full, so columns are centred at their noisy means
-and scaled by their noisy variances. With much signal they are divided by the square roots of their standard
-deviations. This is halfway between raw columns, where noise drowns a narrow column, and standardised columns,
-where rare values make records long. With little signal per column, the columns that vary most get nearly all
-of it. In these coordinates noise and prior are the same in all directions. The model's own constant comes
-first, so the result depends neither on the place or name of a constant column nor on whether one exists.
+Noise is proportional to the longest record that counts in full, so columns are centred at their means and
+divided by the square roots of their standard deviations. This is halfway between raw columns, where noise
+drowns a narrow column, and standardised columns, where rare values make records long. Means and variances are
+measured with noise, and shrunk by it: means towards each other, and together towards the middle of the public
+ranges, which is taken as it is where the noise would exceed it. In these coordinates noise and prior are the
+same in all directions. The model's own constant comes first, so the result depends neither on the place or
+name of a constant column nor on whether one exists.
 
 A missing value is 0 in its column and 1 in another, its indicator. Here the missing value is replaced by the
 noisy mean of the known values, so the column does not duplicate its indicator. This reparametrises the same
@@ -14,7 +15,7 @@ model, so it would also be valid if the indicator were an ordinary column.
 | symbol | code       | shape  |
 |--------|------------|--------|
 | c      | `centre`   | (d,), in units of the columns; 0 where a column is mostly 0 |
-| s      | `scale`    | (d,), z = s(x − c); a typical record (constant, z) has norm 1/full_weight |
+| s      | `scale`    | (d,), z = s(x − c); a typical record (constant, z) has norm 1 |
 | κ      | `constant` | scalar, value of the constant |
 | a      | `reach`    | (d,), |z| of a column at the far end of [0, 1] |
 |        | `missing`  | (columns with an indicator, 2), places of a column and of its indicator |
@@ -71,20 +72,19 @@ def unit(norm_bound: float, d: int) -> float:
     return max(norm_bound / math.sqrt(d), min(1.0, norm_bound))
 
 
-def spread_power(signal_per_column: float, constants: Constants) -> float:
-    """Return the power of a column's variance to which its share of the signal is proportional.
-
-    `signal_per_column` is N·μ/d.
-    """
-    more = constants.power_noisy - constants.power_clear
-    return constants.power_clear + more / (1 + signal_per_column / constants.signal_halfway)
+def middle(norm_bound: float, d: int) -> float:
+    """Return the columns' mean if they are spread evenly over public ranges that imply this norm bound."""
+    return (norm_bound / unit(norm_bound, d)) ** 2 / d / 2
 
 
-def raw_columns(norm_bound: float, d: int, constants: Constants) -> Coordinates:
-    """Return coordinates before the first release: columns are not centred, and scaled alike."""
-    radius = constants.full_weight * math.sqrt(d + 1)
-    scale = np.full(d, 2 * math.sqrt(3) / unit(norm_bound, d) / radius)  # as for a uniform column
-    return Coordinates(np.zeros(d), scale, scale * unit(norm_bound, d), 1 / radius, NO_CONSTANT, 1.0)
+def unmeasured(norm_bound: float, d: int, missing: NDArray[np.int64], constants: Constants) -> Coordinates:
+    """Return coordinates without measurements: columns centred in the middle, and scaled as if uniform."""
+    size, mean = unit(norm_bound, d), middle(norm_bound, d)
+    centre = np.full(d, mean if mean > constants.common_mean else 0.0)
+    scale = np.full(d, math.sqrt(12 / (d + 1)))
+    reach = scale * np.maximum(centre, 1 - centre)
+    found = Coordinates(centre * size, scale / size, reach, 1 / math.sqrt(d + 1), NO_CONSTANT, 1.0)
+    return replace(found, missing=missing) if centre.any() and len(missing) else found
 
 
 def from_moments(
@@ -94,7 +94,6 @@ def from_moments(
     bound: float,
     records: int,
     missing: NDArray[np.int64],
-    power: float,
     constants: Constants,
 ) -> Coordinates:
     """Return the coordinates estimated from noisy moments whose records are within `bound`."""
@@ -106,20 +105,39 @@ def from_moments(
     column, value = _constant(first, second, noise, constants)
     missing = missing[(missing != column).all(axis=1)]
     columns, indicators = missing.T
+    varying = np.arange(d) != column
+    guess = middle(norm_bound, d)
+    mean = shrunk_means(first, noise, guess, varying, constants.mean_std)
     known = np.ones(d)  # share of known values, at least their mean, because no value is above 1
-    least_known = np.maximum(first[columns], constants.common_mean)
-    known[columns] = np.clip(1 - first[indicators] * size, least_known, 1.0)
-    clear = (np.abs(first) > constants.min_z_moment * noise) & (first**2 > constants.common_mean * second)
-    centre = np.where(clear, first / known * (1 - (noise / np.where(clear, first, 1.0)) ** 2), 0.0)
+    least_known = np.maximum(mean[columns], constants.common_mean)
+    known[columns] = np.clip(1 - mean[indicators] * size, least_known, 1.0)
+    square = shrunk_means(second, noise, guess, varying, constants.mean_std)
+    centre = np.where(mean**2 > constants.common_mean * square, mean / known, 0.0)
     steepness = np.sqrt(1 + 4 * centre**2)  # noise of the variance over `noise`, by the delta method
-    variance = nonnegative_shrinkage((second - known * centre**2) / steepness, noise, 1.0) * steepness
-    signal = variance**power
-    radius = constants.full_weight * math.sqrt(d + 1)
-    scale = np.sqrt(signal / signal.mean() / variance) / radius
+    spread = second - 2 * centre * first + known * centre**2
+    variance = nonnegative_shrinkage(spread / steepness, noise, 1.0) * steepness
+    deviation = np.sqrt(variance)
+    scale = 1 / np.sqrt(deviation * deviation.mean() * (d + 1))
     reach = scale * np.maximum(np.abs(centre), np.abs(1 - centre))
     missing = missing[centre[columns] != 0]
-    found = Coordinates(centre * size, scale / size, reach, 1 / radius, column, value * size)
+    found = Coordinates(centre * size, scale / size, reach, 1 / math.sqrt(d + 1), column, value * size)
     return replace(found, missing=missing) if len(missing) else found
+
+
+def shrunk_means(noisy: Array, noise: float, guess: float, varying: NDArray[np.bool_], std: float) -> Array:
+    """Return the posterior means of columns' means, under a normal prior that is fitted to all of them.
+
+    The prior's centre is N(guess, std²), and its variance near std², which counts as two columns. A column
+    that does not vary is no part of the prior, and keeps its noisy mean.
+    """
+    if not varying.any():
+        return noisy
+    own, count = noisy[varying], int(varying.sum())
+    error = noise**2 / count
+    centre = (own.mean() * std**2 + guess * error) / (std**2 + error)
+    variance = (max(own.var() - noise**2, 0.0) * count + 2 * std**2) / (count + 2)
+    shrunk = (noisy * variance + centre * noise**2) / (variance + noise**2)
+    return np.where(varying, np.clip(shrunk, -1.0, 1.0), noisy)
 
 
 def positive_share(sums: Array, noise_std: float) -> float:

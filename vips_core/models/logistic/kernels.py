@@ -16,6 +16,7 @@ from vips_core.kernels.special import logistic_tail
 Indices = npt.NDArray[np.integer]
 LARGEST = 1e300  # limit of |log odds| and squared norm; a row beyond it adds nothing
 SQUARES, TOTALS = 0.72, 0.37  # scales of the two curvature measurements in a record's contribution; tuned
+SCORE, INFORMATION = (0.6, 0.8), (1.5, 1.5, 2.5)  # scales of a calibration's cells; see `calibration`
 CURVATURE_NORM = 0.9  # at least √(SQUARES² + 2·TOTALS²): largest norm of these measurements, over m
 
 
@@ -183,6 +184,32 @@ def row_factors(
         factors[3, i] = TOTALS * step * m
         factors[4, i] = TOTALS * step * m * (weight * norm) ** 2
     return factors
+
+
+@njit(nogil=True, cache=True)
+def add_calibration(
+    y: Array,
+    row_weights: Array,
+    t: Array,
+    level: float,
+    slope: float,
+    bound: float,
+    grid: float,
+    cells: Array,
+) -> None:
+    """Add each row's score and information, in grid steps; log odds are level + slope·t."""
+    for i in range(y.size):
+        psi = level + slope * t[i]
+        if not abs(psi) < LARGEST:
+            continue
+        m = logistic_tail(abs(psi))
+        step, within = row_weights[i] * bound / grid, min(max(t[i], -1.0), 1.0)
+        score, information = step * (y[i] - (m if psi < 0.0 else 1.0 - m)), step * m * (1.0 - m)
+        cells[0] += np.trunc(SCORE[0] * score)
+        cells[1] += np.trunc(SCORE[1] * score * within)
+        cells[2] += np.trunc(INFORMATION[0] * information)
+        cells[3] += np.trunc(INFORMATION[1] * information * within)
+        cells[4] += np.trunc(INFORMATION[2] * information * within * within)
 
 
 @njit(nogil=True, cache=True)

@@ -15,7 +15,7 @@ from vips_core import validate
 from vips_core.kernels import Array
 from vips_core.models.base import Fitted, Variant, VariantModel
 from vips_core.models.logistic.paper import Paper, PolyaGammaPosterior
-from vips_core.models.logistic.posterior import Posterior, flattening
+from vips_core.models.logistic.posterior import Posterior
 from vips_core.models.logistic.refined import Refined
 from vips_core.records import Sharded, Table
 from vips_core.records.table import LEAST_BOUND, MOST_BOUND, MissingPairs, checked_missing_pairs
@@ -129,7 +129,7 @@ class BayesianLogistic(VariantModel[LogisticState, Table]):
         return np.stack([params.mean - half, params.mean + half], axis=1)
 
     def predict_probability(self, fit: Fitted[LogisticState], rows: Table) -> Array:
-        """Return P(y = 1 | x) with the weights integrated out, σ(ψ/√(1 + π·var(ψ)/8)) (MacKay 1992).
+        """Return P(y = 1 | x) with weights integrated out (MacKay 1992); see `predictive_log_odds`.
 
         Parameters
         ----------
@@ -143,8 +143,8 @@ class BayesianLogistic(VariantModel[LogisticState, Table]):
         array
             One probability a row.
         """
-        psi, variance = self._log_odds(fit, rows)
-        return np.asarray(expit(psi / flattening(variance)))
+        self.check(rows)
+        return np.asarray(expit(fit.params.predictive_log_odds(rows.x)))
 
     def risk_intervals(self, fit: Fitted[LogisticState], rows: Table, level: float = 0.9) -> Array:
         """Return an interval for each row's risk σ(ψ), from the posterior of ψ = xᵀm.

@@ -28,6 +28,7 @@ from vips_core.kernels.special import pg_means
 from vips_core.kernels.symmetric import symmetrised
 from vips_core.models.base import Block, Released, most_efficient
 from vips_core.models.logistic import kernels, sums
+from vips_core.models.logistic.posterior import flattening
 from vips_core.privacy.plan import PrivacyPlan
 from vips_core.records import Table
 
@@ -65,6 +66,11 @@ class PolyaGammaPosterior:
     def log_odds(self, x: Any) -> tuple[Array, Array]:
         """Return mean and variance of ψ = xᵀm over the posterior."""
         return np.asarray(x @ self.mean), sums.quadratic_forms(x, self.covariance)
+
+    def predictive_log_odds(self, x: Any) -> Array:
+        """Return the log odds of P(y = 1 | x) with the weights integrated out, ψ/√(1 + π·var(ψ)/8)."""
+        psi, variance = self.log_odds(x)
+        return np.asarray(psi / flattening(variance))
 
     def averaged(self, released: Released, rate: float) -> "PolyaGammaPosterior":
         """Move every average by `rate` towards a release."""

@@ -15,11 +15,15 @@ from scipy.special import expit
 
 from vips_core.kernels import Array
 from vips_core.models.logistic import sums
+from vips_core.models.logistic.calibration import Calibration
 from vips_core.models.logistic.constants import Constants
 from vips_core.models.logistic.coordinates import NO_CONSTANT, Coordinates
 from vips_core.models.logistic.curvature import Directions, LowRankCurvature
 
 LARGEST_SPREAD = 25.0  # largest variance of log odds over records; a normal law does not fit a larger one
+LEAST_SPREAD = 1e-4  # smallest variance of log odds over records for which a calibration is measured
+REACH = 2.0  # standard deviations of log odds beyond which records weigh less in the calibration
+CHANGE = 0.1  # relative change of the slope from which the level's change is computed
 RAREST = 1e-6  # smallest mean probability that `level_of` inverts
 NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
 NODE_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
@@ -33,6 +37,7 @@ class Schedule:
     matrix: int  # number of steps for each curvature matrix; 0 for no matrix
     early: int  # first step of the early matrix; equal to `late` if there is only one
     late: int  # first step of the late matrix
+    calibration: int  # number of steps that measure the calibration, the last ones
     gradients: int  # number of all other steps
     averaging: float  # power of a gradient step's number in its weight in averages
 
@@ -64,7 +69,6 @@ class OptimiserState:
     |        | `mean_point`, `mean_gradient` | (d+1,), averages over steps                      |
     |        | `mean_measured`               | (d+2,), average of squares and totals            |
     |        | `mean_spread`                 | average variance of log odds over records        |
-    |        | `power`                       | result of `coordinates.spread_power`             |
     |        | `moments`                     | (2d+2,), average of released moments             |
     |        | `positive`                    | share of positive labels                         |
     |        | `minority`                    | mean of min(p, 1−p)                              |
@@ -76,7 +80,6 @@ class OptimiserState:
 
     schedule: Schedule
     records: int
-    power: float
     moments: Array
     positive: float
     point: Array
@@ -101,7 +104,7 @@ class Posterior:
     `coefficient_variance` includes sampling error and privacy noise; `privacy_variance` is the variance
     around the estimate that the same data would give without noise. ψ = level + (x − c)ᵀslopes; `covariance`
     of the slopes is (d, d), or (d,) if diagonal. `widening` multiplies the variance of log odds in intervals,
-    to account for shrinkage.
+    to account for shrinkage. `usual_variance` is the mean variance of (x − c)ᵀslopes over records.
     """
 
     mean: Array
@@ -112,7 +115,9 @@ class Posterior:
     covariance: Array
     level_variance: float
     widening: float
+    usual_variance: float
     coordinates: Coordinates
+    calibration: Calibration
     state: OptimiserState
 
     def log_odds(self, x: Any) -> tuple[Array, Array]:
@@ -127,6 +132,19 @@ class Posterior:
             crossed = self.covariance @ centre
             variance = sums.quadratic_forms(x, self.covariance) - 2 * (x @ crossed) + centre @ crossed
         return np.asarray(psi), np.maximum(variance, 0.0) + self.level_variance
+
+    def predictive_log_odds(self, x: Any) -> Array:
+        """Return the log odds of P(y = 1 | x).
+
+        Calibrated log odds are right for usual records. The posterior is integrated over where a record's
+        variance differs from the usual one, but only half of it: the prior takes columns as independent, and
+        correlated columns vary less than it expects. The uncertainty of the level flattens all alike.
+        """
+        psi, variance = self.log_odds(x)
+        unusual = (variance - self.level_variance) / 2
+        return np.asarray(
+            psi * flattening(self.usual_variance / 2) / flattening(unusual + self.level_variance)
+        )
 
 
 @dataclass(frozen=True)
@@ -162,29 +180,29 @@ def laplace(
     constants
         Constants of the prior and the units.
     """
-    values = np.maximum(directions.curvature, constants.least_curvature * params.state.diagonal[1:].mean())
-    information, measured = (
-        curvature**2 / (pace.sampling + variance) + 1 / pace.prior
-        for curvature in (values, directions.curvature)
-    )
+    values = directions.curvature
+    information = values**2 / (pace.sampling + variance) + 1 / pace.prior
     without_noise = values**2 / variance + 1 / (pace.prior + 1 / values)
     # If slopes are larger than the prior expects, the amount of shrinkage counts as uncertainty. (Its square
-    # would be correct if the curvature were known exactly.)
+    # would be correct if the curvature were known exactly.) The calibration undoes much of it: half counts.
     shrinkage = 1 / (pace.prior * information)
     prior = constants.prior_slope**2
     beyond = _beyond_prior(directions, estimate, 1 / information, prior)
-    bias = shrinkage * beyond
-    excess = shrinkage / 2 * beyond  # because the estimate without noise is not shrunk at all
-    # In intervals, a direction without measured curvature keeps the prior's width; predictions ignore this.
-    unmeasured = (1 / measured - 1 / information) * (1 + beyond / pace.prior)
-    noise = 1 / without_noise + bias + excess + unmeasured
-    return to_column_units(params, directions, estimate, 1 / information, bias, unmeasured, noise, constants)
+    bias = shrinkage / 2 * beyond
+    bias[0] = shrinkage[0] * max(estimate[0] ** 2 - pace.prior[0], 0.0)
+    noise = 1 / without_noise + bias
+    return to_column_units(params, directions, estimate, 1 / information, bias, noise, constants)
 
 
 def _beyond_prior(directions: Directions, estimate: Array, variance: Array, prior: float) -> float:
     """Return the excess of the slopes' variance over the prior's, by MacKay's count of determined slopes."""
-    determined = float(np.maximum(1 - directions.diagonal(variance)[1:] / prior, 0.0).sum())
-    return max(float(estimate[1:] @ estimate[1:]) / max(determined, 1.0) - prior, 0.0)
+    determined = max(_determined(directions, variance, prior), 1.0)
+    return max(float(estimate[1:] @ estimate[1:]) / determined - prior, 0.0)
+
+
+def _determined(directions: Directions, variance: Array, prior: float) -> float:
+    """Return MacKay's count of the slopes that data determine, from their posterior and prior variances."""
+    return float(np.maximum(1 - directions.diagonal(variance)[1:] / prior, 0.0).sum())
 
 
 def to_column_units(
@@ -193,35 +211,32 @@ def to_column_units(
     estimate: Array,
     variance: Array,
     bias: Array,
-    unmeasured: Array,
     variance_of_noise: Array,
     constants: Constants,
 ) -> Posterior:
-    """Return the posterior in the columns' units, with a level adjusted for predictions.
+    """Return the posterior in the columns' units, with the prior of its calibration.
 
     `bias` is the variance that allows for the shrinkage of slopes. It widens intervals, but predictions do
     not integrate over it, because this would pull them towards one half, as shrinkage already does.
 
     Gradient steps find a level for the average spread of log odds along the path. The estimate's spread
-    differs, and predictions integrate over the posterior. So the level is moved until predictions are right
-    on average, and the constant column's variances grow by the square of the move. The move is computed with
-    the predictions' own integral, which exceeds the exact one if outcomes are rare.
+    differs, so the level is moved until predictions are right on average, and the constant column's variances
+    grow by the square of the move.
     """
     state, found = params.state, params.coordinates
     scale = np.append(found.constant, found.scale)
     found_level, slopes = float(estimate[0]) * found.constant, estimate[1:] * found.scale
     covariance = directions.matrix(variance, scale)
     level_variance = float(directions.diagonal(variance)[0]) * found.constant**2
-    unknown, with_bias = (
-        float(directions.diagonal(each)[0]) * found.constant**2
-        + directions.trace_over_slopes(each) / unit_curvature(state, found.constant, constants)
-        for each in (variance, variance + bias)
+    per_curvature = unit_curvature(state, found.constant)
+    usual, with_bias = (
+        directions.trace_over_slopes(each) / per_curvature for each in (variance, variance + bias)
     )
-    offset, spread = over_records(state, found.constant, directions, estimate, constants)
+    offset, spread = over_records(state, found.constant, directions, estimate)
     probability = mean_probability(found_level + offset, state.mean_spread)
-    flatter = flattening(unknown)
-    level = float(flatter * level_of(probability, spread / flatter**2)) - offset
-    coefficient_variance = weight_variances(directions, variance + bias + unmeasured, scale, found)
+    flatter = flattening(usual / 2 + level_variance)
+    level = flatter * level_of(probability, spread / flatter**2) - offset
+    coefficient_variance = weight_variances(directions, variance + bias, scale, found)
     privacy_variance = weight_variances(directions, variance_of_noise, scale, found)
     if found.column != NO_CONSTANT:
         shift = ((level - found_level) / found.value) ** 2
@@ -236,23 +251,72 @@ def to_column_units(
         level=level,
         covariance=covariance[1:] if covariance.ndim == 1 else covariance[1:, 1:],
         level_variance=level_variance,
-        widening=with_bias / unknown,
+        widening=(with_bias + level_variance) / (usual + level_variance),
+        usual_variance=usual,
+        calibration=Calibration(
+            slopes=estimate[1:],
+            place=np.array([level, REACH * math.sqrt(max(spread, LEAST_SPREAD))]),
+            covariance=None,
+            reach=REACH * math.sqrt(max(spread, LEAST_SPREAD)),
+            determined=_determined(directions, variance, constants.prior_slope**2),
+        ),
+    )
+
+
+def prior_of_calibration(params: Posterior, constants: Constants) -> Array:
+    """Return the covariance of level and slope before a release: the level as estimated, the slope around 1.
+
+    A larger slope needs a level further from 0 for predictions that are right on average, so both correlate.
+    """
+    found = params.calibration
+    spread = (found.reach / REACH) ** 2
+    share = mean_probability(found.level, spread)
+    moved = level_of(share, spread * (1 + CHANGE) ** 2) - level_of(share, spread)
+    along = constants.slope_std * np.array([moved / CHANGE, found.reach])
+    return np.outer(along, along) + np.diag([params.level_variance, 0.0])
+
+
+def calibrated(params: Posterior, total: Array, noise_std: float, constants: Constants) -> Posterior:
+    """Return the posterior after a release that measures its calibration."""
+    before, found = params.calibration, params.coordinates
+    prior = prior_of_calibration(params, constants) if before.covariance is None else before.covariance
+    after = before.after(prior, total, noise_std, params.state.records)
+    ratio = after.slope / before.slope
+    slopes = params.slopes * ratio
+    # A smaller slope corrects for noise, and leaves the intervals as wide.
+    wider, doubt = max(ratio, 1.0) ** 2, after.slope_variance() - before.slope_variance()
+    scaled = doubt * weights(0.0, slopes, found) ** 2
+    return replace(
+        params,
+        mean=weights(after.level, slopes, found),
+        coefficient_variance=params.coefficient_variance * wider + scaled,
+        privacy_variance=params.privacy_variance * wider + scaled,
+        slopes=slopes,
+        level=after.level,
+        covariance=params.covariance * ratio**2,
+        level_variance=float(np.diagonal(np.asarray(after.covariance))[0]),
+        usual_variance=params.usual_variance * ratio**2,
+        calibration=after,
     )
 
 
 def over_records(
-    state: OptimiserState, constant: float, directions: Directions, point: Array, constants: Constants
+    state: OptimiserState, constant: float, directions: Directions, point: Array
 ) -> tuple[float, float]:
     """Return mean and variance of the slopes' log odds over records; noisy centres make the mean nonzero."""
     slopes = np.append(0.0, point[1:])
     curved, own = directions.apply(directions.curvature, slopes), state.diagonal[0]
-    variance = (slopes @ curved - curved[0] ** 2 / own) / unit_curvature(state, constant, constants)
+    variance = (slopes @ curved - curved[0] ** 2 / own) / unit_curvature(state, constant)
     return float(curved[0] / own * constant), max(float(variance), 0.0)
 
 
-def unit_curvature(state: OptimiserState, constant: float, constants: Constants) -> float:
-    """Return slopesᵀH·slopes of log odds of variance 1, if a typical record has norm 1/full_weight."""
-    return float(state.diagonal[1:].sum() / (constants.full_weight**-2 - constant**2))
+def unit_curvature(state: OptimiserState, constant: float) -> float:
+    """Return slopesᵀH·slopes of log odds of variance 1, if a typical record has norm 1.
+
+    If columns hardly vary, records are shorter; half the level's curvature is then the least value.
+    """
+    level, slopes = state.diagonal[0] / constant**2, state.diagonal[1:].sum() / (1 - constant**2)
+    return float(max(slopes, level / 2))
 
 
 def flattening(variance: Any) -> Any:

@@ -8,7 +8,7 @@ prior variance τ², curvature λ and noise variance V of the average gradient, 
 s = λτ/√(V + λ), and the steps add up to s²/(1+s) Newton steps: a Wiener filter for small s, a ridge of 1/s
 for large s.
 
-1. The first releases are moments; they fix `coordinates`.
+1. The first releases are moments; they fix `coordinates`. (None if they would be mostly noise.)
 2. Gradient steps. With m = min(p, 1−p), a record's contribution to a release is (y−p)·(κ, vwz) and
    m·(SQUARES·w|z|min(1, |z|/a), TOTALS, TOTALS·w²‖z‖²). Here w = min(1, √(1−κ²)/‖z‖): long records weigh
    less. And v = √(1−(0.9m)²)/(1−m): a residual is at most 1−m, so where both labels are likely a record can
@@ -21,6 +21,7 @@ for large s.
 5. In averages over steps (of points, gradients and curvature measurements), the k-th step weighs √k where
    noise is large, and up to k where it is small. The estimate is the average point plus the rest of a Newton
    step at the average gradient.
+6. The last releases measure how far the level and the slope of log odds are off (`calibration`).
 
 | symbol | code            | shape                                       |
 |--------|-----------------|---------------------------------------------|
@@ -30,8 +31,8 @@ for large s.
 | τ      | `prior_slope`, `prior_level` of `Constants` | scalars         |
 
 These did not help: one release at θ = 0 with ⟨ξ⟩ = ¼ (class imbalance hides the signal), the majoriser ⟨ξ⟩xxᵀ
-as the curvature of Newton steps, rescaling long rows instead of weighting them, and a choice of regimes by N,
-d and μ (no threshold suits all tables).
+as the curvature of Newton steps, rescaling long rows instead of weighting them, a choice of regimes by N, d
+and μ (no threshold suits all tables), and a prior variance of slopes learned from them (MacKay).
 """
 
 import math
@@ -40,12 +41,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import logit
 
 from vips_core.kernels import Array
 from vips_core.kernels.symmetric import symmetrised
 from vips_core.models.base import Block, Released, most_efficient
 from vips_core.models.logistic import coordinates, curvature, kernels, posterior, sums
+from vips_core.models.logistic.calibration import Calibration
 from vips_core.models.logistic.constants import Constants
 from vips_core.models.logistic.coordinates import nonnegative_shrinkage
 from vips_core.models.logistic.curvature import Directions, LowRankCurvature
@@ -58,8 +61,9 @@ if TYPE_CHECKING:
     from vips_core.models.logistic.model import BayesianLogistic
 
 MOMENTS, GRADIENT, CURVATURE = "moments", "gradient and curvature's diagonal", "curvature"
+CALIBRATION = "calibration"
 DEFAULT = Constants()
-LEAST = 1e-9  # least eigenvalue over the average, and least total per record: noise may make both negative
+LEAST = 1e-9  # least eigenvalue over the average: noise may make it negative
 
 
 def expected_signal(plan: PrivacyPlan, features: int) -> float:
@@ -73,7 +77,7 @@ def expected_signal(plan: PrivacyPlan, features: int) -> float:
     >>> round(expected_signal(plan, 32), 1)
     0.6
     """
-    slope = plan.records * DEFAULT.minority_mean / 2 / (DEFAULT.full_weight**2 * (features + 1))
+    slope = plan.records * DEFAULT.minority_mean / 2 / (features + 1)
     return float(slope * DEFAULT.prior_slope / math.sqrt(plan.signal_to_noise**-2 + slope))
 
 
@@ -92,31 +96,41 @@ class Refined:
         return most_efficient(records=records, epsilon=epsilon, delta=delta, epochs=epochs)
 
     def schedule(self, plan: PrivacyPlan) -> Schedule:
-        """Return the release of each step; curvature matrices only if they are visible in the noise."""
+        """Return the release of each step; moments and matrices only if they are visible in the noise."""
         c = self.constants
         each = max(1, round(plan.steps / c.release_every))
-        moments = each if plan.steps >= c.moments_from else 0
+        long = plan.steps >= c.moments_from
+        share = math.sqrt(each / plan.steps)  # of the signal to noise, for the moments
+        error = self._moment_block.bound / (plan.records * plan.signal_to_noise * share)  # of a column's mean
+        moments = each if long and error < c.mean_std else 0
         visibility = plan.records * plan.signal_to_noise / (self.d + 1) ** 1.5
         early, late = moments + c.warm_steps, round(plan.steps * c.matrix_late)
         matrix = each if visibility >= c.visible_matrix and early + each < late else 0
         if visibility < c.clear_matrix:
             early = late
         matrices = matrix * (1 if early == late else 2)
-        gradients = plan.steps - moments - matrices
+        calibration = each if long and c.slope_std else 0
+        gradients = plan.steps - moments - matrices - calibration
         signal = expected_signal(plan, self.d)
         averaging = c.averaging * (1 + min(signal**2 / (1 + signal) / gradients, 1.0))
-        return Schedule(moments, matrix, early, late, gradients, averaging)
+        return Schedule(moments, matrix, early, late, calibration, gradients, averaging)
 
     def blocks(self, plan: PrivacyPlan, step: int) -> Mapping[str, Block]:
-        """Return the step's block: moments first, then gradients, with curvature matrices in between."""
+        """Return the step's block: moments, gradients with curvature matrices in between, calibration."""
         if plan.noise_multiplier == 0:
             return self.noise_free.blocks(plan, step)
         schedule = self.schedule(plan)
         if step < schedule.moments:
             return {MOMENTS: self._moment_block}
+        if step >= plan.steps - schedule.calibration:
+            return {CALIBRATION: Block(1.0, shape=(5,))}
         if schedule.matrix_number(step) is not None:
             return {CURVATURE: Block(1.0, shape=(self.d + 1, self.d + 1))}
         return {GRADIENT: Block(1.0, shape=(2 * self.d + 3,))}
+
+    @property
+    def _missing(self) -> NDArray[np.int64]:
+        return np.array(self.model.missing_pairs or (), np.int64).reshape(-1, 2)
 
     @property
     def _moment_block(self) -> Block:
@@ -134,6 +148,8 @@ class Refined:
         ((name, block),) = blocks.items()
         if name == MOMENTS:
             return {name: sums.moments(batch, self.model.norm_bound, block)}
+        if name == CALIBRATION:
+            return {name: sums.calibration(batch, params.coordinates, params.calibration, block)}
         measured = sums.gradient_and_diagonal if name == GRADIENT else sums.curvature
         return {name: measured(batch, params.coordinates, params.state.point, block)}
 
@@ -144,13 +160,12 @@ class Refined:
         if plan.noise_multiplier == 0:
             return self.noise_free.init(plan, rng)
         d, c, schedule = self.d, self.constants, self.schedule(plan)
-        found = coordinates.raw_columns(self.model.norm_bound, d, c)
+        found = coordinates.unmeasured(self.model.norm_bound, d, self._missing, c)
         matrix = np.zeros((d + 1, d + 1) if schedule.matrix else (0, 0))
         prior, zeros = (c.prior_slope * found.scale) ** 2, np.zeros(d + 1)
         state = OptimiserState(
             schedule=schedule,
             records=plan.records,
-            power=coordinates.spread_power(plan.records * plan.signal_to_noise / d, c),
             moments=np.zeros(2 * d + 2),
             positive=0.5,
             point=zeros,
@@ -175,7 +190,9 @@ class Refined:
             covariance=np.diag(prior) if schedule.matrix else prior,
             level_variance=c.prior_level**2,
             widening=1.0,
+            usual_variance=0.0,
             coordinates=found,
+            calibration=Calibration(zeros[1:], np.array([0.0, 1.0]), None, 1.0, 0.0),
             state=state,
         )
 
@@ -189,6 +206,8 @@ class Refined:
         total, noise_std, state = released.total(name), released.total_std(name), params.state
         if name == MOMENTS:
             return self._with_moments(params, total, noise_std, step)
+        if name == CALIBRATION:
+            return posterior.calibrated(params, total, noise_std, self.constants)
         number = state.schedule.matrix_number(step)
         if number is not None:
             return replace(params, state=self._with_matrix(state, total, noise_std, number + 1))
@@ -205,12 +224,13 @@ class Refined:
             self.model.norm_bound,
             self._moment_block.bound,
             state.records,
-            np.array(self.model.missing_pairs or (), np.int64).reshape(-1, 2),
-            state.power,
+            self._missing,
             self.constants,
         )
         positive = coordinates.positive_share(moments, std)
-        point = np.append(logit(positive) / found.constant, np.zeros(self.d))
+        error = std / self._moment_block.bound / (state.records * positive * (1 - positive))
+        level = logit(positive) / (1 + (error / self.constants.prior_level) ** 2)
+        point = np.append(level / found.constant, np.zeros(self.d))
         state = replace(state, moments=moments, positive=positive, point=point)
         return replace(params, coordinates=found, state=state)
 
@@ -245,7 +265,7 @@ class Refined:
         directions = self._directions(state, guided)
         pace = self._pace(state, constant, directions, noise_std)
         move = directions.apply(pace.step / directions.curvature, gradient)
-        spread = posterior.over_records(state, constant, directions, state.point, self.constants)[1]
+        spread = posterior.over_records(state, constant, directions, state.point)[1]
         rate = weights[-1]
         state = replace(
             state,
@@ -277,7 +297,8 @@ class Refined:
         prior = self.constants.minority_mean * rarer_label
         spread = (self.constants.minority_std * rarer_label) ** 2
         totals = (mean[-2:] / kernels.TOTALS * spread + prior * noise) / (spread + noise)
-        level_total, slope_total = np.clip(totals, LEAST * state.records, state.records / 2)  # m ≤ ½
+        least = math.sqrt(spread * noise / (spread + noise))  # a total below its own error is unknown
+        level_total, slope_total = np.clip(totals, least, state.records / 2)  # m ≤ ½
         minority = float(level_total / state.records)
         of_level = level_total * (1 - minority) * found.constant**2  # p(1−p) = m(1−m)
         slope_total *= math.sqrt(1 - (kernels.CURVATURE_NORM * minority) ** 2)

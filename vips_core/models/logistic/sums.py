@@ -30,6 +30,7 @@ from vips_core.kernels.exact import cut, lowered, row_sums, square_step
 from vips_core.kernels.pool import grouped_sums, map_chunks
 from vips_core.models.base import Block
 from vips_core.models.logistic import kernels
+from vips_core.models.logistic.calibration import Calibration
 from vips_core.models.logistic.coordinates import Coordinates, unit
 from vips_core.records import Table
 
@@ -68,35 +69,77 @@ def moments(batch: Table, norm_bound: float, block: Block) -> Array:
     return np.asarray(sum(map_chunks(chunk_sums, len(y), chunk), np.zeros(block.shape)))
 
 
+class CentredRows:
+    """Rows in coordinates, chunk by chunk: dense columns, and the others of a CSR matrix.
+
+    Centring leaves no zeros in a column, so centred columns of a CSR matrix become dense.
+    """
+
+    def __init__(self, x: Any, coordinates: Coordinates) -> None:
+        self.x, self.coordinates, self.sparse = x, coordinates, sparse.issparse(x)
+        centre, d = coordinates.centre, x.shape[1]
+        self.dense = np.flatnonzero(centre) if self.sparse else np.arange(d)
+        self.columns, self.place = (centre[self.dense], coordinates.scale[self.dense]), np.full(d, -1)
+        self.place[self.dense] = np.arange(len(self.dense))
+        self.filled = coordinates.filled(x) if self.sparse else x
+
+    def csr(self, start: int, stop: int) -> tuple[Any, ...]:
+        """Return the chunk's CSR arrays, and the place and scale of every column."""
+        filled = self.filled
+        return (
+            filled.data,
+            filled.indices,
+            filled.indptr[start : stop + 1],
+            self.place,
+            self.coordinates.scale,
+        )
+
+    def chunk(self, start: int, stop: int, slopes: Array, square: Array, psi: Array) -> Array:
+        """Add ‖z‖² and zᵀslopes of each row; return the dense columns."""
+        if self.sparse:
+            rows = np.zeros((stop - start, len(self.dense)))
+            kernels.split_sparse_rows(*self.csr(start, stop), slopes, rows, square, psi)
+        else:
+            rows = self.coordinates.filled(self.x[start:stop])
+        kernels.add_squares_and_products(rows, *self.columns, slopes[self.dense], square, psi)
+        return rows
+
+
 def gradient_and_diagonal(batch: Table, coordinates: Coordinates, point: Array, block: Block) -> Array:
     """Return the gradient, the squares of columns and the two totals; `refined` has the formulas."""
-    x, y, row_weights, d = batch.x, batch.y.astype(np.float64), batch.row_weights, batch.x.shape[1]
-    centre, scale, constant, slopes = coordinates.centre, coordinates.scale, coordinates.constant, point[1:]
+    centred, y, row_weights = CentredRows(batch.x, coordinates), batch.y.astype(np.float64), batch.row_weights
+    constant, slopes, d = coordinates.constant, point[1:], len(point) - 1
     per_reach, bound = 1 / coordinates.reach, lowered(block.bound, cells=len(point))
-    # Centring leaves no zeros in a column, so centred columns of a CSR matrix become dense, chunk by chunk.
-    dense = np.flatnonzero(centre) if sparse.issparse(x) else np.arange(d)
-    columns, place = (centre[dense], scale[dense]), np.full(d, -1)
-    place[dense] = np.arange(len(dense))
-    filled = coordinates.filled(x) if sparse.issparse(x) else x
 
     def chunk_sums(start: int, stop: int) -> Array:
         square, psi = np.zeros(stop - start), np.full(stop - start, constant * point[0])
-        cells, of_dense = np.zeros((2, d)), np.zeros((2, len(dense)))
-        if sparse.issparse(x):
-            rows = np.zeros((stop - start, len(dense)))
-            csr = filled.data, filled.indices, filled.indptr[start : stop + 1], place, scale
-            kernels.split_sparse_rows(*csr, slopes, rows, square, psi)
-        else:
-            rows = coordinates.filled(x[start:stop])
-        kernels.add_squares_and_products(rows, *columns, slopes[dense], square, psi)
+        cells, of_dense = np.zeros((2, d)), np.zeros((2, len(centred.dense)))
+        rows = centred.chunk(start, stop, slopes, square, psi)
         people = y[start:stop], row_weights[start:stop]
         factors = kernels.row_factors(*people, square, psi, constant, bound, block.grid)
-        if sparse.issparse(x):
-            kernels.add_sparse_cells(*csr, per_reach, factors[1:3], cells)
-        kernels.add_cells(rows, *columns, per_reach[dense], factors[1:3], of_dense)
-        cells[:, dense] += of_dense
+        if centred.sparse:
+            kernels.add_sparse_cells(*centred.csr(start, stop), per_reach, factors[1:3], cells)
+        kernels.add_cells(rows, *centred.columns, per_reach[centred.dense], factors[1:3], of_dense)
+        cells[:, centred.dense] += of_dense
         level, _, _, *totals = np.trunc(factors).sum(axis=1)
         return np.concatenate([[level], *cells, totals])
+
+    steps = sum(map_chunks(chunk_sums, len(y), CHUNK), np.zeros(block.shape))
+    return np.asarray(steps * block.grid)
+
+
+def calibration(batch: Table, coordinates: Coordinates, found: Calibration, block: Block) -> Array:
+    """Return score and information of level and slope; `calibration` has the formulas."""
+    centred, y, row_weights = CentredRows(batch.x, coordinates), batch.y.astype(np.float64), batch.row_weights
+    level, slope = found.place
+    bound = lowered(block.bound, cells=len(kernels.SCORE) + len(kernels.INFORMATION))
+
+    def chunk_sums(start: int, stop: int) -> Array:
+        square, along, cells = np.zeros(stop - start), np.zeros(stop - start), np.zeros(block.shape)
+        centred.chunk(start, stop, found.slopes, square, along)
+        people = y[start:stop], row_weights[start:stop]
+        kernels.add_calibration(*people, along / found.reach, level, slope, bound, block.grid, cells)
+        return cells
 
     steps = sum(map_chunks(chunk_sums, len(y), CHUNK), np.zeros(block.shape))
     return np.asarray(steps * block.grid)
