@@ -83,7 +83,7 @@ class CentredRows:
         self.place[self.dense] = np.arange(len(self.dense))
         self.filled = coordinates.filled(x) if self.sparse else x
 
-    def csr(self, start: int, stop: int) -> tuple[Any, ...]:
+    def csr(self, start: int, stop: int) -> tuple[Any, Any, Any, Any, Any]:
         """Return the chunk's CSR arrays, and the place and scale of every column."""
         filled = self.filled
         return (
