@@ -11,6 +11,7 @@ W, c, b         weights,       (J, K), (J,), (K,)
                 pixel_bias,
                 hidden_logit
 R               readout        (J, K): the regression of images on ⟨z⟩
+g               logit_gain     ½/√(the mean variance of a pixel that ⟨z⟩ does not explain)
 
 This is no longer variational Bayes: the network is fitted to Gaussian moments. With ⟨ξ⟩ fixed at its bound ¼,
 the hidden units of an image depend on Wᵀy alone, which is nearly Gaussian for many pixels. So training needs
@@ -76,9 +77,6 @@ class Constants:
     simulated
         Gaussian images in each round; at least four per hidden unit are drawn. Tuned for time: more do not
         change scores.
-    logit_gain
-        Factor on the logits when an image is decoded, because a tangent at 0 flattens them. Tuned for the
-        likelihood of held-out images; pixel accuracy does not depend on it.
     """
 
     steps: int = 4
@@ -88,7 +86,6 @@ class Constants:
     neighbour_range: float = 1 / 16
     rounds: int = 3
     simulated: int = 2000
-    logit_gain: float = 3.0
 
 
 CONSTANTS = Constants()
@@ -109,7 +106,7 @@ class RefinedParams:
     second_std: float
     records: int
     steps: int
-    logit_gain: float = CONSTANTS.logit_gain
+    logit_gain: float = 1.0
 
 
 class Refined:
@@ -136,7 +133,6 @@ class Refined:
             second_std=0.0,
             records=plan.records,
             steps=plan.steps,
-            logit_gain=self.constants.logit_gain,
         )
 
     def blocks(self, plan: PrivacyPlan, step: int) -> Mapping[str, Block]:
@@ -231,15 +227,15 @@ class Refined:
 
     def _with_mean(self, params: RefinedParams, released: Released) -> RefinedParams:
         """Take the released mean image: its posterior mean, and the basis that follows from it."""
-        centre: Array = 0.5 + released.total("pixels") / params.records
+        mean: Array = 0.5 + released.total("pixels") / params.records
         noise_std = released.total_std("pixels") / params.records
         if noise_std > 0 and self.smooth is not None:
-            along = self.smooth.coordinates(centre - 0.5)
+            along = self.smooth.coordinates(mean - 0.5)
             signal = np.maximum(group_means(along**2) - noise_std**2, 0)
             share = signal / (signal + noise_std**2)
-            centre = 0.5 + self.smooth.image(share * along)
+            mean = 0.5 + self.smooth.image(share * along)
             noise_std *= float(np.sqrt(share[: self.rank].mean()))
-        mean = np.clip(centre, *MEAN_RANGE)
+        mean = np.asarray(np.clip(mean, *MEAN_RANGE), np.float64)
         params = replace(params, pixel_centre=mean, basis=self._basis(mean), centre_std=noise_std)
         return _with_biases(params, mean, params.weights, np.full(self.hidden, 0.5))
 
@@ -249,16 +245,19 @@ class Refined:
         if noise_std > 0:
             covariance = denoised(covariance, noise_std)
         draws = _draws(max(self.constants.simulated, 4 * self.hidden), self.hidden)
-        weights, units = params.basis.T @ params.weights, np.full(self.hidden, 0.5)
+        weights: Array = params.basis.T @ params.weights
+        units: Array = np.full(self.hidden, 0.5)
         for _ in range(self.constants.rounds):
             mu, cross = _simulated(weights, covariance, units, draws)
             units = mu.mean(axis=0)
             of_means = mu.T @ mu / len(mu) - np.outer(units, units)
             of_means[np.diag_indices(self.hidden)] += TOLERANCE**2  # ⟨z⟩ is settled up to this
             of_units = of_means + np.diag((mu * (1 - mu)).mean(axis=0))
-            weights = np.linalg.solve(CURVATURE * of_units, cross.T).T
+            weights = np.asarray(np.linalg.solve(CURVATURE * of_units, cross.T).T, np.float64)
         readout = np.linalg.solve(CURVATURE * of_means, cross.T).T
-        params = replace(params, readout=params.basis @ readout)
+        unexplained = (mean * (1 - mean)).mean() - CURVATURE * (readout * cross).sum() / self.pixels
+        gain = 0.5 / np.sqrt(max(float(unexplained), MEAN_RANGE[0]))
+        params = replace(params, readout=params.basis @ readout, logit_gain=gain)
         return _with_biases(params, mean, params.basis @ weights, units)
 
     def _moments(self, params: RefinedParams) -> tuple[Array, Array, float]:
@@ -274,7 +273,7 @@ class Refined:
         if params.steps > 1:
             error, noise = params.centre_std**2, (noise_std / unit) ** 2
             off *= error / (error + noise) if error > 0 else 0.0
-        covariance = second[1:, 1:] / weight - np.outer(off, off)
+        covariance = np.asarray(second[1:, 1:] / weight - np.outer(off, off), np.float64)
         return np.clip(params.pixel_centre + params.basis @ off, *MEAN_RANGE), covariance, float(noise_std)
 
 
