@@ -27,7 +27,8 @@ from vips_core.models.sbn import paper as sbn_paper
 from vips_core.models.sbn.kernels import second_moments, settle_each, settle_shared
 from vips_core.models.sbn.model import SBN
 from vips_core.models.sbn.paper import TPBN, Paper
-from vips_core.models.sbn.refined import CONSTANTS, Refined, Smooth
+from vips_core.models.sbn.refined import CONSTANTS, Refined
+from vips_core.models.sbn.smooth import Smooth
 
 __all__ = ["digits"]  # a fixture
 

@@ -13,6 +13,7 @@ from vips_core.models.sbn import refined
 from vips_core.models.sbn.kernels import settle_shared
 from vips_core.models.sbn.model import SBN
 from vips_core.models.sbn.refined import CONSTANTS, CURVATURE, MAX_PIXELS, MAX_UNORDERED, Refined
+from vips_core.models.sbn.smooth import by_displacement, denoised, posterior
 
 __all__ = ["digits"]  # a fixture
 
@@ -92,10 +93,42 @@ def test_the_posterior_of_a_covariance_is_nearer_to_it():
     noise = rng.standard_normal(truth.shape)
     for noise_std in (0.1, 1.0):
         noisy = truth + noise_std * (noise + noise.T) / np.sqrt(2)
-        posterior = refined.denoised(noisy, noise_std)
+        posterior = denoised(noisy, noise_std)
         assert np.linalg.norm(posterior - truth) < 0.6 * np.linalg.norm(noisy - truth)
         assert np.linalg.eigvalsh(posterior).min() > -1e-9
-    assert np.isfinite(refined.denoised(noisy, 1e6)).all()
+    assert np.isfinite(denoised(noisy, 1e6)).all()
+
+
+def test_a_covariance_by_displacement_is_an_average_over_pairs():
+    shape, rng = (3, 4), np.random.default_rng(0)
+    basis = np.linalg.qr(rng.standard_normal((12, 5)))[0]
+    root, deviation = rng.standard_normal((5, 5)), rng.uniform(0.1, 0.5, 12)
+    covariance, places = root @ root.T, [(i, j) for i in range(3) for j in range(4)]
+    images = basis @ covariance @ basis.T
+    sums = {}
+    for one, (i, j) in enumerate(places):
+        for other, (down, right) in enumerate(places):
+            pair = sums.setdefault((down - i, right - j), np.zeros(2))
+            pair += images[one, other], deviation[one] * deviation[other]
+    expected = np.empty((12, 12))
+    for one, (i, j) in enumerate(places):
+        for other, (down, right) in enumerate(places):
+            total, pairs = sums[down - i, right - j]
+            expected[one, other] = deviation[one] * deviation[other] * total / pairs
+    found = by_displacement(covariance, basis, deviation, shape)
+    np.testing.assert_allclose(found, basis.T @ expected @ basis, atol=1e-10)
+
+
+def test_the_posterior_learns_how_neighbours_agree():
+    """Columns of an image agree, rows do not, which the prior for neighbours does not know."""
+    shape, rng = (16, 16), np.random.default_rng(0)
+    truth = np.kron(np.eye(16), np.exp(-np.abs(np.subtract.outer(np.arange(16), np.arange(16))) / 8)) / 4
+    basis = Refined(SBN(256, 5, shape))._basis(np.full(256, 0.5))
+    noise = rng.standard_normal(truth.shape)
+    along = basis.T @ truth @ basis
+    noisy = along + 0.1 * (noise + noise.T) / np.sqrt(2)
+    without, learned = (posterior(noisy, 0.1, basis, np.full(256, 0.5), known) for known in (None, shape))
+    assert np.linalg.norm(learned - along) < 0.7 * np.linalg.norm(without - along)
 
 
 def test_simulated_statistics_are_those_of_drawn_gaussian_images():

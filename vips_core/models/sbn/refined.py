@@ -32,6 +32,7 @@ from vips_core.kernels.pool import grouped_sums
 from vips_core.kernels.symmetric import from_triangles, symmetrised, triangles
 from vips_core.models.base import Block, Released
 from vips_core.models.sbn.kernels import centred_pixel_sums, settle_shared, weighted_products
+from vips_core.models.sbn.smooth import Smooth, group_means, posterior
 from vips_core.privacy.plan import PrivacyPlan
 from vips_core.records import Images
 
@@ -241,9 +242,7 @@ class Refined:
 
     def _fit_network(self, params: RefinedParams) -> RefinedParams:
         """Fit the network to the moments, in coordinates of the basis."""
-        mean, covariance, noise_std = self._moments(params)
-        if noise_std > 0:
-            covariance = denoised(covariance, noise_std)
+        mean, covariance = self.denoised_moments(params)
         draws = _draws(max(self.constants.simulated, 4 * self.hidden), self.hidden)
         weights: Array = params.basis.T @ params.weights
         units: Array = np.full(self.hidden, 0.5)
@@ -260,6 +259,14 @@ class Refined:
         params = replace(params, readout=params.basis @ readout, logit_gain=gain)
         return _with_biases(params, mean, params.basis @ weights, units)
 
+    def denoised_moments(self, params: RefinedParams) -> tuple[Array, Array]:
+        """Return the estimates of the mean image and of cov(Bᵀy)."""
+        mean, covariance, noise_std = self._moments(params)
+        if noise_std > 0:
+            shape = self.smooth.shape if self.smooth else None
+            covariance = posterior(covariance, noise_std, params.basis, np.sqrt(mean * (1 - mean)), shape)
+        return mean, covariance
+
     def _moments(self, params: RefinedParams) -> tuple[Array, Array, float]:
         """Return the mean image, cov(Bᵀy), and the standard deviation of the covariance's noise.
 
@@ -275,80 +282,6 @@ class Refined:
             off *= error / (error + noise) if error > 0 else 0.0
         covariance = np.asarray(second[1:, 1:] / weight - np.outer(off, off), np.float64)
         return np.clip(params.pixel_centre + params.basis @ off, *MEAN_RANGE), covariance, float(noise_std)
-
-
-class Smooth:
-    """Images from smooth to rough: the eigenvectors of G, the expected agreement of two pixels.
-
-    G = exp(−distance²/2ℓ²) is a Kronecker product over the two sides, and so are its eigenvectors.
-    """
-
-    def __init__(self, shape: tuple[int, int], neighbour_range: float) -> None:
-        self.shape, length = shape, min(shape) * neighbour_range
-        values, self.sides = [], []
-        for size in shape:
-            places = np.arange(size)
-            agreement = np.exp(-((places[:, None] - places) ** 2) / (2 * length**2))
-            along, vectors = np.linalg.eigh(agreement)
-            values.append(np.maximum(along, 0))
-            self.sides.append(vectors)
-        self.values = np.outer(*values).ravel()
-        self.order = np.argsort(-self.values, kind="stable")
-
-    def roots(self, rank: int) -> Array:
-        """Return the leading eigenvectors, each times the root of its eigenvalue: (J, rank)."""
-        (first, second), leading = self.sides, self.order[:rank]
-        rows, columns = np.unravel_index(leading, self.shape)
-        products = first[:, None, rows] * second[None, :, columns]
-        return np.asarray(products.reshape(-1, len(leading)) * np.sqrt(self.values[leading]))
-
-    def coordinates(self, image: Array) -> Array:
-        """Return an image's coordinates along all eigenvectors, the smoothest first."""
-        first, second = self.sides
-        return np.asarray((first.T @ image.reshape(self.shape) @ second).ravel()[self.order])
-
-    def image(self, coordinates: Array) -> Array:
-        """Return the image of given coordinates."""
-        along, (first, second) = np.empty_like(coordinates), self.sides
-        along[self.order] = coordinates
-        return np.asarray((first @ along.reshape(self.shape) @ second.T).ravel())
-
-
-def group_means(values: Array) -> Array:
-    """Return the mean of each value's group; a group ends at an index √2 times that of the one before."""
-    _, group = np.unique((2 * np.log2(np.arange(1, len(values) + 1))).astype(int), return_inverse=True)
-    return np.asarray((np.bincount(group, values) / np.bincount(group))[group])
-
-
-def denoised(covariance: Array, noise_std: float) -> Array:
-    """Return the posterior mean of a covariance matrix with symmetric noise, without negative eigenvalues.
-
-    Variances are normal around the mean of their group. Given variances t, the covariance of i and j is
-    N(0, ρ·tᵢ·tⱼ), as under a Wishart prior. Moments estimate all of these.
-
-    Parameters
-    ----------
-    covariance
-        (r, r) noisy covariance along the basis; on the diagonal the noise has twice the variance.
-    noise_std
-        Standard deviation of the noise off the diagonal, above 0.
-    """
-    variances, noise = np.diag(covariance).copy(), noise_std**2
-    typical = np.maximum(group_means(variances), 0)
-    spread = np.maximum(group_means((variances - typical) ** 2) - 2 * noise, 0)
-    variances = np.maximum(typical + (variances - typical) * spread / (spread + 2 * noise), 0)
-    products, squares = np.outer(variances, variances), covariance**2 - noise
-    np.fill_diagonal(products, 0)
-    np.fill_diagonal(squares, 0)
-    ratio = 1.0
-    for _ in range(3):  # each pair's moment is weighted by its precision, which depends on the ratio
-        precision = products / (ratio * products + noise) ** 2
-        ratio = max(float((precision * squares).sum() / (precision * products).sum()), 1e-9)
-    signal = ratio * products
-    posterior = covariance * (signal / (signal + noise))
-    np.fill_diagonal(posterior, variances)
-    values, vectors = np.linalg.eigh(posterior)
-    return np.asarray((vectors * np.maximum(values, 0)) @ vectors.T)
 
 
 def _simulated(weights: Array, covariance: Array, units: Array, draws: Array) -> tuple[Array, Array]:
