@@ -13,10 +13,11 @@ from sample_data import generate
 from tests.benchmarks.utility import images
 from tests.benchmarks.utility.ablation import Ablation, Measure
 from vips_core.kernels.symmetric import from_triangles
+from vips_core.models.sbn import smooth
 from vips_core.models.sbn.model import SBN
 from vips_core.models.sbn.refined import CONSTANTS, Refined
 from vips_core.models.sbn.scores import scores
-from vips_core.models.sbn.smooth import PASSES, by_displacement, denoised, group_means
+from vips_core.models.sbn.smooth import by_displacement, denoised, group_means
 from vips_core.records import Images
 
 DELTA = 1e-4
@@ -31,18 +32,18 @@ class RawMean(Refined):
     """Takes the first release as the mean image, not smoothed."""
 
     def _with_mean(self, params, released):
-        smooth, self.smooth = self.smooth, NoPosterior(self.smooth)
+        images, self.smooth = self.smooth, NoPosterior(self.smooth)
         try:
             return super()._with_mean(params, released)
         finally:
-            self.smooth = smooth
+            self.smooth = images
 
 
 class NoPosterior:
     """Smooth images whose coordinates of an image are so large that they are not shrunk."""
 
-    def __init__(self, smooth):
-        self.smooth, self.roots = smooth, smooth.roots
+    def __init__(self, images):
+        self.smooth, self.roots = images, images.roots
 
     def coordinates(self, image):
         return 1e9 * self.smooth.coordinates(image)
@@ -75,7 +76,7 @@ class GroupVariances(Refined):
         mean, covariance, noise_std = self._moments(params)
         deviation = np.sqrt(mean * (1 - mean))
         estimate = grouped(covariance, noise_std)
-        for _ in range(1, PASSES):
+        for _ in range(1, smooth.PASSES):
             learned = by_displacement(estimate, params.basis, deviation, self.smooth.shape)
             axes = np.linalg.eigh(learned)[1][:, ::-1]
             estimate = axes @ grouped(axes.T @ covariance @ axes, noise_std) @ axes.T
