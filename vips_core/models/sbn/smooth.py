@@ -14,6 +14,7 @@ from vips_core.kernels import Array
 
 PASSES = 3  # times that a covariance is denoised, after the first along the agreement that the last one found
 COLUMNS = 32  # images transformed at a time
+TINY = 1e-9
 FEW_PAIRS = 1e-3  # least weight of the pairs behind a correlation, as a share of the largest
 
 
@@ -83,7 +84,8 @@ def denoised(covariance: Array, noise_std: float) -> Array:
     ratio = 1.0
     for _ in range(3):  # each pair's moment is weighted by its precision, which depends on the ratio
         precision = products / (ratio * products + noise) ** 2
-        ratio = max(float((precision * squares).sum() / (precision * products).sum()), 1e-9)
+        weight = max(float((precision * products).sum()), TINY)  # 0 for a single direction
+        ratio = max(float((precision * squares).sum()) / weight, TINY)
     signal = ratio * products
     posterior = covariance * (signal / (signal + noise))
     np.fill_diagonal(posterior, variances)
