@@ -20,6 +20,7 @@ number of rounds, and no record is read again. W lies in the span of B, so all o
 coordinates, and time and memory are linear in pixels. `METHOD.md` explains the method.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -255,7 +256,7 @@ class Refined:
             weights = np.asarray(np.linalg.solve(CURVATURE * of_units, cross.T).T, np.float64)
         readout = np.linalg.solve(CURVATURE * of_means, cross.T).T
         unexplained = (mean * (1 - mean)).mean() - CURVATURE * (readout * cross).sum() / self.pixels
-        gain = 0.5 / np.sqrt(max(float(unexplained), MEAN_RANGE[0]))
+        gain = 0.5 / math.sqrt(max(float(unexplained), MEAN_RANGE[0]))
         params = replace(params, readout=params.basis @ readout, logit_gain=gain)
         return _with_biases(params, mean, params.basis @ weights, units)
 

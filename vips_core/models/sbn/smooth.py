@@ -12,9 +12,8 @@ import numpy as np
 
 from vips_core.kernels import Array
 
-PASSES = 3  # times that a covariance is denoised, after the first along the agreement that the last one found
 COLUMNS = 32  # images transformed at a time
-TINY = 1e-9
+TINY = 1e-9  # against division by 0
 FEW_PAIRS = 1e-3  # least weight of the pairs behind a correlation, as a share of the largest
 
 
@@ -98,8 +97,8 @@ def posterior(
 ) -> Array:
     """Return the posterior mean of a noisy covariance along a basis, without negative eigenvalues.
 
-    The basis orders directions by a guess of how neighbours agree. From its first posterior follows a better
-    guess, in which the agreement of two pixels may be any function of their displacement, and so on.
+    The basis orders directions by a guess of how neighbours agree. From a first posterior follows a better
+    guess, in which the correlation of two pixels may be any function of their displacement.
 
     Parameters
     ----------
@@ -110,15 +109,13 @@ def posterior(
     basis, deviation
         B and the pixels' standard deviations.
     shape
-        (height, width) of an image, or None if pixels have no order; then the first posterior is the last.
+        (height, width) of an image, or None if pixels have no order; then the first posterior is returned.
     """
-    estimate = denoised(covariance, noise_std)
+    first = denoised(covariance, noise_std)
     if shape is None:
-        return estimate
-    for _ in range(1, PASSES):
-        axes = np.linalg.eigh(by_displacement(estimate, basis, deviation, shape))[1][:, ::-1]
-        estimate = axes @ denoised(axes.T @ covariance @ axes, noise_std) @ axes.T
-    return np.asarray(estimate, np.float64)
+        return first
+    axes = np.linalg.eigh(by_displacement(first, basis, deviation, shape))[1][:, ::-1]
+    return np.asarray(axes @ denoised(axes.T @ covariance @ axes, noise_std) @ axes.T, np.float64)
 
 
 def by_displacement(covariance: Array, basis: Array, deviation: Array, shape: tuple[int, int]) -> Array:
