@@ -11,7 +11,8 @@ b       params.hidden_logit  (K,)
 
 p(z_k = 1) = σ(b_k) and p(y_j = 1 | z) = σ(g·(w_jᵀz + c_j)). The gain g is 1 in the variant "paper". The
 variant "refined" is no longer variational Bayes, but a network fitted to Gaussian moments; its bound touches
-the likelihood at logit 0 and flattens logits, so images are decoded with a public gain.
+the likelihood at logit 0 and flattens logits, so images are decoded with a gain, which follows from the same
+moments.
 """
 
 from dataclasses import dataclass

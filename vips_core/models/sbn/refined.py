@@ -40,7 +40,7 @@ from vips_core.records import Images
 if TYPE_CHECKING:
     from vips_core.models.sbn.model import SBN
 
-MAX_PIXELS = 65_536  # training holds a few J × r matrices of 8 bytes: about 1 GB here
+MAX_PIXELS = 65_536  # training holds a few J × r matrices of 8 bytes: about 2.5 GB here
 MAX_UNORDERED = 10_000  # without an image shape, r = J: about ten J × J matrices, 8 GB here
 CHUNK = 512  # images at a time
 CURVATURE = 0.25  # ⟨ξ⟩ of PG(1, 0), its largest possible value
@@ -75,7 +75,7 @@ class Constants:
         Distance of two pixels, in shorter sides of an image, at which their expected covariance falls by a
         factor of exp(−½). Tuned; a value near 0 treats pixels as unordered.
     rounds
-        Rounds of fitting the network to the moments. Tuned; 6 are equally good.
+        Rounds of fitting the network to the moments. Tuned; 3 are equally good.
     simulated
         Gaussian images in each round; at least four per hidden unit are drawn. Tuned for time: more do not
         change scores.
@@ -86,7 +86,7 @@ class Constants:
     total_row: float = 0.5
     rank: int = 400
     neighbour_range: float = 1 / 16
-    rounds: int = 3
+    rounds: int = 2
     simulated: int = 2000
 
 
