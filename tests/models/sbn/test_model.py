@@ -11,13 +11,24 @@ from scipy.integrate import quad
 
 import vips_core as vips
 from tests import reference
-from tests.models.sbn.networks import HIDDEN, PIXELS, VARIANTS, digits, patterns, plan_for, small, trained
+from tests.models.sbn.networks import (
+    HIDDEN,
+    PIXELS,
+    SHAPE,
+    VARIANTS,
+    digits,
+    patterns,
+    plan_for,
+    small,
+    trained,
+)
 from vips_core.kernels.symmetric import from_triangles, triangle_scale, triangles
 from vips_core.models.sbn import paper as sbn_paper
 from vips_core.models.sbn.kernels import second_moments, settle_each, settle_shared
 from vips_core.models.sbn.model import SBN
 from vips_core.models.sbn.paper import TPBN, Paper
-from vips_core.models.sbn.refined import Refined
+from vips_core.models.sbn.refined import CONSTANTS, Refined
+from vips_core.models.sbn.smooth import Smooth
 
 __all__ = ["digits"]  # a fixture
 
@@ -166,7 +177,8 @@ def test_one_image_moves_each_block_by_at_most_its_bound(algorithm, seed, scale,
         spread = scale * rng.standard_normal((PIXELS, HIDDEN, 2 * HIDDEN))
         params = replace(params, weight_pairs=triangles(spread @ spread.swapaxes(1, 2)))
     else:
-        params = replace(params, pixel_centre=rng.random(PIXELS))
+        basis = scale * rng.standard_normal((PIXELS, PIXELS))  # the bound does not rest on an orthonormal one
+        params = replace(params, pixel_centre=rng.random(PIXELS), basis=basis)
     blocks = algorithm.blocks(plan, step)
     sums = algorithm.sums(params, data[np.array([True, False])], blocks)
     assert set(sums) == set(blocks)
@@ -219,14 +231,34 @@ def test_bits_do_not_depend_on_threads(variant, monkeypatch, digits):
     assert np.array_equal(weights[0], weights[2])
 
 
-def test_neighbouring_pixels_agree_by_a_public_rule():
-    algorithm = Refined(small("refined"))
-    agreement, root = algorithm._agreement(), algorithm._agreement(root=True)
-    np.testing.assert_allclose(root @ root.T, agreement, atol=1e-12)
-    length = 3 / 16
-    for one in range(12):
-        for other in range(12):
-            square = (one // 4 - other // 4) ** 2 + (one % 4 - other % 4) ** 2
-            assert agreement[one, other] == pytest.approx(math.exp(-square / (2 * length**2)), abs=1e-12)
-    for root in (False, True):
-        assert np.array_equal(Refined(SBN(5, 2))._agreement(root), np.eye(5))
+def test_smooth_images_are_the_eigenvectors_of_neighbours_agreement():
+    smooth, length = Smooth(SHAPE, 1 / 16), 3 / 16
+    places = np.array([(i, j) for i in range(3) for j in range(4)])
+    squares = ((places[:, None] - places) ** 2).sum(axis=2)
+    roots = smooth.roots(PIXELS)
+    np.testing.assert_allclose(roots @ roots.T, np.exp(-squares / (2 * length**2)), atol=1e-12)
+    image = np.random.default_rng(0).random(PIXELS)
+    along = smooth.coordinates(image)
+    np.testing.assert_allclose(roots @ (along / np.linalg.norm(roots, axis=0)), image)
+    np.testing.assert_allclose(smooth.image(along), image)
+    larger = Smooth((16, 20), 1 / 16).roots(40)
+    assert (np.diff(np.linalg.norm(larger, axis=0)) < 1e-12).all()  # the smoothest first
+
+
+def test_pixels_without_a_shape_are_their_own_basis():
+    algorithm = Refined(SBN(5, 2))
+    centre = np.array([0.1, 0.5, 0.3, 0.9, 0.2])
+    assert np.array_equal(algorithm._basis(centre), np.eye(5)[:, [1, 2, 4, 0, 3]])
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (30, 28)])
+def test_the_basis_is_orthonormal_and_smooth(shape):
+    algorithm = Refined(SBN(shape[0] * shape[1], 2, shape))
+    centre = np.random.default_rng(0).uniform(0.002, 0.998, shape[0] * shape[1])
+    basis = algorithm._basis(centre)
+    assert basis.shape == (shape[0] * shape[1], min(shape[0] * shape[1], CONSTANTS.rank))
+    np.testing.assert_allclose(basis.T @ basis, np.eye(basis.shape[1]), atol=1e-10)
+    roots = np.sqrt(centre * (1 - centre))[:, None] * algorithm.smooth.roots(algorithm.rank)
+    agreement = basis.T @ (roots @ roots.T) @ basis
+    np.testing.assert_allclose(agreement, np.diag(np.diag(agreement)), atol=1e-10)
+    assert (np.diff(np.diag(agreement)) < 1e-10).all()

@@ -85,10 +85,15 @@ def test_statistics_of_the_paper_are_clamped_and_averaged():
 def test_accuracy_and_likelihood_by_brute_force(variant):
     model, params, test = small(variant), trained(variant), patterns(9, seed=5)
     images, mus = test.unpack(np.float64), model.latents(params, test)
+    units = [reference.sigmoid(logit) for logit in params.hidden_logit]
+    readout = params.readout if variant == "refined" else params.weights
     right, log_likelihood = 0, 0.0
     for n in range(9):
         for j in range(PIXELS):
-            psi = params.pixel_bias[j] + sum(params.weights[j, k] * mus[n, k] for k in range(HIDDEN))
+            psi = params.pixel_bias[j] + sum(
+                params.weights[j, k] * units[k] + readout[j, k] * (mus[n, k] - units[k])
+                for k in range(HIDDEN)
+            )
             p = reference.sigmoid(params.logit_gain * psi)
             right += (p >= 0.5) == images[n, j]
             log_likelihood += math.log(p if images[n, j] else 1 - p)

@@ -11,7 +11,8 @@ b       params.hidden_logit  (K,)
 
 p(z_k = 1) = σ(b_k) and p(y_j = 1 | z) = σ(g·(w_jᵀz + c_j)). The gain g is 1 in the variant "paper". The
 variant "refined" is no longer variational Bayes, but a network fitted to Gaussian moments; its bound touches
-the likelihood at logit 0 and flattens logits, so images are decoded with a public gain.
+the likelihood at logit 0 and flattens logits, so images are decoded with a gain, which follows from the same
+moments.
 """
 
 from dataclasses import dataclass
@@ -26,7 +27,7 @@ from vips_core.kernels import Array
 from vips_core.kernels.pool import concatenated
 from vips_core.models.base import Variant, VariantModel
 from vips_core.models.sbn.paper import Paper, PaperParams
-from vips_core.models.sbn.refined import MAX_PIXELS, Refined, RefinedParams
+from vips_core.models.sbn.refined import MAX_PIXELS, MAX_UNORDERED, Refined, RefinedParams
 from vips_core.records import Images
 
 Prior = Literal["tpbn", "isotropic"]
@@ -47,8 +48,8 @@ class SBN(VariantModel[Params, Images]):
         (height, width) of an image. It shapes the dictionary, and the refined variant uses it to find
         neighbouring pixels. None treats pixels as unordered.
     variant
-        "refined" (default): a network fitted to private second moments of at most 10,000 pixels, which is no
-        longer variational Bayes. "paper": the statistics of Appendix B.
+        "refined" (default): a network fitted to private second moments of images of at most 65,536 pixels
+        (10,000 without a shape), which is no longer variational Bayes. "paper": the statistics of Appendix B.
     prior
         Prior of the weights in the variant "paper": "tpbn" (shrinkage) or "isotropic". The refined variant
         denoises its statistics instead.
@@ -78,8 +79,10 @@ class SBN(VariantModel[Params, Images]):
         if shape is not None and shape[0] * shape[1] != pixels:
             raise ValueError(f"image_shape must have {pixels} pixels, got {shape}")
         validate.one_of("variant", self.variant, VARIANTS)
-        if self.variant == "refined" and pixels > MAX_PIXELS:
-            raise ValueError(f"pixels must be at most {MAX_PIXELS:,} in the refined variant, got {pixels:,}")
+        limit, without = (MAX_PIXELS, "") if shape else (MAX_UNORDERED, " without image_shape")
+        if self.variant == "refined" and pixels > limit:
+            sentence = f"pixels must be at most {limit:,} in the refined variant{without}, got {pixels:,}"
+            raise ValueError(sentence)
         validate.one_of("prior", self.prior, get_args(Prior))
         vars(self).update(pixels=pixels, hidden=hidden, image_shape=shape)
 
@@ -114,23 +117,45 @@ class SBN(VariantModel[Params, Images]):
         return concatenated(chunk_latents, rows.row_count, CHUNK)[0]
 
     def decode(self, params: Params, hidden: npt.NDArray[np.floating]) -> Array:
-        """Return p(y = 1) of every pixel.
+        """Return p(y = 1 | z) of every pixel.
 
         Parameters
         ----------
         params
             Fitted parameters of this model.
         hidden
-            (n, K) hidden units z or ⟨z⟩.
+            (n, K) hidden units z.
 
         Returns
         -------
         array
             (n, J) probabilities.
         """
-        logits = params.logit_gain * (hidden @ params.weights.T + params.pixel_bias)
-        small = np.exp(-np.abs(logits))  # several times faster than expit
-        return np.asarray(np.where(logits >= 0, 1.0, small) / (1 + small))
+        return _probabilities(params.logit_gain * (hidden @ params.weights.T + params.pixel_bias))
+
+    def expected(self, params: Params, means: npt.NDArray[np.floating]) -> Array:
+        """Return p(y = 1) of every pixel given an image's means ⟨z⟩.
+
+        Means near ½ say more about an image than draws from them would. So the refined variant regresses
+        images on ⟨z⟩; the paper's variant decodes ⟨z⟩ as if it were z.
+
+        Parameters
+        ----------
+        params
+            Fitted parameters of this model.
+        means
+            (n, K) means ⟨z⟩ of the hidden units, from `latents`.
+
+        Returns
+        -------
+        array
+            (n, J) probabilities.
+        """
+        if not isinstance(params, RefinedParams):
+            return self.decode(params, means)
+        units = expit(params.hidden_logit)
+        average = params.weights @ units + params.pixel_bias
+        return _probabilities(params.logit_gain * ((means - units) @ params.readout.T + average))
 
     def dictionary(self, params: Params) -> Array:
         """Return each hidden unit's weights as an image.
@@ -169,3 +194,8 @@ class SBN(VariantModel[Params, Images]):
         hidden = rng.random((count, self.hidden)) < expit(params.hidden_logit)
         images = rng.random((count, self.pixels)) < self.decode(params, hidden.astype(np.float64))
         return Images(np.packbits(images, axis=1), self.image_shape or (1, self.pixels))
+
+
+def _probabilities(logits: Array) -> Array:
+    small = np.exp(-np.abs(logits))  # several times faster than expit
+    return np.asarray(np.where(logits >= 0, 1.0, small) / (1 + small))

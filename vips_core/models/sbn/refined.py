@@ -1,28 +1,26 @@
-"""The refined sigmoid belief network: private second moments of the pixels, and a network fitted to them.
+"""The refined sigmoid belief network: private second moments of the images, and a network fitted to them.
 
-symbol       code           shape
------------  -------------  -----------------------------------------------------------------------------
-m            pixel_centre   (J,): the mean image, released in the first step
-r̃ = [u, y−m] residuals      (n, J+1), u a public constant; row u measures total weight and the error of m
-Σ r̃r̃ᵀ        second         (J+1)(J+2)/2 upper triangle, averaged over steps
-cov(y)       covariance     (J, J)
-W, c, b      weights,       (J, K), (J,), (K,)
-             pixel_bias,
-             hidden_logit
+symbol          code           shape
+--------------  -------------  --------------------------------------------------------------------------
+m               pixel_centre   (J,): the mean image, released in the first step
+B               basis          (J, r): smooth images in which moments are released, r ≤ 400
+r̃ = [u, Bᵀ(y−m)] residuals     (n, r+1), u a public constant; row u measures total weight and the error of m
+Σ r̃r̃ᵀ           second         (r+1)(r+2)/2 upper triangle, averaged over steps
+cov(Bᵀy)        covariance     (r, r)
+W, c, b         weights,       (J, K), (J,), (K,)
+                pixel_bias,
+                hidden_logit
+R               readout        (J, K): the regression of images on ⟨z⟩
+g               logit_gain     ½/√(the mean variance of a pixel that ⟨z⟩ does not explain)
 
 This is no longer variational Bayes: the network is fitted to Gaussian moments. With ⟨ξ⟩ fixed at its bound ¼,
 the hidden units of an image depend on Wᵀy alone, which is nearly Gaussian for many pixels. So training needs
-only the mean and covariance of the pixels: the network is fitted to Gaussian images with these moments, in
-any number of rounds, and no record is read again. `METHOD.md` explains the method.
-
-These did not help on patches, MNIST, generated digits, MNIST of 8 × 8 pixels and its outlines: eigenvalues
-cut at the noise's edge (.912 instead of .949 for 1,500 images of MNIST at ε = 0.5), prior variances
-proportional to the eigenvalues of the prior (.8726 instead of .8773 for outlines, whose neighbouring pixels
-differ), half of the budget for a later release of the records' hidden units, more rounds, and more Gaussian
-images. A tenth of the prior added to the covariance helps patches (.812 instead of .804 without noise) and
-hurts 8 × 8 pixels (.8755 instead of .8782).
+only the mean and covariance of images: the network is fitted to Gaussian images with these moments, in any
+number of rounds, and no record is read again. W lies in the span of B, so all of this is done in r
+coordinates, and time and memory are linear in pixels. `METHOD.md` explains the method.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -35,15 +33,19 @@ from vips_core.kernels.pool import grouped_sums
 from vips_core.kernels.symmetric import from_triangles, symmetrised, triangles
 from vips_core.models.base import Block, Released
 from vips_core.models.sbn.kernels import centred_pixel_sums, settle_shared, weighted_products
+from vips_core.models.sbn.smooth import Smooth, group_means, posterior
 from vips_core.privacy.plan import PrivacyPlan
 from vips_core.records import Images
 
 if TYPE_CHECKING:
     from vips_core.models.sbn.model import SBN
 
-MAX_PIXELS = 10_000  # training holds about ten J × J matrices of 8 bytes: 8 GB here, and 14 GB with 8 threads
+MAX_PIXELS = 65_536  # training holds a few J × r matrices of 8 bytes: about 2.5 GB here
+MAX_UNORDERED = 10_000  # without an image shape, r = J: about ten J × J matrices, 8 GB here
 CHUNK = 512  # images at a time
 CURVATURE = 0.25  # ⟨ξ⟩ of PG(1, 0), its largest possible value
+START_SCALE = 0.2  # standard deviation of the initial weights; any small number works
+SWEEPS, TOLERANCE = 20, 0.01  # most mean-field sweeps over an image, and the change in ⟨z⟩ that ends them
 # Two limits that matter only where noise drowns a release.
 MEAN_RANGE = (0.002, 0.998)  # least and largest pixel of the mean image
 WEIGHT_FLOOR = 0.1  # least total weight of the records, as a share of N
@@ -53,53 +55,39 @@ WEIGHT_FLOOR = 0.1  # least total weight of the records, as a share of N
 class Constants:
     """Tunable constants of the refined variant.
 
-    "Tuned" means chosen by held-out pixel accuracy on MNIST, generated digits and patches of photographs.
+    "Tuned" means chosen by held-out pixel accuracy on MNIST, glyphs and patches of photographs.
     `tests/benchmarks/utility/ablation_sbn.py` measures the scores without each mechanism.
 
     Attributes
     ----------
     steps
-        Releases of a recommended plan: the mean image, then moments. Tuned; with 1 there is no mean image.
+        Releases of a recommended plan: the mean image, then moments. Tuned, 3 to 6 are equally good; with 1
+        there is no mean image.
     residual_clip
-        Bound on ‖y − m‖, in units of √pixels. Derived: the root mean square residual of binary images around
-        their mean.
+        Bound on ‖Bᵀ(y − m)‖, in units of the root mean square of ‖y − m‖, which follows from the mean image.
+        Tuned; 0.7 to 1 are equally good.
     total_row
         u, the constant beside the residuals, in units of their bound. Its row of the moments measures the
         total weight of the records and the error of the mean image. Tuned.
+    rank
+        r, the largest number of smooth images in the basis. Tuned for time: 256 to 768 score alike.
     neighbour_range
         Distance of two pixels, in shorter sides of an image, at which their expected covariance falls by a
         factor of exp(−½). Tuned; a value near 0 treats pixels as unordered.
-    groups
-        Number of groups of eigenvectors; a group shares its prior variance. Tuned; 1 for a single prior.
     rounds
-        Rounds of fitting the network to the moments. Tuned; 3 are nearly as good.
+        Rounds of fitting the network to the moments. Tuned; 3 are equally good.
     simulated
         Gaussian images in each round; at least four per hidden unit are drawn. Tuned for time: more do not
         change scores.
-    forgetting
-        κ: round t enters the average over rounds with weight t^−κ. Tuned; 0 takes the newest round alone.
-    start_scale
-        Standard deviation of the initial weights. Any small number works.
-    logit_gain
-        Factor on the logits when an image is decoded, because a tangent at 0 flattens them. Tuned for the
-        likelihood of held-out digits, where 2.5 to 3.5 work equally well; pixel accuracy does not depend on
-        it.
-    sweeps, tolerance
-        Largest number of mean-field sweeps over an image, and the change in ⟨z⟩ below which they stop.
     """
 
     steps: int = 4
-    residual_clip: float = 0.32
+    residual_clip: float = 0.85
     total_row: float = 0.5
+    rank: int = 400
     neighbour_range: float = 1 / 16
-    groups: int = 16
-    rounds: int = 6
+    rounds: int = 2
     simulated: int = 2000
-    forgetting: float = 0.7
-    start_scale: float = 0.2
-    logit_gain: float = 3.0
-    sweeps: int = 20
-    tolerance: float = 0.01
 
 
 CONSTANTS = Constants()
@@ -112,13 +100,15 @@ class RefinedParams:
     weights: Array
     pixel_bias: Array
     hidden_logit: Array
+    readout: Array
     pixel_centre: Array
+    basis: Array
     second: Array
     centre_std: float
     second_std: float
     records: int
     steps: int
-    logit_gain: float = CONSTANTS.logit_gain
+    logit_gain: float = 1.0
 
 
 class Refined:
@@ -126,44 +116,53 @@ class Refined:
 
     def __init__(self, model: "SBN", constants: Constants = CONSTANTS) -> None:
         self.pixels, self.hidden, self.constants = model.pixels, model.hidden, constants
-        self.image_shape = model.image_shape
+        self.smooth = Smooth(model.image_shape, constants.neighbour_range) if model.image_shape else None
+        self.rank = min(self.pixels, constants.rank) if self.smooth else self.pixels
 
     def init(self, plan: PrivacyPlan, rng: np.random.Generator) -> RefinedParams:
-        """Return a random dictionary, smoothed over neighbouring pixels if the image shape is known."""
-        smoothing = self.constants.start_scale * self._agreement(root=True)
+        """Return a random dictionary of smooth images if the image shape is known."""
+        centre = np.full(self.pixels, 0.5)
+        basis = self._basis(centre)
         return RefinedParams(
-            weights=smoothing @ rng.standard_normal((self.pixels, self.hidden)),
+            weights=START_SCALE * basis @ rng.standard_normal((self.rank, self.hidden)),
             pixel_bias=np.zeros(self.pixels),
             hidden_logit=np.zeros(self.hidden),
-            pixel_centre=np.full(self.pixels, 0.5),
-            second=np.zeros((self.pixels + 1) * (self.pixels + 2) // 2),
+            readout=np.zeros((self.pixels, self.hidden)),
+            pixel_centre=centre,
+            basis=basis,
+            second=np.zeros((self.rank + 1) * (self.rank + 2) // 2),
             centre_std=0.0,
             second_std=0.0,
             records=plan.records,
             steps=plan.steps,
-            logit_gain=self.constants.logit_gain,
         )
 
     def blocks(self, plan: PrivacyPlan, step: int) -> Mapping[str, Block]:
         """Return the mean image in the first of several steps (‖y − ½‖ = √J/2), then the second moments.
 
-        A plan of one step has no mean image: its residuals are y − ½.
+        A plan of one step has no mean image: its residuals are y − ½. Moments are in units of `_bound`.
         """
         if step == 0 and plan.steps > 1:
             return {"pixels": Block(float(np.sqrt(self.pixels) / 2), shape=(self.pixels,))}
-        return {"second": Block(self._bound(plan.steps), shape=(self.pixels + 1, self.pixels + 1))}
+        return {"second": Block(1.0, shape=(self.rank + 1, self.rank + 1))}
 
     def sums(self, params: RefinedParams, batch: Images, blocks: Mapping[str, Block]) -> dict[str, Array]:
-        """Return Σ(y − ½) for the mean image, or the sum of clipped second moments, over the batch."""
+        """Return Σ(y − ½) for the mean image, or the sum of clipped second moments, over the batch.
+
+        The product of an image with the basis is exact, so it does not depend on other images.
+        """
         if "pixels" in blocks:
             return {"pixels": centred_pixel_sums(batch, blocks["pixels"])}
-        block, row_weights, unit = blocks["second"], batch.row_weights, self._unit(params.steps)
-        bound = lowered(block.bound, cells=self.pixels + 1)
+        block, row_weights = blocks["second"], batch.row_weights
+        scale = 1 / np.sqrt(self._bound(params))
+        factors = right_factor(params.basis * scale, 0)
+        centre = weighted_products(factors, params.pixel_centre, np.ones((self.pixels, 1)))[:, 0]
+        unit, limit = scale * self._unit(params), lowered(block.bound, cells=self.rank + 1)
 
         def chunk_sums(start: int, stop: int) -> tuple[Array]:
-            residuals = np.full((stop - start, self.pixels + 1), unit)
-            residuals[:, 1:] = batch.unpack(np.float64, slice(start, stop)) - params.pixel_centre
-            within = np.minimum(1, bound / row_sums(residuals**2))
+            residuals = np.full((stop - start, self.rank + 1), unit)
+            residuals[:, 1:] = batch.unpack(np.float64, slice(start, stop)) @ factors - centre
+            within = np.minimum(1, limit / row_sums(residuals**2))
             residuals *= np.sqrt(row_weights[start:stop] * within)[:, None]
             roots = cut(residuals, square_step(block.grid))
             return (roots.T @ roots,)
@@ -174,17 +173,14 @@ class Refined:
     def update(self, params: RefinedParams, released: Released, step: int) -> RefinedParams:
         """Take the mean image, or average the moments; fit the network in steps 1, 3, 7 … and the last."""
         if "pixels" in released.sums:
-            mean = 0.5 + np.asarray(released.total("pixels"), np.float64) / params.records
-            deviation = released.total_std("pixels") / params.records
-            params = replace(params, pixel_centre=np.clip(mean, *MEAN_RANGE), centre_std=deviation)
-            half = np.full(self.hidden, 0.5)
-            return _with_biases(params, params.pixel_centre, params.weights, half)
-        seen = max(step, 1)
-        new = triangles(symmetrised(released.total("second")))
+            return self._with_mean(params, released)
+        seen, unit = max(step, 1), self._bound(params)
+        new = unit * triangles(symmetrised(released.total("second")))
+        noise_std = unit * released.total_std("second")
         params = replace(
             params,
             second=params.second + (new - params.second) / seen,
-            second_std=float(np.hypot((seen - 1) * params.second_std, released.total_std("second")) / seen),
+            second_std=float(np.hypot((seen - 1) * params.second_std, noise_std) / seen),
         )
         # Gaps between fits double, because a fit may take longer than a step.
         if step + 1 == params.steps or step & (step + 1) == 0:
@@ -210,126 +206,99 @@ class Refined:
         centre = weighted_products(weights, shift, np.ones((self.pixels, 1)))[:, 0]
         mu = np.full((len(images), self.hidden), 0.5)
         field = images @ weights + (params.hidden_logit - centre)
-        settle_shared(field, gram, mu, self.constants.sweeps, self.constants.tolerance)
+        settle_shared(field, gram, mu, SWEEPS, TOLERANCE)
         return mu
 
-    def _bound(self, steps: int) -> float:
-        clip = self.constants.residual_clip if steps > 1 else 0.5
-        return float(clip**2 * self.pixels * (1 + self.constants.total_row**2))
+    def _bound(self, params: RefinedParams) -> float:
+        """Return the bound on ‖r̃‖². For binary images, the mean of ‖y − m‖² is Σ m(1 − m)."""
+        constants, centre = self.constants, params.pixel_centre
+        mean_square = float((centre * (1 - centre)).sum())
+        return constants.residual_clip**2 * mean_square * (1 + constants.total_row**2)
 
-    def _unit(self, steps: int) -> float:
-        return self.constants.total_row * float(
-            np.sqrt(self._bound(steps) / (1 + self.constants.total_row**2))
-        )
+    def _unit(self, params: RefinedParams) -> float:
+        u = self.constants.total_row
+        return u * float(np.sqrt(self._bound(params) / (1 + u**2)))
+
+    def _basis(self, centre: Array) -> Array:
+        """Return the leading eigenvectors of DGD, D the pixels' standard deviations, G their agreement."""
+        deviation = np.sqrt(centre * (1 - centre))
+        if self.smooth is None:
+            return np.eye(self.pixels)[:, np.argsort(-deviation, kind="stable")]
+        vectors, _, _ = np.linalg.svd(deviation[:, None] * self.smooth.roots(self.rank), full_matrices=False)
+        return np.asarray(vectors, np.float64)
+
+    def _with_mean(self, params: RefinedParams, released: Released) -> RefinedParams:
+        """Take the released mean image: its posterior mean, and the basis that follows from it."""
+        mean: Array = 0.5 + released.total("pixels") / params.records
+        noise_std = released.total_std("pixels") / params.records
+        if noise_std > 0 and self.smooth is not None:
+            along = self.smooth.coordinates(mean - 0.5)
+            signal = np.maximum(group_means(along**2) - noise_std**2, 0)
+            share = signal / (signal + noise_std**2)
+            mean = 0.5 + self.smooth.image(share * along)
+            noise_std *= float(np.sqrt(share[: self.rank].mean()))
+        mean = np.asarray(np.clip(mean, *MEAN_RANGE), np.float64)
+        params = replace(params, pixel_centre=mean, basis=self._basis(mean), centre_std=noise_std)
+        return _with_biases(params, mean, params.weights, np.full(self.hidden, 0.5))
 
     def _fit_network(self, params: RefinedParams) -> RefinedParams:
-        """Fit the network to the moments."""
-        constants = self.constants
+        """Fit the network to the moments, in coordinates of the basis."""
+        mean, covariance = self.denoised_moments(params)
+        draws = _draws(max(self.constants.simulated, 4 * self.hidden), self.hidden)
+        weights: Array = params.basis.T @ params.weights
+        units: Array = np.full(self.hidden, 0.5)
+        for _ in range(self.constants.rounds):
+            mu, cross = _simulated(weights, covariance, units, draws)
+            units = mu.mean(axis=0)
+            of_means = mu.T @ mu / len(mu) - np.outer(units, units)
+            of_means[np.diag_indices(self.hidden)] += TOLERANCE**2  # ⟨z⟩ is settled up to this
+            of_units = of_means + np.diag((mu * (1 - mu)).mean(axis=0))
+            weights = np.asarray(np.linalg.solve(CURVATURE * of_units, cross.T).T, np.float64)
+        readout = np.linalg.solve(CURVATURE * of_means, cross.T).T
+        unexplained = (mean * (1 - mean)).mean() - CURVATURE * (readout * cross).sum() / self.pixels
+        gain = 0.5 / math.sqrt(max(float(unexplained), MEAN_RANGE[0]))
+        params = replace(params, readout=params.basis @ readout, logit_gain=gain)
+        return _with_biases(params, mean, params.basis @ weights, units)
+
+    def denoised_moments(self, params: RefinedParams) -> tuple[Array, Array]:
+        """Return the estimates of the mean image and of cov(Bᵀy)."""
         mean, covariance, noise_std = self._moments(params)
         if noise_std > 0:
-            deviation = np.sqrt(mean * (1 - mean))
-            axes = np.linalg.eigh(deviation[:, None] * self._agreement() * deviation)[1]
-            covariance = denoised(covariance, axes, noise_std, constants.groups)
-        draws = _draws(max(constants.simulated, 4 * self.hidden), self.hidden)
-        params = _with_biases(params, mean, params.weights, np.full(self.hidden, 0.5))
-        averages: tuple[Array, ...] = ()
-        for step in range(1, constants.rounds + 1):
-            rate = step**-constants.forgetting
-            new = _simulated_moments(params, mean, covariance, draws, constants)
-            averages = tuple(
-                (1 - rate) * old + rate * one for old, one in zip(averages or new, new, strict=True)
-            )
-            units, cross, second = averages
-            spread, axes = np.linalg.eigh(second - np.outer(units, units))
-            weights = cross @ axes / (CURVATURE * spread) @ axes.T
-            params = _with_biases(params, mean, weights, units)
-        return params
+            shape = self.smooth.shape if self.smooth else None
+            covariance = posterior(covariance, noise_std, params.basis, np.sqrt(mean * (1 - mean)), shape)
+        return mean, covariance
 
     def _moments(self, params: RefinedParams) -> tuple[Array, Array, float]:
-        """Return mean and covariance of the pixels, and the standard deviation of the covariance's noise.
+        """Return the mean image, cov(Bᵀy), and the standard deviation of the covariance's noise.
 
         The row of u measures the error of the released mean image; the two are combined by their known noise.
         """
-        second, unit = from_triangles(params.second, self.pixels + 1), self._unit(params.steps)
+        second, unit = from_triangles(params.second, self.rank + 1), self._unit(params)
         # Limited because noise may drown the total weight.
         weight = float(np.clip(second[0, 0] / unit**2, WEIGHT_FLOOR * params.records, params.records))
         noise_std = params.second_std / weight / np.sqrt(2)
         off = second[1:, 0] / (unit * weight)
-        if params.centre_std > 0:
-            off *= params.centre_std**2 / (params.centre_std**2 + (noise_std / unit) ** 2)
-        covariance = second[1:, 1:] / weight - np.outer(off, off)
-        return np.clip(params.pixel_centre + off, *MEAN_RANGE), covariance, float(noise_std)
-
-    def _agreement(self, root: bool = False) -> Array:
-        """Return G or its square root: the expected agreement of two pixels, exp(−distance²/2ℓ²)."""
-        if self.image_shape is None:
-            return np.eye(self.pixels)
-        length, sides = min(self.image_shape) * self.constants.neighbour_range, []
-        for size in self.image_shape:
-            places = np.arange(size)
-            side = np.exp(-((places[:, None] - places) ** 2) / (2 * length**2))
-            if root:
-                values, vectors = np.linalg.eigh(side)
-                side = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
-            sides.append(side)
-        return np.asarray(np.kron(*sides), np.float64)
+        if params.steps > 1:
+            error, noise = params.centre_std**2, (noise_std / unit) ** 2
+            off *= error / (error + noise) if error > 0 else 0.0
+        covariance = np.asarray(second[1:, 1:] / weight - np.outer(off, off), np.float64)
+        return np.clip(params.pixel_centre + params.basis @ off, *MEAN_RANGE), covariance, float(noise_std)
 
 
-def denoised(covariance: Array, axes: Array, noise_std: float, groups: int) -> Array:
-    """Return the posterior mean of a covariance matrix with symmetric noise, without negative eigenvalues.
+def _simulated(weights: Array, covariance: Array, units: Array, draws: Array) -> tuple[Array, Array]:
+    """Return ⟨z⟩ of Gaussian images and cov(Bᵀy, z): Wᵀy is drawn, and Bᵀy regressed on it.
 
-    The prior's eigenvectors vᵢ form groups of similar eigenvalues. For i ≠ j, cov(vᵢᵀy, vⱼᵀy) is N(0, s) with
-    one s for each pair of groups, and the variances within a group are normal around their mean. Moments
-    estimate all of these.
-
-    Parameters
-    ----------
-    covariance
-        (J, J) noisy covariance; on the diagonal the noise has twice the variance.
-    axes
-        (J, J) eigenvectors of the prior in the order of their eigenvalues.
-    noise_std
-        Standard deviation of the noise off the diagonal, above 0.
-    groups
-        Number of groups of eigenvectors.
+    The biases of pixels and units are those of a network whose average units are `units`.
     """
-    size = len(covariance)
-    along = axes.T @ covariance @ axes
-    variances, noise = np.diag(along).copy(), noise_std**2
-    group = np.arange(size) * min(groups, size) // size
-    member = np.asarray(group[:, None] == np.arange(group[-1] + 1), np.float64)
-    count = member.sum(axis=0)
-    typical = np.maximum(member.T @ variances / count, 0)[group]
-    spread = np.maximum(member.T @ (variances - typical) ** 2 / count - 2 * noise, 0)[group]
-    squares = along**2 - noise
-    np.fill_diagonal(squares, 0)
-    pairs = np.maximum(np.outer(count, count) - np.diag(count), 1)
-    signal = np.maximum(member.T @ squares @ member / pairs, 0)
-    del squares  # frees a J × J matrix before the next ones are made
-    along *= (signal / (signal + noise))[np.ix_(group, group)]
-    np.fill_diagonal(along, typical + (variances - typical) * spread / (spread + 2 * noise))
-    values, vectors = np.linalg.eigh(along)
-    root = (axes @ vectors) * np.sqrt(np.maximum(values, 0))
-    return np.asarray(root @ root.T)
-
-
-def _simulated_moments(
-    params: RefinedParams, mean: Array, covariance: Array, draws: Array, constants: Constants
-) -> tuple[Array, Array, Array]:
-    """Return ⟨z⟩, cov(y, z) and ⟨zzᵀ⟩ over Gaussian images y: Wᵀy is drawn, and y regressed on it."""
-    weights = params.weights
     image_field = covariance @ weights
     spread, axes = np.linalg.eigh(weights.T @ image_field)
     spread = np.maximum(spread, 1e-9 * max(spread[-1], 1e-9))
-    centre = (mean - 0.5 - CURVATURE * params.pixel_bias) @ weights + params.hidden_logit
-    field = draws @ (axes * np.sqrt(spread)).T + centre
+    gram = CURVATURE * weights.T @ weights
+    field = draws @ (axes * np.sqrt(spread)).T + gram @ units + np.log(units / (1 - units))
     mu = np.full_like(field, 0.5)
-    settle_shared(field, CURVATURE * weights.T @ weights, mu, constants.sweeps, constants.tolerance)
-    units, count = mu.mean(axis=0), len(mu)
-    cross = image_field @ (axes / np.sqrt(spread)) @ (draws.T @ (mu - units) / count)
-    second = mu.T @ mu / count
-    second[np.diag_indices(len(second))] += (mu * (1 - mu)).mean(axis=0)
-    return units, cross, second
+    settle_shared(field, gram, mu, SWEEPS, TOLERANCE)
+    cross = image_field @ (axes / np.sqrt(spread)) @ (draws.T @ (mu - mu.mean(axis=0)) / len(mu))
+    return mu, cross
 
 
 def _draws(count: int, hidden: int) -> Array:

@@ -37,7 +37,7 @@ def reconstruct(model: SBN, params: Params, rows: Images) -> Array:
     >>> reconstruct(model, params, rows).shape
     (4, 4)
     """
-    return model.decode(params, model.latents(params, rows))
+    return model.expected(params, model.latents(params, rows))
 
 
 def scores(model: SBN, params: Params, rows: Images) -> tuple[float, float]:
@@ -51,7 +51,10 @@ def scores(model: SBN, params: Params, rows: Images) -> tuple[float, float]:
     hidden = model.latents(params, rows)
 
     def chunk_sums(start: int, stop: int) -> tuple[int, float]:
-        probability, ink = model.decode(params, hidden[start:stop]), rows.unpack(np.bool_, slice(start, stop))
+        probability, ink = (
+            model.expected(params, hidden[start:stop]),
+            rows.unpack(np.bool_, slice(start, stop)),
+        )
         of_truth = np.where(ink, probability, 1 - probability)
         likelihood = np.log(np.maximum(of_truth, np.finfo(np.float64).tiny)).sum()
         return int(((probability >= 0.5) == ink).sum()), float(likelihood)

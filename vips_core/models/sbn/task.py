@@ -50,12 +50,13 @@ class SBNTask(Task):
         ),
     }
     clipping = (
-        "An image's contribution is bounded by its number of pixels. Refined also scales down an image whose "
-        "contribution exceeds the block's bound."
+        "An image's contribution is bounded by its number of pixels. Refined also scales down an image that "
+        "differs from the private mean image by more than a typical image does."
     )
     tuning = (
-        "Constants of the refined variant were tuned for held-out pixel accuracy on MNIST, generated digits "
-        "and patches of photographs, all public. Results on these data are therefore somewhat optimistic."
+        "Constants of the refined variant were tuned for held-out pixel accuracy on MNIST, digits, "
+        "characters and patches of photographs, all public. Results on these data are therefore somewhat "
+        "optimistic."
     )
     paper = PaperSettings(
         {"batch": "Figure 7"}, batches=(400, 1_600, 3_200), noises=(0.8, 1.0, 1.25, 1.5, 2.0)
