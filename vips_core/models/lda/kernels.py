@@ -25,7 +25,7 @@ from vips_core.models.lda.document_kernels import (
     aligned,
     infer_documents,
 )
-from vips_core.models.lda.sweep_kernels import Float32, Inference, Topics, row_sums
+from vips_core.models.lda.sweep_kernels import SMALL_GAIN, Float32, Inference, Topics, row_sums
 from vips_core.privacy.blocks import Block
 from vips_core.records import Documents
 
@@ -48,12 +48,25 @@ def expected_rows(lam: npt.NDArray[np.floating]) -> Float32:
     return rows
 
 
+def inference_of(
+    alpha: float | npt.NDArray[np.floating], topics: int, sweeps: int, tolerance: float
+) -> Inference:
+    """Return the E-step's settings for a prior α, of each topic or the same for all."""
+    priors = np.ascontiguousarray(np.broadcast_to(alpha, topics), np.float64)
+    small = np.maximum(SMALL_GAIN * priors * np.minimum(priors, 1), 1e-30)
+    theta = np.exp(digamma(priors))
+    gains = float((theta / small).max())
+    of_topics = (np.asarray(part, np.float32) for part in (priors, theta, np.exp(digamma(2 * priors))))
+    return Inference(*of_topics, gains, sweeps, tolerance)
+
+
 def topic_word_sums(
     model: "LDA",
     corpus: Documents,
     rows: Float32,
     block: Block,
     *,
+    alpha: float | npt.NDArray[np.floating] | None = None,
     resampled: bool = False,
     residuals: tuple[Float32, Float32] | None = None,
 ) -> Array:
@@ -65,7 +78,8 @@ def topic_word_sums(
     (φ_vk - e_kv).
     """
     topics = Topics(rows, row_sums(rows), block.shape[0])
-    inference = Inference(model.alpha, model.sweeps, model.tolerance)
+    prior = model.alpha if alpha is None else alpha
+    inference = inference_of(prior, topics.number, model.sweeps, model.tolerance)
     limits = Limits(model.words_per_document, resampled, model.seed, block.bound * SLACK, block.grid)
 
     def add(documents: Counts, sums: Array) -> None:
@@ -95,11 +109,16 @@ def word_sums(corpus: Documents, *, words: int, block: Block) -> Array:
 
 
 def infer_gammas(
-    corpus: Documents, rows: Float32, topics: int, alpha: float, sweeps: int = 100, tolerance: float = 1e-3
+    corpus: Documents,
+    rows: Float32,
+    topics: int,
+    alpha: float | npt.NDArray[np.floating],
+    sweeps: int = 100,
+    tolerance: float = 1e-3,
 ) -> Array:
     """Return γ of each document from all its words, documents × topics; an empty document keeps the prior."""
     gammas = np.empty((len(corpus), topics), np.float32)
-    known = Topics(rows, row_sums(rows), topics), Inference(alpha, sweeps, tolerance)
+    known = Topics(rows, row_sums(rows), topics), inference_of(alpha, topics, sweeps, tolerance)
 
     def infer_chunk(start: int, stop: int) -> None:
         infer_documents(_counts(corpus, start, stop), *known, gammas[start:stop])

@@ -54,7 +54,11 @@ def perplexity(fit: Fitted[Any], corpus: Documents, kind: str = "completion", se
 
 
 def topic_perplexity(
-    lam: NDArray[np.floating], alpha: float, corpus: Documents, kind: str = "completion", seed: int = 0
+    lam: NDArray[np.floating],
+    alpha: float | NDArray[np.floating],
+    corpus: Documents,
+    kind: str = "completion",
+    seed: int = 0,
 ) -> float:
     """Return the `perplexity` of topics given by their posterior alone.
 
@@ -63,7 +67,7 @@ def topic_perplexity(
     lam
         Posterior of the topics, topics × words.
     alpha
-        Prior of a document's topics.
+        Prior of a document's topics: of each topic, or the same for all.
     corpus, kind, seed
         As for `perplexity`.
 
@@ -231,16 +235,19 @@ def match_topics(
 
 
 def evidence_bound(
-    lam: NDArray[np.floating], alpha: float, corpus: Documents, gammas: NDArray[np.floating]
+    lam: NDArray[np.floating],
+    alpha: float | NDArray[np.floating],
+    corpus: Documents,
+    gammas: NDArray[np.floating],
 ) -> float:
     """Return the documents' evidence bound at their γ (paper §4.3): Σ_d <ln p(w, θ, z | λ)> - <ln q>."""
     log_beta = digamma(lam) - digamma(lam.sum(axis=1, keepdims=True))
     log_theta = digamma(gammas) - digamma(gammas.sum(axis=1, keepdims=True))
-    topics = len(lam)
+    priors = np.broadcast_to(alpha, len(lam))
     # With the best φ, <ln p(w|z)> + <ln p(z|θ)> - <ln q(z)> of a word is ln Σ_k exp(<ln θ> + <ln β>).
     score = _mixture(np.exp(log_theta), np.exp(log_beta), corpus)
-    score += float(((alpha - gammas) * log_theta + gammaln(gammas)).sum() - gammaln(gammas.sum(axis=1)).sum())
-    score += len(corpus) * (math.lgamma(topics * alpha) - topics * math.lgamma(alpha))
+    score += float(((priors - gammas) * log_theta + gammaln(gammas)).sum() - gammaln(gammas.sum(axis=1)).sum())
+    score += len(corpus) * float(gammaln(priors.sum()) - gammaln(priors).sum())
     return score
 
 
