@@ -18,8 +18,10 @@ from vips_core.kernels.pool import map_chunks, thread_count
 from vips_core.kernels.simd import WIDTH
 from vips_core.models.lda.document_kernels import (
     GROUP,
+    Corpus,
     Counts,
     Limits,
+    add_completions,
     add_documents,
     add_residuals,
     aligned,
@@ -90,6 +92,37 @@ def topic_word_sums(
 
     steps = _sum_documents(add, corpus, rows.shape)[:, : topics.number].T
     return np.multiply(steps, block.grid, order="C")
+
+
+def completion_sums(
+    model: "LDA",
+    corpus: Documents,
+    rows: Float32,
+    lam: npt.NDArray[np.floating],
+    own: float,
+    concentrations: tuple[float, ...],
+    block: Block,
+) -> Array:
+    """Return Σ over documents of the gain in log probability per word of N, for each concentration α₀.
+
+    A document's topics are inferred from a random half of its words. The gain is that of the other half over
+    the topics' average, each topic by its share of all words, which is the limit of α₀ → ∞. `own` is the
+    number of words that a document's word adds to λ.
+    """
+    topics, mass = Topics(rows, row_sums(rows), len(lam)), lam.sum(axis=1)
+    inference = inference_of(model.alpha, topics.number, model.sweeps, model.tolerance)
+    priors = tuple(
+        inference_of(concentration * mass / mass.sum(), topics.number, model.sweeps, model.tolerance)
+        for concentration in concentrations
+    )
+    counted = np.ascontiguousarray(lam.T, np.float32)
+    whole = Corpus(counted, mass.astype(np.float32), float(mass.sum()), own, float(lam.min()))
+    limits = Limits(model.words_per_document, False, model.seed, block.bound * SLACK, block.grid)
+
+    def add(documents: Counts, sums: Array) -> None:
+        add_completions(documents, topics, inference, priors, whole, limits, sums)
+
+    return _sum_documents(add, corpus, block.shape) * block.grid
 
 
 def word_sums(corpus: Documents, *, words: int, block: Block) -> Array:

@@ -184,7 +184,13 @@ def measured_topics(fit: Fitted[TopicParams] | TopicParams) -> int:
     2
     """
     params = _parameters(fit)
-    return len(params.average if isinstance(params, RefinedParams) else params.lam)
+    return params.found if isinstance(params, RefinedParams) else len(params.lam)
+
+
+def document_prior(fit: Fitted[TopicParams]) -> float | Array:
+    """Return α, the prior of a document's topics: learned for each topic, or the model's own for all."""
+    learned: float | Array = getattr(fit.params, "alpha", fit.model.alpha)
+    return learned
 
 
 def _parameters(fit: Fitted[TopicParams] | TopicParams) -> TopicParams:
@@ -246,5 +252,5 @@ def infer_topics(fit: Fitted[TopicParams], corpus: Documents) -> Array:
     array([[0.9, 0.1]])
     """
     fit.model.check(corpus)
-    gammas = infer_gammas(corpus, expected_rows(fit.params.lam), fit.model.topics, fit.model.alpha)
+    gammas = infer_gammas(corpus, expected_rows(fit.params.lam), fit.model.topics, document_prior(fit))
     return np.asarray(gammas / gammas.sum(axis=1, keepdims=True))

@@ -36,15 +36,13 @@ from vips_core.models.base import Block, Released
 from vips_core.models.lda.constants import CONSTANTS, Constants
 from vips_core.models.lda.empirical_bayes import (
     Measurement,
-    MixturePrior,
     SemanticPrior,
-    frequency_groups,
+    mixture_prior,
     semantic_features,
     shrink,
-    topic_prior,
     word_shares,
 )
-from vips_core.models.lda.kernels import expected_rows, topic_word_sums, word_sums
+from vips_core.models.lda.kernels import completion_sums, expected_rows, topic_word_sums, word_sums
 from vips_core.models.lda.sweep_kernels import Float32
 from vips_core.privacy.plan import PrivacyPlan
 from vips_core.records import Documents
@@ -55,24 +53,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)  # hashed by identity, as a key of caches
 class RefinedParams:
-    """The topics' posterior λ, and the averages and priors behind it."""
+    """The topics' posterior λ, the prior α of a document's topics, and the averages and priors behind them."""
 
     lam: Array
+    alpha: Array
+    word_counts: Array
     word_shares: Array
     share_std: float
     average: Array
     variance: Array
     topic_steps: int
+    own: float  # words that a document's word adds to λ
     corpus_words: float
-    cell_prior: MixturePrior
+    cell_prior: Array
     semantic_prior: SemanticPrior
     final_topics: int  # number of topics measured after the split
+    found: int  # number of topics that are told apart; the others are empty
     split_seed: int
 
     @cached_property
     def rows(self) -> Float32:
-        """Measured topics in the E-step's form, computed once a step for all shards."""
-        return expected_rows(self.lam[: len(self.average)])
+        """Topics that are not empty, in the E-step's form, computed once a step for all shards."""
+        return expected_rows(self.lam[: self.found])
 
 
 class Refined:
@@ -89,27 +91,39 @@ class Refined:
         constants, topics, words = self.constants, self.model.topics, len(self.model.vocabulary)
         lam = rng.gamma(constants.start_shape, 1 / constants.start_shape, (topics, words))
         corpus_words = float(plan.records * self.model.words_per_document)
-        measured = self.measured_topics(plan, int(constants.words_first))
+        measured = self.measured_topics(plan, self.word_steps(plan))
         return RefinedParams(
             lam=lam * (corpus_words / lam.size),
+            alpha=np.full(topics, self.model.alpha),
+            word_counts=np.zeros(words),
             word_shares=np.full(words, 1 / words),
             share_std=0.0,
             average=np.zeros((measured, words)),
             variance=np.zeros((1, 1)),
             topic_steps=0,
+            own=0.0,
             corpus_words=corpus_words,
-            cell_prior=topic_prior(measured, constants),
+            cell_prior=mixture_prior(measured, constants),
             semantic_prior=SemanticPrior.flat(measured, semantic_features(self.model.vocabulary)),
             final_topics=self.measured_topics(plan, plan.steps),
+            found=measured,
             split_seed=int(rng.integers(2**31)),
         )
 
     def blocks(self, plan: PrivacyPlan, step: int) -> Mapping[str, Block]:
-        """Return one block: word counts in the first step, topic–word counts or residuals afterwards."""
+        """Return one block: first word counts, then topic–word counts or residuals, at last completions."""
         bound, words = self.model.clip * self.model.words_per_document, len(self.model.vocabulary)
-        if self.constants.words_first and step == 0 and plan.steps > 1:
+        if step < self.word_steps(plan):
             return {"words": Block(bound, shape=(words,))}
+        if step == plan.steps - 1 >= 2:
+            candidates = len(self.constants.concentrations)
+            return {"completion": Block(self.constants.completion_bound, shape=(candidates,))}
         return {"topics": Block(bound, shape=(self.measured_topics(plan, step), words))}
+
+    def word_steps(self, plan: PrivacyPlan) -> int:
+        """Return the number of steps that measure word counts: one without noise, none of a single step."""
+        exact = plan.require_noise_multiplier() == 0
+        return min(plan.steps - 1, 1 if exact else math.ceil(plan.steps * self.constants.word_steps))
 
     def measured_topics(self, plan: PrivacyPlan, step: int) -> int:
         """Return the number of topics that a step measures: at most K, and no more than the noise allows.
@@ -122,36 +136,47 @@ class Refined:
         signal = plan.signal_to_noise * plan.records * math.sqrt(model.words_per_document)
         most = constants.cell_noise * signal / len(model.vocabulary)
         topics = model.topics if most >= model.topics else max(2, round(most))
-        first = step < constants.words_first + constants.forming_steps
+        first = step < self.word_steps(plan) + constants.forming_steps
         many = plan.steps >= constants.fewest_steps and topics >= constants.fewest_split
         return -(-topics // 2) if first and many and signal < math.inf else topics
 
     def sums(self, params: RefinedParams, batch: Documents, blocks: Mapping[str, Block]) -> dict[str, Array]:
-        """Return word counts, topic–word counts or topic–word residuals."""
+        """Return word counts, topic–word counts, topic–word residuals or gains of completion."""
+        model = self.model
         if "words" in blocks:
-            return {"words": word_sums(batch, words=self.model.words_per_document, block=blocks["words"])}
+            return {"words": word_sums(batch, words=model.words_per_document, block=blocks["words"])}
+        if "completion" in blocks:
+            known = params.rows, params.lam[: params.found], params.own
+            sums = completion_sums(
+                model, batch, *known, self.constants.concentrations, blocks["completion"]
+            )
+            return {"completion": sums}
         block, measured = blocks["topics"], len(params.average)
         if block.shape[0] != measured:  # kernels do not check, and the steps of one run may differ
             raise ValueError(f"the step measures {block.shape[0]} topics, the parameters {measured}")
         expects = measurement_of(params, self.constants).expected.any()
         residuals = _measured_rows(params, self.constants) if expects else None
-        return {"topics": topic_word_sums(self.model, batch, params.rows, block, residuals=residuals)}
+        return {"topics": topic_word_sums(model, batch, params.rows, block, residuals=residuals)}
 
     def update(self, params: RefinedParams, released: Released, step: int) -> RefinedParams:
-        """Return the parameters after a release of word counts or topic–word sums."""
+        """Return the parameters after a release of word counts, topic–word sums or completions."""
         (block,) = released.sums
         total, std = np.asarray(released.total(block), np.float64), released.total_std(block)
         if block == "words":
-            return self._after_words(params, total, std)
+            return self._after_words(params, total, std, step)
+        if block == "completion":
+            return self._after_completion(params, total, std)
         params = self._after_topics(params, total, std, released.sampling_rate)
         formed = params.topic_steps == self.constants.forming_steps
         return self._split(params) if formed and len(params.average) < params.final_topics else params
 
-    def _after_words(self, params: RefinedParams, total: Array, std: float) -> RefinedParams:
-        """Estimate word shares from word counts, and rescale topics to these shares."""
-        shares, share_std = word_shares(total, std, self.model.vocabulary, self.constants)
+    def _after_words(self, params: RefinedParams, total: Array, std: float, step: int) -> RefinedParams:
+        """Estimate word shares from the mean of all word counts, and rescale topics to these shares."""
+        counts = params.word_counts + (total - params.word_counts) / (step + 1)
+        noise = std / math.sqrt(step + 1)
+        shares, share_std = word_shares(counts, noise, self.model.vocabulary, self.constants)
         lam = params.lam * (shares / params.word_shares)
-        return replace(params, lam=lam, word_shares=shares, share_std=share_std)
+        return replace(params, lam=lam, word_counts=counts, word_shares=shares, share_std=share_std)
 
     def _after_topics(
         self, params: RefinedParams, total: Array, std: float, sampling_rate: float
@@ -173,20 +198,38 @@ class Refined:
         # expected logarithms near the logarithms of their means, which make better topics (as in collapsed
         # inference).
         prior = self.model.eta if std > 0 else self.model.eta * scale
-        unmeasured = constants.unmeasured_mass * mass.mean() * params.word_shares
         return replace(
             params,
-            lam=np.concatenate([prior + estimate, np.tile(unmeasured, (len(params.lam) - topics, 1))]),
+            lam=self._with_empty(params, prior + estimate),
             average=average,
             variance=variance,
             topic_steps=params.topic_steps + 1,
+            own=scale if std == 0 else 1 / (1 + _relative_variance(variance, params.corpus_words)),
             cell_prior=cell_prior,
             semantic_prior=semantic_prior,
         )
 
+    def _with_empty(self, params: RefinedParams, lam: Array) -> Array:
+        """Return the topics followed by empty ones, which have the words' shares and almost no mass."""
+        empty = self.constants.unmeasured_mass * lam.sum() / len(lam) * params.word_shares
+        return np.concatenate([lam, np.tile(empty, (self.model.topics - len(lam), 1))])
+
+    def _after_completion(self, params: RefinedParams, gains: Array, std: float) -> RefinedParams:
+        """Choose the concentration α₀ that predicts half of a document best from the other half.
+
+        The prior's mean is the topics' shares of all words, so as α₀ grows every document tends to the shares
+        of words in the corpus. Of values that the noise does not separate, the largest is chosen.
+        """
+        constants, best = self.constants, float(gains.max())
+        concentration = constants.unigram
+        if best > constants.clear_gain * std:
+            concentration = constants.concentrations[int(np.flatnonzero(gains >= best - std).max())]
+        mass = params.lam.sum(axis=1)
+        return replace(params, alpha=concentration * mass / mass.sum())
+
     def _denoised(
         self, params: RefinedParams, average: Array, flat: Array, noise: Array
-    ) -> tuple[Array, SemanticPrior, MixturePrior]:
+    ) -> tuple[Array, SemanticPrior, Array]:
         """Return denoised counts, and the priors learned on the way.
 
         `flat` is the expectation of cells without the semantic prior.
@@ -196,9 +239,7 @@ class Refined:
         semantic = params.semantic_prior.fit(*cells, features, constants.slope_steps, constants)
         ratios = semantic.ratios(features, constants)
         expected = flat * (ratios / (ratios * params.word_shares).sum(axis=1, keepdims=True))
-        groups = frequency_groups(params.word_shares, constants)
-        known = average, expected, noise
-        estimate, prior = shrink(*known, groups, params.cell_prior, 1, constants)  # one step of EM
+        estimate, prior = shrink(average, expected, noise, params.cell_prior, 1, constants)  # one EM step
         return estimate, semantic, prior
 
     def _split(self, params: RefinedParams) -> RefinedParams:
@@ -210,9 +251,10 @@ class Refined:
             lam=np.concatenate([split, params.lam[len(parent) :]]),
             average=params.average[parent] * size,
             variance=params.variance[parent] * size**2,
-            cell_prior=replace(params.cell_prior, mixture=params.cell_prior.mixture[parent]),
+            cell_prior=params.cell_prior[parent],
             semantic_prior=replace(params.semantic_prior, slopes=params.semantic_prior.slopes[parent]),
             topic_steps=1,
+            found=params.final_topics,
         )
 
     def recommend(self, *, records: int, epsilon: float, delta: float, epochs: float) -> PrivacyPlan:
@@ -245,8 +287,13 @@ def jitter(rows: Array, seed: int, shape: float) -> Array:
 
 def _noise_ratio(noise: Array, sampling_rate: float, corpus_words: float) -> float:
     """Return the noise and sampling error of one step over an average cell."""
-    cell = corpus_words / noise.size
-    return math.sqrt(float((noise * noise).mean()) / cell**2 + (1 / sampling_rate - 1) / cell)
+    sampling = (1 / sampling_rate - 1) * noise.size / corpus_words
+    return math.sqrt(_relative_variance(noise * noise, corpus_words) + sampling)
+
+
+def _relative_variance(variance: Array, corpus_words: float) -> float:
+    """Return the mean variance of cells over the square of their mean."""
+    return float(variance.mean()) * (variance.size / corpus_words) ** 2
 
 
 @functools.lru_cache(maxsize=2)  # once a step, for all shards

@@ -16,6 +16,7 @@ from vips_core import validate
 from vips_core.kernels import Array
 from vips_core.models.base import Fitted
 from vips_core.models.lda.kernels import expected_rows, infer_gammas
+from vips_core.models.lda.model import document_prior
 from vips_core.records import Documents
 
 KINDS = ("bound", "completion")
@@ -50,7 +51,7 @@ def perplexity(fit: Fitted[Any], corpus: Documents, kind: str = "completion", se
     4.0
     """
     validate.same_order("words", getattr(fit.model, "vocabulary", ()), corpus.vocabulary)
-    return topic_perplexity(fit.params.lam, fit.model.alpha, corpus, kind, seed)
+    return topic_perplexity(fit.params.lam, document_prior(fit), corpus, kind, seed)
 
 
 def topic_perplexity(
