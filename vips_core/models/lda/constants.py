@@ -18,9 +18,6 @@ class Constants:
 
     # Steps of training
     word_steps: float = 0.2  # part of the steps that measures word counts, at least one step
-    forming_steps: int = 2  # steps of the first, smaller generation of topics; 0 for one generation: +1.1 %
-    fewest_split: int = 10  # topics from which on there are two generations: half of fewer is too coarse
-    split_shape: float = 100.0  # gamma shape of the jitter of split topics: cells differ by 10 %
     start_shape: float = 30.0  # gamma shape of the initial topics: cells differ by 18 %
     fewest_steps: int = 10  # steps that topics need to form
     useful_steps: int = 20  # steps beyond which noise grows and topics do not improve

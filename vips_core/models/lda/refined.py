@@ -13,9 +13,8 @@ s̄         params.average          (M, V) average of the sums s_kv in counts of
 `empirical_bayes` turns the noisy averages into λ; METHOD.md explains the method.
 
 A cell's noise does not depend on K, but more topics leave smaller counts in each cell. So only the first
-M ≤ K topics are measured, with M computed from public numbers; the others stay empty, with the words' shares
-and almost no mass. With noise, topics form in two generations: first fewer topics, whose cells hold more,
-which are then split.
+M ≤ K topics are measured, with M computed from public numbers. At the end, topics that the noise has left
+alike are added up. The others stay empty, with the words' shares and almost no mass.
 
 With more noise the average has a longer memory: exact sums of all records need no average (batch EM), and
 where noise dominates, all steps weigh alike.
@@ -29,7 +28,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from vips_core.kernels import Array
 from vips_core.models.base import Block, Released
@@ -67,9 +65,8 @@ class RefinedParams:
     corpus_words: float
     cell_prior: Array
     semantic_prior: SemanticPrior
-    final_topics: int  # number of topics measured after the split
+    steps_left: int  # steps that will measure topics
     found: int  # number of topics that are told apart; the others are empty
-    split_seed: int
 
     @cached_property
     def rows(self) -> Float32:
@@ -91,7 +88,7 @@ class Refined:
         constants, topics, words = self.constants, self.model.topics, len(self.model.vocabulary)
         lam = rng.gamma(constants.start_shape, 1 / constants.start_shape, (topics, words))
         corpus_words = float(plan.records * self.model.words_per_document)
-        measured = self.measured_topics(plan, self.word_steps(plan))
+        measured = self.measured_topics(plan)
         return RefinedParams(
             lam=lam * (corpus_words / lam.size),
             alpha=np.full(topics, self.model.alpha),
@@ -105,9 +102,8 @@ class Refined:
             corpus_words=corpus_words,
             cell_prior=mixture_prior(measured, constants),
             semantic_prior=SemanticPrior.flat(measured, semantic_features(self.model.vocabulary)),
-            final_topics=self.measured_topics(plan, plan.steps),
+            steps_left=sum("topics" in self.blocks(plan, step) for step in range(plan.steps)),
             found=measured,
-            split_seed=int(rng.integers(2**31)),
         )
 
     def blocks(self, plan: PrivacyPlan, step: int) -> Mapping[str, Block]:
@@ -118,15 +114,15 @@ class Refined:
         if step == plan.steps - 1 >= 2:
             candidates = len(self.constants.concentrations)
             return {"completion": Block(self.constants.completion_bound, shape=(candidates,))}
-        return {"topics": Block(bound, shape=(self.measured_topics(plan, step), words))}
+        return {"topics": Block(bound, shape=(self.measured_topics(plan), words))}
 
     def word_steps(self, plan: PrivacyPlan) -> int:
         """Return the number of steps that measure word counts: one without noise, none of a single step."""
         exact = plan.require_noise_multiplier() == 0
         return min(plan.steps - 1, 1 if exact else math.ceil(plan.steps * self.constants.word_steps))
 
-    def measured_topics(self, plan: PrivacyPlan, step: int) -> int:
-        """Return the number of topics that a step measures: at most K, and no more than the noise allows.
+    def measured_topics(self, plan: PrivacyPlan) -> int:
+        """Return the number of topics that are measured: at most K, and no more than the noise allows.
 
         In units of the bound, the average of K × V cells is records·√words/(K·V), and the averaged noise is 1
         over the plan's signal to noise. `cell_noise` is the largest noise over cell at which another topic
@@ -135,10 +131,7 @@ class Refined:
         constants, model = self.constants, self.model
         signal = plan.signal_to_noise * plan.records * math.sqrt(model.words_per_document)
         most = constants.cell_noise * signal / len(model.vocabulary)
-        topics = model.topics if most >= model.topics else max(2, round(most))
-        first = step < self.word_steps(plan) + constants.forming_steps
-        many = plan.steps >= constants.fewest_steps and topics >= constants.fewest_split
-        return -(-topics // 2) if first and many and signal < math.inf else topics
+        return model.topics if most >= model.topics else max(2, round(most))
 
     def sums(self, params: RefinedParams, batch: Documents, blocks: Mapping[str, Block]) -> dict[str, Array]:
         """Return word counts, topic–word counts, topic–word residuals or gains of completion."""
@@ -166,9 +159,7 @@ class Refined:
             return self._after_words(params, total, std, step)
         if block == "completion":
             return self._after_completion(params, total, std)
-        params = self._after_topics(params, total, std, released.sampling_rate)
-        formed = params.topic_steps == self.constants.forming_steps
-        return self._split(params) if formed and len(params.average) < params.final_topics else params
+        return self._after_topics(params, total, std, released.sampling_rate)
 
     def _after_words(self, params: RefinedParams, total: Array, std: float, step: int) -> RefinedParams:
         """Estimate word shares from the mean of all word counts, and rescale topics to these shares."""
@@ -197,10 +188,14 @@ class Refined:
         # Without noise, exact counts and prior are both multiplied by `scale`. This brings the topics'
         # expected logarithms near the logarithms of their means, which make better topics (as in collapsed
         # inference).
-        prior = self.model.eta if std > 0 else self.model.eta * scale
+        found = estimate + (self.model.eta if std > 0 else self.model.eta * scale)
+        if std > 0 and params.steps_left == 1:
+            found = told_apart(found, constants)
         return replace(
             params,
-            lam=self._with_empty(params, prior + estimate),
+            lam=self._with_empty(params, found),
+            found=len(found),
+            steps_left=params.steps_left - 1,
             average=average,
             variance=variance,
             topic_steps=params.topic_steps + 1,
@@ -242,21 +237,6 @@ class Refined:
         estimate, prior = shrink(average, expected, noise, params.cell_prior, 1, constants)  # one EM step
         return estimate, semantic, prior
 
-    def _split(self, params: RefinedParams) -> RefinedParams:
-        """Split topics into the second generation; the average of the first then counts as one step."""
-        parent, size = split_topics(params.lam[: len(params.average)].sum(axis=1), params.final_topics)
-        split = jitter(params.lam[parent] * size, params.split_seed, self.constants.split_shape)
-        return replace(
-            params,
-            lam=np.concatenate([split, params.lam[len(parent) :]]),
-            average=params.average[parent] * size,
-            variance=params.variance[parent] * size**2,
-            cell_prior=params.cell_prior[parent],
-            semantic_prior=replace(params.semantic_prior, slopes=params.semantic_prior.slopes[parent]),
-            topic_steps=1,
-            found=params.final_topics,
-        )
-
     def recommend(self, *, records: int, epsilon: float, delta: float, epochs: float) -> PrivacyPlan:
         """Return a plan of 10 to 20 steps on batches as large as `epochs` allow.
 
@@ -268,21 +248,35 @@ class Refined:
         return plan.calibrate(epsilon)
 
 
-def split_topics(mass: Array, topics: int) -> tuple[npt.NDArray[np.int64], Array]:
-    """Return each new topic's parent, and its share of the parent as a column.
+def told_apart(lam: Array, constants: Constants) -> Array:
+    """Return topics that differ in their first words: of those that share most, two at a time become one.
 
-    Parts are added one at a time, always to the parent whose parts are largest.
+    A topic's first words are its `first_words` most probable, or fewer if the vocabulary is too small for all
+    topics to have their own. Topics are added up until a share `distinct` of all first words are different.
     """
-    parts = np.ones(len(mass), np.int64)
-    for _ in range(topics - len(mass)):
-        parts[np.argmax(mass / parts)] += 1
-    parent = np.repeat(np.arange(len(mass)), parts)
-    return parent, np.asarray(1 / parts[parent])[:, None]
+    count = min(constants.first_words, max(1, lam.shape[1] // len(lam)))
+    topics = lam.copy()
+    first = np.zeros(lam.shape, np.float32)
+    directions = np.zeros(lam.shape, np.float32)
 
+    def describe(k: int) -> None:
+        first[k] = 0
+        first[k, np.argsort(-topics[k], kind="stable")[:count]] = 1
+        directions[k] = topics[k] / np.linalg.norm(topics[k])
 
-def jitter(rows: Array, seed: int, shape: float) -> Array:
-    """Return rows multiplied by gamma noise of mean 1 and variance 1/shape."""
-    return rows * np.random.default_rng(seed).gamma(shape, 1 / shape, rows.shape)
+    for k in range(len(lam)):
+        describe(k)
+    kept = np.ones(len(lam), bool)
+    alike = first @ first.T + 0.5 * (directions @ directions.T)  # the cosine decides between equals
+    np.fill_diagonal(alike, -1)
+    while kept.sum() > 1 and np.count_nonzero(first[kept].any(axis=0)) < constants.distinct * count * kept.sum():
+        k, other = divmod(int(alike.argmax()), len(lam))
+        topics[k] += topics[other]
+        kept[other] = False
+        describe(k)
+        alike[k] = alike[:, k] = np.where(kept, first @ first[k] + 0.5 * (directions @ directions[k]), -1)
+        alike[other] = alike[:, other] = alike[k, k] = -1
+    return topics[kept]
 
 
 def _noise_ratio(noise: Array, sampling_rate: float, corpus_words: float) -> float:
