@@ -28,7 +28,7 @@ class Constants:
     smallest_mass: float = 0.1  # least mass of a topic over the average: a noisy mass may be negative
 
     # The last step
-    concentrations: tuple[float, ...] = (1.0, 3.0, 10.0, 30.0, 100.0)  # α₀ that it compares with ∞
+    concentrations: tuple[float, ...] = tuple(10 ** (step / 3) for step in range(7))  # α₀ compared with ∞
     completion_bound: float = 1.0  # nats per word: most that a document may add, as a norm over α₀
     clear_gain: float = 2.0  # standard deviations of noise above which topics predict better than word shares
     unigram: float = 1e4  # α₀ in place of ∞: far above any document's words

@@ -65,10 +65,9 @@ class Corpus(NamedTuple):
     """What topics count of all documents, and the part that a document's own words have in it."""
 
     counted: Float32  # λ, words × topics
-    mass: Float32  # Σ_v λ_kv of each topic
-    words: float  # Σ_kv λ_kv
+    scale: Float32  # Σ_kv λ_kv over each topic's Σ_v λ_kv
     own: float  # words of λ for a word of a document
-    floor: float  # least λ_kv without a document
+    floor: np.float32  # least λ_kv without a document
 
 
 @nb.njit(nogil=True, cache=True, inline="always")
@@ -338,9 +337,9 @@ def add_completions(
     """
     indptr, width, number = documents.indptr, topics.rows.shape[1], topics.number
     longest, work, gains = np.diff(indptr).max(), workspace(documents.indptr, width), np.zeros(len(priors))
-    first, others = np.zeros(longest, np.int32), np.zeros((longest, number), np.float32)
+    first, lift = np.zeros(longest, np.int32), aligned(longest * width).reshape(longest, width)
     rows, totals = aligned(longest * width).reshape(longest, width), np.zeros(longest, np.float32)
-    weights, found, mass = aligned(width), aligned(width), corpus.mass
+    weights, found = aligned(width), aligned(width)
     for d in range(indptr.size - 1):
         own = slice(indptr[d], indptr[d + 1])
         words, counts = documents.indices[own], documents.counts[own]
@@ -353,13 +352,18 @@ def add_completions(
         factor = work.counts[0] / np.float32(counts[0])
         for u in range(words.size):
             row, counted, normaliser = topics.rows[words[u]], corpus.counted[words[u]], TINY
+            chance, totals[u] = ZERO, TINY
             for k in range(number):
                 normaliser += weights[k] * row[k]
-            removed, totals[u] = corpus.own * factor * counts[u] / normaliser, TINY
+            removed = np.float32(corpus.own) * factor * np.float32(counts[u]) / normaliser
             for k in range(number):
-                others[u, k] = max(counted[k] - removed * weights[k] * row[k], corpus.floor)
-                rows[u, k] = row[k] * others[u, k] / counted[k]
+                left = max(counted[k] - removed * weights[k] * row[k], corpus.floor)
+                chance += left
+                lift[u, k] = left * corpus.scale[k]
+                rows[u, k] = row[k] * left / counted[k]
                 totals[u] += rows[u, k]
+            for k in range(number):
+                lift[u, k] /= chance
         used, seen, square = 0, ZERO, 0.0
         for u in range(words.size):
             if first[u] > 0:
@@ -376,11 +380,10 @@ def add_completions(
             spread(work.gain, work.topic, active, ONE, found)
             for u in range(words.size):
                 if counts[u] > first[u]:
-                    likely, chance = 0.0, 0.0
+                    likely = ZERO
                     for k in range(number):
-                        likely += found[k] / mass[k] * others[u, k]
-                        chance += others[u, k]
-                    gains[p] += (counts[u] - first[u]) * math.log(likely / chance * corpus.words / whole)
+                        likely += found[k] * lift[u, k]
+                    gains[p] += (counts[u] - first[u]) * math.log(likely / whole)
             gains[p] *= factor / limits.length
             square += gains[p] * gains[p]
         if not square < LARGEST:

@@ -116,7 +116,7 @@ def completion_sums(
         for concentration in concentrations
     )
     counted = np.ascontiguousarray(lam.T, np.float32)
-    whole = Corpus(counted, mass.astype(np.float32), float(mass.sum()), own, float(lam.min()))
+    whole = Corpus(counted, np.asarray(mass.sum() / mass, np.float32), own, counted.min())
     limits = Limits(model.words_per_document, False, model.seed, block.bound * SLACK, block.grid)
 
     def add(documents: Counts, sums: Array) -> None:
