@@ -68,6 +68,7 @@ class Corpus(NamedTuple):
     scale: Float32  # Σ_kv λ_kv over each topic's Σ_v λ_kv
     own: float  # words of λ for a word of a document
     floor: np.float32  # least λ_kv without a document
+    sampled: float  # share of documents, drawn by a hash, whose gains are measured
 
 
 @nb.njit(nogil=True, cache=True, inline="always")
@@ -302,11 +303,11 @@ def add_residuals(
 
 
 @nb.njit(nogil=True, cache=True, error_model="numpy")
-def halve(words: Int32, counts: Int32, seed: int, first: Int32) -> None:
-    """Write how many of each word's tokens are in the first half of a document.
+def halve(words: Int32, counts: Int32, seed: int, first: Int32) -> float:
+    """Write how many of each word's tokens are in the first half of a document; return a number in [0, 1).
 
     Each token is in either half with probability 1/2, by a hash of the document and `seed`; of a count above
-    64, exactly half are.
+    64, exactly half are. The number is a further hash.
     """
     state = mix(np.uint64(seed))
     for u in range(words.size):
@@ -316,6 +317,7 @@ def halve(words: Int32, counts: Int32, seed: int, first: Int32) -> None:
             bits, first[u] = mix(state), 0
             for token in range(counts[u]):
                 first[u] += np.int32(bits >> np.uint64(token) & np.uint64(1))
+    return float(mix(state) >> np.uint64(11)) * 2.0**-53
 
 
 @nb.njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
@@ -343,8 +345,8 @@ def add_completions(
     for d in range(indptr.size - 1):
         own = slice(indptr[d], indptr[d + 1])
         words, counts = documents.indices[own], documents.counts[own]
-        halve(words, counts, limits.seed, first)
-        if read(documents, d, limits, work) == 0:
+        drawn = halve(words, counts, limits.seed, first)
+        if drawn >= corpus.sampled or read(documents, d, limits, work) == 0:
             continue
         weights[:] = 0
         active = infer(topics, inference, gather(topics, words.size, work), work)

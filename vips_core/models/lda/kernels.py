@@ -100,6 +100,7 @@ def completion_sums(
     rows: Float32,
     lam: npt.NDArray[np.floating],
     own: float,
+    sampled: float,
     concentrations: tuple[float, ...],
     block: Block,
 ) -> Array:
@@ -107,7 +108,8 @@ def completion_sums(
 
     A document's topics are inferred from a random half of its words. The gain is that of the other half over
     the topics' average, each topic by its share of all words, which is the limit of α₀ → ∞. `own` is the
-    number of words that a document's word adds to λ.
+    number of words that a document's word adds to λ. Documents outside of a public share `sampled`, drawn by
+    a hash, add nothing.
     """
     topics, mass = Topics(rows, row_sums(rows), len(lam)), lam.sum(axis=1)
     inference = inference_of(model.alpha, topics.number, model.sweeps, model.tolerance)
@@ -116,7 +118,7 @@ def completion_sums(
         for concentration in concentrations
     )
     counted = np.ascontiguousarray(lam.T, np.float32)
-    whole = Corpus(counted, np.asarray(mass.sum() / mass, np.float32), own, counted.min())
+    whole = Corpus(counted, np.asarray(mass.sum() / mass, np.float32), own, counted.min(), sampled)
     limits = Limits(model.words_per_document, False, model.seed, block.bound * SLACK, block.grid)
 
     def add(documents: Counts, sums: Array) -> None:

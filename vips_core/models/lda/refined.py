@@ -62,6 +62,7 @@ class RefinedParams:
     variance: Array
     topic_steps: int
     own: float  # words that a document's word adds to λ
+    sampled: float  # share of the documents that the last step scores
     corpus_words: float
     cell_prior: Array
     semantic_prior: SemanticPrior
@@ -99,6 +100,7 @@ class Refined:
             variance=np.zeros((1, 1)),
             topic_steps=0,
             own=0.0,
+            sampled=self.sampled(plan),
             corpus_words=corpus_words,
             cell_prior=mixture_prior(measured, constants),
             semantic_prior=SemanticPrior.flat(measured, semantic_features(self.model.vocabulary)),
@@ -133,13 +135,19 @@ class Refined:
         most = constants.cell_noise * signal / len(model.vocabulary)
         return model.topics if most >= model.topics else max(2, round(most))
 
+    def sampled(self, plan: PrivacyPlan) -> float:
+        """Return the share of documents that the last step scores: no more than its noise makes of use."""
+        constants = self.constants
+        noise = plan.require_noise_multiplier() * constants.completion_bound / plan.sampling_rate
+        return min(1.0, max(constants.fewest_scored, noise / constants.gain_noise) / plan.records)
+
     def sums(self, params: RefinedParams, batch: Documents, blocks: Mapping[str, Block]) -> dict[str, Array]:
         """Return word counts, topic–word counts, topic–word residuals or gains of completion."""
         model = self.model
         if "words" in blocks:
             return {"words": word_sums(batch, words=model.words_per_document, block=blocks["words"])}
         if "completion" in blocks:
-            known = params.rows, params.lam[: params.found], params.own
+            known = params.rows, params.lam[: params.found], params.own, params.sampled
             sums = completion_sums(
                 model, batch, *known, self.constants.concentrations, blocks["completion"]
             )
