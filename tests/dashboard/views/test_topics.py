@@ -39,7 +39,7 @@ def test_topics_without_room_are_said_to_be_empty(store):
     at = worked(press_train(page(methods="refined,non-private", epsilon=0.002, topics=6, epochs=20)), store)
     assert text.empty("Refined", 3, 6) in [item.value for item in at.info]
     summaries = [(store.folder(run) / "summary.txt").read_text() for run in address(at)["runs"].split(",")]
-    assert "The noise allows 3 of 6 topics; the others are empty." in summaries[0]
+    assert "Found 3 of 6 topics; the noise hides the others." in summaries[0]
     assert "room" not in summaries[1]
 
 

@@ -30,7 +30,9 @@ class Constants:
     # The last step
     concentrations: tuple[float, ...] = tuple(10 ** (step / 3) for step in range(7))  # α₀ compared with ∞
     completion_bound: float = 1.0  # nats per word: most that a document may add, as a norm over α₀
-    gain_noise: float = 0.002  # nats per word: noise of the mean gain below which no more documents are scored
+    gain_noise: float = (
+        0.002  # nats per word: noise of the mean gain below which no more documents are scored
+    )
     fewest_scored: int = 2_000  # documents
     clear_gain: float = 2.0  # standard deviations of noise above which topics predict better than word shares
     unigram: float = 1e4  # α₀ in place of ∞: far above any document's words

@@ -299,7 +299,7 @@ def shrink(
 
 
 def _padded(numbers: Array, high: float, rest: float = 0) -> Float32:
-    """Return numbers clipped to ±`high`, padded with columns of `rest` to a multiple of the kernel's lanes."""
+    """Return numbers clipped to ±`high`, with columns of `rest` up to a multiple of the kernel's lanes."""
     rows, columns = numbers.shape
     padded = np.full((rows, -(-columns // LANES) * LANES), rest, np.float32)
     np.clip(numbers, -high, high, out=padded[:, :columns], casting="same_kind")

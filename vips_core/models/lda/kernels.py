@@ -16,12 +16,11 @@ from scipy.special import digamma
 from vips_core.kernels import Array
 from vips_core.kernels.pool import map_chunks, thread_count
 from vips_core.kernels.simd import WIDTH
+from vips_core.models.lda.completion_kernels import Corpus, add_completions
 from vips_core.models.lda.document_kernels import (
     GROUP,
-    Corpus,
     Counts,
     Limits,
-    add_completions,
     add_documents,
     add_residuals,
     aligned,

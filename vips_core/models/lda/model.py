@@ -35,7 +35,7 @@ class LDA(VariantModel[TopicParams, Documents]):
     Parameters
     ----------
     topics
-        K. If the noise is too large for K topics, "refined" measures fewer and leaves the others empty.
+        K. Where the noise is too large for K topics, "refined" finds fewer and leaves the others empty.
     vocabulary
         The public words. "refined" uses public knowledge of English words (frequency and meaning), and each
         word's position in the vocabulary, which helps if frequent words come first.
@@ -49,7 +49,8 @@ class LDA(VariantModel[TopicParams, Documents]):
     variant
         "refined" (default) or "paper"; see the modules `refined` and `paper`.
     alpha, eta
-        Dirichlet priors of a document's topics and of a topic's words, by default 1/K.
+        Dirichlet priors of a document's topics and of a topic's words, by default 1/K. "refined" learns a
+        prior of each topic in its last step, for scores and new documents.
     sweeps, tolerance
         A document's E-step ends after `sweeps` sweeps, or once the mean change of γ is below `tolerance`.
     seed
@@ -166,7 +167,7 @@ def topic_shares(fit: Fitted[TopicParams] | TopicParams) -> Array:
 
 
 def measured_topics(fit: Fitted[TopicParams] | TopicParams) -> int:
-    """Return the number of measured topics, which is less than K if the noise is large.
+    """Return the number of topics that were found, which is less than K if the noise is large.
 
     Parameters
     ----------
@@ -176,7 +177,7 @@ def measured_topics(fit: Fitted[TopicParams] | TopicParams) -> int:
     Returns
     -------
     int
-        The number M. The first M topics were measured; the others are empty.
+        The first topics, of this number, differ in their first words; the others are empty.
 
     Examples
     --------

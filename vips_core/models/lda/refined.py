@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)  # hashed by identity, as a key of caches
 class RefinedParams:
-    """The topics' posterior λ, the prior α of a document's topics, and the averages and priors behind them."""
+    """The topics' posterior λ, the prior α of their shares in a document, and what led to them."""
 
     lam: Array
     alpha: Array
@@ -148,9 +148,7 @@ class Refined:
             return {"words": word_sums(batch, words=model.words_per_document, block=blocks["words"])}
         if "completion" in blocks:
             known = params.rows, params.lam[: params.found], params.own, params.sampled
-            sums = completion_sums(
-                model, batch, *known, self.constants.concentrations, blocks["completion"]
-            )
+            sums = completion_sums(model, batch, *known, self.constants.concentrations, blocks["completion"])
             return {"completion": sums}
         block, measured = blocks["topics"], len(params.average)
         if block.shape[0] != measured:  # kernels do not check, and the steps of one run may differ
@@ -263,27 +261,24 @@ def told_apart(lam: Array, constants: Constants) -> Array:
     topics to have their own. Topics are added up until a share `distinct` of all first words are different.
     """
     count = min(constants.first_words, max(1, lam.shape[1] // len(lam)))
-    topics = lam.copy()
-    first = np.zeros(lam.shape, np.float32)
-    directions = np.zeros(lam.shape, np.float32)
+    topics, kept = lam.copy(), np.ones(len(lam), bool)
+    first, directions = np.zeros(lam.shape, np.float32), np.zeros(lam.shape, np.float32)
 
-    def describe(k: int) -> None:
-        first[k] = 0
+    def alike(k: int) -> Array:
+        """Return how many first words other topics share with topic k; cosines decide between equals."""
+        first[k], directions[k] = 0, topics[k] / np.linalg.norm(topics[k])
         first[k, np.argsort(-topics[k], kind="stable")[:count]] = 1
-        directions[k] = topics[k] / np.linalg.norm(topics[k])
+        return np.where(kept, first @ first[k] + 0.5 * (directions @ directions[k]), -1)
 
+    shared = np.full((len(lam), len(lam)), -1.0)
     for k in range(len(lam)):
-        describe(k)
-    kept = np.ones(len(lam), bool)
-    alike = first @ first.T + 0.5 * (directions @ directions.T)  # the cosine decides between equals
-    np.fill_diagonal(alike, -1)
-    while kept.sum() > 1 and np.count_nonzero(first[kept].any(axis=0)) < constants.distinct * count * kept.sum():
-        k, other = divmod(int(alike.argmax()), len(lam))
+        shared[k, :k] = shared[:k, k] = alike(k)[:k]
+    while np.count_nonzero(first[kept].any(axis=0)) < constants.distinct * count * kept.sum():
+        k, other = divmod(int(shared.argmax()), len(lam))
         topics[k] += topics[other]
         kept[other] = False
-        describe(k)
-        alike[k] = alike[:, k] = np.where(kept, first @ first[k] + 0.5 * (directions @ directions[k]), -1)
-        alike[other] = alike[:, other] = alike[k, k] = -1
+        shared[k] = shared[:, k] = alike(k)
+        shared[other] = shared[:, other] = shared[k, k] = -1
     return topics[kept]
 
 

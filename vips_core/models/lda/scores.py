@@ -247,7 +247,9 @@ def evidence_bound(
     priors = np.broadcast_to(alpha, len(lam))
     # With the best φ, <ln p(w|z)> + <ln p(z|θ)> - <ln q(z)> of a word is ln Σ_k exp(<ln θ> + <ln β>).
     score = _mixture(np.exp(log_theta), np.exp(log_beta), corpus)
-    score += float(((priors - gammas) * log_theta + gammaln(gammas)).sum() - gammaln(gammas.sum(axis=1)).sum())
+    score += float(
+        ((priors - gammas) * log_theta + gammaln(gammas)).sum() - gammaln(gammas.sum(axis=1)).sum()
+    )
     score += len(corpus) * float(gammaln(priors.sum()) - gammaln(priors).sum())
     return score
 

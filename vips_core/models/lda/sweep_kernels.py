@@ -54,7 +54,8 @@ FAST = {"contract", "reassoc", "nsz", "arcp"}  # LLVM's fast-math flags, without
 Float32 = npt.NDArray[np.float32]
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
-SMALL_GAIN = np.float32(1e-3)  # relative effect of γ - α on θ below which a topic counts as having no words of the document
+# Relative effect of γ - α on θ below which a topic counts as having no words of the document
+SMALL_GAIN = np.float32(1e-3)
 LITTLE = np.float32(1e-4)  # share of a document's words below which a topic may be dropped early
 SWEEPS_TO_FALL = 4  # least remaining sweeps for an early drop, enough for the topic to lose its words anyway
 LARGEST_SCALE = np.float32(1e19)  # largest scale of θ: its square still fits float32
