@@ -57,8 +57,9 @@ def inference_of(
     small = np.maximum(SMALL_GAIN * priors * np.minimum(priors, 1), 1e-30)
     theta = np.exp(digamma(priors))
     gains = float((theta / small).max())
-    of_topics = (np.asarray(part, np.float32) for part in (priors, theta, np.exp(digamma(2 * priors))))
-    return Inference(*of_topics, gains, sweeps, tolerance)
+    twice = np.exp(digamma(2 * priors))
+    alpha, theta, twice = (part.astype(np.float32) for part in (priors, theta, twice))
+    return Inference(alpha, theta, twice, gains, sweeps, tolerance)
 
 
 def topic_word_sums(
@@ -67,7 +68,6 @@ def topic_word_sums(
     rows: Float32,
     block: Block,
     *,
-    alpha: float | npt.NDArray[np.floating] | None = None,
     resampled: bool = False,
     residuals: tuple[Float32, Float32] | None = None,
 ) -> Array:
@@ -79,8 +79,7 @@ def topic_word_sums(
     (φ_vk - e_kv).
     """
     topics = Topics(rows, row_sums(rows), block.shape[0])
-    prior = model.alpha if alpha is None else alpha
-    inference = inference_of(prior, topics.number, model.sweeps, model.tolerance)
+    inference = inference_of(model.alpha, topics.number, model.sweeps, model.tolerance)
     limits = Limits(model.words_per_document, resampled, model.seed, block.bound * SLACK, block.grid)
 
     def add(documents: Counts, sums: Array) -> None:
