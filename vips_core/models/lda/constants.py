@@ -17,7 +17,7 @@ class Constants:
     """Tunable constants of refined topics."""
 
     # Steps of training
-    word_steps: float = 0.2  # part of the steps that measures word counts, at least one step
+    word_steps: float = 0.15  # part of the steps that measures word counts, at least one step
     start_shape: float = 30.0  # gamma shape of the initial topics: cells differ by 18 %
     fewest_steps: int = 10  # steps that topics need to form
     useful_steps: int = 20  # steps beyond which noise grows and topics do not improve

@@ -35,7 +35,8 @@ class LDA(VariantModel[TopicParams, Documents]):
     Parameters
     ----------
     topics
-        K. Where the noise is too large for K topics, "refined" finds fewer and leaves the others empty.
+        K. Where the noise is too large for K topics, "refined" finds fewer: the others are empty, or repeat
+        the first words of topics that were found.
     vocabulary
         The public words. "refined" uses public knowledge of English words (frequency and meaning), and each
         word's position in the vocabulary, which helps if frequent words come first.
@@ -177,7 +178,7 @@ def measured_topics(fit: Fitted[TopicParams] | TopicParams) -> int:
     Returns
     -------
     int
-        The first topics, of this number, differ in their first words; the others are empty.
+        The first topics, of this number, differ in their first words; the others repeat them or are empty.
 
     Examples
     --------

@@ -13,8 +13,8 @@ s̄         params.average          (M, V) average of the sums s_kv in counts of
 `empirical_bayes` turns the noisy averages into λ; METHOD.md explains the method.
 
 A cell's noise does not depend on K, but more topics leave smaller counts in each cell. So only the first
-M ≤ K topics are measured, with M computed from public numbers. At the end, topics that the noise has left
-alike are added up. The others stay empty, with the words' shares and almost no mass.
+M ≤ K topics are measured, with M computed from public numbers; the others stay empty, with the words' shares
+and almost no mass. Of the measured topics, those count as found that differ in their first words.
 
 With more noise the average has a longer memory: exact sums of all records need no average (batch EM), and
 where noise dominates, all steps weigh alike.
@@ -67,12 +67,12 @@ class RefinedParams:
     cell_prior: Array
     semantic_prior: SemanticPrior
     steps_left: int  # steps that will measure topics
-    found: int  # number of topics that are told apart; the others are empty
+    found: int  # number of topics, in front, that are told apart by their first words
 
     @cached_property
     def rows(self) -> Float32:
-        """Topics that are not empty, in the E-step's form, computed once a step for all shards."""
-        return expected_rows(self.lam[: self.found])
+        """Measured topics in the E-step's form, computed once a step for all shards."""
+        return expected_rows(self.lam[: len(self.average)])
 
 
 class Refined:
@@ -147,7 +147,7 @@ class Refined:
         if "words" in blocks:
             return {"words": word_sums(batch, words=model.words_per_document, block=blocks["words"])}
         if "completion" in blocks:
-            known = params.rows, params.lam[: params.found], params.own, params.sampled
+            known = params.rows, params.lam[: len(params.average)], params.own, params.sampled
             sums = completion_sums(model, batch, *known, self.constants.concentrations, blocks["completion"])
             return {"completion": sums}
         block, measured = blocks["topics"], len(params.average)
@@ -194,13 +194,13 @@ class Refined:
         # Without noise, exact counts and prior are both multiplied by `scale`. This brings the topics'
         # expected logarithms near the logarithms of their means, which make better topics (as in collapsed
         # inference).
-        found = estimate + (self.model.eta if std > 0 else self.model.eta * scale)
+        lam, found = estimate + (self.model.eta if std > 0 else self.model.eta * scale), topics
         if std > 0 and params.steps_left == 1:
-            found = told_apart(found, constants)
+            lam, found = told_apart(lam, constants)
         return replace(
             params,
-            lam=self._with_empty(params, found),
-            found=len(found),
+            lam=self._with_empty(params, lam),
+            found=found,
             steps_left=params.steps_left - 1,
             average=average,
             variance=variance,
@@ -254,32 +254,22 @@ class Refined:
         return plan.calibrate(epsilon)
 
 
-def told_apart(lam: Array, constants: Constants) -> Array:
-    """Return topics that differ in their first words: of those that share most, two at a time become one.
+def told_apart(lam: Array, constants: Constants) -> tuple[Array, int]:
+    """Return topics with those that differ in their first words in front, and the number of these.
 
-    A topic's first words are its `first_words` most probable, or fewer if the vocabulary is too small for all
-    topics to have their own. Topics are added up until a share `distinct` of all first words are different.
+    From the largest on, a topic is in front if a share `distinct` of all first words in front still differ. A
+    topic's first words are its `first_words` most probable, or fewer if the vocabulary is too small for all
+    topics to have their own.
     """
     count = min(constants.first_words, max(1, lam.shape[1] // len(lam)))
-    topics, kept = lam.copy(), np.ones(len(lam), bool)
-    first, directions = np.zeros(lam.shape, np.float32), np.zeros(lam.shape, np.float32)
-
-    def alike(k: int) -> Array:
-        """Return how many first words other topics share with topic k; cosines decide between equals."""
-        first[k], directions[k] = 0, topics[k] / np.linalg.norm(topics[k])
-        first[k, np.argsort(-topics[k], kind="stable")[:count]] = 1
-        return np.where(kept, first @ first[k] + 0.5 * (directions @ directions[k]), -1)
-
-    shared = np.full((len(lam), len(lam)), -1.0)
-    for k in range(len(lam)):
-        shared[k, :k] = shared[:k, k] = alike(k)[:k]
-    while np.count_nonzero(first[kept].any(axis=0)) < constants.distinct * count * kept.sum():
-        k, other = divmod(int(shared.argmax()), len(lam))
-        topics[k] += topics[other]
-        kept[other] = False
-        shared[k] = shared[:, k] = alike(k)
-        shared[other] = shared[:, other] = shared[k, k] = -1
-    return topics[kept]
+    first = np.argsort(-lam, axis=1, kind="stable")[:, :count]
+    front: list[int] = []
+    for topic in np.argsort(-lam.sum(axis=1), kind="stable").tolist():
+        words = first[[*front, topic]]
+        if len(np.unique(words)) >= constants.distinct * words.size:
+            front.append(topic)
+    rest = np.setdiff1d(np.arange(len(lam)), front)
+    return lam[[*front, *rest]], len(front)
 
 
 def _noise_ratio(noise: Array, sampling_rate: float, corpus_words: float) -> float:
