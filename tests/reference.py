@@ -82,8 +82,13 @@ def lda_document(counts, lam, alpha, sweeps, *, plain=False):
     A sweep starts from γ and Nesterov's part of its last change, with half of γ - α at least, or if `plain`
     from γ.
     """
-    topics, words = lam.shape
     log_beta = digamma(lam) - digamma(lam.sum(axis=1, keepdims=True))
+    return lda_document_of(counts, log_beta, alpha, sweeps, plain=plain)
+
+
+def lda_document_of(counts, log_beta, alpha, sweeps, *, plain=False):
+    """The same for given expected logarithms of the topics' words."""
+    topics, words = log_beta.shape
 
     def phi_of(log_theta):
         phi = np.zeros((topics, words))
@@ -133,24 +138,40 @@ def shrunk(noisy, mean, noise_std, mixture, grid):
     return (value * density).sum() / density.sum()
 
 
-def shrunk_cells(noisy, mean, noise_std, groups, prior, grid):
-    """Posterior means of cells whose columns have classes, and counts of bumps and classes, one by one."""
-    shapes, widths = (noisy, prior.mixture, prior.class_shares), np.diff(grid, prepend=0) / 2
-    estimate, cells, columns = (np.zeros(like.shape) for like in shapes)
+def shrunk_cells(noisy, mean, noise_std, mixture, grid):
+    """Posterior means of cells under each row's mixture, and the number of cells under each bump."""
+    estimate, cells = np.zeros(noisy.shape), np.zeros(mixture.shape)
     for v in range(noisy.shape[1]):
-        centres, spreads = mean[:, v, None] * grid, mean[:, v, None] * widths
+        centres, spreads = mean[:, v, None] * grid, mean[:, v, None] * np.diff(grid, prepend=0) / 2
         sizes = np.sqrt(noise_std[:, v, None] ** 2 + spreads**2)
-        density = stats.norm.pdf(noisy[:, v, None], centres, sizes)
         pulled = centres + spreads**2 / sizes**2 * (noisy[:, v, None] - centres)
-        joint = density[:, None] * prior.mixture
-        evidence = joint.sum(axis=2)
-        weight = prior.class_shares[groups[v]] * evidence.prod(axis=0)
-        weight /= weight.sum()
-        columns[groups[v]] += weight
-        part = weight[:, None] * joint / evidence[:, :, None]
+        joint = stats.norm.pdf(noisy[:, v, None], centres, sizes) * mixture
+        part = joint / joint.sum(axis=1, keepdims=True)
         cells += part
-        estimate[:, v] = (part.sum(axis=1) * np.maximum(pulled, 0)).sum(axis=1)
-    return estimate, cells, columns
+        estimate[:, v] = (part * np.maximum(pulled, 0)).sum(axis=1)
+    return estimate, cells
+
+
+def lda_gains(counts, first, lam, alpha, priors, own, floor, length, sweeps):
+    """A document's gain for each prior: the log probability of its second half given the first, over length.
+
+    The document's own words are removed from λ before topics predict, and from the shares of words.
+    """
+    rows = np.exp(digamma(lam) - digamma(lam.sum(axis=1, keepdims=True)))
+    scaled = counts * min(1, length / counts.sum())
+    _, assigned = lda_document(scaled, lam, alpha, sweeps)
+    others = np.maximum(lam - own * assigned, floor)
+    seen = first * min(1, length / counts.sum())
+    gains = []
+    for prior in priors:
+        with np.errstate(divide="ignore"):
+            log_rows = np.log(rows * others / lam)
+        gamma, _ = lda_document_of(seen, log_rows, prior, sweeps)
+        likely = (gamma / gamma.sum() / lam.sum(axis=1)) @ others
+        chance = others.sum(axis=0) / lam.sum()
+        scored = (counts - first) * min(1, length / counts.sum())
+        gains.append(scored @ np.log(likely / chance) / length)
+    return np.array(gains)
 
 
 # Logistic

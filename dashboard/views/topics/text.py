@@ -35,11 +35,11 @@ def failed(methods: Sequence[str]) -> str:
     )
 
 
-def empty(method: str, measured: int, topics: int) -> str:
-    """Warn that some topics of a method were not measured."""
+def empty(method: str, found: int, topics: int) -> str:
+    """Warn that some topics of a method are empty."""
     return (
-        f"**{method}** measured {measured} of {topics} topics: the noise is too large for more. The rest are "
-        "empty: they repeat the words of all documents and have almost no share."
+        f"**{method}** found {found} of {topics} topics: the noise is too large to tell more apart. The "
+        "others repeat the first words of these or of all documents."
     )
 
 

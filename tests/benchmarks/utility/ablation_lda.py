@@ -26,9 +26,7 @@ CORPORA = ("sotu", "generated", "docstrings")
 ARTICLES = ("wikipedia 5000 x 60",)
 # Each mechanism with the limiting values that switch it off.
 MECHANISMS: dict[str, dict[str, Any]] = {
-    "word counts first": {"words_first": False},
-    "two generations": {"forming_steps": 0},
-    "two generations only from 10 topics": {"fewest_split": 2},
+    "several steps of word counts": {"word_steps": 0.01},
     "fewer topics where noise is large": {"cell_noise": math.inf},
     "least mass of a topic": {"smallest_mass": 1e-6},
     "weights of cells": {"cell_weight_power": 0.0},
@@ -41,8 +39,9 @@ MECHANISMS: dict[str, dict[str, Any]] = {
     "semantic prior": {"slope_steps": 0},
     "bounds on a Newton step": {"longest_step": 1e9},
     "bounds on the variance of cells": {"cell_variance": (1e-3, 1e3)},
-    "groups by frequency": {"groups": 1},
-    "classes of words": {"class_shapes": (1.0,)},
+    "concentration from completions": {"concentrations": (1.0,), "clear_gain": -math.inf},
+    "unigram where completions gain nothing": {"clear_gain": -math.inf},
+    "topics told apart": {"distinct": 0.0},
 }
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 
 from tests.benchmarks.utility.private_and_not import NOT_PRIVATE, table
 from tests.benchmarks.utility.texts import shortened, with_public_half
-from tests.benchmarks.utility.topics import SCIKIT_LEARN, behind_scikit_learn
+from tests.benchmarks.utility.topics import SCIKIT_LEARN, TOMOTOPY, behind_peers
 from vips_core.records import Documents
 
 
@@ -41,11 +41,12 @@ def test_a_gap_is_a_part_of_the_papers():
     assert line.split()[-1] == "0.25"
 
 
-def test_topics_without_privacy_are_held_against_scikit_learn_on_the_same_splits():
+def test_topics_without_privacy_are_held_against_peers_on_the_same_splits():
     ours = [("tea", 0, 102.0), ("milk", 0, 100.5), ("milk", 1, 500.0), ("sun", 0, 90.0)]
     theirs = [("tea", 0, 100.0), ("milk", 0, 100.0)]
     rows = [(*row, NOT_PRIVATE) for row in ours] + [(*row, SCIKIT_LEARN) for row in theirs]
     results = pd.DataFrame(rows, columns=["data", "seed", "score", "method"])
-    said = behind_scikit_learn(results)
-    assert said == "non-private more than 1% behind scikit-learn: tea, of 2 compared"
-    assert behind_scikit_learn(results[results.method == NOT_PRIVATE]) == ""
+    assert behind_peers(results) == "non-private > 1% behind scikit-learn: tea, of 2 compared"
+    gibbs = results.replace({"method": {SCIKIT_LEARN: TOMOTOPY}})
+    assert behind_peers(gibbs) == "non-private > 5% behind tomotopy: none, of 2 compared"
+    assert behind_peers(results[results.method == NOT_PRIVATE]) == ""

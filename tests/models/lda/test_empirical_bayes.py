@@ -1,4 +1,4 @@
-"""Empirical Bayes of topics: shares of words, the semantic prior, mixture priors and classes of words."""
+"""Empirical Bayes of topics: shares of words, the semantic prior and mixture priors."""
 
 from dataclasses import replace
 
@@ -9,13 +9,10 @@ from tests import reference
 from vips_core.kernels.pool import one_thread
 from vips_core.models.lda.constants import CONSTANTS
 from vips_core.models.lda.empirical_bayes import (
-    MixturePrior,
     SemanticPrior,
-    frequency_groups,
+    mixture_prior,
     semantic_features,
     shrink,
-    topic_prior,
-    word_prior,
     word_shares,
 )
 from vips_core.records.english import english_words, word_vectors
@@ -97,13 +94,6 @@ def test_shares_are_positive_and_sum_to_one_whatever_the_noise(noise):
     found, _ = shares_of(noisy, noise, english_words()[:300])
     assert (found > 0).all()
     assert found.sum() == pytest.approx(1)
-
-
-@pytest.mark.parametrize(("words", "groups"), [(1, 1), (2, 1), (99, 1), (101, 2), (801, CONSTANTS.groups)])
-def test_few_words_have_few_groups(words, groups):
-    found = frequency_groups(np.random.default_rng(0).random(words), CONSTANTS)
-    assert len(found) == words
-    assert found.max() + 1 == groups
 
 
 def true_ratios(rng):
@@ -197,71 +187,38 @@ def test_vectors_of_words_that_occur_together_are_alike():
 def test_shrinkage_is_the_posterior_mean(noisy, noise_std):
     # Far from 0, the truncation of bumps at 0 does not matter.
     constants, mixture = replace(CONSTANTS, grid=(2.0, 5.0, 3)), np.array([0.5, 0.3, 0.2])
-    arguments = (np.array([[noisy]]), np.array([[1.5]]), np.array([noise_std]), np.zeros(1, np.int64))
-    estimate, updated = shrink(*arguments, MixturePrior(mixture[None, None], np.ones((1, 1))), 1, constants)
+    cell = np.array([[noisy]]), np.array([[1.5]]), np.array([noise_std])
+    estimate, updated = shrink(*cell, mixture[None], 1, constants)
     assert estimate[0, 0] == pytest.approx(
         reference.shrunk(noisy, 1.5, noise_std, mixture, constants.bumps), rel=0.02
     )
-    assert updated.mixture.sum() == pytest.approx(1)
-    assert updated.class_shares == pytest.approx(1)
+    assert updated.sum() == pytest.approx(1)
 
 
 def test_shrinkage_learns_sparsity_and_keeps_exact_cells():
     rng = np.random.default_rng(0)
     truth = np.where(rng.random((20, 500)) < 0.1, 10.0, 0.1)
-    groups, mean = np.zeros(500, np.int64), np.ones((20, 500))
-    flat = MixturePrior(np.full((20, 1, 18), 1 / 18), np.ones((1, 1)))
+    mean, flat = np.ones((20, 500)), np.full((20, 18), 1 / 18)
     noisy = truth + rng.normal(size=truth.shape)
-    estimate, _ = shrink(noisy, mean, np.ones(500), groups, flat, 20, CONSTANTS)
+    estimate, _ = shrink(noisy, mean, np.ones(500), flat, 20, CONSTANTS)
     assert ((estimate - truth) ** 2).mean() < 0.4 * ((noisy - truth) ** 2).mean()
-    exact, _ = shrink(truth, mean, np.zeros(500), groups, flat, 1, CONSTANTS)
+    exact, _ = shrink(truth, mean, np.zeros(500), flat, 1, CONSTANTS)
     np.testing.assert_allclose(exact, truth, rtol=1e-5)
 
 
 @pytest.mark.parametrize("columns", [1, 15, 16, 17, 1_100])
 def test_any_number_of_columns_is_shrunk_alike(columns):
     rng = np.random.default_rng(columns)
-    noisy, mean = rng.normal(1, 1, (3, columns)), rng.gamma(2, 1, (3, columns))
-    noise, groups, prior = (
-        rng.gamma(2, 1, (3, columns)),
-        rng.integers(8, size=columns),
-        topic_prior(3, CONSTANTS),
-    )
-    estimate, learned = shrink(noisy, mean, noise, groups, prior, 1, CONSTANTS)
-    truth, cells, classes = reference.shrunk_cells(noisy, mean, noise, groups, prior, CONSTANTS.bumps)
+    noisy, mean, noise = rng.normal(1, 1, (3, columns)), *rng.gamma(2, 1, (2, 3, columns))
+    prior = mixture_prior(3, CONSTANTS)
+    estimate, learned = shrink(noisy, mean, noise, prior, 1, CONSTANTS)
+    truth, cells = reference.shrunk_cells(noisy, mean, noise, prior, CONSTANTS.bumps)
     np.testing.assert_allclose(estimate, truth, rtol=2e-5, atol=1e-9)
     cells += 1e-3
-    classes += 1
-    np.testing.assert_allclose(learned.mixture, cells / cells.sum(axis=2, keepdims=True), rtol=1e-4)
-    np.testing.assert_allclose(learned.class_shares, classes / classes.sum(axis=1, keepdims=True), rtol=1e-4)
+    np.testing.assert_allclose(learned, cells / cells.sum(axis=1, keepdims=True), rtol=1e-4)
 
 
 def test_a_prior_of_another_shape_is_refused():
     ones = np.ones((3, 40))
-    with pytest.raises(ValueError, match=r"must have the shape \(3, 4, 18\), got \(2, 4, 18\)"):
-        shrink(ones, ones, ones, np.zeros(40, np.int64), topic_prior(2, CONSTANTS), 1, CONSTANTS)
-
-
-def test_shrinkage_separates_classes_of_columns():
-    rng = np.random.default_rng(0)
-    topical = np.arange(600) < 150  # equally many in every group; the others are the same in all rows
-    truth = np.where(topical & (rng.random((20, 600)) < 0.1), 8.0, np.where(topical, 0.2, 1.0))
-    noisy, mean, noise = truth + rng.normal(0, 1.5, truth.shape), np.ones_like(truth), np.full(600, 1.5)
-    groups, start = np.arange(600) % 2, topic_prior(20, CONSTANTS)
-    alike = MixturePrior(start.mixture.mean(axis=1, keepdims=True), np.ones((2, 1)))
-
-    def error(prior):
-        estimate, learned = shrink(noisy, mean, noise, groups, prior, 20, CONSTANTS)
-        return ((estimate - truth) ** 2).mean(), learned
-
-    separated, learned = error(replace(start, class_shares=start.class_shares[:2]))
-    assert separated < 0.85 * error(alike)[0]
-    np.testing.assert_allclose(learned.class_shares.sum(axis=1), 1)
-    np.testing.assert_allclose(learned.mixture.sum(axis=2), 1)
-
-
-def test_a_class_that_a_group_lacks_stays_lacking():
-    rng = np.random.default_rng(0)
-    noisy, groups = rng.gamma(1, 1, (1, 800)), np.arange(800) // 100
-    _, learned = shrink(noisy, np.ones_like(noisy), np.ones(800), groups, word_prior(CONSTANTS), 3, CONSTANTS)
-    assert (learned.class_shares == np.eye(8)).all()
+    with pytest.raises(ValueError, match=r"must have the shape \(3, 18\), got \(2, 18\)"):
+        shrink(ones, ones, ones, mixture_prior(2, CONSTANTS), 1, CONSTANTS)

@@ -9,8 +9,15 @@ from hypothesis import strategies as st
 from tests import reference
 from tests.models.lda.documents import ALPHA, TOPICS, WORDS, corpus_of, random_counts, random_lam
 from vips_core.kernels.simd import WIDTH
+from vips_core.models.lda.completion_kernels import halve
 from vips_core.models.lda.document_kernels import GROUP, read_resampled
-from vips_core.models.lda.kernels import expected_rows, infer_gammas, topic_word_sums, word_sums
+from vips_core.models.lda.kernels import (
+    completion_sums,
+    expected_rows,
+    infer_gammas,
+    topic_word_sums,
+    word_sums,
+)
 from vips_core.models.lda.model import LDA
 from vips_core.privacy.blocks import Block
 from vips_core.privacy.noise import grid_step
@@ -242,3 +249,105 @@ def test_a_document_of_more_words_than_64_bits_hold_is_drawn_from_evenly():
     assert drawn.sum() == 20_000
     assert drawn.max() < 10
     assert drawn[different < words.size // 2].sum() == pytest.approx(10_000, abs=400)
+
+
+def test_each_topic_may_have_its_own_prior():
+    matrix, lam, alpha = random_counts(), random_lam(), np.array([0.01, 0.1, 0.5, 2.0, 1e-5])
+    found = infer_gammas(corpus_of(matrix), expected_rows(lam), TOPICS, alpha, 12, 0.0)
+    expected = [reference.lda_document(row, lam, alpha, 12)[0] for row in matrix]
+    np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-4)
+
+
+CONCENTRATIONS = (0.5, 2.0, 20.0)
+
+
+def gains_of(corpus, lam, bound=1e9, own=0.7, sampled=1.0, words=10**6, **changes):
+    options = {"alpha": ALPHA, "sweeps": 60, "tolerance": 0.0} | changes
+    model = LDA(len(lam), corpus.vocabulary, words, **options)
+    block = Block(bound, shape=(len(CONCENTRATIONS),), grid=GRID)
+    return completion_sums(model, corpus, expected_rows(lam), lam, own, sampled, CONCENTRATIONS, block)
+
+
+def halved(row, seed=0):
+    words = np.flatnonzero(row).astype(np.int32)
+    first, part = np.zeros(len(row), np.int64), np.zeros(len(words), np.int32)
+    drawn = halve(words, row[words].astype(np.int32), seed, part)
+    first[words] = part
+    return first, drawn
+
+
+@pytest.mark.parametrize("bound", [1e9, 0.01])
+def test_gains_of_completion_match_the_slow_twin(bound):
+    matrix, lam = random_counts(), random_lam() * 20
+    priors = [c * lam.sum(axis=1) / lam.sum() for c in CONCENTRATIONS]
+    expected = np.zeros(len(CONCENTRATIONS))
+    for row in matrix:
+        first, _ = halved(row)
+        if first.any() and (row - first).any():
+            gains = reference.lda_gains(row, first, lam, ALPHA, priors, 0.7, lam.min(), 30, 60)
+            expected += gains * min(1, bound / np.linalg.norm(gains))
+    np.testing.assert_allclose(gains_of(corpus_of(matrix), lam, bound, words=30), expected, rtol=1e-3)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    counts=st.lists(st.integers(0, 2000), min_size=WORDS, max_size=WORDS),
+    seed=st.integers(0, 10**6),
+    spread=st.floats(0.01, 8),
+    bound=st.floats(1e-3, 1e3),
+    own=st.floats(0, 1e6),
+)
+def test_one_document_moves_the_gains_by_at_most_the_bound(counts, seed, spread, bound, own):
+    rng = np.random.default_rng(seed)
+    lam = np.exp(spread * rng.normal(size=(TOPICS, WORDS))) + 1e-6
+    others = random_counts(seed=seed % 7)
+    with_it = gains_of(corpus_of(np.vstack([others, counts])), lam, bound, own, words=50)
+    without = gains_of(corpus_of(others), lam, bound, own, words=50)
+    assert np.linalg.norm(with_it - without) <= bound
+    assert not np.remainder(with_it, GRID).any()
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, 0.0])
+def test_a_document_whose_gain_cannot_be_computed_takes_nothing_from_others(bad):
+    matrix, lam = random_counts(), random_lam()
+    others = matrix[matrix[:, 3] == 0]
+    model = LDA(TOPICS, corpus_of(matrix).vocabulary, 50)
+    block = Block(2.0, shape=(3,), grid=GRID)
+    rows = expected_rows(lam)
+    rows[3] = bad
+    found, expected = (
+        completion_sums(model, corpus_of(some), rows, lam, 1.0, 1.0, CONCENTRATIONS, block)
+        for some in (matrix, others)
+    )
+    assert np.isfinite(found).all()
+    lost = len(matrix) - len(others)
+    assert np.linalg.norm(found - expected) <= 2.0 * lost
+
+
+def test_halves_are_drawn_by_the_document_and_the_seed_alone():
+    row = np.array([0, 1, 2, 7, 64, 1001])
+    first, drawn = zip(*(halved(row, seed) for seed in range(2000)), strict=True)
+    np.testing.assert_array_equal(halved(row, 5)[0], first[5])
+    mean, variance = np.mean(first, axis=0), np.var(first, axis=0)
+    np.testing.assert_allclose(mean[:5], row[:5] / 2, atol=0.4)
+    np.testing.assert_allclose(variance[:5], row[:5] / 4, rtol=0.15)
+    assert (mean[5], variance[5]) == (500, 0)
+    assert (np.max(first, axis=0) <= row).all()
+    assert np.mean(np.array(drawn) < 0.25) == pytest.approx(0.25, abs=0.03)
+
+
+def test_a_sample_of_documents_is_drawn_one_by_one():
+    matrix, lam = random_counts(300), random_lam()
+    sampled = [row for row in matrix if row.any() and halved(row)[1] < 0.3]
+    assert 40 < len(sampled) < 140
+    some, kept = gains_of(corpus_of(matrix), lam, sampled=0.3), gains_of(corpus_of(sampled), lam)
+    np.testing.assert_array_equal(some, kept)
+
+
+def test_gains_have_the_same_bits_for_any_number_of_threads(monkeypatch):
+    corpus, lam = corpus_of(random_counts(1200)), random_lam()
+    found = []
+    for threads in ("1", "2", "3"):
+        monkeypatch.setenv("VIPS_THREADS", threads)
+        found.append(gains_of(corpus, lam, 2.0, words=40))
+    assert all((one == found[0]).all() for one in found)

@@ -18,7 +18,7 @@ from vips_core.models.lda.model import (
     topic_shares,
     topic_words,
 )
-from vips_core.models.lda.refined import jitter, measurement_of, split_topics
+from vips_core.models.lda.refined import measurement_of, told_apart
 from vips_core.models.lda.scores import match_topics, perplexity, unigram_perplexity
 from vips_core.records import Documents
 
@@ -90,7 +90,8 @@ def test_blocks_have_the_stated_bound_and_e_step_returns_just_them(documents, va
     model, plan = LDA(4, corpus.vocabulary, 60, 0.2, variant), plan_of(corpus)
     params = model.init(plan, np.random.default_rng(0))
     names = [set(model.blocks(plan, step)) for step in range(12)]
-    assert names == [{"words"} if variant == "refined" and step < 1 else {"topics"} for step in range(12)]
+    refined = [{"words"}] + [{"topics"}] * 10 + [{"completion"}]
+    assert names == (refined if variant == "refined" else [{"topics"}] * 12)
     for step in (0, 5):
         (block,) = model.blocks(plan, step).values()
         assert block == Block(0.2 * 60, shape=(60,) if names[step] == {"words"} else (4, 60))
@@ -102,8 +103,8 @@ def test_e_step_is_stateless_and_an_empty_batch_is_legal(documents, variant):
     corpus, _ = documents
     model, plan = LDA(4, corpus.vocabulary, 60, variant=variant), plan_of(corpus)
     params = model.init(plan, np.random.default_rng(0))
-    shapes = {"words": (60,), "topics": (4, 60)}
-    for step in (0, 5):
+    shapes = {"words": (60,), "topics": (4, 60), "completion": (7,)}
+    for step in (0, 5, 11):
         blocks = model.blocks(plan, step)
         first = model.e_step(params, corpus, blocks).sums
         empty = model.e_step(params, corpus[np.zeros(len(corpus), bool)], blocks).sums
@@ -146,33 +147,9 @@ def test_only_as_many_topics_are_measured_as_the_noise_leaves_room_for(documents
     assert [measured(noise) for noise in (0.0, 3.0, 400.0, 1e6)] == [30, 30, 13, 2]
     assert LDA(3, corpus.vocabulary, 60).blocks(plan_of(corpus, 1e6), 5)["topics"].shape[0] == 2
     params = vips.fit(model, corpus, plan_of(corpus, 400.0), seed=0).params
+    assert 1 <= measured_topics(params) <= 13
     assert topic_shares(params)[13:].sum() < 0.01
     np.testing.assert_allclose(topic_words(params)[13:], np.tile(params.word_shares, (17, 1)))
-
-
-def test_noisy_topics_come_in_two_generations_and_exact_ones_in_one():
-    corpus, beta = generated(3000, topics=10, words=120)
-    model = LDA(10, corpus.vocabulary, 60)
-
-    def measured(noise, steps):
-        plan = plan_of(corpus, noise, steps)
-        return [model.blocks(plan, step)["topics"].shape[0] for step in range(1, steps)]
-
-    assert measured(3.0, 12) == [5, 5] + [10] * 9
-    assert measured(0.0, 12) == [10] * 11
-    assert measured(3.0, 9) == [10] * 8  # two generations need more steps
-    seen = []
-    plan = plan_of(corpus, 3.0, 20)
-    fit = vips.fit(model, corpus, plan, seed=0, on_step=lambda progress: seen.append(progress.params))
-    assert [len(params.average) for params in seen] == [5] * 2 + [10] * 18
-    first = seen[2]  # each part has its parent's sums, and a slightly different λ
-    assert len(np.unique(first.average.round(6), axis=0)) < 10
-    assert len(np.unique(first.lam.round(6), axis=0)) == 10
-    assert measured_topics(fit) == 10
-    with pytest.raises(ValueError, match="^the step measures 10 topics, the parameters 5$"):
-        model.e_step(seen[1], corpus, model.blocks(plan, 5))
-    _, overlap = match_topics(beta, topic_words(fit))
-    assert np.sort(overlap)[3:].min() > 0.6  # at most three of the ten are missed
 
 
 def test_the_order_of_the_vocabulary_says_which_words_are_frequent():
@@ -255,7 +232,7 @@ def test_noisy_steps_measure_residuals_and_exact_ones_counts(documents):
     corpus, _ = documents
     model = LDA(4, corpus.vocabulary, 60)
     exact, noisy = (vips.fit(model, corpus, plan_of(corpus, noise, 5), seed=0) for noise in (0.0, 1.0))
-    block = model.blocks(noisy.plan, 4)
+    block = model.blocks(noisy.plan, 3)
     counts, residuals = (model.e_step(fit.params, corpus, block).sums["topics"] for fit in (exact, noisy))
     assert counts.min() >= 0
     assert not measurement_of(exact.params, CONSTANTS).expected.any()
@@ -272,26 +249,50 @@ def test_noisy_steps_measure_residuals_and_exact_ones_counts(documents):
     np.testing.assert_allclose(residuals_in_words[0].sum(), counted_in_words[0].sum(), rtol=0.05)
 
 
-def test_always_the_topic_of_the_largest_parts_is_split():
-    parent, size = split_topics(np.array([5.0, 1.0, 2.0]), 6)
-    assert parent.tolist() == [0, 0, 0, 1, 2, 2]
-    np.testing.assert_allclose(size[:, 0], [1 / 3] * 3 + [1] + [1 / 2] * 2)
-    assert split_topics(np.array([1.0, 1.0]), 2)[0].tolist() == [0, 1]
+def test_topics_alike_in_their_first_words_come_last():
+    lam = np.ones((4, 60))
+    lam[0, :10], lam[1, 1:11], lam[2, 20:30], lam[3, 40:50] = 9, 5, 9, 9
+    apart, found = told_apart(lam, replace(CONSTANTS, distinct=0.9))
+    assert found == 3
+    np.testing.assert_array_equal(apart, lam[[0, 2, 3, 1]])
+    assert told_apart(lam, CONSTANTS)[1] == 4  # 31 of 40 first words differ
+    assert told_apart(np.ones((5, 60)), CONSTANTS)[1] == 1
+    assert told_apart(np.ones((3, 2)), CONSTANTS)[1] == 1  # fewer words than topics
 
 
-def test_parts_differ_a_little_and_the_seed_says_how():
-    rows = np.ones((2, 5000))
-    first, again, other = jitter(rows, 0, 100.0), jitter(rows, 0, 100.0), jitter(rows, 1, 100.0)
-    assert (first == again).all()
-    assert (first != other).any()
-    assert np.corrcoef(first)[0, 1] == pytest.approx(0, abs=0.05)
-    assert first.std() == pytest.approx(0.1, rel=0.05)
-
-
-def test_few_topics_are_formed_at_once(documents):
+@pytest.mark.parametrize("noise", [3.0, 30.0, 300.0])
+def test_first_words_of_found_topics_differ_and_priors_are_their_shares(documents, noise):
     corpus, _ = documents
+    model = LDA(8, corpus.vocabulary, 60)
+    fit = vips.fit(model, corpus, plan_of(corpus, noise), seed=0)
+    found = measured_topics(fit)
+    first = np.argsort(-topic_words(fit)[:found], axis=1)[:, : 60 // 8]
+    assert len(np.unique(first)) >= 0.6 * first.size
+    alpha = fit.params.alpha
+    np.testing.assert_allclose(alpha / alpha.sum(), topic_shares(fit))
 
-    def formed(topics):
-        return LDA(topics, corpus.vocabulary, 60).blocks(plan_of(corpus, 0.1), 2)["topics"].shape[0]
 
-    assert [formed(topics) for topics in (2, 9, 10, 13, 20, 100)] == [2, 9, 5, 7, 10, 50]
+def test_short_documents_stay_at_the_unigram_line_and_more_privacy_budget_is_no_loss():
+    corpus, _ = generated(6000, topics=4, words=60, length=4)
+    train, test = corpus.split(0.3, 0)
+    unigram = unigram_perplexity(np.bincount(train.indices, train.counts, 60), test)
+    model = LDA(8, corpus.vocabulary, 4)
+    scores = [
+        np.mean([perplexity(vips.fit(model, train, plan_of(train, noise, 20), seed=s), test) for s in (0, 1)])
+        for noise in (1000.0, 100.0, 10.0, 0.0)
+    ]
+    assert scores[1] < 1.01 * unigram
+    assert max(scores[2:]) < 1.005 * unigram
+    assert all(more < less for less, more in zip(scores, scores[1:], strict=False))
+    assert scores[-1] < 0.97 * unigram
+
+
+def test_without_topics_in_the_documents_the_prior_is_that_of_the_unigram_model():
+    rng = np.random.default_rng(0)
+    shares = rng.dirichlet(np.ones(60))
+    corpus = corpus_of(rng.multinomial(12, shares, 3000))
+    for noise in (0.0, 10.0):
+        fit = vips.fit(LDA(4, corpus.vocabulary, 12), corpus, plan_of(corpus, noise), seed=0)
+        assert fit.params.alpha.sum() >= 40
+        unigram = unigram_perplexity(corpus.counts.sum() * shares, corpus)
+        assert perplexity(fit, corpus) < 1.01 * unigram

@@ -17,10 +17,7 @@ class Constants:
     """Tunable constants of refined topics."""
 
     # Steps of training
-    words_first: bool = True  # whether the first step measures word counts, not topics; False: +7.4 %
-    forming_steps: int = 2  # steps of the first, smaller generation of topics; 0 for one generation: +1.1 %
-    fewest_split: int = 10  # topics from which on there are two generations: half of fewer is too coarse
-    split_shape: float = 100.0  # gamma shape of the jitter of split topics: cells differ by 10 %
+    word_steps: float = 0.15  # part of the steps that measures word counts, at least one step
     start_shape: float = 30.0  # gamma shape of the initial topics: cells differ by 18 %
     fewest_steps: int = 10  # steps that topics need to form
     useful_steps: int = 20  # steps beyond which noise grows and topics do not improve
@@ -29,6 +26,18 @@ class Constants:
     cell_noise: float = 8.0  # largest averaged noise over mean cell at which another topic still pays
     unmeasured_mass: float = 0.001  # an empty topic's mass over the average topic's: keeps λ positive
     smallest_mass: float = 0.1  # least mass of a topic over the average: a noisy mass may be negative
+
+    # The last step
+    concentrations: tuple[float, ...] = tuple(10 ** (step / 3) for step in range(7))  # α₀ compared with ∞
+    completion_bound: float = 1.0  # nats per word: most that a document may add, as a norm over α₀
+    gain_noise: float = (
+        0.002  # nats per word: noise of the mean gain below which no more documents are scored
+    )
+    fewest_scored: int = 2_000  # documents
+    clear_gain: float = 2.0  # standard deviations of noise above which topics predict better than word shares
+    unigram: float = 1e4  # α₀ in place of ∞: far above any document's words
+    first_words: int = 10  # first words of a topic by which topics are told apart
+    distinct: float = 0.6  # least share of different words among the first words of all topics
 
     # What is measured
     cell_weight_power: float = 0.1  # cells weigh share^-power, for noise nearer in proportion; 0: +0.3 %
@@ -50,14 +59,9 @@ class Constants:
     cell_variance: tuple[float, float] = (0.1, 10.0)  # least and largest ω²; keeps weights positive
     slope_steps: int = 2  # Newton steps after each release, from the last prior; 0 for no prior: +10.5 %
 
-    # Layers 4 and 5: mixture prior and word classes
-    groups: int = 8  # groups of words by frequency; 1, with one class: +0.9 %, Wikipedia +0.8 %
-    fewest_group_words: int = 100  # words in a group at least: a smaller one has too few to learn from
-    # Initial gamma shape of each class; a single class: see `groups`
-    class_shapes: tuple[float, ...] = tuple(4.0 ** (step / 3) for step in (-3, -1, 1, 3))
+    # Layer 4: mixture prior
     grid: tuple[float, float, int] = (0.02, 50, 18)  # first, last and number of bumps: count / expected
     bump_cells: float = 1e-3  # prior count of cells for each bump, so that no bump is lost for good
-    class_columns: float = 1.0  # prior count of words for each class, so that no class is lost for good
 
     @property
     def bumps(self) -> Array:

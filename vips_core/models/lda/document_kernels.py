@@ -133,6 +133,8 @@ def workspace(indptr: Int64, width: int) -> Workspace:
         local=aligned(room * width),
         theta=aligned(topics),
         gain=aligned(topics),
+        alpha=aligned(topics),
+        twice=aligned(topics),
         total=aligned(topics * SUMS),
         topic=np.zeros(topics, np.int64),
         start=np.zeros(SUMS, np.int64),
@@ -193,7 +195,7 @@ def add_documents(
             scale = min(1.0, limits.bound / math.sqrt(norm_square))
         if not (whole + 1) * (scale / grid) < LARGEST:
             continue  # beyond float32, or NaN: it would corrupt the sum over all documents
-        spread(work.theta, work.topic, active, np.float32(scale / grid), ZERO, thetas[d])
+        spread(work.theta, work.topic, active, np.float32(scale / grid), thetas[d])
         for u in range(used):
             words[size + u] = word[u]
             entries[size + u] = np.int64(d) << 32 | np.int64(bits[u])
@@ -262,7 +264,8 @@ def add_residuals(
         padded = gather(topics, used, work)
         active = infer(topics, inference, padded, work)
         all_normalisers(padded, width, active, work)
-        spread(work.theta, work.topic, active, ONE, ZERO, thetas)
+        thetas[:] = 0
+        spread(work.theta, work.topic, active, ONE, thetas)
         norm_square = 0.0
         for u in range(used):
             at, square = word[u] * width, splat(WIDTH, ZERO)
@@ -295,4 +298,5 @@ def infer_documents(documents: Counts, topics: Topics, inference: Inference, gam
     for d in range(documents.indptr.size - 1):
         used = read(documents, d, whole, work)
         active = infer(topics, inference, gather(topics, used, work), work) if used > 0 else 0
-        spread(work.gain, work.topic, active, ONE, np.float32(inference.alpha), gammas[d])
+        gammas[d] = inference.alpha
+        spread(work.gain, work.topic, active, ONE, gammas[d])

@@ -1,24 +1,20 @@
-"""Estimate topics from noisy counts, by five layers of empirical Bayes.
+"""Estimate topics from noisy counts, by four layers of empirical Bayes.
 
 Each layer learns a prior from the released sums, and its predictions are the expectations of the next layer.
 The layers use only released sums, their known noise and public knowledge of English words, so they cost no
 privacy.
 
 1. **Word shares** (`word_shares`). A log-linear regression on a word's rank in the vocabulary, its rank in
-   English and its word vector predicts its count; the noisy count is then shrunk towards that prediction,
-   under a prior that words of similar frequency share.
+   English and its word vector predicts its count; the noisy count is then shrunk towards that prediction.
 2. **Residuals** (`Measurement`). Word shares and topics so far predict most of a document. Only the
    difference is measured, so less of it is clipped away.
 3. **Semantic prior** (`SemanticPrior`). Words of similar meaning belong to the same topics. For each topic, a
    log-linear regression on word vectors predicts its cells.
-4. **Mixture prior** (`MixturePrior`, `shrink`). The ratio of a cell to that prediction has, for each topic, a
+4. **Mixture prior** (`shrink`). The ratio of a cell to that prediction has, for each topic, a
    mixture of narrow bumps at public grid points as its prior, so heavy tails and sparsity are learned, not
    assumed.
-5. **Word classes** (`MixturePrior.class_shares`). Some words belong to a few topics, others to all topics
-   alike. A word's class is latent and inferred from all its cells; each class has its own mixtures, and its
-   probability depends on the frequency of the word.
 
-Layers 1 and 3 are fitted by Newton's method, 4 and 5 by EM.
+Layers 1 and 3 are fitted by Newton's method, 4 by EM.
 
 symbol  code                  shape
 ------  --------------------  ----------------------------------------------------------------------
@@ -37,7 +33,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from vips_core.kernels import Array
 from vips_core.kernels.pool import map_chunks
@@ -81,9 +76,8 @@ def word_shares(
         )
         (ratios,) = semantic.ratios(features, constants)
         expected = level * ratios / ratios.mean()
-        known = counts[None], expected[None], np.full(words, noise)
-        groups, prior = frequency_groups(expected, constants), word_prior(constants)
-        ((estimate,), _) = shrink(*known, groups, prior, constants.word_em_steps, constants)
+        known = counts[None], expected[None], np.full(words, noise), mixture_prior(1, constants)
+        ((estimate,), _) = shrink(*known, constants.word_em_steps, constants)
     positive = np.maximum(estimate, constants.grid[0] * np.minimum(expected, level))
     return positive / positive.sum(), noise / (level * words)
 
@@ -248,58 +242,25 @@ def _ratios(slopes: Array, features: Array, constants: Constants) -> Array:
     return np.exp(np.clip(slopes @ features.T, -constants.largest_log, constants.largest_log))
 
 
-# 4 and 5. Mixture prior and word classes
+# 4. Mixture prior
 
 
-@dataclass(frozen=True)
-class MixturePrior:
-    """Weights of bumps, rows × classes × grid points, and class probabilities of each frequency group."""
+def mixture_prior(rows: int, constants: Constants) -> Array:
+    """Return EM's initial mixtures, rows × bumps: exponential densities of mean 1.
 
-    mixture: Array
-    class_shares: Array
-
-
-def frequency_groups(shares: Array, constants: Constants) -> npt.NDArray[np.int64]:
-    """Return each word's group, from rare to frequent: groups of equal size, none too small."""
-    rank = np.argsort(np.argsort(shares, kind="stable"), kind="stable")
-    return rank * constants.groups // max(len(shares), constants.groups * constants.fewest_group_words)
-
-
-def word_prior(constants: Constants) -> MixturePrior:
-    """Return an exponential prior of word counts, with one class for each frequency group.
-
-    The exponential distribution has maximal entropy for a mean of 1, so a count that is all noise shrinks to
+    The exponential distribution has maximal entropy for a mean of 1, so a cell that is all noise shrinks to
     its expectation.
     """
-    exponential = _gamma(constants.bumps, 1.0)
-    return MixturePrior(np.tile(exponential, (1, constants.groups, 1)), np.eye(constants.groups))
-
-
-def topic_prior(topics: int, constants: Constants) -> MixturePrior:
-    """Return EM's initial prior: gamma classes, from words of few topics to words common to all topics."""
-    classes = [_gamma(constants.bumps, shape) for shape in constants.class_shapes]
-    shares = np.full((constants.groups, len(classes)), 1 / len(classes))
-    return MixturePrior(np.tile(classes, (topics, 1, 1)), shares)
-
-
-def _gamma(grid: Array, shape: float) -> Array:
-    """Return weights of bumps on a geometric grid for a gamma density of mean 1."""
-    weights = grid**shape * np.exp(-shape * grid)
-    return np.asarray(weights / weights.sum())
+    weights = constants.bumps * np.exp(-constants.bumps)  # on a geometric grid
+    return np.tile(weights / weights.sum(), (rows, 1))
 
 
 def shrink(
-    noisy: Array,
-    mean: Array,
-    noise_std: Array,
-    groups: npt.NDArray[np.int64],
-    prior: MixturePrior,
-    steps: int,
-    constants: Constants,
-) -> tuple[Array, MixturePrior]:
-    """Return the cells' posterior means, rows × columns, and the prior after `steps` steps of EM.
+    noisy: Array, mean: Array, noise_std: Array, mixture: Array, steps: int, constants: Constants
+) -> tuple[Array, Array]:
+    """Return the cells' posterior means, rows × columns, and the mixtures after `steps` steps of EM.
 
-    The model of a cell is noisy = mean·x + noise, with x ≥ 0 from the mixture prior. A bump's standard
+    The model of a cell is noisy = mean·x + noise, with x ≥ 0 from its row's mixture. A bump's standard
     deviation is half the gap below its centre. The estimate is in single precision.
 
     Parameters
@@ -308,51 +269,38 @@ def shrink(
         Rows × columns; means are positive.
     noise_std
         Standard deviation of the noise on each cell, or each column.
-    groups
-        Each column's group. Columns of a group share class probabilities.
-    prior
-        Initial prior. A class probability of 0 in a group stays 0.
+    mixture
+        Initial weights of the bumps, rows × grid points.
     steps
         EM steps, at least 1.
     constants
         The model's constants.
     """
     (rows, columns), grid = noisy.shape, constants.bumps
-    prior_shape = rows, prior.class_shares.shape[1], len(grid)
-    if prior.mixture.shape != prior_shape:  # the kernel does not check its bounds
-        raise ValueError(f"the prior's mixtures must have the shape {prior_shape}, got {prior.mixture.shape}")
-    variances = _padded((noise_std / mean) ** 2, high=LARGEST**2)
+    if mixture.shape != (rows, len(grid)):  # the kernel does not check its bounds
+        raise ValueError(f"mixtures must have the shape {(rows, len(grid))}, got {mixture.shape}")
+    variances = _padded((noise_std / mean) ** 2, high=LARGEST**2, rest=-1)
     cells, bump_variances = _padded(noisy / mean, high=LARGEST), (np.diff(grid, prepend=0) / 2) ** 2
-    known = cells, variances
     bumps = grid.astype(np.float32), bump_variances.astype(np.float32)
     estimate = np.empty_like(cells)
     for _ in range(steps):
-        class_weights = _padded(prior.class_shares[groups].T)
-        mixture = prior.mixture.astype(np.float32)
+        weights = mixture.astype(np.float32)
 
-        def shrink_chunk(
-            start: int, stop: int, weights: Float32 = class_weights, mixture: Float32 = mixture
-        ) -> Float32:
-            bump_cells = np.zeros(prior_shape, np.float32)
-            shrink_columns(*known, weights, mixture, *bumps, start, stop, estimate, bump_cells)
+        def shrink_chunk(start: int, stop: int, weights: Float32 = weights) -> Float32:
+            bump_cells = np.zeros_like(weights)
+            shrink_columns(cells, variances, weights, *bumps, start, stop, estimate, bump_cells)
             return bump_cells
 
-        bump_counts = np.full(prior.mixture.shape, constants.bump_cells)
+        counts = np.full(mixture.shape, constants.bump_cells)
         for bump_cells in map_chunks(shrink_chunk, cells.shape[1], CHUNK):
-            bump_counts += bump_cells
-        class_counts = constants.class_columns * (prior.class_shares > 0)
-        for number, weights in enumerate(class_weights[:, :columns]):
-            class_counts[:, number] += np.bincount(groups, weights, len(prior.class_shares))
-        prior = MixturePrior(
-            bump_counts / bump_counts.sum(axis=2, keepdims=True),
-            class_counts / class_counts.sum(axis=1, keepdims=True),
-        )
-    return mean * estimate[:, :columns], prior
+            counts += bump_cells
+        mixture = counts / counts.sum(axis=1, keepdims=True)
+    return mean * estimate[:, :columns], mixture
 
 
-def _padded(numbers: Array, high: float = 1.0) -> Float32:
-    """Return numbers clipped to ±`high`, padded with zero columns to a multiple of the kernel's lanes."""
+def _padded(numbers: Array, high: float, rest: float = 0) -> Float32:
+    """Return numbers clipped to ±`high`, with columns of `rest` up to a multiple of the kernel's lanes."""
     rows, columns = numbers.shape
-    padded = np.zeros((rows, -(-columns // LANES) * LANES), np.float32)
+    padded = np.full((rows, -(-columns // LANES) * LANES), rest, np.float32)
     np.clip(numbers, -high, high, out=padded[:, :columns], casting="same_kind")
     return padded

@@ -16,6 +16,7 @@ from scipy.special import digamma
 from vips_core.kernels import Array
 from vips_core.kernels.pool import map_chunks, thread_count
 from vips_core.kernels.simd import WIDTH
+from vips_core.models.lda.completion_kernels import Corpus, add_completions
 from vips_core.models.lda.document_kernels import (
     GROUP,
     Counts,
@@ -25,7 +26,7 @@ from vips_core.models.lda.document_kernels import (
     aligned,
     infer_documents,
 )
-from vips_core.models.lda.sweep_kernels import Float32, Inference, Topics, row_sums
+from vips_core.models.lda.sweep_kernels import SMALL_GAIN, Float32, Inference, Topics, row_sums
 from vips_core.privacy.blocks import Block
 from vips_core.records import Documents
 
@@ -48,6 +49,19 @@ def expected_rows(lam: npt.NDArray[np.floating]) -> Float32:
     return rows
 
 
+def inference_of(
+    alpha: float | npt.NDArray[np.floating], topics: int, sweeps: int, tolerance: float
+) -> Inference:
+    """Return the E-step's settings for a prior α, of each topic or the same for all."""
+    priors = np.ascontiguousarray(np.broadcast_to(alpha, topics), np.float64)
+    small = np.maximum(SMALL_GAIN * priors * np.minimum(priors, 1), 1e-30)
+    theta = np.exp(digamma(priors))
+    gains = float((theta / small).max())
+    twice = np.exp(digamma(2 * priors))
+    alpha, theta, twice = (part.astype(np.float32) for part in (priors, theta, twice))
+    return Inference(alpha, theta, twice, gains, sweeps, tolerance)
+
+
 def topic_word_sums(
     model: "LDA",
     corpus: Documents,
@@ -65,7 +79,7 @@ def topic_word_sums(
     (φ_vk - e_kv).
     """
     topics = Topics(rows, row_sums(rows), block.shape[0])
-    inference = Inference(model.alpha, model.sweeps, model.tolerance)
+    inference = inference_of(model.alpha, topics.number, model.sweeps, model.tolerance)
     limits = Limits(model.words_per_document, resampled, model.seed, block.bound * SLACK, block.grid)
 
     def add(documents: Counts, sums: Array) -> None:
@@ -76,6 +90,39 @@ def topic_word_sums(
 
     steps = _sum_documents(add, corpus, rows.shape)[:, : topics.number].T
     return np.multiply(steps, block.grid, order="C")
+
+
+def completion_sums(
+    model: "LDA",
+    corpus: Documents,
+    rows: Float32,
+    lam: npt.NDArray[np.floating],
+    own: float,
+    sampled: float,
+    concentrations: tuple[float, ...],
+    block: Block,
+) -> Array:
+    """Return Σ over documents of the gain in log probability per word of N, for each concentration α₀.
+
+    A document's topics are inferred from a random half of its words. The gain is that of the other half over
+    the topics' average, each topic by its share of all words, which is the limit of α₀ → ∞. `own` is the
+    number of words that a document's word adds to λ. Documents outside of a public share `sampled`, drawn by
+    a hash, add nothing.
+    """
+    topics, mass = Topics(rows, row_sums(rows), len(lam)), lam.sum(axis=1)
+    inference = inference_of(model.alpha, topics.number, model.sweeps, model.tolerance)
+    priors = tuple(
+        inference_of(concentration * mass / mass.sum(), topics.number, model.sweeps, model.tolerance)
+        for concentration in concentrations
+    )
+    counted = np.ascontiguousarray(lam.T, np.float32)
+    whole = Corpus(counted, np.asarray(mass.sum() / mass, np.float32), own, counted.min(), sampled)
+    limits = Limits(model.words_per_document, False, model.seed, block.bound * SLACK, block.grid)
+
+    def add(documents: Counts, sums: Array) -> None:
+        add_completions(documents, topics, inference, priors, whole, limits, sums)
+
+    return _sum_documents(add, corpus, block.shape) * block.grid
 
 
 def word_sums(corpus: Documents, *, words: int, block: Block) -> Array:
@@ -95,11 +142,16 @@ def word_sums(corpus: Documents, *, words: int, block: Block) -> Array:
 
 
 def infer_gammas(
-    corpus: Documents, rows: Float32, topics: int, alpha: float, sweeps: int = 100, tolerance: float = 1e-3
+    corpus: Documents,
+    rows: Float32,
+    topics: int,
+    alpha: float | npt.NDArray[np.floating],
+    sweeps: int = 100,
+    tolerance: float = 1e-3,
 ) -> Array:
     """Return γ of each document from all its words, documents × topics; an empty document keeps the prior."""
     gammas = np.empty((len(corpus), topics), np.float32)
-    known = Topics(rows, row_sums(rows), topics), Inference(alpha, sweeps, tolerance)
+    known = Topics(rows, row_sums(rows), topics), inference_of(alpha, topics, sweeps, tolerance)
 
     def infer_chunk(start: int, stop: int) -> None:
         infer_documents(_counts(corpus, start, stop), *known, gammas[start:stop])

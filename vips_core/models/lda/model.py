@@ -35,7 +35,8 @@ class LDA(VariantModel[TopicParams, Documents]):
     Parameters
     ----------
     topics
-        K. If the noise is too large for K topics, "refined" measures fewer and leaves the others empty.
+        K. Where the noise is too large for K topics, "refined" finds fewer: the others are empty, or repeat
+        the first words of topics that were found.
     vocabulary
         The public words. "refined" uses public knowledge of English words (frequency and meaning), and each
         word's position in the vocabulary, which helps if frequent words come first.
@@ -49,7 +50,8 @@ class LDA(VariantModel[TopicParams, Documents]):
     variant
         "refined" (default) or "paper"; see the modules `refined` and `paper`.
     alpha, eta
-        Dirichlet priors of a document's topics and of a topic's words, by default 1/K.
+        Dirichlet priors of a document's topics and of a topic's words, by default 1/K. "refined" learns a
+        prior of each topic in its last step, for scores and new documents.
     sweeps, tolerance
         A document's E-step ends after `sweeps` sweeps, or once the mean change of γ is below `tolerance`.
     seed
@@ -166,7 +168,7 @@ def topic_shares(fit: Fitted[TopicParams] | TopicParams) -> Array:
 
 
 def measured_topics(fit: Fitted[TopicParams] | TopicParams) -> int:
-    """Return the number of measured topics, which is less than K if the noise is large.
+    """Return the number of topics that were found, which is less than K if the noise is large.
 
     Parameters
     ----------
@@ -176,7 +178,7 @@ def measured_topics(fit: Fitted[TopicParams] | TopicParams) -> int:
     Returns
     -------
     int
-        The number M. The first M topics were measured; the others are empty.
+        The first topics, of this number, differ in their first words; the others repeat them or are empty.
 
     Examples
     --------
@@ -184,7 +186,13 @@ def measured_topics(fit: Fitted[TopicParams] | TopicParams) -> int:
     2
     """
     params = _parameters(fit)
-    return len(params.average if isinstance(params, RefinedParams) else params.lam)
+    return params.found if isinstance(params, RefinedParams) else len(params.lam)
+
+
+def document_prior(fit: Fitted[TopicParams]) -> float | Array:
+    """Return α, the prior of a document's topics: learned for each topic, or the model's own for all."""
+    learned: float | Array = getattr(fit.params, "alpha", fit.model.alpha)
+    return learned
 
 
 def _parameters(fit: Fitted[TopicParams] | TopicParams) -> TopicParams:
@@ -246,5 +254,5 @@ def infer_topics(fit: Fitted[TopicParams], corpus: Documents) -> Array:
     array([[0.9, 0.1]])
     """
     fit.model.check(corpus)
-    gammas = infer_gammas(corpus, expected_rows(fit.params.lam), fit.model.topics, fit.model.alpha)
+    gammas = infer_gammas(corpus, expected_rows(fit.params.lam), fit.model.topics, document_prior(fit))
     return np.asarray(gammas / gammas.sum(axis=1, keepdims=True))

@@ -14,8 +14,7 @@ s̄         params.average          (M, V) average of the sums s_kv in counts of
 
 A cell's noise does not depend on K, but more topics leave smaller counts in each cell. So only the first
 M ≤ K topics are measured, with M computed from public numbers; the others stay empty, with the words' shares
-and almost no mass. With noise, topics form in two generations: first fewer topics, whose cells hold more,
-which are then split.
+and almost no mass. Of the measured topics, those count as found that differ in their first words.
 
 With more noise the average has a longer memory: exact sums of all records need no average (batch EM), and
 where noise dominates, all steps weigh alike.
@@ -29,22 +28,19 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from vips_core.kernels import Array
 from vips_core.models.base import Block, Released
 from vips_core.models.lda.constants import CONSTANTS, Constants
 from vips_core.models.lda.empirical_bayes import (
     Measurement,
-    MixturePrior,
     SemanticPrior,
-    frequency_groups,
+    mixture_prior,
     semantic_features,
     shrink,
-    topic_prior,
     word_shares,
 )
-from vips_core.models.lda.kernels import expected_rows, topic_word_sums, word_sums
+from vips_core.models.lda.kernels import completion_sums, expected_rows, topic_word_sums, word_sums
 from vips_core.models.lda.sweep_kernels import Float32
 from vips_core.privacy.plan import PrivacyPlan
 from vips_core.records import Documents
@@ -55,19 +51,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)  # hashed by identity, as a key of caches
 class RefinedParams:
-    """The topics' posterior λ, and the averages and priors behind it."""
+    """The topics' posterior λ, the prior α of their shares in a document, and what led to them."""
 
     lam: Array
+    alpha: Array
+    word_counts: Array
     word_shares: Array
     share_std: float
     average: Array
     variance: Array
     topic_steps: int
+    own: float  # words that a document's word adds to λ
+    sampled: float  # share of the documents that the last step scores
     corpus_words: float
-    cell_prior: MixturePrior
+    cell_prior: Array
     semantic_prior: SemanticPrior
-    final_topics: int  # number of topics measured after the split
-    split_seed: int
+    steps_left: int  # steps that will measure topics
+    found: int  # number of topics, in front, that are told apart by their first words
 
     @cached_property
     def rows(self) -> Float32:
@@ -89,30 +89,42 @@ class Refined:
         constants, topics, words = self.constants, self.model.topics, len(self.model.vocabulary)
         lam = rng.gamma(constants.start_shape, 1 / constants.start_shape, (topics, words))
         corpus_words = float(plan.records * self.model.words_per_document)
-        measured = self.measured_topics(plan, int(constants.words_first))
+        measured = self.measured_topics(plan)
         return RefinedParams(
             lam=lam * (corpus_words / lam.size),
+            alpha=np.full(topics, self.model.alpha),
+            word_counts=np.zeros(words),
             word_shares=np.full(words, 1 / words),
             share_std=0.0,
             average=np.zeros((measured, words)),
             variance=np.zeros((1, 1)),
             topic_steps=0,
+            own=0.0,
+            sampled=self.sampled(plan),
             corpus_words=corpus_words,
-            cell_prior=topic_prior(measured, constants),
+            cell_prior=mixture_prior(measured, constants),
             semantic_prior=SemanticPrior.flat(measured, semantic_features(self.model.vocabulary)),
-            final_topics=self.measured_topics(plan, plan.steps),
-            split_seed=int(rng.integers(2**31)),
+            steps_left=sum("topics" in self.blocks(plan, step) for step in range(plan.steps)),
+            found=measured,
         )
 
     def blocks(self, plan: PrivacyPlan, step: int) -> Mapping[str, Block]:
-        """Return one block: word counts in the first step, topic–word counts or residuals afterwards."""
+        """Return one block: first word counts, then topic–word counts or residuals, at last completions."""
         bound, words = self.model.clip * self.model.words_per_document, len(self.model.vocabulary)
-        if self.constants.words_first and step == 0 and plan.steps > 1:
+        if step < self.word_steps(plan):
             return {"words": Block(bound, shape=(words,))}
-        return {"topics": Block(bound, shape=(self.measured_topics(plan, step), words))}
+        if step == plan.steps - 1 >= 2:
+            candidates = len(self.constants.concentrations)
+            return {"completion": Block(self.constants.completion_bound, shape=(candidates,))}
+        return {"topics": Block(bound, shape=(self.measured_topics(plan), words))}
 
-    def measured_topics(self, plan: PrivacyPlan, step: int) -> int:
-        """Return the number of topics that a step measures: at most K, and no more than the noise allows.
+    def word_steps(self, plan: PrivacyPlan) -> int:
+        """Return the number of steps that measure word counts: one without noise, none of a single step."""
+        exact = plan.require_noise_multiplier() == 0
+        return min(plan.steps - 1, 1 if exact else math.ceil(plan.steps * self.constants.word_steps))
+
+    def measured_topics(self, plan: PrivacyPlan) -> int:
+        """Return the number of topics that are measured: at most K, and no more than the noise allows.
 
         In units of the bound, the average of K × V cells is records·√words/(K·V), and the averaged noise is 1
         over the plan's signal to noise. `cell_noise` is the largest noise over cell at which another topic
@@ -121,37 +133,47 @@ class Refined:
         constants, model = self.constants, self.model
         signal = plan.signal_to_noise * plan.records * math.sqrt(model.words_per_document)
         most = constants.cell_noise * signal / len(model.vocabulary)
-        topics = model.topics if most >= model.topics else max(2, round(most))
-        first = step < constants.words_first + constants.forming_steps
-        many = plan.steps >= constants.fewest_steps and topics >= constants.fewest_split
-        return -(-topics // 2) if first and many and signal < math.inf else topics
+        return model.topics if most >= model.topics else max(2, round(most))
+
+    def sampled(self, plan: PrivacyPlan) -> float:
+        """Return the share of documents that the last step scores: no more than its noise makes of use."""
+        constants = self.constants
+        noise = plan.require_noise_multiplier() * constants.completion_bound / plan.sampling_rate
+        return min(1.0, max(constants.fewest_scored, noise / constants.gain_noise) / plan.records)
 
     def sums(self, params: RefinedParams, batch: Documents, blocks: Mapping[str, Block]) -> dict[str, Array]:
-        """Return word counts, topic–word counts or topic–word residuals."""
+        """Return word counts, topic–word counts, topic–word residuals or gains of completion."""
+        model = self.model
         if "words" in blocks:
-            return {"words": word_sums(batch, words=self.model.words_per_document, block=blocks["words"])}
+            return {"words": word_sums(batch, words=model.words_per_document, block=blocks["words"])}
+        if "completion" in blocks:
+            known = params.rows, params.lam[: len(params.average)], params.own, params.sampled
+            sums = completion_sums(model, batch, *known, self.constants.concentrations, blocks["completion"])
+            return {"completion": sums}
         block, measured = blocks["topics"], len(params.average)
         if block.shape[0] != measured:  # kernels do not check, and the steps of one run may differ
             raise ValueError(f"the step measures {block.shape[0]} topics, the parameters {measured}")
         expects = measurement_of(params, self.constants).expected.any()
         residuals = _measured_rows(params, self.constants) if expects else None
-        return {"topics": topic_word_sums(self.model, batch, params.rows, block, residuals=residuals)}
+        return {"topics": topic_word_sums(model, batch, params.rows, block, residuals=residuals)}
 
     def update(self, params: RefinedParams, released: Released, step: int) -> RefinedParams:
-        """Return the parameters after a release of word counts or topic–word sums."""
+        """Return the parameters after a release of word counts, topic–word sums or completions."""
         (block,) = released.sums
         total, std = np.asarray(released.total(block), np.float64), released.total_std(block)
         if block == "words":
-            return self._after_words(params, total, std)
-        params = self._after_topics(params, total, std, released.sampling_rate)
-        formed = params.topic_steps == self.constants.forming_steps
-        return self._split(params) if formed and len(params.average) < params.final_topics else params
+            return self._after_words(params, total, std, step)
+        if block == "completion":
+            return self._after_completion(params, total, std)
+        return self._after_topics(params, total, std, released.sampling_rate)
 
-    def _after_words(self, params: RefinedParams, total: Array, std: float) -> RefinedParams:
-        """Estimate word shares from word counts, and rescale topics to these shares."""
-        shares, share_std = word_shares(total, std, self.model.vocabulary, self.constants)
+    def _after_words(self, params: RefinedParams, total: Array, std: float, step: int) -> RefinedParams:
+        """Estimate word shares from the mean of all word counts, and rescale topics to these shares."""
+        counts = params.word_counts + (total - params.word_counts) / (step + 1)
+        noise = std / math.sqrt(step + 1)
+        shares, share_std = word_shares(counts, noise, self.model.vocabulary, self.constants)
         lam = params.lam * (shares / params.word_shares)
-        return replace(params, lam=lam, word_shares=shares, share_std=share_std)
+        return replace(params, lam=lam, word_counts=counts, word_shares=shares, share_std=share_std)
 
     def _after_topics(
         self, params: RefinedParams, total: Array, std: float, sampling_rate: float
@@ -172,21 +194,43 @@ class Refined:
         # Without noise, exact counts and prior are both multiplied by `scale`. This brings the topics'
         # expected logarithms near the logarithms of their means, which make better topics (as in collapsed
         # inference).
-        prior = self.model.eta if std > 0 else self.model.eta * scale
-        unmeasured = constants.unmeasured_mass * mass.mean() * params.word_shares
+        lam, found = estimate + (self.model.eta if std > 0 else self.model.eta * scale), topics
+        if std > 0 and params.steps_left == 1:
+            lam, found = told_apart(lam, constants)
         return replace(
             params,
-            lam=np.concatenate([prior + estimate, np.tile(unmeasured, (len(params.lam) - topics, 1))]),
+            lam=self._with_empty(params, lam),
+            found=found,
+            steps_left=params.steps_left - 1,
             average=average,
             variance=variance,
             topic_steps=params.topic_steps + 1,
+            own=scale if std == 0 else 1 / (1 + _relative_variance(variance, params.corpus_words)),
             cell_prior=cell_prior,
             semantic_prior=semantic_prior,
         )
 
+    def _with_empty(self, params: RefinedParams, lam: Array) -> Array:
+        """Return the topics followed by empty ones, which have the words' shares and almost no mass."""
+        empty = self.constants.unmeasured_mass * lam.sum() / len(lam) * params.word_shares
+        return np.concatenate([lam, np.tile(empty, (self.model.topics - len(lam), 1))])
+
+    def _after_completion(self, params: RefinedParams, gains: Array, std: float) -> RefinedParams:
+        """Choose the concentration α₀ that predicts half of a document best from the other half.
+
+        The prior's mean is the topics' shares of all words, so as α₀ grows every document tends to the shares
+        of words in the corpus. Of values that the noise does not separate, the largest is chosen.
+        """
+        constants, best = self.constants, float(gains.max())
+        concentration = constants.unigram
+        if best > constants.clear_gain * std:
+            concentration = constants.concentrations[int(np.flatnonzero(gains >= best - std).max())]
+        mass = params.lam.sum(axis=1)
+        return replace(params, alpha=concentration * mass / mass.sum())
+
     def _denoised(
         self, params: RefinedParams, average: Array, flat: Array, noise: Array
-    ) -> tuple[Array, SemanticPrior, MixturePrior]:
+    ) -> tuple[Array, SemanticPrior, Array]:
         """Return denoised counts, and the priors learned on the way.
 
         `flat` is the expectation of cells without the semantic prior.
@@ -196,24 +240,8 @@ class Refined:
         semantic = params.semantic_prior.fit(*cells, features, constants.slope_steps, constants)
         ratios = semantic.ratios(features, constants)
         expected = flat * (ratios / (ratios * params.word_shares).sum(axis=1, keepdims=True))
-        groups = frequency_groups(params.word_shares, constants)
-        known = average, expected, noise
-        estimate, prior = shrink(*known, groups, params.cell_prior, 1, constants)  # one step of EM
+        estimate, prior = shrink(average, expected, noise, params.cell_prior, 1, constants)  # one EM step
         return estimate, semantic, prior
-
-    def _split(self, params: RefinedParams) -> RefinedParams:
-        """Split topics into the second generation; the average of the first then counts as one step."""
-        parent, size = split_topics(params.lam[: len(params.average)].sum(axis=1), params.final_topics)
-        split = jitter(params.lam[parent] * size, params.split_seed, self.constants.split_shape)
-        return replace(
-            params,
-            lam=np.concatenate([split, params.lam[len(parent) :]]),
-            average=params.average[parent] * size,
-            variance=params.variance[parent] * size**2,
-            cell_prior=replace(params.cell_prior, mixture=params.cell_prior.mixture[parent]),
-            semantic_prior=replace(params.semantic_prior, slopes=params.semantic_prior.slopes[parent]),
-            topic_steps=1,
-        )
 
     def recommend(self, *, records: int, epsilon: float, delta: float, epochs: float) -> PrivacyPlan:
         """Return a plan of 10 to 20 steps on batches as large as `epochs` allow.
@@ -226,27 +254,33 @@ class Refined:
         return plan.calibrate(epsilon)
 
 
-def split_topics(mass: Array, topics: int) -> tuple[npt.NDArray[np.int64], Array]:
-    """Return each new topic's parent, and its share of the parent as a column.
+def told_apart(lam: Array, constants: Constants) -> tuple[Array, int]:
+    """Return topics with those that differ in their first words in front, and the number of these.
 
-    Parts are added one at a time, always to the parent whose parts are largest.
+    From the largest on, a topic is in front if a share `distinct` of all first words in front still differ. A
+    topic's first words are its `first_words` most probable, or fewer if the vocabulary is too small for all
+    topics to have their own.
     """
-    parts = np.ones(len(mass), np.int64)
-    for _ in range(topics - len(mass)):
-        parts[np.argmax(mass / parts)] += 1
-    parent = np.repeat(np.arange(len(mass)), parts)
-    return parent, np.asarray(1 / parts[parent])[:, None]
-
-
-def jitter(rows: Array, seed: int, shape: float) -> Array:
-    """Return rows multiplied by gamma noise of mean 1 and variance 1/shape."""
-    return rows * np.random.default_rng(seed).gamma(shape, 1 / shape, rows.shape)
+    count = min(constants.first_words, max(1, lam.shape[1] // len(lam)))
+    first = np.argsort(-lam, axis=1, kind="stable")[:, :count]
+    front: list[int] = []
+    for topic in np.argsort(-lam.sum(axis=1), kind="stable").tolist():
+        words = first[[*front, topic]]
+        if len(np.unique(words)) >= constants.distinct * words.size:
+            front.append(topic)
+    rest = np.setdiff1d(np.arange(len(lam)), front)
+    return lam[[*front, *rest]], len(front)
 
 
 def _noise_ratio(noise: Array, sampling_rate: float, corpus_words: float) -> float:
     """Return the noise and sampling error of one step over an average cell."""
-    cell = corpus_words / noise.size
-    return math.sqrt(float((noise * noise).mean()) / cell**2 + (1 / sampling_rate - 1) / cell)
+    sampling = (1 / sampling_rate - 1) * noise.size / corpus_words
+    return math.sqrt(_relative_variance(noise * noise, corpus_words) + sampling)
+
+
+def _relative_variance(variance: Array, corpus_words: float) -> float:
+    """Return the mean variance of cells over the square of their mean."""
+    return float(variance.mean()) * (variance.size / corpus_words) ** 2
 
 
 @functools.lru_cache(maxsize=2)  # once a step, for all shards

@@ -16,6 +16,7 @@ from vips_core import validate
 from vips_core.kernels import Array
 from vips_core.models.base import Fitted
 from vips_core.models.lda.kernels import expected_rows, infer_gammas
+from vips_core.models.lda.model import document_prior
 from vips_core.records import Documents
 
 KINDS = ("bound", "completion")
@@ -50,11 +51,15 @@ def perplexity(fit: Fitted[Any], corpus: Documents, kind: str = "completion", se
     4.0
     """
     validate.same_order("words", getattr(fit.model, "vocabulary", ()), corpus.vocabulary)
-    return topic_perplexity(fit.params.lam, fit.model.alpha, corpus, kind, seed)
+    return topic_perplexity(fit.params.lam, document_prior(fit), corpus, kind, seed)
 
 
 def topic_perplexity(
-    lam: NDArray[np.floating], alpha: float, corpus: Documents, kind: str = "completion", seed: int = 0
+    lam: NDArray[np.floating],
+    alpha: float | NDArray[np.floating],
+    corpus: Documents,
+    kind: str = "completion",
+    seed: int = 0,
 ) -> float:
     """Return the `perplexity` of topics given by their posterior alone.
 
@@ -63,7 +68,7 @@ def topic_perplexity(
     lam
         Posterior of the topics, topics × words.
     alpha
-        Prior of a document's topics.
+        Prior of a document's topics: of each topic, or the same for all.
     corpus, kind, seed
         As for `perplexity`.
 
@@ -231,16 +236,21 @@ def match_topics(
 
 
 def evidence_bound(
-    lam: NDArray[np.floating], alpha: float, corpus: Documents, gammas: NDArray[np.floating]
+    lam: NDArray[np.floating],
+    alpha: float | NDArray[np.floating],
+    corpus: Documents,
+    gammas: NDArray[np.floating],
 ) -> float:
     """Return the documents' evidence bound at their γ (paper §4.3): Σ_d <ln p(w, θ, z | λ)> - <ln q>."""
     log_beta = digamma(lam) - digamma(lam.sum(axis=1, keepdims=True))
     log_theta = digamma(gammas) - digamma(gammas.sum(axis=1, keepdims=True))
-    topics = len(lam)
+    priors = np.broadcast_to(alpha, len(lam))
     # With the best φ, <ln p(w|z)> + <ln p(z|θ)> - <ln q(z)> of a word is ln Σ_k exp(<ln θ> + <ln β>).
     score = _mixture(np.exp(log_theta), np.exp(log_beta), corpus)
-    score += float(((alpha - gammas) * log_theta + gammaln(gammas)).sum() - gammaln(gammas.sum(axis=1)).sum())
-    score += len(corpus) * (math.lgamma(topics * alpha) - topics * math.lgamma(alpha))
+    score += float(
+        ((priors - gammas) * log_theta + gammaln(gammas)).sum() - gammaln(gammas.sum(axis=1)).sum()
+    )
+    score += len(corpus) * float(gammaln(priors.sum()) - gammaln(priors).sum())
     return score
 
 

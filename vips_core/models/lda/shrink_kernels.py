@@ -4,17 +4,16 @@ symbol  code          shape
 ------  ------------  -----------------------------------------------------------------------------------
 x       cells         (K, P) float32: noisy cells over their means; P = columns padded to LANES
 s²      variances     (K, P) float32: variances of their noise
-        class_weights (C, P) float32: class probabilities of each column, prior, then posterior
-        mixture       (K, C, G) float32: weights of the bumps for each row and class
+        mixture       (K, G) float32: weights of the bumps for each row
         grid, spread  (G,) float32: centres and variances of the bumps
-        bump_cells    (K, C, G) float32: expected number of cells under each bump, by row and class
+        bump_cells    (K, G) float32: expected number of cells under each bump, by row
 """
 
 import numba as nb
 import numpy as np
 
 from vips_core.kernels.special import exp_negative
-from vips_core.models.lda.sweep_kernels import FAST, HALF, ZERO, Float32
+from vips_core.models.lda.sweep_kernels import FAST, HALF, ONE, ZERO, Float32
 
 LANES = 32  # columns at a time: a multiple of the register width, and few enough for the nearest cache
 LEAST = np.float32(1e-37)  # least probability, which prevents division by 0
@@ -45,7 +44,6 @@ def bump_densities(
 def shrink_columns(
     cells: Float32,
     variances: Float32,
-    class_weights: Float32,
     mixture: Float32,
     grid: Float32,
     spread: Float32,
@@ -54,48 +52,33 @@ def shrink_columns(
     estimate: Float32,
     bump_cells: Float32,
 ) -> None:
-    """Write posterior means and class probabilities of columns `start` to `stop`; count cells for each bump.
+    """Write posterior means of columns `start` to `stop`; count the cells under each bump.
 
-    A column whose class probabilities are all 0, such as padding, adds nothing.
+    A cell whose variance is negative, such as padding, adds nothing.
     """
-    rows, classes, bumps = mixture.shape
-    shape = rows, bumps, LANES
-    density, inside = np.empty(shape, np.float32), np.empty(shape, np.float32)
-    evidence, factor = np.empty((rows, classes, LANES), np.float32), np.empty((classes, LANES), np.float32)
-    most = np.empty(LANES, np.float32)
+    rows, bumps = mixture.shape
+    density, inside = np.empty((bumps, LANES), np.float32), np.empty((bumps, LANES), np.float32)
+    evidence, real = np.empty(LANES, np.float32), np.empty(LANES, np.float32)
     for first in range(start, stop, LANES):
         columns = slice(first, first + LANES)
         for k in range(rows):
-            bump_densities(cells[k, columns], variances[k, columns], grid, spread, density[k], inside[k])
-            most[:] = LEAST
-            for c in range(classes):
-                found, weights = evidence[k, c], class_weights[c, columns]
-                found[:] = LEAST
-                for g in range(bumps):
-                    part, share = density[k, g], mixture[k, c, g]
-                    for i in range(LANES):
-                        found[i] += share * part[i]
+            variance, value = variances[k, columns], estimate[k, columns]
+            for i in range(LANES):
+                real[i] = ZERO if variance[i] < ZERO else ONE
+            bump_densities(cells[k, columns], np.abs(variance), grid, spread, density, inside)
+            evidence[:] = LEAST
+            for g in range(bumps):
+                part, share = density[g], mixture[k, g]
                 for i in range(LANES):
-                    weights[i] *= found[i]
-                    most[i] = max(most[i], weights[i])
-            for c in range(classes):
-                class_weights[c, columns] /= most
-        most[:] = LEAST
-        for c in range(classes):
-            most += class_weights[c, columns]
-        for c in range(classes):
-            class_weights[c, columns] /= most
-        for k in range(rows):
-            value = estimate[k, columns]
-            value[:] = ZERO
-            for c in range(classes):
-                factor[c] = class_weights[c, columns] / evidence[k, c]
-            for c in range(classes):
-                of_class = factor[c]
-                for g in range(bumps):
-                    part, means, share, number = density[k, g], inside[k, g], mixture[k, c, g], ZERO
-                    for i in range(LANES):
-                        likely = share * of_class[i] * part[i]
-                        number += likely
-                        value[i] += likely * means[i]
-                    bump_cells[k, c, g] += number
+                    part[i] *= share
+                    evidence[i] += part[i]
+            for i in range(LANES):
+                value[i] = ZERO
+                evidence[i] = real[i] / evidence[i]
+            for g in range(bumps):
+                part, means, number = density[g], inside[g], ZERO
+                for i in range(LANES):
+                    likely = part[i] * evidence[i]
+                    number += likely
+                    value[i] += likely * means[i]
+                bump_cells[k, g] += number

@@ -54,7 +54,8 @@ FAST = {"contract", "reassoc", "nsz", "arcp"}  # LLVM's fast-math flags, without
 Float32 = npt.NDArray[np.float32]
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
-NO_GAIN = 1e-3  # relative effect of γ - α on θ below which a topic counts as having no words of the document
+# Relative effect of γ - α on θ below which a topic counts as having no words of the document
+SMALL_GAIN = np.float32(1e-3)
 LITTLE = np.float32(1e-4)  # share of a document's words below which a topic may be dropped early
 SWEEPS_TO_FALL = 4  # least remaining sweeps for an early drop, enough for the topic to lose its words anyway
 LARGEST_SCALE = np.float32(1e19)  # largest scale of θ: its square still fits float32
@@ -72,7 +73,10 @@ class Topics(NamedTuple):
 class Inference(NamedTuple):
     """Prior of a document's topics, and the end of its sweeps: their number or a tolerance for γ."""
 
-    alpha: float
+    alpha: Float32  # of each topic
+    theta: Float32  # exp<ln θ> of a topic without words, not yet scaled
+    theta_twice: Float32  # the same for γ = 2α
+    gains: float  # largest θ over `no_gain` of a topic without words, not yet scaled
     sweeps: int
     tolerance: float
 
@@ -90,6 +94,8 @@ class Workspace(NamedTuple):
     local: Float32
     theta: Float32
     gain: Float32
+    alpha: Float32  # of the active topics
+    twice: Float32  # their exp<ln θ> for γ = 2α
     total: Float32  # sixteen partial sums of each topic
     topic: Int64  # numbers of the active topics
     start: Int64  # starts of sixteen rows
@@ -240,71 +246,77 @@ def all_squares(padded: int, width: int, active: int, work: Workspace) -> None:
 
 
 @nb.njit(nogil=True, cache=True, inline="always")
+def no_gain(alpha: np.float32) -> np.float32:
+    """Return the γ - α of a topic below which it counts as having no words of the document."""
+    return SMALL_GAIN * alpha * min(alpha, ONE)  # the slope of ln θ is about 1/α² or 1/α
+
+
+@nb.njit(nogil=True, cache=True, inline="always")
 def update(
-    alpha: np.float32,
-    scale: np.float32,
-    active: int,
-    no_gain: np.float32,
-    little: np.float32,
-    momentum: np.float32,
-    work: Workspace,
+    scale: np.float32, active: int, little: np.float32, momentum: np.float32, work: Workspace
 ) -> tuple[np.float32, int]:
     """Set γ - α of the active topics from their sums, and exp<ln θ> of γ extrapolated by `momentum`.
 
     Leaves a forecast of the next γ - α in `total`. Returns the sum of all changes of γ, and the number of
     topics whose forecast is below `no_gain`.
     """
-    total, theta, gain = work.total, work.theta, work.gain
-    twice = scale * exp_digamma(alpha + alpha)
-    padding, change, below, fall = -active % SUMS, ZERO, ZERO, no_gain / little
+    total, theta, gain, alpha, twice = work.total, work.theta, work.gain, work.alpha, work.twice
+    padding, change, below = -active % SUMS, ZERO, ZERO
     for k in range(active):
         total[k] = lane_sum(load(SUMS, total, k * SUMS))  # overwrites only sums that have been read
     total[active : active + padding] = 0
     for k in range(active + padding):
-        own = theta[k] * total[k]
+        least, own = no_gain(alpha[k]), theta[k] * total[k]
         ahead = max(own + momentum * (own - gain[k]), HALF * own)
         change += abs(own - gain[k])
         gain[k] = own
-        theta[k] = scale * exp_digamma(ahead + alpha)
+        theta[k] = scale * exp_digamma(ahead + alpha[k])
         # Below `little`, which is at most α, γ is at most 2α, and the γ - α after that at most θ(2α) · total.
         following = theta[k] * total[k]
-        total[k] = min(following, max(fall * following, twice * total[k]))
-        below += ONE if total[k] < no_gain else ZERO
+        fall = least / min(alpha[k], max(little, least))
+        total[k] = min(following, max(fall * following, scale * twice[k] * total[k]))
+        below += ONE if total[k] < least else ZERO
     theta[active : active + padding] = 0
     return change, int(below) - padding  # the padding's sums are 0
 
 
 @nb.njit(nogil=True, cache=True, inline="always")
-def without_unused(active: int, no_gain: np.float32, work: Workspace) -> int:
+def without_unused(active: int, work: Workspace) -> int:
     """Move the topics forecast to have words of the document to the front; return their number."""
-    gain, theta, topic, position = work.gain, work.theta, work.topic, 0
+    gain, theta, topic, alpha, twice, position = (
+        work.gain,
+        work.theta,
+        work.topic,
+        work.alpha,
+        work.twice,
+        0,
+    )
     for k in range(active):
+        kept = not work.total[k] < no_gain(alpha[k])
         gain[position], theta[position], topic[position] = gain[k], theta[k], topic[k]
-        position += not work.total[k] < no_gain
+        alpha[position], twice[position] = alpha[k], twice[k]
+        position += kept
     gain[position:active] = theta[position:active] = 0
     return position
 
 
 @nb.njit(nogil=True, cache=True, inline="always")
-def with_all(unused: np.float32, active: int, topics: int, work: Workspace) -> int:
-    """Restore all topics in their order, the dropped ones with θ `unused`; return their number."""
+def with_all(inference: Inference, scale: np.float32, active: int, topics: int, work: Workspace) -> int:
+    """Restore all topics in their order, the dropped ones without words; return their number."""
     gain, theta, topic, position = work.gain, work.theta, work.topic, active - 1
     for k in range(topics - 1, -1, -1):  # backwards, because no topic moves to an earlier place
         if position >= 0 and topic[position] == k:
             gain[k], theta[k] = gain[position], theta[position]
             position -= 1
         else:
-            gain[k], theta[k] = 0, unused
-        topic[k] = k
+            gain[k], theta[k] = 0, scale * inference.theta[k]
+        topic[k], work.alpha[k], work.twice[k] = k, inference.alpha[k], inference.theta_twice[k]
     return topics
 
 
 @nb.njit(nogil=True, cache=True)
-def spread(
-    values: Float32, topic: Int64, active: int, factor: np.float32, rest: np.float32, row: Float32
-) -> None:
-    """Write `rest` to a row of all topics, and add `factor` times the values of the active ones."""
-    row[:] = rest
+def spread(values: Float32, topic: Int64, active: int, factor: np.float32, row: Float32) -> None:
+    """Add `factor` times the values of the active topics to a row of all topics."""
     for k in range(active):
         row[topic[k]] += values[k] * factor
 
@@ -318,36 +330,38 @@ def infer(topics: Topics, inference: Inference, padded: int, work: Workspace) ->
     have words of the document; returns the number of these topics.
     """
     theta, gain, count, topic = work.theta, work.gain, work.counts, work.topic
-    alpha, width = inference.alpha, topics.rows.shape[1]
-    prior, words = np.float32(alpha), ZERO
+    width, words, prior = topics.rows.shape[1], ZERO, ZERO
     for u in range(padded):
         words += count[u]
-    for k in range(theta.size):
-        theta[k], gain[k], topic[k] = k < topics.number, 0, k
-    no_gain = np.float32(NO_GAIN * alpha * min(alpha, 1.0))  # the slope of ln θ is about 1/α² or 1/α
-    little = min(prior, max(LITTLE * words, no_gain))
+    for k in range(topics.number):
+        theta[k], gain[k], topic[k] = ONE, ZERO, k
+        work.alpha[k], work.twice[k] = inference.alpha[k], inference.theta_twice[k]
+        prior += inference.alpha[k]
+    for k in range(topics.number, theta.size):
+        theta[k], gain[k], topic[k], work.alpha[k], work.twice[k] = ZERO, ZERO, k, ONE, ONE
     # At least one topic has the average γ or more. Scaled to 1 at that γ, every θ stays inside float32.
-    scale = min(np.float32(1) / exp_digamma(prior + words / np.float32(topics.number)), LARGEST_SCALE)
-    unused_theta = scale * exp_digamma(prior)
+    scale = min(np.float32(1) / exp_digamma((prior + words) / np.float32(topics.number)), LARGEST_SCALE)
+    gains = np.float32(inference.gains) * scale
     active, left, done, complete = topics.number, inference.sweeps, 0, True
     while left > 0:
         left, done = left - 1, done + 1
         momentum = np.float32((done - 1) / (done + 2))
-        least = little if left >= SWEEPS_TO_FALL else no_gain
-        change, unused = update(prior, scale, active, no_gain, least, momentum, work)
+        change, unused = update(
+            scale, active, LITTLE * words if left >= SWEEPS_TO_FALL else ZERO, momentum, work
+        )
         settled = change < inference.tolerance * width
         if complete and settled:
             left = 0
         elif not complete and (settled or left == 1):
-            active = with_all(unused_theta, active, topics.number, work)
+            active = with_all(inference, scale, active, topics.number, work)
         elif unused * 16 > active and left > 1:  # dropping fewer is not worth the moves
-            active = without_unused(active, no_gain, work)
+            active = without_unused(active, work)
         if left > 0:
             size = weighted_sums(padded, width, active, work)
-            complete = bool(active == topics.number or unused_theta * size < no_gain)
+            complete = bool(active == topics.number or gains * size < ONE)
     largest, padded_topics = TINY, active + -active % SUMS
     for k in range(padded_topics):
-        theta[k] = exp_digamma(gain[k] + prior)
+        theta[k] = exp_digamma(gain[k] + work.alpha[k])
         largest = max(largest, theta[k])
     for k in range(padded_topics):
         theta[k] /= largest

@@ -175,7 +175,7 @@ class LDATask(Task):
             for topic, words in enumerate(best[: measured_topics(fit)])
         ]
         if len(lines) < len(best):
-            lines.append(f"The noise allows {len(lines)} of {len(best)} topics; the others are empty.")
+            lines.append(f"Found {len(lines)} of {len(best)} topics; the noise hides the others.")
         scores = {}
         if test is not None:
             scores = {
