@@ -220,7 +220,7 @@ def test_a_row_of_a_million_columns_is_within_its_bound(make, ahead):
     start = refined.init(plan, rng)
     point = np.append(-50 / start.coordinates.constant, np.zeros(COLUMNS))
     wrong = replace(start, state=replace(start.state, point=point))
-    for model, params, step in ((gradient, weights, 0), (refined, start, 0), (refined, wrong, 15)):
+    for model, params, step in ((gradient, weights, 0), (refined, start, 0), (refined, wrong, 14)):
         ((name, block),) = blocks_of(model, plan, step).items()
         contribution = model.e_step(params, data, {name: block}).sums[name]
         assert is_within(contribution, block)

@@ -235,7 +235,7 @@ def to_column_units(
     offset, spread = over_records(state, found.constant, directions, estimate)
     probability = mean_probability(found_level + offset, state.mean_spread)
     flatter = flattening(usual / 2 + level_variance)
-    level = flatter * level_of(probability, spread / flatter**2) - offset
+    level = float(flatter * level_of(probability, spread / flatter**2)) - offset
     coefficient_variance = weight_variances(directions, variance + bias, scale, found)
     privacy_variance = weight_variances(directions, variance_of_noise, scale, found)
     if found.column != NO_CONSTANT:
