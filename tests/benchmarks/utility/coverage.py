@@ -11,6 +11,7 @@ python -m tests.benchmarks.utility.coverage coverage.csv --seeds 5
 import argparse
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 from scipy.special import expit
@@ -22,18 +23,17 @@ from tests.benchmarks.utility.run import append
 LEVEL = 0.9
 
 
-def main() -> None:
-    """Append a row for each table and ε: shares over weights and seeds."""
+def main(data: ModuleType = tables) -> None:
+    """Append a row for each table of a module and ε: shares over weights and seeds."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("results", type=Path)
-    parser.add_argument(
-        "--tables", nargs="+", choices=tables.NAMES, default=[n for n in tables.CHOSEN_ON if n != "brfss"]
-    )
+    own = [n for n in tables.CHOSEN_ON if n != "brfss"] if data is tables else data.NAMES
+    parser.add_argument("--tables", nargs="+", choices=data.NAMES, default=own)
     parser.add_argument("--epsilon", nargs="+", type=float, default=[0.25, 1.0, 4.0])
     parser.add_argument("--seeds", type=int, default=5)
     options = parser.parse_args()
     for name in options.tables:
-        rows = tables.split(name, 0)[0] if name in tables.FEW else tables.load(name)
+        rows = tables.split(name, 0)[0] if name in tables.FEW else data.load(name)
         for epsilon in options.epsilon:
             shares = np.mean([covered(rows, epsilon, seed) for seed in range(options.seeds)], axis=0)
             names = ("weights", "constant", "non_private")

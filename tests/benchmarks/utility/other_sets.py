@@ -12,6 +12,7 @@ import sys
 from dataclasses import replace
 
 from tests.benchmarks.utility import (
+    coverage,
     development_images,
     development_tables,
     development_texts,
@@ -27,9 +28,11 @@ from tests.benchmarks.utility import (
 
 SETS = {
     ("development", "logistic"): development_tables,
+    ("development", "coverage"): development_tables,
     ("development", "topics"): development_texts,
     ("development", "networks"): development_images,
     ("fresh", "logistic"): fresh_tables,
+    ("fresh", "coverage"): fresh_tables,
     ("fresh", "topics"): fresh_texts,
     ("fresh", "networks"): fresh_images,
 }
@@ -39,12 +42,12 @@ def main() -> None:
     """Take the set and the model, and leave the other arguments to the model's bench."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("set", choices=("development", "fresh"))
-    parser.add_argument("model", choices=("logistic", "topics", "networks"))
+    parser.add_argument("model", choices=("logistic", "coverage", "topics", "networks"))
     chosen = parser.parse_args(sys.argv[1:3])
     del sys.argv[1:3]
     data = SETS[chosen.set, chosen.model]
-    if chosen.model == "logistic":
-        run.main(data)
+    if chosen.model in ("logistic", "coverage"):
+        {"logistic": run, "coverage": coverage}[chosen.model].main(data)
         return
     texts.WORDS.update(development_texts.WORDS | fresh_texts.WORDS)  # where `topics` looks N up
     bench = {"topics": topics, "networks": networks}[chosen.model].BENCH
