@@ -15,6 +15,7 @@ from vips_core import (
     Documents,
     infer_topics,
     match_topics,
+    measured_topics,
     npmi_coherence,
     topic_shares,
     topic_words,
@@ -42,12 +43,17 @@ class Topics:
         Each topic's share of all words.
     overlap
         Probability mass that each topic shares with its partner in the reference; None without partners.
+    order
+        Each topic's place in the fit.
+    found
+        Number of topics that were told apart; they are the first in the fit.
     """
 
     words: Array
     shares: Array
     overlap: Array | None
     order: npt.NDArray[np.int64]
+    found: int
 
     @property
     def marginal(self) -> Array:
@@ -73,7 +79,8 @@ def aligned(run_ids: tuple[str, ...], _runs: Mapping[str, Finished]) -> dict[str
         if method != name and words.shape == base.shape:
             partner, shared = match_topics(base, words)
             order, overlap = partner[base_order], shared[base_order]
-        topics[method] = Topics(words[order], shares[order], overlap, order)
+        found = measured_topics(item.trained)
+        topics[method] = Topics(words[order], shares[order], overlap, order, found)
     return topics
 
 

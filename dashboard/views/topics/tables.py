@@ -13,6 +13,8 @@ from dashboard.views.topics.data import Topics, best_words
 from vips_core.kernels import Array
 from vips_core.reports.figures import METHOD_NAMES
 
+NOT_FOUND = "Not told apart from the other topics"
+
 
 def side_by_side(topics: Mapping[str, Topics], vocabulary: tuple[str, ...], weight: float) -> str:
     """Return the words of all topics as HTML: a row for each topic, a column for each method."""
@@ -39,6 +41,8 @@ def _probability(value: float) -> str:
 
 
 def _cell(one_run: Topics, best: npt.NDArray[np.int64], vocabulary: tuple[str, ...], number: int) -> str:
+    if one_run.order[number] >= one_run.found:
+        return f"<td><em>{NOT_FOUND}</em></td>"
     words = " ".join(
         f"<span>{html.escape(vocabulary[word])}<small>{_probability(probability)}</small></span>"
         for word, probability in zip(best, one_run.words[number, best], strict=True)

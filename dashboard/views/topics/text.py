@@ -39,7 +39,7 @@ def empty(method: str, found: int, topics: int) -> str:
     """Warn that some topics of a method are empty."""
     return (
         f"**{method}** found {found} of {topics} topics: the noise is too large to tell more apart. The "
-        "others repeat the first words of these or of all documents."
+        "others repeat the first words of these or of all documents, and the table leaves them out."
     )
 
 

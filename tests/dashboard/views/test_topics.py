@@ -127,7 +127,7 @@ def test_map_keeps_jensen_shannon_distances():
     words = np.random.default_rng(0).dirichlet(np.full(30, 0.3), 3)
     expected = squareform(pdist(words, jensenshannon))
     np.testing.assert_allclose(data.divergence(words), expected**2, atol=1e-12)
-    part = data.Topics(words, np.full(3, 1 / 3), None, np.arange(3))
+    part = data.Topics(words, np.full(3, 1 / 3), None, np.arange(3), 3)
     placed = data.topic_map(("map",), ("refined",), {"refined": part})
     np.testing.assert_allclose(
         squareform(pdist(placed["refined"])), expected, atol=1e-9
@@ -197,7 +197,7 @@ def test_few_steps_have_a_tick_each():
 
 
 def test_one_topic_has_a_place_too():
-    topics = data.Topics(np.full((1, 4), 0.25), np.ones(1), None, np.arange(1))
+    topics = data.Topics(np.full((1, 4), 0.25), np.ones(1), None, np.arange(1), 1)
     placed = data.topic_map(("one",), ("refined",), {"refined": topics})
     assert placed["refined"].tolist() == [[0.0, 0.0]]
     assert charts.intertopic_map(placed, {"refined": topics}, 0)["data"]
@@ -205,7 +205,7 @@ def test_one_topic_has_a_place_too():
 
 def test_charts_show_words_as_they_are():
     """Plotly interprets some HTML."""
-    topics = data.Topics(np.full((1, 2), 0.5), np.ones(1), None, np.arange(1))
+    topics = data.Topics(np.full((1, 2), 0.5), np.ones(1), None, np.arange(1), 1)
     figure, table = charts.word_bars({"refined": topics}, ("<b>peace</b>", "war"), ("refined",), 0, 1.0)
     assert set(figure["data"][0]["y"]) == {"&lt;b&gt;peace&lt;/b&gt;", "war"}
     assert set(table["Word"]) == {"<b>peace</b>", "war"}
@@ -221,12 +221,23 @@ def test_coherence_that_differs_by_rounding_only_keeps_its_ticks():
 def test_empty_topics_have_no_number_on_the_map():
     """They all have the words of all documents, so their numbers would overlap."""
     topics = data.Topics(
-        np.array([[0.9, 0.1], [0.5, 0.5], [0.5, 0.5]]), np.array([1.0, 0, 0]), None, np.arange(3)
+        np.array([[0.9, 0.1], [0.5, 0.5], [0.5, 0.5]]), np.array([1.0, 0, 0]), None, np.arange(3), 1
     )
     placed = data.topic_map(("empty",), ("refined",), {"refined": topics})
     (circles,) = charts.intertopic_map(placed, {"refined": topics}, 0)["data"]
     assert circles["text"] == ["1", "", ""]
     assert circles["customdata"] == [[1, 100.0], [2, 0.0], [3, 0.0]]
+
+
+def test_the_table_leaves_out_topics_that_were_not_told_apart():
+    order = np.array([2, 0, 1])  # shown first is the fit's third topic
+    topics = data.Topics(np.eye(3), np.array([0.5, 0.3, 0.2]), None, order, 2)
+    first, second, third = tables.side_by_side({"refined": topics}, ("a", "b", "c"), 1.0).split(
+        'scope="row"'
+    )[1:]
+    assert tables.NOT_FOUND in first
+    assert tables.NOT_FOUND not in second + third
+    assert "30.0% of the words" in second
 
 
 def run_with(scores, of_all):
