@@ -36,7 +36,7 @@ def failed(methods: Sequence[str]) -> str:
 
 
 def empty(method: str, found: int, topics: int) -> str:
-    """Warn that some topics of a method are empty."""
+    """Say that some topics of a method were not told apart."""
     return (
         f"**{method}** found {found} of {topics} topics: the noise is too large to tell more apart. The "
         "others repeat the first words of these or of all documents, and the table leaves them out."
