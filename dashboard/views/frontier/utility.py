@@ -28,15 +28,19 @@ def bounds(cells: pd.DataFrame, score: str) -> tuple[float, float]:
 def separating(cells: pd.DataFrame, score: str) -> float:
     """Return the slider's initial utility: the one for which the lines need the most distinct ε.
 
-    Candidates are the better half of the utilities that settings reach; ties go to the best. A line that
-    never reaches the utility counts as different from one that does.
+    Candidates lie between the better half of the utilities that settings reach, or between any if those are
+    nearly equal; ties go to the best. A line that never reaches the utility counts as different from one that
+    does.
     """
     reached = _reached(cells, score)
     levels = sorted({level for settings in reached.values() for level in settings.values()}, reverse=True)
-    better, least = levels[: len(levels) // 2 + 1], _LEAST_GAP * (levels[0] - levels[-1])
+    pairs, least = list(zip(levels, levels[1:], strict=False)), _LEAST_GAP * (levels[0] - levels[-1])
     # Between two levels nothing changes, and the midpoint of distant levels survives the slider's rounding.
-    gaps = [pair for pair in zip(better, levels[1:], strict=False) if pair[0] - pair[1] >= least]
-    tried = [(level + below) / 2 for level, below in gaps or [(levels[0], levels[0])]]
+    better, all_gaps = (
+        [pair for pair in part if pair[0] - pair[1] >= least]
+        for part in (pairs[: len(levels) // 2 + 1], pairs)
+    )
+    tried = [(level + below) / 2 for level, below in better or all_gaps or [(levels[0], levels[0])]]
     different = [len({_smallest(settings, level) for settings in reached.values()}) for level in tried]
     return _sign(score) * tried[int(np.argmax(different))]
 

@@ -75,7 +75,7 @@ def expected_signal(plan: PrivacyPlan, features: int) -> float:
     --------
     >>> plan = PrivacyPlan(records=400, expected_batch=400, steps=16, noise_multiplier=60.0, delta=1e-6)
     >>> round(expected_signal(plan, 32), 1)
-    0.6
+    0.5
     """
     slope = plan.records * DEFAULT.minority_mean / 2 / (features + 1)
     return float(slope * DEFAULT.prior_slope / math.sqrt(plan.signal_to_noise**-2 + slope))
