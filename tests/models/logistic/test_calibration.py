@@ -71,6 +71,18 @@ def test_a_release_moves_level_and_slope_as_far_as_its_noise_allows():
     assert (np.linalg.eigvalsh(found.covariance - np.linalg.inv(precision)) > 0).all()
 
 
+def test_a_release_takes_at_most_three_quarters_of_the_slope_and_the_level_goes_as_far():
+    """Estimates that are far too steep have little information, and a Newton step goes beyond 0."""
+    prior, information = np.array([[2.0, -5.0], [-5.0, 16.0]]), (300.0, 150.0, 90.0)
+    total = np.append(np.array([0.0, -2000.0]) * SCORE, np.array(information) * INFORMATION)
+    before = Calibration(np.ones(1), np.array([-5.0, 8.0]), None, 8.0, 0.0)
+    after = before.after(prior, total, 5.0, 5000)
+    assert after.slope == pytest.approx(0.25)
+    assert -5.0 < after.level < -1.0
+    free = before.after(prior, total / [1, 100, 1, 1, 1], 5.0, 5000)
+    assert 0.25 < free.slope < 1.0
+
+
 def test_a_calibration_is_measured_last_and_moments_only_above_their_noise():
     rows, _ = smooth(500, 2)
     model = model_for(rows)

@@ -28,7 +28,7 @@ from vips_core.kernels import Array
 from vips_core.kernels.symmetric import symmetrised
 from vips_core.models.logistic import kernels
 
-LEAST_SLOPE = 0.02  # least calibration slope: with noise, a may come out negative
+LEAST_SHARE = 0.25  # of the slope that a release leaves: far from the optimum, a Newton step may overshoot 0
 LEAST_INFORMATION = 1e-9  # least eigenvalue of the information per record, which noise may make negative
 
 
@@ -75,6 +75,8 @@ class Calibration:
         forecast = prior @ information
         spread = information @ forecast + information + noise_std**2 * (of_score + of_information)
         gain = np.linalg.solve(spread, forecast.T).T
-        place = self.place + gain @ score
-        place[1] = max(place[1], LEAST_SLOPE * self.reach)
-        return replace(self, place=place, covariance=symmetrised(prior - gain @ forecast.T))
+        step = gain @ score
+        shrinking = max(-step[1] / ((1 - LEAST_SHARE) * self.place[1]), 1.0)
+        return replace(
+            self, place=self.place + step / shrinking, covariance=symmetrised(prior - gain @ forecast.T)
+        )
