@@ -194,7 +194,9 @@ def test_rows_at_extreme_parameters(seed, columns, size, long, method, thin):
         scale = np.exp(3 * rng.normal(size=columns)) / columns**0.5
         moved = replace(params.coordinates, centre=rng.normal(size=columns), scale=scale, reach=scale)
         state = replace(params.state, point=np.append(size * rng.normal(), point))
-        params = replace(params, state=state, coordinates=moved)
+        place = np.array([size * rng.normal(), size * rng.random()])
+        found = replace(params.calibration, slopes=point, place=place, reach=long)
+        params = replace(params, state=state, coordinates=moved, calibration=found)
     for step in steps:
         assert_alone_and_within(model, params, data, blocks_of(model, plan, step))
 

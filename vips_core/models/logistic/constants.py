@@ -26,9 +26,8 @@ class Constants:
 
     # Schedule
     most_steps: int = 16  # full batches in a recommended plan: more neither helped nor hurt
-    release_every: int = (
-        16  # one release in this many for moments, for each curvature matrix, for calibration
-    )
+    # One release in this many measures moments, one each curvature matrix, and one the calibration
+    release_every: int = 16
     moments_from: int = 4  # steps of a plan from which on moments and calibration are measured
     matrix_late: float = 0.4  # share of the steps before the later matrix: p is then near its final value
     warm_steps: int = 1  # gradient steps before the early matrix
@@ -39,7 +38,7 @@ class Constants:
     clear_matrix: float = 7.0
 
     # Prior
-    prior_log_odds: float = 1.5  # standard deviation of a typical record's log odds; chosen leave-one-out
+    prior_log_odds: float = 1.5  # τ: a slope's, and a typical record's log odds'; chosen leave-one-out
     prior_level: float = 1.0  # standard deviation of the level's log odds: outcomes from 12 % to 88 %
     slope_std: float = 0.5  # standard deviation of the calibration slope around 1; 0 for no calibration
 
@@ -55,8 +54,3 @@ class Constants:
     # Shared directions (`curvature`)
     min_z_direction: float = 3.0  # z-score required to accept a direction; ∞ for no directions
     most_directions: int = 8  # most directions kept, to bound time
-
-    @property
-    def prior_slope(self) -> float:
-        """τ, a slope's prior standard deviation in coordinates."""
-        return self.prior_log_odds

@@ -186,7 +186,7 @@ def laplace(
     # If slopes are larger than the prior expects, the amount of shrinkage counts as uncertainty. (Its square
     # would be correct if the curvature were known exactly.) The calibration undoes much of it: half counts.
     shrinkage = 1 / (pace.prior * information)
-    prior = constants.prior_slope**2
+    prior = constants.prior_log_odds**2
     beyond = _beyond_prior(directions, estimate, 1 / information, prior)
     bias = shrinkage / 2 * beyond
     bias[0] = shrinkage[0] * max(estimate[0] ** 2 - pace.prior[0], 0.0)
@@ -258,7 +258,7 @@ def to_column_units(
             place=np.array([level, REACH * math.sqrt(max(spread, LEAST_SPREAD))]),
             covariance=None,
             reach=REACH * math.sqrt(max(spread, LEAST_SPREAD)),
-            determined=_determined(directions, variance, constants.prior_slope**2),
+            determined=_determined(directions, variance, constants.prior_log_odds**2),
         ),
     )
 

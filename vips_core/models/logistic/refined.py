@@ -28,7 +28,7 @@ for large s.
 | θ, g   | `point`, `gradient` | (d+1,), in coordinates, the level first |
 | λ      | `Directions`    | curvature along the axes and shared directions |
 | V      | `noise_std`² over the number of steps | scalar                |
-| τ      | `prior_slope`, `prior_level` of `Constants` | scalars         |
+| τ      | `prior_log_odds`, `prior_level` of `Constants` | scalars         |
 
 These did not help: one release at θ = 0 with ⟨ξ⟩ = ¼ (class imbalance hides the signal), the majoriser ⟨ξ⟩xxᵀ
 as the curvature of Newton steps, rescaling long rows instead of weighting them, a choice of regimes by N, d
@@ -78,7 +78,7 @@ def expected_signal(plan: PrivacyPlan, features: int) -> float:
     0.5
     """
     slope = plan.records * DEFAULT.minority_mean / 2 / (features + 1)
-    return float(slope * DEFAULT.prior_slope / math.sqrt(plan.signal_to_noise**-2 + slope))
+    return float(slope * DEFAULT.prior_log_odds / math.sqrt(plan.signal_to_noise**-2 + slope))
 
 
 class Refined:
@@ -162,7 +162,7 @@ class Refined:
         d, c, schedule = self.d, self.constants, self.schedule(plan)
         found = coordinates.unmeasured(self.model.norm_bound, d, self._missing, c)
         matrix = np.zeros((d + 1, d + 1) if schedule.matrix else (0, 0))
-        prior, zeros = (c.prior_slope * found.scale) ** 2, np.zeros(d + 1)
+        prior, zeros = (c.prior_log_odds * found.scale) ** 2, np.zeros(d + 1)
         state = OptimiserState(
             schedule=schedule,
             records=plan.records,
@@ -337,7 +337,7 @@ class Refined:
     def _pace(self, state: OptimiserState, constant: float, directions: Directions, noise_std: float) -> Pace:
         """Return the length of steps along directions, given the noise's standard deviation in a gradient."""
         c, steps, values = self.constants, state.schedule.gradients, directions.curvature
-        axes = np.append((c.prior_level / constant) ** 2, np.full(self.d, c.prior_slope**2))
+        axes = np.append((c.prior_level / constant) ** 2, np.full(self.d, c.prior_log_odds**2))
         prior = directions.along(axes)
         # Variance of the weighted residuals, Σ v²p(1−p)z²; this formula for Σm²/Σm is exact for m = ½ and for
         # uniform m.
